@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// The settings of every target: the language's strictest mode.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "precise-timer",
+    products: [
+        .library(name: "PreciseTimer", targets: ["PreciseTimer"]),
+        .library(name: "PreciseTimerTestKit", targets: ["PreciseTimerTestKit"]),
+        .executable(name: "compare-backends", targets: ["compare-backends"]),
+    ],
+    traits: [
+        .trait(name: "Libevent", description: "The libevent backend; needs libevent's headers."),
+        .default(enabledTraits: ["Libevent"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CLinuxTimers", path: "CShims/CLinuxTimers"),
+        .systemLibrary(
+            name: "CLibevent",
+            path: "CShims/CLibevent",
+            pkgConfig: "libevent_core",
+            providers: [.apt(["libevent-dev"]), .brew(["libevent"])]
+        ),
+
+        .target(name: "TimerCore", swiftSettings: settings),
+        .target(
+            name: "TimerAlarms",
+            dependencies: [
+                "TimerCore", "CLinuxTimers",
+                .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(name: "PreciseTimer", dependencies: ["TimerCore", "TimerAlarms"], swiftSettings: settings),
+        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer"], swiftSettings: settings),
+
+        .target(
+            name: "TimerMeasurement",
+            dependencies: ["PreciseTimer", .product(name: "Histogram", package: "hdrhistogram-swift")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "compare-backends",
+            dependencies: [
+                "TimerMeasurement", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
+    ]
+)

@@ -1,0 +1,99 @@
+internal import TimerAlarms
+
+/// A running backend: one alarm, with the deadlines and deliveries of any number of timers.
+///
+/// Ten thousand timers on a service cost one thread and one set of descriptors. There is a shared service for each
+/// backend, started on first use:
+///
+/// ```swift
+/// try PreciseTimer.schedule(.every(.milliseconds(5)), on: .timerFD, target: model) { model, tick in … }
+/// ```
+///
+/// A service of one's own, `try TimerService(.timerFD)`, lives while somebody holds it or a timer on it is pending; then
+/// its thread ends. All members may be used from any thread, and from inside a handler.
+public final class TimerService: Sendable {
+    private let state: Lock<ServiceState>
+    /// The process that started the service: threads do not survive a fork, and a lock may be held for ever there.
+    private let processID = TimerAlarms.Process.id
+
+    /// A service around a state, not started.
+    init(_ state: sending ServiceState) { self.state = Lock(state) }
+
+    deinit {
+        if isOfAnotherProcess { return }
+        state.withLock { $0.alarm }?.stop()
+    }
+
+    /// The time on the service's clock.
+    public var now: TimerInstant {
+        if isOfAnotherProcess { return KernelClock.now(.suspending) }
+        let alarm = state.withLock { $0.alarm }
+        return alarm?.now ?? KernelClock.now(.suspending)
+    }
+
+    /// Ends all timers of the service, and its thread. What was due together with the running handler does not run.
+    ///
+    /// May be called more than once, and from a handler. Scheduling on a service of one's own is a `TimerError`
+    /// afterwards; a shared service is started again by the next schedule.
+    public func shutdown() { close(.serviceShutDown) }
+
+    /// Whether this is a forked child of the process that started the service. Asked before any lock is taken.
+    var isOfAnotherProcess: Bool { TimerAlarms.Process.id != processID }
+
+    /// How many timers are pending.
+    package var pendingCount: Int { state.withLock { $0.scheduler.count } }
+
+    // MARK: The way of one timer: start, admit, fire, forget, close
+
+    /// Starts the alarm, if it is not running.
+    func start() throws(TimerError) {
+        try state.withLock { state throws(TimerError) in _ = try state.runningAlarm(of: self) }
+    }
+
+    /// Takes a timer in, and sets the alarm if its first deadline is the earliest of all.
+    func admit(_ registration: Registration, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
+        try schedule.validate()
+        if isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
+        let failure = try state.withLock { state throws(TimerError) in
+            let alarm = try state.runningAlarm(of: self)
+            state.admit(registration, on: schedule.grid(from: alarm.now))
+            state.serviceWhilePending = self
+            return state.alarmFailure
+        }
+        guard let failure else { return }
+        close(.backendFailed(failure))
+        throw failure
+    }
+
+    /// The alarm has fired: delivers what is due.
+    func fire(_ run: Int) {
+        guard var round = state.withLock({ $0.takeDue(run) }) else { return }
+        var ended: [TimerID] = []
+        for (registration, due) in round.deliveries
+        where registration.deliver(due, woke: round.woke, readingClockOf: round.alarm) {
+            ended.append(due.timer)
+        }
+        // Released here, outside of the lock; the buffer itself goes back for the next round.
+        round.deliveries.removeAll(keepingCapacity: true)
+        let removed = state.withLock { state in
+            state.deliveries = round.deliveries
+            return ended.map { state.remove($0) }
+        }
+        withExtendedLifetime(removed) {}
+        if let failure = round.failure { close(.backendFailed(failure), run: run) }
+    }
+
+    /// Forgets a timer that has ended.
+    func forget(_ timer: TimerID) {
+        let removed = state.withLock { $0.remove(timer) }
+        withExtendedLifetime(removed) {}
+    }
+
+    /// Ends all timers and the alarm; of a certain run where one is given.
+    func close(_ reason: PreciseTimer.EndReason, run: Int? = nil) {
+        if isOfAnotherProcess { return }
+        let removed = state.withLock { $0.close(reason, run: run) }
+        removed.alarm?.stop()
+        for registration in removed.registrations { registration.end(reason) }
+    }
+}

@@ -1,0 +1,52 @@
+internal import Dispatch
+internal import Synchronization
+internal import TimerCore
+
+/// Finds out whether Dispatch timers can work in this process.
+///
+/// Dispatch has no way to say that they cannot: without descriptors for its event loop it ends the process, without one
+/// for the timer it never fires, without threads it hangs, and after a fork it is dead. So the first use tries what
+/// Dispatch is going to need, and then waits for one timer to have fired. From then on Dispatch keeps its descriptors.
+enum DispatchPreflight {
+    /// The process in which a Dispatch timer has fired; 0 before.
+    private static let provenIn = Atomic<Int32>(0)
+
+    /// - Throws: `TimerError` with what is lacking.
+    static func check() throws(TimerError) {
+        // Dispatch starts a thread when it has none to spare, and waits for ever where that fails.
+        try Thread.start("timer.preflight") {}
+        switch provenIn.load(ordering: .acquiring) {
+        case Process.id: return
+        case 0: break
+        default: throw TimerError(.forked, "starting a Dispatch timer (Dispatch does not survive a fork)")
+        }
+        try tryDescriptors()
+        try proveThatTimersFire()
+        provenIn.store(Process.id, ordering: .releasing)
+    }
+
+    /// The event loop takes an epoll and an event descriptor, the timer one more, its thread another for a moment.
+    private static func tryDescriptors() throws(TimerError) {
+        try withDescriptors(4)
+    }
+
+    /// Holds a number of descriptors for a moment.
+    private static func withDescriptors(_ count: Int) throws(TimerError) {
+        if count == 0 { return }
+        let descriptor = try TimerDescriptor(.suspending)
+        try withDescriptors(count - 1)
+        _ = consume descriptor
+    }
+
+    private static func proveThatTimersFire() throws(TimerError) {
+        let fired = DispatchSemaphore(value: 0)
+        let source = DispatchSource.makeTimerSource(flags: .strict, queue: DispatchQueue(label: "timer.preflight"))
+        source.setEventHandler { fired.signal() }
+        source.schedule(deadline: .now())
+        source.activate()
+        defer { source.cancel() }
+        if fired.wait(timeout: .now() + .seconds(2)) == .timedOut {
+            throw TimerError(.systemRefused, "waiting 2 s for a first Dispatch timer to fire")
+        }
+    }
+}

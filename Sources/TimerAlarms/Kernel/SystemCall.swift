@@ -1,0 +1,28 @@
+internal import Glibc
+internal import TimerCore
+
+/// The C line: every result of the kernel becomes a value or a typed error here.
+enum SystemCall {
+    /// Calls until the call is not interrupted by a signal; the errno of a failure is taken at once.
+    static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Result<Number, Errno> {
+        while true {
+            let result = call()
+            if result != -1 { return .success(result) }
+            let number = errno
+            if number != EINTR { return .failure(Errno(number)) }
+        }
+    }
+}
+
+/// An error number of the system.
+struct Errno: Error, Hashable {
+    /// The number itself.
+    let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    /// The error that a caller sees.
+    func error(_ code: TimerError.Code = .systemRefused, attempting attempted: String) -> TimerError {
+        TimerError(code, attempted, errno: number, systemMessage: unsafe String(cString: strerror(number)))
+    }
+}

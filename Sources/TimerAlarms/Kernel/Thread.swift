@@ -1,0 +1,49 @@
+internal import CLinuxTimers
+internal import Glibc
+package import TimerCore
+
+/// Starting threads that are good guests of the process.
+package enum Thread {
+    /// Starts a detached thread: named, with all signals blocked, never waited for by the process's exit.
+    ///
+    /// - Parameters:
+    ///   - name: at most 15 bytes, as the kernel shows it.
+    ///   - body: what the thread does.
+    /// - Throws: `TimerError` where the system refuses the thread.
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(TimerError) {
+        // A thread takes over its creator's signal mask, so it starts with everything blocked.
+        var all = sigset_t()
+        var before = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+
+        let start = unsafe Unmanaged.passRetained(Start(name, body))
+        var thread = pthread_t()
+        let failure = unsafe pthread_create(&thread, nil, { unsafe Thread.run($0) }, start.toOpaque())
+        if failure != 0 {
+            unsafe start.release()
+            throw Errno(failure).error(attempting: "starting the thread \(name)")
+        }
+        pthread_detach(thread)
+    }
+
+    private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let argument = unsafe argument else { return nil }
+        let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+        _ = unsafe start.name.withCString { unsafe thread_name_set($0) }
+        start.body()
+        return nil
+    }
+
+    /// What a new thread is handed.
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}

@@ -1,0 +1,14 @@
+#if !Libevent
+package import TimerCore
+
+/// The libevent backend of a build without the trait `Libevent`.
+package enum LibeventBackend {
+    /// Why it cannot be used.
+    package static var whyUnavailable: String? { "this build of PreciseTimer has the package trait Libevent disabled" }
+
+    /// Refuses.
+    package static func makeAlarm() throws(TimerError) -> any Alarm {
+        throw TimerError(.unavailable, "starting the libevent backend (the package trait Libevent is disabled)")
+    }
+}
+#endif

@@ -1,0 +1,12 @@
+#if Libevent
+package import TimerCore
+
+/// The libevent backend of a build that has it.
+package enum LibeventBackend {
+    /// Why it cannot be used: it can.
+    package static var whyUnavailable: String? { nil }
+
+    /// A new alarm, not started.
+    package static func makeAlarm() throws(TimerError) -> any Alarm { try LibeventAlarm() }
+}
+#endif

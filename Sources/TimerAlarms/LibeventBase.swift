@@ -1,0 +1,26 @@
+#if Libevent
+internal import CLibevent
+internal import Synchronization
+internal import TimerCore
+
+/// Making event bases with an exact clock.
+enum LibeventBase {
+    /// libevent's locks have to be chosen before the first base exists.
+    private static let usesThreads = evthread_use_pthreads() == 0
+
+    /// A new base, which the caller frees.
+    static func make() throws(TimerError) -> OpaquePointer {
+        guard usesThreads else { throw TimerError(.unavailable, "preparing libevent for threads") }
+        guard let configuration = unsafe event_config_new() else {
+            throw TimerError(.systemRefused, "configuring libevent")
+        }
+        defer { unsafe event_config_free(configuration) }
+        let flags = EVENT_BASE_FLAG_PRECISE_TIMER.rawValue | EVENT_BASE_FLAG_NO_CACHE_TIME.rawValue
+        unsafe event_config_set_flag(configuration, CInt(flags))
+        guard let base = unsafe event_base_new_with_config(configuration) else {
+            throw TimerError(.systemRefused, "creating a libevent base (it needs descriptors)")
+        }
+        return unsafe base
+    }
+}
+#endif

@@ -1,0 +1,51 @@
+internal import Synchronization
+package import TimerCore
+
+/// One thread that blocks in `read` of one timerfd.
+///
+/// Another thread's setting wakes the reader correctly, be it earlier, later or past, so that neither epoll nor a second
+/// descriptor is needed.
+package final class TimerFDAlarm: Alarm {
+    private let timer: TimerDescriptor
+    private let isStopped = Atomic(false)
+
+    /// - Throws: `TimerError` where the system refuses the descriptor.
+    package init() throws(TimerError) { timer = try TimerDescriptor(.suspending) }
+
+    package var now: TimerInstant { KernelClock.now(.suspending) }
+
+    package func start(
+        onFire: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (TimerError) -> Void
+    ) throws(TimerError) {
+        // The thread holds the alarm, and so the descriptor, until it has ended.
+        try Thread.start("timer.timerfd") { self.run(onFire, onFailure) }
+    }
+
+    private func run(_ onFire: () -> Void, _ onFailure: (TimerError) -> Void) {
+        do throws(TimerError) {
+            while true {
+                try timer.wait()
+                if isStopped.load(ordering: .acquiring) { return }
+                onFire()
+            }
+        } catch {
+            onFailure(error)
+        }
+    }
+
+    package func set(_ deadline: TimerInstant?) throws(TimerError) {
+        try timer.set(deadline)
+        // A setting that crossed a stop may have undone its wake-up.
+        if isStopped.load(ordering: .acquiring) { wake() }
+    }
+
+    package func stop() {
+        isStopped.store(true, ordering: .releasing)
+        wake()
+    }
+
+    /// Makes the thread look whether it is to end. Setting a timerfd that is open to an instant that has come is not
+    /// refused, and a thread that has ended needs no waking.
+    private func wake() { try? timer.set(now) }
+}

@@ -1,0 +1,48 @@
+/// Why a timer or a service could not do what was asked of it.
+public struct TimerError: Error, Hashable, Sendable {
+    /// What kind of failure it is, for code that decides by it. More kinds may come.
+    public struct Code: Hashable, Sendable {
+        /// The kind's name, as in the description.
+        public let name: String
+
+        package init(_ name: String) { self.name = name }
+
+        /// A schedule that makes no sense: a negative delay, a period of zero or less.
+        public static let invalidSchedule = Code("invalid schedule")
+        /// The system refused a resource: a descriptor, a thread, memory.
+        public static let systemRefused = Code("refused by the system")
+        /// The backend is not part of this build, or cannot work in this process.
+        public static let unavailable = Code("unavailable")
+        /// The backend worked and then failed; its timers have ended.
+        public static let backendFailed = Code("backend failed")
+        /// The service was shut down.
+        public static let shutDown = Code("shut down")
+        /// The service belongs to the parent of this forked process.
+        public static let forked = Code("in a forked child")
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// What was being attempted, and what to do where that is known.
+    public let attempted: String
+    /// The system's error number, where the system gave one.
+    public let errno: Int32?
+    /// The system's words for ``errno``.
+    public let systemMessage: String?
+
+    package init(_ code: Code, _ attempted: String, errno: Int32? = nil, systemMessage: String? = nil) {
+        self.code = code
+        self.attempted = attempted
+        self.errno = errno
+        self.systemMessage = systemMessage
+    }
+}
+
+extension TimerError: CustomStringConvertible {
+    /// One line: what was attempted, the kind, and the system's reason where there is one.
+    public var description: String {
+        var line = "\(attempted): \(code.name)"
+        if let errno { line += " (errno \(errno): \(systemMessage ?? "unknown"))" }
+        return line
+    }
+}

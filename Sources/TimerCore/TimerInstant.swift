@@ -1,0 +1,69 @@
+/// An instant on one of the kernel's clocks, in whole nanoseconds since that clock's origin.
+///
+/// All arithmetic saturates: an instant too far away to be represented is ``never(on:)``, one before the origin is the
+/// origin. Durations are rounded up to whole nanoseconds, so that nothing becomes early by rounding.
+///
+/// Comparing the instants of two different clocks is a programming error.
+public struct TimerInstant: InstantProtocol, Hashable, Sendable {
+    public typealias Duration = Swift.Duration
+
+    /// Nanoseconds since the origin of ``clock``.
+    public let nanoseconds: UInt64
+
+    /// The clock that this instant is read on.
+    public let clock: TimerClock
+
+    /// An instant, from the nanoseconds since the clock's origin.
+    public init(nanoseconds: UInt64, clock: TimerClock = .suspending) {
+        self.nanoseconds = nanoseconds
+        self.clock = clock
+    }
+
+    /// The instant that does not come.
+    public static func never(on clock: TimerClock) -> TimerInstant {
+        TimerInstant(nanoseconds: .max, clock: clock)
+    }
+
+    /// Whether this is the instant that does not come.
+    public var isNever: Bool { nanoseconds == .max }
+
+    /// This instant moved by a duration, which is rounded up to whole nanoseconds; saturates.
+    public func advanced(by duration: Duration) -> TimerInstant {
+        if isNever { return self }
+        let offset = duration.nanosecondsRoundedUp
+        if offset == .max { return .never(on: clock) }
+        return offset < 0 ? moved(backBy: offset.magnitude) : moved(by: UInt64(offset))
+    }
+
+    /// The exact duration from this instant to another of the same clock; negative where the other is earlier.
+    public func duration(to other: TimerInstant) -> Duration {
+        precondition(clock == other.clock, "instants of two clocks have no distance")
+        return other.nanoseconds >= nanoseconds
+            ? Duration(wholeNanoseconds: other.nanoseconds - nanoseconds)
+            : .zero - Duration(wholeNanoseconds: nanoseconds - other.nanoseconds)
+    }
+
+    public static func < (left: TimerInstant, right: TimerInstant) -> Bool {
+        precondition(left.clock == right.clock, "instants of two clocks cannot be compared")
+        return left.nanoseconds < right.nanoseconds
+    }
+
+    /// This instant moved towards the future; saturates at never.
+    package func moved(by nanoseconds: UInt64) -> TimerInstant {
+        let (sum, overflow) = self.nanoseconds.addingReportingOverflow(nanoseconds)
+        return TimerInstant(nanoseconds: overflow ? .max : sum, clock: clock)
+    }
+
+    /// This instant moved towards the past; saturates at the clock's origin.
+    private func moved(backBy nanoseconds: UInt64) -> TimerInstant {
+        let (difference, overflow) = self.nanoseconds.subtractingReportingOverflow(nanoseconds)
+        return TimerInstant(nanoseconds: overflow ? 0 : difference, clock: clock)
+    }
+}
+
+extension TimerInstant: CustomStringConvertible {
+    /// The nanoseconds and the clock, as in `1500000000 ns (suspending)`.
+    public var description: String {
+        isNever ? "never (\(clock.rawValue))" : "\(nanoseconds) ns (\(clock.rawValue))"
+    }
+}
