@@ -5,6 +5,7 @@
 ///
 /// Comparing the instants of two different clocks is a programming error.
 public struct TimerInstant: InstantProtocol, Hashable, Sendable {
+    /// Lengths of time are the standard library's.
     public typealias Duration = Swift.Duration
 
     /// Nanoseconds since the origin of ``clock``.
@@ -43,6 +44,7 @@ public struct TimerInstant: InstantProtocol, Hashable, Sendable {
             : .zero - Duration(wholeNanoseconds: nanoseconds - other.nanoseconds)
     }
 
+    /// Whether an instant is earlier than another of the same clock.
     public static func < (left: TimerInstant, right: TimerInstant) -> Bool {
         precondition(left.clock == right.clock, "instants of two clocks cannot be compared")
         return left.nanoseconds < right.nanoseconds
