@@ -65,9 +65,14 @@ package struct MeasurementPlan: Hashable, Sendable {
     /// How many of them in the warm-up: some 200 ms, but no more than in a round.
     var deadlinesOfWarmUp: UInt64 { min(max(200_000_000 / period, Self.fewestDeadlines), deadlinesPerRound) }
 
-    /// The order of the rows in a round: each round begins one row further on, so that none is always first.
+    /// The order of the rows in a round: each round begins one row further back, so that none is always first.
+    ///
+    /// The floor runs in the midst of the backends, for its ratios to them are the better the less time lies between.
     package func order(inRound round: Int) -> [Row] {
-        let first = round % rows.count
-        return Array(rows[first...] + rows[..<first])
+        var order = backends.map(Row.backend)
+        order.insert(Row.floor, at: (order.count + 1) / 2)
+        order += rows.filter { !order.contains($0) }
+        let first = (order.count - round % order.count) % order.count
+        return Array(order[first...] + order[..<first])
     }
 }
