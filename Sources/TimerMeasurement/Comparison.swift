@@ -1,9 +1,8 @@
 internal import TimerAlarms
 internal import TimerCore
 
-/// Measures every row of a plan: a warm-up that does not count, then round by round, every row once in each.
-///
-/// The rows take turns within seconds, so that what the machine does to one it does to all of them.
+/// Measures every row of a plan: a warm-up that does not count, then round by round, in each of which the rows take turns
+/// so fast that what the machine does to one it does to all of them.
 package struct Comparison {
     /// What is measured.
     package let plan: MeasurementPlan
@@ -20,11 +19,16 @@ package struct Comparison {
     /// - Throws: `MeasurementError`; what was completed before stays in ``rounds``.
     package mutating func run(_ watch: (Progress) -> Bool) throws(MeasurementError) {
         start = KernelClock.now(.suspending).nanoseconds
-        _ = try measureRows(plan.rows, goal: plan.deadlinesOfWarmUp, .warmUp, watch)
+        _ = try measureRows(plan.order(inTurn: 0), goal: plan.deadlinesOfWarmUp, .warmUp, watch)
         for round in 0..<plan.rounds {
             let stage = Progress.Stage.round(round + 1, of: plan.rounds)
-            let goal = plan.deadlinesPerRound
-            rounds.append(try measureRows(plan.order(inRound: round), goal: goal, stage, watch))
+            var results: [Row: RoundResult] = [:]
+            for turn in 0..<plan.turnsPerRound {
+                let order = plan.order(inTurn: round * plan.turnsPerRound + turn)
+                let turnResults = try measureRows(order, goal: plan.deadlines(inTurn: turn), stage, watch)
+                results.merge(turnResults) { $0.adding($1) }
+            }
+            rounds.append(results)
         }
     }
 
@@ -69,8 +73,9 @@ package struct Comparison {
             stage: stage,
             row: row.name,
             elapsed: KernelClock.now(.suspending).nanoseconds - start,
-            // A run takes some milliseconds more than its deadlines, to begin and to end.
-            total: UInt64(plan.rows.count) * (deadlines * plan.period + UInt64(plan.rounds + 1) * 8_000_000)
+            // A turn takes some milliseconds more than its deadlines, to begin and to end.
+            total: UInt64(plan.rows.count)
+                * (deadlines * plan.period + UInt64(plan.rounds * plan.turnsPerRound + 1) * 8_000_000)
         )
     }
 }

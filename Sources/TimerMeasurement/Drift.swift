@@ -1,18 +1,18 @@
 /// The slope of lateness over time: whether the ticks keep to their grid in the long run, and how well that is known.
 ///
-/// One late tick must not bend the slope, so the ticks of a round are cut into blocks of equal number (16, or fewer
-/// where there are few ticks), and a line is fitted by least squares to the blocks' medians. The noise is two standard
-/// errors of that line's slope, from the distances of the medians to the line: a drift below its noise is none that this
-/// measurement could see.
+/// One late tick must not bend the slope, so the ticks of a turn are cut into blocks of equal number (16, or fewer where
+/// there are few ticks), and a line is fitted by least squares to the blocks' medians. The row's drift is the median of
+/// its turns' slopes.
 ///
-/// Over several rounds, drift and end offset are the medians of the rounds'. The noise stays that of a single round, so
-/// that it is rather too great than too small: the root mean square of the rounds' noises; or two standard deviations of
-/// the rounds' drifts, where that is more. For a machine that is slow for half a second bends the line of a whole round,
-/// which only the other rounds can tell.
+/// How well it is known: a single slope has a standard error, from the distances of the block medians to the line. But a
+/// machine that is slow for half a turn bends the whole line, which only the other turns can tell; so the spread of
+/// the slopes (1.4826 × their median distance to their median, which is the standard deviation where they are
+/// normal) counts instead where it is greater than the median standard error. The noise is three standard errors of the
+/// median of so many slopes: a drift below it is none that this measurement could see. It shrinks with longer turns.
 package struct Drift: Hashable, Sendable {
     /// Parts per million: µs later per second that passes.
     package let ppm: Double
-    /// How far from zero ``ppm`` may well be without any drift; two standard errors.
+    /// How far from zero ``ppm`` may well be without any drift: three standard errors.
     package let noise: Double
     /// The median lateness of the last block less that of the first, in nanoseconds.
     package let endOffset: Double
@@ -28,7 +28,7 @@ package struct Drift: Hashable, Sendable {
         self.endOffset = endOffset
     }
 
-    /// The drift of one round; nil for fewer than 12 ticks, which make no three blocks.
+    /// The drift of one turn; nil for fewer than 12 ticks, which make no three blocks.
     package init?(_ samples: ArraySlice<Sample>, period: UInt64) {
         let count = min(Self.blocks, samples.count / Self.ticksPerBlock)
         guard count >= 3 else { return nil }
@@ -44,24 +44,18 @@ package struct Drift: Hashable, Sendable {
             }
         let line = Line(through: medians)
         ppm = line.slope * 1_000_000
-        noise = 2 * line.slopeError * 1_000_000
+        noise = 3 * line.slopeError * 1_000_000
         endOffset = medians[count - 1].lateness - medians[0].lateness
     }
 
-    /// The drift of several rounds; nil where there are none.
-    package init?(_ rounds: [Drift]) {
-        guard let ppm = rounds.map(\.ppm).median, let endOffset = rounds.map(\.endOffset).median else { return nil }
-        let squares = rounds.reduce(0) { $0 + $1.noise * $1.noise }
-        let within = (squares / Double(rounds.count)).squareRoot()
-        self.init(ppm: ppm, noise: max(within, 2 * Self.deviation(of: rounds)), endOffset: endOffset)
-    }
-
-    /// The standard deviation of single rounds' drifts, estimated from these; 0 for one round, which tells nothing.
-    private static func deviation(of rounds: [Drift]) -> Double {
-        guard rounds.count > 1 else { return 0 }
-        let mean = rounds.reduce(0) { $0 + $1.ppm } / Double(rounds.count)
-        let squares = rounds.reduce(0) { $0 + ($1.ppm - mean) * ($1.ppm - mean) }
-        return (squares / Double(rounds.count - 1)).squareRoot()
+    /// The drift over several turns; nil where there are none.
+    package init?(_ turns: [Drift]) {
+        guard let ppm = turns.map(\.ppm).median, let endOffset = turns.map(\.endOffset).median,
+            let within = turns.map(\.noise).median, let distance = turns.map({ abs($0.ppm - ppm) }).median
+        else { return nil }
+        // A median is less sure than a mean, by the square root of π/2.
+        let error = max(within, 3 * 1.4826 * distance) * (Double.pi / 2 / Double(turns.count)).squareRoot()
+        self.init(ppm: ppm, noise: turns.count == 1 ? within : error, endOffset: endOffset)
     }
 }
 

@@ -21,7 +21,7 @@ package struct ResultTable: CustomStringConvertible {
         let rounds = options.rounds == 1 ? "1 round" : "\(options.rounds) rounds"
         let heading =
             "A timer every \(DurationText.format(nanoseconds: options.period)), \(rounds) of "
-            + "\(DurationText.format(nanoseconds: options.duration)) for each row, in turns"
+            + "\(DurationText.format(nanoseconds: options.duration)) for each row, which take turns"
         guard let completed = report.partialAfterRounds else { return heading }
         return heading + " (PARTIAL: only \(completed) complete)"
     }
@@ -105,11 +105,11 @@ package struct ResultTable: CustomStringConvertible {
         lateness  from the deadline to the handler's first line, by the clock; percentiles of all rounds' ticks together
         missed    deadlines that got no tick of their own, for the tick before them came too late
         jitter    standard deviation of the lateness
-        drift     slope of the lateness, in µs per second: of a line through the medians of up to 16 equal blocks of ticks
-                  of a round; the median of the rounds. ±noise is twice the standard error of that slope, or twice the
-                  rounds' standard deviation where that is more: a drift below it is none that this run could see
+        drift     slope of the lateness, in µs per second: the median over all turns of a line through the medians of up
+                  to 16 blocks of ticks. ±noise is three standard errors of it, from the blocks' distances to the lines or
+                  the turns' spread, whichever is more: a drift below it is none that this run could see
         CPU       time on a processor per time that passed; wake-ups are voluntary context switches
-        × floor   lateness as a multiple of floor-timerfd's, round by round; the median of the rounds
+        × floor   lateness as a multiple of floor-timerfd's in the same round; the median of the rounds
         floor-…   references without the library: bare loops of clock_nanosleep and of timerfd
         """
 }

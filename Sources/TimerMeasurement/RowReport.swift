@@ -65,7 +65,7 @@ package struct RowReport: Encodable, Hashable, Sendable {
         var all = Distribution()
         for round in rounds { all.add(round.lateness) }
         lateness = Lateness(all)
-        let drift = Drift(rounds.compactMap(\.drift))
+        let drift = Drift(rounds.flatMap(\.drifts))
         self.drift = drift.flatMap { $0.ppm.rounded(places: 3) }
         driftNoise = drift.flatMap { $0.noise.rounded(places: 3) }
         endOffset = drift.flatMap { $0.endOffset.rounded(places: 1) }

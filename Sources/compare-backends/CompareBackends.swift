@@ -9,8 +9,9 @@ struct CompareBackends: ParsableCommand {
         commandName: "compare-backends",
         abstract: "Measures how precisely each timer backend ticks on this machine, and at what price.",
         discussion: """
-            Every row is measured in every round, in turns, after a short warm-up. Two bare loops around system calls \
-            are measured in the same rounds; they are the floor that the backends are compared with.
+            After a short warm-up every backend is measured in every round, in short turns, so that what the machine \
+            does to one it does to all. Two bare loops around system calls take turns with them: the floor that the \
+            backends are compared with.
 
             Lengths of time are written as 500ns, 250us, 1ms, 1.5s or 5m.
 

@@ -45,18 +45,24 @@ import TimerMeasurement
         #expect(fitted(ppm: 0, ticks: 0) == nil)
     }
 
-    @Test func theMedianOfTheRoundsCounts() throws {
-        let rounds = [1.0, 500, 2].map { Drift(ppm: $0, noise: 3, endOffset: 10 * $0) }
-        let drift = try #require(Drift(rounds))
+    @Test func theMedianOfTheTurnsCounts() throws {
+        let turns = [1.0, 500, 2].map { Drift(ppm: $0, noise: 3, endOffset: 10 * $0) }
+        let drift = try #require(Drift(turns))
         #expect(drift.ppm == 2)
         #expect(drift.endOffset == 20)
-        // The rounds disagree by far more than each one's own noise.
-        #expect(drift.noise > 500)
     }
 
-    @Test func theNoiseOfRoundsThatAgreeIsTheirOwn() throws {
-        let drift = try #require(Drift([Drift(ppm: 1, noise: 3, endOffset: 0), Drift(ppm: 1, noise: 4, endOffset: 0)]))
-        #expect(abs(drift.noise - 12.5.squareRoot()) < 1e-9)
+    @Test func turnsThatDisagreeAreNoisierThanEachSays() throws {
+        let turns = [-100.0, 0, 100, 50].map { Drift(ppm: $0, noise: 3, endOffset: 0) }
+        let drift = try #require(Drift(turns))
+        #expect(drift.noise > 100)
+    }
+
+    @Test func theNoiseOfTurnsThatAgreeShrinksWithTheirNumber() throws {
+        let turns = [Drift](repeating: Drift(ppm: 1, noise: 3, endOffset: 0), count: 100)
+        #expect(try #require(Drift([turns[0]])).noise == 3)
+        let noise = try #require(Drift(turns)).noise
+        #expect(abs(noise - 0.3 * (Double.pi / 2).squareRoot()) < 1e-9)
         #expect(Drift([]) == nil)
     }
 }

@@ -2,7 +2,7 @@
 enum Golden {
     /// The table, without its legend.
     static let table = """
-        A timer every 1ms, 3 rounds of 20ms for each row, in turns
+        A timer every 1ms, 3 rounds of 20ms for each row, which take turns
         Linux 6.1 x86_64, 2 processors (A CPU), release build
 
                                       ───── lateness (µs) ─────  jitter  ─── drift ───   CPU  wake-ups  ─ × floor ─

@@ -38,15 +38,31 @@ import TimerMeasurement
         #expect(throws: MeasurementPlan.Refusal.self) { try plan(period: .nanoseconds(49), duration: .seconds(1)) }
     }
 
+    @Test func turnsAreShortButNotTooShort() throws {
+        #expect(try plan().turnsPerRound == 7)
+        #expect(try plan(duration: .seconds(10)).turnsPerRound == 7)
+        #expect(try plan(duration: .milliseconds(350)).turnsPerRound == 3)
+        #expect(try plan(period: .milliseconds(5), duration: .milliseconds(100)).turnsPerRound == 1)
+        #expect(try plan(period: .milliseconds(10)).turnsPerRound == 1)
+        #expect(try plan(period: .seconds(8640), duration: .seconds(86_400)).turnsPerRound == 1)
+    }
+
+    @Test func theTurnsAddUpToTheRound() throws {
+        let plan = try plan(duration: .milliseconds(703))
+        let turns = (0..<plan.turnsPerRound).map { plan.deadlines(inTurn: $0) }
+        #expect(turns.reduce(0, +) == 703)
+        #expect(Set(turns) == [100, 101])
+    }
+
     @Test func everyRowIsFirstOnce() throws {
         let plan = try plan()
-        let firsts = (0..<4).compactMap { plan.order(inRound: $0).first?.name }
+        let firsts = (0..<4).compactMap { plan.order(inTurn: $0).first?.name }
         #expect(firsts == ["timerfd", "floor-nanosleep", "dispatch", "floor-timerfd"])
     }
 
-    @Test func everyRoundHasEveryRowOnce() throws {
+    @Test func everyTurnHasEveryRowOnce() throws {
         let plan = try plan()
-        for round in 0..<9 { #expect(Set(plan.order(inRound: round)) == Set(plan.rows)) }
+        for turn in 0..<9 { #expect(Set(plan.order(inTurn: turn)) == Set(plan.rows)) }
         #expect(plan.rows.count == 4)
     }
 }

@@ -37,6 +37,16 @@ import TimerMeasurement
         #expect(row.wakeUpsPerTick == 1)
     }
 
+    @Test func turnsAddUpToARound() {
+        let round = Synthetic.round([100, 300]).adding(Synthetic.round([200, -5]))
+        #expect(round.ticks == 4)
+        #expect(round.early == 1)
+        #expect(round.lateness.moments.count == 4)
+        #expect(round.lateness.moments.max == 300)
+        #expect(round.wakeUps == 4)
+        #expect(round.fault == "1 of 2 ticks came before their deadline")
+    }
+
     @Test func theRatioIsTheMedianOfTheRoundsRatios() throws {
         let report = try report()
         #expect(report.rows.map(\.ratioToFloor.p50) == [2, 1])
