@@ -1,6 +1,7 @@
 internal import TimerAlarms
+package import TimerCore
 
-/// The person in front of the command: messages and progress on standard error, and Ctrl-C.
+/// The person in front of the command: results on standard output, messages and progress on standard error, and Ctrl-C.
 package struct Console {
     /// Whether progress can be shown: only a terminal can take a line back.
     private let isTerminal = StandardError.isTerminal
@@ -14,6 +15,12 @@ package struct Console {
 
     /// Whether Ctrl-C was pressed.
     package var isInterrupted: Bool { Interrupt.isRequested }
+
+    /// Hands the results over, ended by a new line.
+    package mutating func hand(over results: String) throws(TimerError) {
+        clear()
+        try StandardOutput.write(results + "\n")
+    }
 
     /// Says something, in a line of its own.
     package mutating func say(_ line: String) {

@@ -64,9 +64,9 @@ package struct MeasurementPlan: Hashable, Sendable {
 
     /// How many turns a row has in a round: seven, or fewer where a turn would be shorter than 100 ms or 50 periods.
     ///
-    /// What the rest of the machine and its host do changes the lateness of everything by a fifth within seconds. So the
-    /// rows take turns faster than that: with one turn of 700 ms the ratios to the floor were seen to differ by 15 %
-    /// from run to run, with seven of 100 ms by 4 %.
+    /// What the rest of the machine and its host do changes the lateness of everything within seconds, so the rows take
+    /// turns faster than that. On a small virtual machine the ratio of the two floors to each other differed by 15 %
+    /// from run to run (standard deviation) with one turn of 700 ms, and by 6 % with seven of 100 ms.
     package var turnsPerRound: Int {
         // A period is at most a tenth of the duration, so that 50 of them are no overflow.
         Int(min(max(duration / max(Self.shortestTurn, 50 * period), 1), 7))

@@ -78,8 +78,9 @@ struct CompareBackends: ParsableCommand {
     }
 
     func run() throws {
-        if list { return print(RowList.text) }
         var console = Console()
+        if list { return try console.hand(over: RowList.text) }
+        console.catchInterrupt()
         let plan = try plan(for: backends.map { try available($0) } ?? availableOnes(&console))
         if Host.Build.current == .debug {
             console.say("note: this is a debug build; for real figures use swift run -c release compare-backends")

@@ -8,11 +8,10 @@ struct Measuring {
 
     /// Measures and prints.
     func run(_ console: inout Console) throws {
-        console.catchInterrupt()
         var comparison = Comparison(plan)
         let failure = measure(&comparison, &console)
+        if !comparison.rounds.isEmpty { try show(Report(comparison, on: .current), &console) }
         console.clear()
-        if !comparison.rounds.isEmpty { try show(Report(comparison, on: .current)) }
         for fault in comparison.faults { console.say("error: \(fault)") }
         switch failure {
         case nil where comparison.faults.isEmpty: return
@@ -38,10 +37,10 @@ struct Measuring {
         }
     }
 
-    private func show(_ report: Report) throws {
+    private func show(_ report: Report, _ console: inout Console) throws {
         switch format {
-        case .table: print(ResultTable(report))
-        case .json: print(try report.json())
+        case .table: try console.hand(over: ResultTable(report).description)
+        case .json: try console.hand(over: report.json())
         }
     }
 }

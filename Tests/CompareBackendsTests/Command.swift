@@ -14,14 +14,25 @@ enum Command {
     }
 
     /// Runs the command to its end.
-    static func run(_ arguments: [String]) throws -> Outcome {
+    ///
+    /// - Parameters:
+    ///   - arguments: what is written after its name.
+    ///   - output: where its results go; to a file that the outcome shows, unless told.
+    ///   - interrupting: whether Ctrl-C is pressed once it has said something, or after two seconds.
+    /// - Returns: how it ended.
+    /// - Throws: where it could not be started.
+    static func run(_ arguments: [String], output: FileHandle? = nil, interrupting: Bool = false) throws -> Outcome {
         let process = Process()
         process.executableURL = try executable
         process.arguments = arguments
         let files = try (0..<2).map { _ in try TemporaryFile() }
-        process.standardOutput = files[0].handle
+        process.standardOutput = output ?? files[0].handle
         process.standardError = files[1].handle
         try process.run()
+        if interrupting {
+            for _ in 0..<200 where try files[1].text.isEmpty { Foundation.Thread.sleep(forTimeInterval: 0.01) }
+            process.interrupt()
+        }
         process.waitUntilExit()
         return Outcome(
             status: process.terminationStatus,

@@ -71,6 +71,21 @@ import Testing
         }
     }
 
+    @Test func controlCEndsItInGoodOrder() throws {
+        let outcome = try Command.run([], interrupting: true)
+        #expect(outcome.status == 130)
+        #expect(!outcome.wasSignalled)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.complaints.last == "stopped by Ctrl-C, before a round was complete: no results")
+    }
+
+    @Test func resultsThatCannotBeWrittenAreAnError() throws {
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let outcome = try Command.run(["--list"], output: full)
+        #expect(outcome.status == 1)
+        #expect(outcome.complaint.hasPrefix("error: writing the results"))
+    }
+
     private static let shortRun = ["--period", "5ms", "--duration", "100ms", "--rounds", "1"]
 }
 
