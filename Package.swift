@@ -46,7 +46,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "PreciseTimer", dependencies: ["TimerCore", "TimerAlarms"], swiftSettings: settings),
-        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer"], swiftSettings: settings),
+        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms"], swiftSettings: settings),
 
         .target(
             name: "TimerMeasurement",
@@ -58,6 +58,28 @@ let package = Package(
             dependencies: [
                 "TimerMeasurement", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            swiftSettings: settings
+        ),
+
+        .testTarget(name: "TimerCoreTests", dependencies: ["TimerCore"], swiftSettings: settings),
+        .testTarget(
+            name: "PreciseTimerTests",
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PreciseTimerTestKitTests",
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ConcurrencyTests",
+            dependencies: ["PreciseTimer", "TimerAlarms"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: ["PreciseTimer", "TimerAlarms"],
             swiftSettings: settings
         ),
     ]

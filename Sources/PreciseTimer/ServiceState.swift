@@ -4,14 +4,14 @@ internal import TimerAlarms
 /// stopped only after the lock is let go.
 struct ServiceState {
     /// Makes an alarm that has not been started.
-    typealias MakeAlarm = @Sendable () throws(TimerError) -> any Alarm
+    typealias MakeAlarm = @Sendable () throws(TimerError) -> any TimerAlarm
 
     /// How far the service has come.
     enum Phase {
         /// Not running; the next timer makes it run, on an alarm made by this.
         case idle(MakeAlarm)
         /// Running on this alarm.
-        case running(any Alarm)
+        case running(any TimerAlarm)
         /// Ended for good.
         case shutDown
     }
@@ -20,14 +20,14 @@ struct ServiceState {
     struct Round {
         var deliveries: [(Registration, Due)]
         let woke: TimerInstant
-        let alarm: any Alarm
+        let alarm: any TimerAlarm
         /// Why the alarm could not be set for what comes next.
         let failure: TimerError?
     }
 
     /// What is let go at the end.
     struct Remains {
-        var alarm: (any Alarm)?
+        var alarm: (any TimerAlarm)?
         var registrations: [Registration] = []
         var service: TimerService?
     }
@@ -57,18 +57,18 @@ struct ServiceState {
     }
 
     /// Of a service that has this one alarm.
-    init(own alarm: any Alarm) {
+    init(own alarm: any TimerAlarm) {
         phase = .idle { alarm }
         restart = nil
     }
 
     /// The alarm of a running service.
-    var alarm: (any Alarm)? {
+    var alarm: (any TimerAlarm)? {
         if case .running(let alarm) = phase { alarm } else { nil }
     }
 
     /// The alarm, started if the service is idle.
-    mutating func runningAlarm(of service: TimerService) throws(TimerError) -> any Alarm {
+    mutating func runningAlarm(of service: TimerService) throws(TimerError) -> any TimerAlarm {
         switch phase {
         case .running(let alarm): return alarm
         case .shutDown: throw TimerError(.shutDown, "scheduling on a service that was shut down")
@@ -76,7 +76,7 @@ struct ServiceState {
         }
     }
 
-    private mutating func start(_ alarm: any Alarm, for service: TimerService) throws(TimerError) -> any Alarm {
+    private mutating func start(_ alarm: any TimerAlarm, for service: TimerService) throws(TimerError) -> any TimerAlarm {
         let run = run + 1
         try alarm.start(
             onFire: { [weak service] in service?.fire(run) },

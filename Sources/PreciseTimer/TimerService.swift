@@ -14,7 +14,7 @@ internal import TimerAlarms
 public final class TimerService: Sendable {
     private let state: Lock<ServiceState>
     /// The process that started the service: threads do not survive a fork, and a lock may be held for ever there.
-    private let processID = TimerAlarms.Process.id
+    private let processID = Process.id
 
     /// A service around a state, not started.
     init(_ state: sending ServiceState) { self.state = Lock(state) }
@@ -38,7 +38,7 @@ public final class TimerService: Sendable {
     public func shutdown() { close(.serviceShutDown) }
 
     /// Whether this is a forked child of the process that started the service. Asked before any lock is taken.
-    var isOfAnotherProcess: Bool { TimerAlarms.Process.id != processID }
+    var isOfAnotherProcess: Bool { Process.id != processID }
 
     /// How many timers are pending.
     package var pendingCount: Int { state.withLock { $0.scheduler.count } }

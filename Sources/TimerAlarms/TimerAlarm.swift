@@ -10,7 +10,7 @@ public import TimerCore
 /// 4. It may fire early or for nothing, but never twice at once.
 /// 5. After ``stop()`` has returned no new firing begins; `stop` may be called from inside a firing, and more than
 ///    once.
-public protocol Alarm: AnyObject, Sendable {
+public protocol TimerAlarm: AnyObject, Sendable {
     /// The time on the alarm's clock, the one that its deadlines are instants of. Called on any thread.
     var now: TimerInstant { get }
 
