@@ -61,25 +61,31 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .target(
+            name: "TestSupport",
+            dependencies: ["PreciseTimer", "TimerAlarms"],
+            path: "Tests/TestSupport",
+            swiftSettings: settings
+        ),
         .testTarget(name: "TimerCoreTests", dependencies: ["TimerCore"], swiftSettings: settings),
         .testTarget(
             name: "PreciseTimerTests",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms"],
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PreciseTimerTestKitTests",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms"],
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ConcurrencyTests",
-            dependencies: ["PreciseTimer", "TimerAlarms"],
+            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "FaultTests",
-            dependencies: ["PreciseTimer", "TimerAlarms"],
+            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
     ]

@@ -76,7 +76,8 @@ struct ServiceState {
         }
     }
 
-    private mutating func start(_ alarm: any TimerAlarm, for service: TimerService) throws(TimerError) -> any TimerAlarm {
+    private mutating func start(_ alarm: any TimerAlarm, for service: TimerService) throws(TimerError) -> any TimerAlarm
+    {
         let run = run + 1
         try alarm.start(
             onFire: { [weak service] in service?.fire(run) },

@@ -1,7 +1,7 @@
 import PreciseTimer
 import PreciseTimerTestKit
+import TestSupport
 import Testing
-import TimerAlarms
 
 /// Virtual time moves only when it is told to, and delivers all of what is due.
 struct VirtualTimeTests {
@@ -72,13 +72,4 @@ struct VirtualTimeTests {
         virtual.jump(by: .milliseconds(700))
         return log.ticks
     }
-}
-
-/// Notes ticks.
-final class Log: Sendable {
-    private let noted = Lock<[PreciseTimer.Tick]>([])
-
-    var ticks: [PreciseTimer.Tick] { noted.withLock { $0 } }
-
-    func note(_ tick: PreciseTimer.Tick) { noted.withLock { $0.append(tick) } }
 }
