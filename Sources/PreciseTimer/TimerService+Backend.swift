@@ -4,7 +4,7 @@ public import TimerAlarms
 extension TimerService {
     /// The choice of an alarm. The raw value is the name on the command line.
     @nonexhaustive
-    public enum Backend: String, CaseIterable, Sendable {
+    public enum Backend: String, CaseIterable, Codable, Sendable {
         /// A strict Dispatch timer source.
         case dispatch
         /// The kernel's timerfd, read by a thread of the service's own.

@@ -7,15 +7,6 @@ import TimerAlarms
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ServiceTests {
     typealias Backend = TimerService.Backend
 
-    private static func shared(_ backend: Backend) -> TimerService {
-        switch backend {
-        case .dispatch: .dispatch
-        case .timerFD: .timerFD
-        case .libevent: .libevent
-        @unknown default: .default
-        }
-    }
-
     @Test func theDefaultIsTimerFD() {
         #expect(TimerService.default === TimerService.timerFD)
     }
@@ -56,7 +47,7 @@ import TimerAlarms
 
     @Test(arguments: Backend.available)
     func aSharedServiceIsStartedAgainByTheNextScheduleAfterAShutdown(backend: Backend) throws {
-        let (service, log) = (Self.shared(backend), Log())
+        let (service, log) = (backend.shared, Log())
         for _ in 0..<3 {
             let before = log.count
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }

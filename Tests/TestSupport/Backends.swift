@@ -3,4 +3,14 @@ public import PreciseTimer
 extension TimerService.Backend {
     /// The backends of this build: what every promise is tested on.
     public static var available: [TimerService.Backend] { allCases.filter { $0.availability == .available } }
+
+    /// The shared service of a backend.
+    public var shared: TimerService {
+        switch self {
+        case .dispatch: .dispatch
+        case .timerFD: .timerFD
+        case .libevent: .libevent
+        @unknown default: .default
+        }
+    }
 }
