@@ -33,7 +33,7 @@ import Testing
             Fault.limitSeconds(20)
             let target = Log()
             Fault.leaveDescriptors(left)
-            do {
+            do throws(TimerError) {
                 try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
                 #expect(eventually { target.count >= 10 })
             } catch {
