@@ -61,6 +61,13 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .executableTarget(
+            name: "library-benchmarks",
+            dependencies: ["PreciseTimer", "TimerAlarms", "TimerCore"],
+            path: "Benchmarks/Library",
+            swiftSettings: settings
+        ),
+
         .target(
             name: "TestSupport",
             dependencies: ["PreciseTimer", "TimerAlarms"],
