@@ -10,8 +10,8 @@ struct Side {
 /// Times sides against each other in interleaved rounds, so that a change of the machine's speed meets all of them.
 enum Harness {
     /// Runs each side once in every round, the order turning, after one round that does not count. Prints the median of
-    /// each side, its spread, and the median of the rounds' ratios to the first side.
-    static func compare(_ title: String, rounds: Int = 7, _ sides: [Side]) throws {
+    /// each side and its spread; and where the sides do the same, the median of the rounds' ratios to the first one.
+    static func compare(_ title: String, rounds: Int = 7, doTheSame: Bool = true, _ sides: [Side]) throws {
         var figures = [[Double]](repeating: [], count: sides.count)
         for round in 0...rounds {
             for turn in sides.indices {
@@ -24,7 +24,7 @@ enum Harness {
         for (side, own) in zip(sides, figures) {
             var line = "  \(side.name.padded(to: 34))\(median(own).text.padded(to: 10, onTheLeft: true)) ns"
             line += "   (\(own.reduce(.infinity, min).text) … \(own.reduce(0, max).text))"
-            if sides.count > 1 {
+            if doTheSame {
                 let ratios = zip(own, figures[0]).map { $0 / $1 }
                 line += "   × \((median(ratios) * 100).rounded() / 100)"
             }

@@ -8,6 +8,7 @@ enum QueueBenchmarks {
             try Harness.compare(
                 "deadline queue of \(count) entries, nanoseconds per operation",
                 rounds: 5,
+                doTheSame: false,
                 [
                     Side(name: "push") { sample.average { queue in sample.pushAll(to: &queue) } },
                     Side(name: "pop") { sample.averageOnFull { queue in while queue.popFirst() != nil {} } },
