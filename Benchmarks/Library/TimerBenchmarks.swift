@@ -10,7 +10,8 @@ enum TimerBenchmarks {
         try compareScheduling(on: service, "schedule + cancel, a weak target, an hour away")
         let target = Target()
         for _ in 0..<100_000 {
-            try PreciseTimer.schedule(.once(after: .seconds(7_200)), on: service, target: target) { $0.tick(); _ = $1 }
+            let schedule = PreciseTimer.Schedule.once(after: .seconds(7_200))
+            try PreciseTimer.schedule(schedule, on: service, target: target) { target, _ in target.tick() }
         }
         try compareScheduling(on: service, "the same with 100,000 other timers pending on the service")
         service.shutdown()
@@ -54,9 +55,10 @@ enum TimerBenchmarks {
             [
                 Side(name: "DispatchSourceTimer") {
                     let (target, queue) = (Target(), DispatchQueue(label: "benchmark"))
-                    let sources = (0..<timers).map { _ in
-                        DispatchTimer(every: .microseconds(period), on: queue, target)
-                    }
+                    let sources = (0..<timers)
+                        .map { _ in
+                            DispatchTimer(every: .microseconds(period), on: queue, target)
+                        }
                     defer { for source in sources { source.cancel() } }
                     return nanosecondsPerTick(of: target)
                 },

@@ -12,7 +12,9 @@ import Testing
         let service = try TimerService(backend)
         let tally = Tally()
         try onThreads(4) { thread in
-            for round in 0..<1_000 { scheduleThree(on: service, tally, delay: .microseconds((round * 7 + thread) % 90)) }
+            for round in 0..<1_000 {
+                scheduleThree(on: service, tally, delay: .microseconds((round * 7 + thread) % 90))
+            }
         }
         #expect(eventually { service.pendingCount == 0 })
         #expect(tally.refusals.load(ordering: .relaxed) == 0)
@@ -35,7 +37,8 @@ import Testing
                 let target = Target(number * 2 + thread, census)
                 let delay = Duration.microseconds(number * 37 % 1_000)
                 _ = try? PreciseTimer.schedule(.every(.milliseconds(1), after: delay), on: service, target: target) {
-                    target, _ in target.tick()
+                    target,
+                    _ in target.tick()
                 }
                 alive.append(target)
                 if alive.count == 50 { alive.removeFirst() }
@@ -53,9 +56,10 @@ import Testing
     func exactlyOneOfManyCancelsEndsATimer(backend: Backend) throws {
         let service = try TimerService(backend)
         let log = Log()
-        let timers = try (0..<1_000).map { number in
-            try PreciseTimer.schedule(.every(.microseconds(500 + number)), on: service, target: log) { $0.note($1) }
-        }
+        let timers = try (0..<1_000)
+            .map { number in
+                try PreciseTimer.schedule(.every(.microseconds(500 + number)), on: service, target: log) { $0.note($1) }
+            }
         let counter = Counter()
         try onThreads(16) { thread in
             for number in 0..<2_000 where timers[(number + thread * 61) % 1_000].cancel() { counter.add(1) }

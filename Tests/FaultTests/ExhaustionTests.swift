@@ -16,7 +16,9 @@ import Testing
             Fault.closeDescriptorTable()
             for _ in 0..<3 {
                 let error = #expect(throws: TimerError.self) {
-                    try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
+                    try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
+                        $0.note($1)
+                    }
                 }
                 #expect(error?.code == .systemRefused)
                 #expect(throws: TimerError.self) { try TimerService(backend) }
@@ -53,7 +55,9 @@ import Testing
             Fault.closeDescriptorTable()
             for other in Backend.available where other != backend {
                 let error = #expect(throws: TimerError.self) {
-                    try PreciseTimer.schedule(.every(.milliseconds(1)), on: other.shared, target: target) { $0.note($1) }
+                    try PreciseTimer.schedule(.every(.milliseconds(1)), on: other.shared, target: target) {
+                        $0.note($1)
+                    }
                 }
                 #expect(error?.code == .systemRefused)
             }

@@ -39,12 +39,13 @@ struct EndingTests {
         let timers = Box<[PreciseTimer]>()
         // The first cancels the second and the fourth, the third the fifth.
         let victims = [0: [1, 3], 2: [4]]
-        timers.value = try (0..<5).map { number in
-            try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: ran) { ran, _ in
-                ran.append(number)
-                for victim in victims[number] ?? [] { timers.value?[victim].cancel() }
+        timers.value = try (0..<5)
+            .map { number in
+                try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: ran) { ran, _ in
+                    ran.append(number)
+                    for victim in victims[number] ?? [] { timers.value?[victim].cancel() }
+                }
             }
-        }
         virtual.advance(by: .seconds(1))
         #expect(ran.all == [0, 2])
         #expect(virtual.pendingCount == 0)
@@ -168,13 +169,14 @@ struct EndingTests {
 
     @Test func shutdownInAHandlerKeepsDueSiblingsFromRunning() throws {
         let (log, service) = (Log(), virtual.service)
-        let timers = try (0..<3).map { _ in
-            try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { log, tick in
-                log.note(tick)
-                service.shutdown()
-                service.shutdown()
+        let timers = try (0..<3)
+            .map { _ in
+                try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { log, tick in
+                    log.note(tick)
+                    service.shutdown()
+                    service.shutdown()
+                }
             }
-        }
         virtual.advance(by: .seconds(1))
         #expect(log.count == 1)
         #expect(timers.map(\.state) == Array(repeating: .ended(.serviceShutDown), count: 3))

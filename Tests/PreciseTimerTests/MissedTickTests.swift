@@ -9,7 +9,9 @@ struct MissedTickTests {
     private let log = Log()
 
     /// Late by so much: the missed count of the first tick, and the index of the next.
-    @Test(arguments: [(0, 0, 1), (1, 0, 1), (299, 0, 1), (300, 1, 2), (301, 1, 2), (599, 1, 2), (600, 2, 3), (9_000, 30, 31)])
+    @Test(arguments: [
+        (0, 0, 1), (1, 0, 1), (299, 0, 1), (300, 1, 2), (301, 1, 2), (599, 1, 2), (600, 2, 3), (9_000, 30, 31),
+    ])
     func aLateTickCarriesTheOldestDeadlineAndCountsTheLaterOnes(late: Int, missed: UInt64, next: UInt64) throws {
         let start = virtual.now
         try PreciseTimer.schedule(.every(.nanoseconds(300)), on: virtual.service, target: log) { $0.note($1) }

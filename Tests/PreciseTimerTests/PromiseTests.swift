@@ -61,7 +61,8 @@ import TimerAlarms
         let (order, start) = (Notes<Int>(), service.now.advanced(by: .milliseconds(30)))
         for number in 0..<100 {
             let instant = start.advanced(by: .microseconds(number % 5 * 100))
-            try PreciseTimer.schedule(.once(at: instant), on: service, target: order) { order, _ in order.append(number) }
+            try PreciseTimer.schedule(.once(at: instant), on: service, target: order) { order, _ in order.append(number)
+            }
         }
         #expect(eventually { order.all.count == 100 })
         #expect(order.all == (0..<5).flatMap { phase in (0..<20).map { $0 * 5 + phase } })
@@ -73,12 +74,13 @@ import TimerAlarms
         let ran = Notes<Int>()
         let timers = Box<[PreciseTimer]>()
         let instant = service.now.advanced(by: .milliseconds(30))
-        timers.value = try (0..<5).map { number in
-            try PreciseTimer.schedule(.every(.milliseconds(1), at: instant), on: service, target: ran) { ran, _ in
-                ran.append(number)
-                timers.value?.forEach { $0.cancel() }
+        timers.value = try (0..<5)
+            .map { number in
+                try PreciseTimer.schedule(.every(.milliseconds(1), at: instant), on: service, target: ran) { ran, _ in
+                    ran.append(number)
+                    for timer in timers.value ?? [] { timer.cancel() }
+                }
             }
-        }
         #expect(eventually { ran.all.count == 1 })
         pause(.milliseconds(20))
         #expect(ran.all == [0])

@@ -13,7 +13,9 @@ struct ScheduleTests {
     }
 
     @Test func aDelayReplacesTheFirstPeriod() throws {
-        #expect(try offsets(.every(.milliseconds(10), after: .milliseconds(3)), within: .milliseconds(25)) == [3, 13, 23])
+        #expect(
+            try offsets(.every(.milliseconds(10), after: .milliseconds(3)), within: .milliseconds(25)) == [3, 13, 23]
+        )
         #expect(try offsets(.every(.milliseconds(10), after: .zero), within: .milliseconds(25)) == [0, 10, 20])
     }
 

@@ -1,11 +1,11 @@
-public import PreciseTimer
+package import PreciseTimer
 
 extension TimerService.Backend {
     /// The backends of this build: what every promise is tested on.
-    public static var available: [TimerService.Backend] { allCases.filter { $0.availability == .available } }
+    package static var available: [TimerService.Backend] { allCases.filter { $0.availability == .available } }
 
     /// The shared service of a backend.
-    public var shared: TimerService {
+    package var shared: TimerService {
         switch self {
         case .dispatch: .dispatch
         case .timerFD: .timerFD

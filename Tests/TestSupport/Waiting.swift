@@ -2,7 +2,7 @@ internal import PreciseTimer
 internal import TimerAlarms
 
 /// Waits until a condition holds; false if it does not within half a minute, which no stall of a busy host explains.
-public func eventually(_ condition: () -> Bool) -> Bool {
+package func eventually(_ condition: () -> Bool) -> Bool {
     for _ in 0..<30_000 {
         if condition() { return true }
         KernelClock.sleep(for: .milliseconds(1))
@@ -11,10 +11,10 @@ public func eventually(_ condition: () -> Bool) -> Bool {
 }
 
 /// Lets real time pass.
-public func pause(_ duration: Duration) { KernelClock.sleep(for: duration) }
+package func pause(_ duration: Duration) { KernelClock.sleep(for: duration) }
 
 /// Runs a body on a number of threads, all begun at once, and waits for all of them.
-public func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
+package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
     let running = Lock(count)
     let isOpen = Lock(false)
     for number in 0..<count {
