@@ -50,13 +50,17 @@ let package = Package(
 
         .target(
             name: "TimerMeasurement",
-            dependencies: ["PreciseTimer", .product(name: "Histogram", package: "hdrhistogram-swift")],
+            dependencies: [
+                "PreciseTimer", "TimerAlarms", "TimerCore",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "compare-backends",
             dependencies: [
-                "TimerMeasurement", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "TimerMeasurement", "PreciseTimer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
         ),
@@ -95,5 +99,11 @@ let package = Package(
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "TimerMeasurementTests",
+            dependencies: ["TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "CompareBackendsTests", dependencies: ["compare-backends"], swiftSettings: settings),
     ]
 )

@@ -1,0 +1,44 @@
+internal import Glibc
+
+/// What the kernel has billed to the process, or to one thread of it.
+package struct ResourceUsage: Hashable, Sendable {
+    /// Time on a processor, in user mode and in the kernel.
+    package var cpuNanoseconds: Int64
+    /// How often a thread gave up its processor to wait: each is followed by one wake-up.
+    package var voluntarySwitches: Int64
+
+    package init(cpuNanoseconds: Int64, voluntarySwitches: Int64) {
+        self.cpuNanoseconds = cpuNanoseconds
+        self.voluntarySwitches = voluntarySwitches
+    }
+
+    /// All threads but the calling one, those that have ended included: what the caller does itself, as waiting or
+    /// showing progress, is not in it.
+    package static var ofOtherThreads: ResourceUsage {
+        ResourceUsage(of: wholeProcess) - ResourceUsage(of: callingThread)
+    }
+
+    /// The kernel's RUSAGE_SELF and RUSAGE_THREAD; Glibc shows the second one to GNU sources only, and both of them to
+    /// Swift as a type that its own function does not take.
+    private static let wholeProcess: CInt = 0
+    private static let callingThread: CInt = 1
+
+    private init(of who: CInt) {
+        var usage = rusage()
+        unsafe getrusage(who, &usage)
+        cpuNanoseconds = Self.nanoseconds(usage.ru_utime) + Self.nanoseconds(usage.ru_stime)
+        voluntarySwitches = Int64(usage.ru_nvcsw)
+    }
+
+    private static func nanoseconds(_ time: timeval) -> Int64 {
+        Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_usec) * 1000
+    }
+
+    /// What was billed between two readings.
+    package static func - (later: ResourceUsage, earlier: ResourceUsage) -> ResourceUsage {
+        ResourceUsage(
+            cpuNanoseconds: later.cpuNanoseconds - earlier.cpuNanoseconds,
+            voluntarySwitches: later.voluntarySwitches - earlier.voluntarySwitches
+        )
+    }
+}

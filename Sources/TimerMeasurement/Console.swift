@@ -1,0 +1,36 @@
+internal import TimerAlarms
+
+/// The person in front of the command: messages and progress on standard error, and Ctrl-C.
+package struct Console {
+    /// Whether progress can be shown: only a terminal can take a line back.
+    private let isTerminal = StandardError.isTerminal
+    /// The progress that is on the screen.
+    private var shown = ""
+
+    package init() {}
+
+    /// From now on the first Ctrl-C is noted, instead of ending the process. The second one ends it.
+    package func catchInterrupt() { Interrupt.watch() }
+
+    /// Whether Ctrl-C was pressed.
+    package var isInterrupted: Bool { Interrupt.isRequested }
+
+    /// Says something, in a line of its own.
+    package mutating func say(_ line: String) {
+        clear()
+        StandardError.write(line + "\n")
+    }
+
+    /// Shows progress in place of what was shown before.
+    package mutating func show(_ progress: Progress) {
+        guard isTerminal, progress.line != shown else { return }
+        shown = progress.line
+        StandardError.write("\r\u{1B}[K" + shown)
+    }
+
+    /// Takes the progress from the screen.
+    package mutating func clear() {
+        if !shown.isEmpty { StandardError.write("\r\u{1B}[K") }
+        shown = ""
+    }
+}

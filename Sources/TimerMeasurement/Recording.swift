@@ -1,0 +1,97 @@
+package import TimerCore
+
+/// What one tick left behind.
+package struct Sample: Hashable, Sendable {
+    /// The number of the deadline.
+    package var index: UInt64
+    /// Nanoseconds from the deadline to the handler; negative for an early tick.
+    package var lateness: Int64
+
+    package init(index: UInt64, lateness: Int64) {
+        self.index = index
+        self.lateness = lateness
+    }
+}
+
+/// The ticks of one row in one round, and the count that they must add up to.
+package struct Recording: Hashable, Sendable {
+    /// One call to a handler, or one turn of a reference's loop.
+    package struct Arrival: Hashable, Sendable {
+        /// The number of the deadline that it is for.
+        package var index: UInt64
+        /// That deadline, as the one who ticks has it.
+        package var deadline: TimerInstant
+        /// How many later deadlines had passed and get no tick of their own.
+        package var missed: UInt64
+        /// The reading of the clock by which `missed` was found.
+        package var woke: TimerInstant
+        /// The reading of the clock at the handler.
+        package var delivered: TimerInstant
+
+        package init(index: UInt64, deadline: TimerInstant, missed: UInt64, woke: TimerInstant, delivered: TimerInstant)
+        {
+            self.index = index
+            self.deadline = deadline
+            self.missed = missed
+            self.woke = woke
+            self.delivered = delivered
+        }
+    }
+
+    /// The deadlines that were to be met.
+    package let deadlines: Deadlines
+    /// How many of them end the recording.
+    package let goal: UInt64
+    /// Room for every tick that there can be, all of it touched before the first: recording allocates nothing.
+    private var storage: [Sample]
+    /// How many ticks were recorded.
+    package private(set) var ticks = 0
+    /// How many deadlines got no tick.
+    package private(set) var missed: UInt64 = 0
+    /// How many ticks came before their deadline.
+    package private(set) var early = 0
+    /// How many ticks were not for the next deadline of the grid.
+    package private(set) var misplaced = 0
+    /// The reading of the clock by which the last tick's missed deadlines were found.
+    package private(set) var lastReading: TimerInstant?
+
+    /// An empty recording that is complete after `goal` deadlines.
+    package init(of deadlines: Deadlines, goal: UInt64) {
+        self.deadlines = deadlines
+        self.goal = goal
+        storage = Array(repeating: Sample(index: 0, lateness: 0), count: Int(goal))
+    }
+
+    /// The ticks in their order.
+    package var samples: ArraySlice<Sample> { storage[..<ticks] }
+
+    /// How many deadlines the ticks account for.
+    package var accounted: UInt64 { UInt64(ticks) + missed }
+
+    /// Whether enough deadlines are accounted for.
+    package var isComplete: Bool { accounted >= goal }
+
+    /// Takes a tick in; what comes after the recording is complete is left out. Constant time, allocates nothing.
+    package mutating func record(_ arrival: Arrival) {
+        guard !isComplete else { return }
+        let deadline = deadlines[arrival.index]
+        let lateness = Int64(bitPattern: arrival.delivered.nanoseconds &- deadline.nanoseconds)
+        if arrival.index != accounted || arrival.deadline != deadline { misplaced += 1 }
+        if lateness < 0 { early += 1 }
+        storage[ticks] = Sample(index: arrival.index, lateness: lateness)
+        ticks += 1
+        missed += arrival.missed
+        lastReading = arrival.woke
+    }
+
+    /// How many deadlines had passed at the last tick, by division, without counting ticks.
+    package var passed: UInt64 { lastReading.map(deadlines.passed) ?? 0 }
+
+    /// What must never be, in one line; nil where all is well.
+    package var fault: String? {
+        if early > 0 { return "\(early) of \(ticks) ticks came before their deadline" }
+        if misplaced > 0 { return "\(misplaced) of \(ticks) ticks were not for the next deadline of the grid" }
+        if accounted != passed { return "\(ticks) ticks + \(missed) missed are not the \(passed) deadlines passed" }
+        return nil
+    }
+}

@@ -1,0 +1,22 @@
+internal import PreciseTimer
+
+/// The rows that there are, for those who want to choose.
+package enum RowList {
+    /// One line for each backend and reference.
+    package static var text: String {
+        let backends = TimerService.Backend.allCases.map { backend in
+            switch backend.availability {
+            case .available: (backend.rawValue, "backend, available")
+            case .unavailable(let reason): (backend.rawValue, "backend, unavailable: \(reason)")
+            }
+        }
+        let references = Reference.allCases.map { ($0.rawValue, "reference, always measured: \($0.summary)") }
+        let rows = backends + references
+        let width = rows.map(\.0.count).max() ?? 0
+        return
+            rows.map { name, about in
+                name + String(repeating: " ", count: width - name.count + 2) + about
+            }
+            .joined(separator: "\n")
+    }
+}

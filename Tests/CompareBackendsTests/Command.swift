@@ -1,0 +1,57 @@
+import Foundation
+
+/// The built command, run as a child.
+enum Command {
+    /// How a run ended.
+    struct Outcome {
+        let status: Int32
+        let wasSignalled: Bool
+        let output: String
+        let complaint: String
+
+        /// The lines on standard error.
+        var complaints: [Substring] { complaint.split(separator: "\n") }
+    }
+
+    /// Runs the command to its end.
+    static func run(_ arguments: [String]) throws -> Outcome {
+        let process = Process()
+        process.executableURL = try executable
+        process.arguments = arguments
+        let files = try (0..<2).map { _ in try TemporaryFile() }
+        process.standardOutput = files[0].handle
+        process.standardError = files[1].handle
+        try process.run()
+        process.waitUntilExit()
+        return Outcome(
+            status: process.terminationStatus,
+            wasSignalled: process.terminationReason == .uncaughtSignal,
+            output: try files[0].text,
+            complaint: try files[1].text
+        )
+    }
+
+    /// The command lies where the tests' own bundle was built.
+    private static var executable: URL {
+        get throws {
+            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
+            return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("compare-backends")
+        }
+    }
+}
+
+/// A file that ends with the value; unlike a pipe it cannot fill up and stop the child.
+private final class TemporaryFile {
+    let handle: FileHandle
+    private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+
+    init() throws {
+        try Data().write(to: url)
+        handle = try FileHandle(forWritingTo: url)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// What has been written.
+    var text: String { get throws { String(decoding: try Data(contentsOf: url), as: UTF8.self) } }
+}

@@ -1,0 +1,62 @@
+import Testing
+import TimerMeasurement
+
+@Suite struct DriftTests {
+    /// Ticks every millisecond that get later by `ppm`, with something added to each.
+    private func fitted(ppm: Int64, ticks: Int, adding noise: (Int) -> Int64 = { _ in 0 }) -> Drift? {
+        let latenesses = (0..<ticks).map { 50_000 + Int64($0) * ppm + noise($0) }
+        return Drift(Synthetic.recording(latenesses).samples, period: 1_000_000)
+    }
+
+    @Test(arguments: [Int64(0), 5, -3, 33_000])
+    func aKnownSlopeIsFound(ppm: Int64) throws {
+        let drift = try #require(fitted(ppm: ppm, ticks: 1000))
+        #expect(abs(drift.ppm - Double(ppm)) < 1e-6)
+        #expect(drift.noise < 1e-3)
+    }
+
+    @Test func aFewGreatLatenessesDoNotBendTheSlope() throws {
+        let drift = try #require(fitted(ppm: 5, ticks: 1600) { $0 > 1500 && $0 % 10 == 0 ? 50_000_000 : 0 })
+        #expect(abs(drift.ppm - 5) < 0.1)
+    }
+
+    @Test func noiseThatHidesTheSlopeIsReported() throws {
+        // Every other block of 100 ticks is 10 µs later.
+        let drift = try #require(fitted(ppm: 0, ticks: 1600) { $0 / 100 % 2 == 0 ? 0 : 10_000 })
+        #expect(drift.noise > abs(drift.ppm))
+        #expect(drift.noise > 1)
+    }
+
+    @Test func endOffsetIsFromTheFirstBlockToTheLast() throws {
+        let drift = try #require(fitted(ppm: 2, ticks: 1600))
+        #expect(drift.endOffset == 3000)
+    }
+
+    @Test func missedDeadlinesStretchTheTime() throws {
+        // Only every second deadline has a tick, each 4 ns later than the one before: 2 ppm.
+        let samples = (0..<100).map { Sample(index: UInt64(2 * $0), lateness: Int64(4 * $0)) }
+        let drift = try #require(Drift(samples[...], period: 1_000_000))
+        #expect(abs(drift.ppm - 2) < 1e-6)
+    }
+
+    @Test func tooFewTicksHaveNoDrift() {
+        #expect(fitted(ppm: 0, ticks: 11) == nil)
+        #expect(fitted(ppm: 0, ticks: 12) != nil)
+        #expect(fitted(ppm: 0, ticks: 0) == nil)
+    }
+
+    @Test func theMedianOfTheRoundsCounts() throws {
+        let rounds = [1.0, 500, 2].map { Drift(ppm: $0, noise: 3, endOffset: 10 * $0) }
+        let drift = try #require(Drift(rounds))
+        #expect(drift.ppm == 2)
+        #expect(drift.endOffset == 20)
+        // The rounds disagree by far more than each one's own noise.
+        #expect(drift.noise > 500)
+    }
+
+    @Test func theNoiseOfRoundsThatAgreeIsTheirOwn() throws {
+        let drift = try #require(Drift([Drift(ppm: 1, noise: 3, endOffset: 0), Drift(ppm: 1, noise: 4, endOffset: 0)]))
+        #expect(abs(drift.noise - 12.5.squareRoot()) < 1e-9)
+        #expect(Drift([]) == nil)
+    }
+}

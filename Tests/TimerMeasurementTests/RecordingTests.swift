@@ -1,0 +1,79 @@
+import Testing
+import TimerCore
+import TimerMeasurement
+
+@Suite struct RecordingTests {
+    private let deadlines = Deadlines(start: TimerInstant(nanoseconds: Synthetic.start), period: 1000)
+
+    @Test func punctualTicksAddUp() {
+        let recording = Synthetic.recording([5, 0, 999, 7], period: 1000)
+        #expect(recording.ticks == 4)
+        #expect(recording.missed == 0)
+        #expect(recording.passed == 4)
+        #expect(recording.fault == nil)
+        #expect(recording.samples.map(\.lateness) == [5, 0, 999, 7])
+    }
+
+    @Test func aKnownStallIsCounted() {
+        var recording = Recording(of: deadlines, goal: 10)
+        recording.record(Synthetic.arrival(0, of: deadlines, lateness: 10))
+        // Looked at when deadlines 1 to 4 have passed.
+        recording.record(Synthetic.arrival(1, of: deadlines, lateness: 3500, missed: 3))
+        recording.record(Synthetic.arrival(5, of: deadlines, lateness: 10))
+        #expect(recording.ticks == 3)
+        #expect(recording.missed == 3)
+        #expect(recording.accounted == 6)
+        #expect(recording.passed == 6)
+        #expect(recording.fault == nil)
+        #expect(!recording.isComplete)
+    }
+
+    @Test func aMissedDeadlineThatIsNotCountedIsAFault() {
+        var recording = Recording(of: deadlines, goal: 10)
+        recording.record(Synthetic.arrival(0, of: deadlines, lateness: 3500, missed: 2))
+        #expect(recording.fault == "1 ticks + 2 missed are not the 4 deadlines passed")
+    }
+
+    @Test func anEarlyTickIsAFault() {
+        let recording = Synthetic.recording([5, -1, 5], period: 1000)
+        #expect(recording.early == 1)
+        #expect(recording.fault == "1 of 3 ticks came before their deadline")
+    }
+
+    @Test func aSkippedIndexIsAFault() {
+        var recording = Recording(of: deadlines, goal: 10)
+        recording.record(Synthetic.arrival(0, of: deadlines, lateness: 5))
+        recording.record(Synthetic.arrival(2, of: deadlines, lateness: 5))
+        #expect(recording.misplaced == 1)
+        #expect(recording.fault == "1 of 2 ticks were not for the next deadline of the grid")
+    }
+
+    @Test func aDeadlineBesideTheGridIsAFault() {
+        var recording = Recording(of: deadlines, goal: 10)
+        var arrival = Synthetic.arrival(0, of: deadlines, lateness: 5)
+        arrival.deadline = arrival.deadline.moved(by: 1)
+        recording.record(arrival)
+        #expect(recording.misplaced == 1)
+    }
+
+    @Test func whatComesAfterTheGoalIsLeftOut() {
+        var recording = Recording(of: deadlines, goal: 2)
+        for index in 0..<5 { recording.record(Synthetic.arrival(UInt64(index), of: deadlines, lateness: 5)) }
+        #expect(recording.ticks == 2)
+        #expect(recording.isComplete)
+        #expect(recording.fault == nil)
+    }
+
+    @Test func deadlinesArePassedFromTheirInstantOn() {
+        #expect(deadlines.passed(at: TimerInstant(nanoseconds: Synthetic.start - 1)) == 0)
+        #expect(deadlines.passed(at: TimerInstant(nanoseconds: Synthetic.start)) == 1)
+        #expect(deadlines.passed(at: TimerInstant(nanoseconds: Synthetic.start + 999)) == 1)
+        #expect(deadlines.passed(at: TimerInstant(nanoseconds: Synthetic.start + 1000)) == 2)
+    }
+
+    @Test func aRowIsGivenUpOnlyWithoutTicks() {
+        var patience = Patience(limit: 10, now: 100)
+        let answers = [(0, 110), (1, 111), (1, 121), (1, 122)].map { patience.isOver(ticks: $0, now: $1) }
+        #expect(answers == [false, false, false, true])
+    }
+}
