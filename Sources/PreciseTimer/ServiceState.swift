@@ -12,8 +12,8 @@ struct ServiceState {
         case idle(MakeAlarm)
         /// Running on this alarm.
         case running(any TimerAlarm)
-        /// Ended for good.
-        case shutDown
+        /// Ended for good; the error is what scheduling is answered with.
+        case ended(TimerError)
     }
 
     /// What was due at one look at the clock.
@@ -71,7 +71,7 @@ struct ServiceState {
     mutating func runningAlarm(of service: TimerService) throws(TimerError) -> any TimerAlarm {
         switch phase {
         case .running(let alarm): return alarm
-        case .shutDown: throw TimerError(.shutDown, "scheduling on a service that was shut down")
+        case .ended(let error): throw error
         case .idle(let makeAlarm): return try start(makeAlarm(), for: service)
         }
     }
@@ -81,7 +81,7 @@ struct ServiceState {
         let run = run + 1
         try alarm.start(
             onFire: { [weak service] in service?.fire(run) },
-            onFailure: { [weak service] in service?.close(.backendFailed($0), run: run) }
+            onFailure: { [weak service] in service?.close(.backendFailed($0), run: run, answering: $0) }
         )
         self.run = run
         alarmFailure = nil
@@ -122,8 +122,9 @@ struct ServiceState {
         return (registration, scheduler.count == 0 ? serviceWhilePending.take() : nil)
     }
 
-    /// Ends the run: forgets all timers, and hands out all that is to be stopped and released.
-    mutating func close(_ reason: PreciseTimer.EndReason, run: Int?) -> Remains {
+    /// Ends the run, if it is still the given one: forgets all timers, and hands out all that is to be stopped and
+    /// released. Scheduling is answered with the error from now on, unless the service can be started again.
+    mutating func close(run: Int?, answering error: TimerError) -> Remains {
         guard run == nil || run == self.run else { return Remains() }
         let remains = Remains(
             alarm: alarm,
@@ -132,7 +133,7 @@ struct ServiceState {
         )
         scheduler.removeAll()
         registrations.removeAll()
-        phase = restart.map(Phase.idle) ?? .shutDown
+        phase = restart.map(Phase.idle) ?? .ended(error)
         return remains
     }
 

@@ -35,7 +35,9 @@ public final class TimerService: Sendable {
     ///
     /// May be called more than once, and from a handler. Scheduling on a service of one's own is a `TimerError`
     /// afterwards; a shared service is started again by the next schedule.
-    public func shutdown() { close(.serviceShutDown) }
+    public func shutdown() {
+        close(.serviceShutDown, answering: TimerError(.shutDown, "scheduling on a service that was shut down"))
+    }
 
     /// Whether this is a forked child of the process that started the service. Asked before any lock is taken.
     var isOfAnotherProcess: Bool { Process.id != processID }
@@ -61,7 +63,7 @@ public final class TimerService: Sendable {
             return state.alarmFailure
         }
         guard let failure else { return }
-        close(.backendFailed(failure))
+        close(.backendFailed(failure), answering: failure)
         throw failure
     }
 
@@ -80,7 +82,7 @@ public final class TimerService: Sendable {
             return ended.map { state.remove($0) }
         }
         withExtendedLifetime(removed) {}
-        if let failure = round.failure { close(.backendFailed(failure), run: run) }
+        if let failure = round.failure { close(.backendFailed(failure), run: run, answering: failure) }
     }
 
     /// Forgets a timer that has ended.
@@ -90,9 +92,9 @@ public final class TimerService: Sendable {
     }
 
     /// Ends all timers and the alarm; of a certain run where one is given.
-    func close(_ reason: PreciseTimer.EndReason, run: Int? = nil) {
+    func close(_ reason: PreciseTimer.EndReason, run: Int? = nil, answering error: TimerError) {
         if isOfAnotherProcess { return }
-        let removed = state.withLock { $0.close(reason, run: run) }
+        let removed = state.withLock { $0.close(run: run, answering: error) }
         removed.alarm?.stop()
         for registration in removed.registrations { registration.end(reason) }
     }

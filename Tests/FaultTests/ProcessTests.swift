@@ -49,6 +49,28 @@ import Testing
         }
     }
 
+    @Test func aHandleDroppedBeforeItsFirstTickIsToldWithItsPlace() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            // The line by hand: the macro around this closure shifts #line.
+            _ = try PreciseTimer.schedule(.every(.seconds(1)), line: 4_711) { _, _ in }
+        }
+        let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(text.contains("FaultTests/ProcessTests.swift:4711: the handle of this timer was dropped"))
+    }
+
+    @Test func aHandleDroppedAfterItsFirstTickOrACancelIsNotTold() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let log = Log()
+            var timer: PreciseTimer? = try PreciseTimer.schedule(.every(.milliseconds(1))) { log.note($1) }
+            #expect(eventually { log.count >= 1 })
+            timer = nil
+            try PreciseTimer.schedule(.every(.seconds(1))) { _, _ in }.cancel()
+            _ = timer
+            #expect(throws: TimerError.self) { _ = try PreciseTimer.schedule(.every(.zero)) { _, _ in } }
+        }
+        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("PreciseTimer:") == false)
+    }
+
     @Test(arguments: Backend.available)
     func anIdleServiceBurnsNoCPU(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in

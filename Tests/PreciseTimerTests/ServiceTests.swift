@@ -113,6 +113,10 @@ import TimerAlarms
         #expect(error == RefusingAlarm.refusal)
         #expect(first.state == .ended(.backendFailed(RefusingAlarm.refusal)))
         #expect(service.pendingCount == 0)
+        let again = #expect(throws: TimerError.self) {
+            try PreciseTimer.schedule(.once(after: .seconds(10)), on: service, target: log) { $0.note($1) }
+        }
+        #expect(again == RefusingAlarm.refusal, "not `shut down`, which nobody did")
     }
 
     @Test func anAlarmThatFailsEndsItsTimersWithItsError() throws {
