@@ -16,13 +16,20 @@ struct ServiceState {
         case ended(TimerError)
     }
 
+    /// A backend that does not work any more.
+    struct Failure {
+        let error: TimerError
+        /// Which run of the service it was.
+        let run: Int
+    }
+
     /// What was due at one look at the clock.
     struct Round {
         var deliveries: [(Registration, Due)]
         let woke: TimerInstant
         let alarm: any TimerAlarm
         /// Why the alarm could not be set for what comes next.
-        let failure: TimerError?
+        let failure: Failure?
     }
 
     /// What is let go at the end.
@@ -44,7 +51,7 @@ struct ServiceState {
     /// The service itself while a timer is pending, which keeps it alive.
     var serviceWhilePending: TimerService?
     /// Why the alarm could not be set.
-    private(set) var alarmFailure: TimerError?
+    private(set) var alarmFailure: Failure?
     /// What is due, in the scheduler's words; kept for its memory.
     private var due: [Due] = []
     /// The memory for the next round.
@@ -81,7 +88,7 @@ struct ServiceState {
         let run = run + 1
         try alarm.start(
             onFire: { [weak service] in service?.fire(run) },
-            onFailure: { [weak service] in service?.close(.backendFailed($0), run: run, answering: $0) }
+            onFailure: { [weak service] in service?.fail(Failure(error: $0, run: run)) }
         )
         self.run = run
         alarmFailure = nil
@@ -139,6 +146,8 @@ struct ServiceState {
 
     private mutating func carryOut(_ order: Scheduler.AlarmOrder) {
         guard case .set(let deadline) = order, let alarm else { return }
-        do throws(TimerError) { try alarm.set(deadline) } catch { alarmFailure = error }
+        do throws(TimerError) { try alarm.set(deadline) } catch {
+            alarmFailure = Failure(error: error, run: run)
+        }
     }
 }

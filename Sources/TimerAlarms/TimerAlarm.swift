@@ -11,7 +11,8 @@ public import TimerCore
 /// 5. After ``stop()`` has returned no new firing begins; `stop` may be called from inside a firing, and more than
 ///    once.
 public protocol TimerAlarm: AnyObject, Sendable {
-    /// The time on the alarm's clock, the one that its deadlines are instants of. Called on any thread.
+    /// The time on the alarm's clock, the one that its deadlines are instants of. Called on any thread, also with a lock
+    /// held, so it must not call back.
     var now: TimerInstant { get }
 
     /// Begins. Called once, before anything is set.
