@@ -46,7 +46,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "PreciseTimer", dependencies: ["TimerCore", "TimerAlarms"], swiftSettings: settings),
-        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer"], swiftSettings: settings),
+        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms"], swiftSettings: settings),
 
         .target(
             name: "TimerMeasurement",
@@ -65,6 +65,40 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .executableTarget(
+            name: "library-benchmarks",
+            dependencies: ["PreciseTimer", "TimerAlarms", "TimerCore"],
+            path: "Benchmarks/Library",
+            swiftSettings: settings
+        ),
+
+        .target(
+            name: "TestSupport",
+            dependencies: ["PreciseTimer", "TimerAlarms"],
+            path: "Tests/TestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(name: "TimerCoreTests", dependencies: ["TimerCore"], swiftSettings: settings),
+        .testTarget(
+            name: "PreciseTimerTests",
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PreciseTimerTestKitTests",
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ConcurrencyTests",
+            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "TimerMeasurementTests",
             dependencies: ["TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore"],

@@ -66,7 +66,7 @@ final class Registration: Sendable {
 
     /// Calls the handler, unless the timer has ended. Returns whether the timer ended by this, so that the service can
     /// forget it.
-    func deliver(_ due: Due, woke: TimerInstant, readingClockOf alarm: any Alarm) -> Bool {
+    func deliver(_ due: Due, woke: TimerInstant, readingClockOf alarm: any TimerAlarm) -> Bool {
         guard let recipient = state.withLock({ $0.begin() }) else { return false }
         let tick = PreciseTimer.Tick(
             index: due.index,

@@ -4,30 +4,37 @@ internal import TimerAlarms
 /// stopped only after the lock is let go.
 struct ServiceState {
     /// Makes an alarm that has not been started.
-    typealias MakeAlarm = @Sendable () throws(TimerError) -> any Alarm
+    typealias MakeAlarm = @Sendable () throws(TimerError) -> any TimerAlarm
 
     /// How far the service has come.
     enum Phase {
         /// Not running; the next timer makes it run, on an alarm made by this.
         case idle(MakeAlarm)
         /// Running on this alarm.
-        case running(any Alarm)
-        /// Ended for good.
-        case shutDown
+        case running(any TimerAlarm)
+        /// Ended for good; the error is what scheduling is answered with.
+        case ended(TimerError)
+    }
+
+    /// A backend that does not work any more.
+    struct Failure {
+        let error: TimerError
+        /// Which run of the service it was.
+        let run: Int
     }
 
     /// What was due at one look at the clock.
     struct Round {
         var deliveries: [(Registration, Due)]
         let woke: TimerInstant
-        let alarm: any Alarm
+        let alarm: any TimerAlarm
         /// Why the alarm could not be set for what comes next.
-        let failure: TimerError?
+        let failure: Failure?
     }
 
     /// What is let go at the end.
     struct Remains {
-        var alarm: (any Alarm)?
+        var alarm: (any TimerAlarm)?
         var registrations: [Registration] = []
         var service: TimerService?
     }
@@ -44,7 +51,7 @@ struct ServiceState {
     /// The service itself while a timer is pending, which keeps it alive.
     var serviceWhilePending: TimerService?
     /// Why the alarm could not be set.
-    private(set) var alarmFailure: TimerError?
+    private(set) var alarmFailure: Failure?
     /// What is due, in the scheduler's words; kept for its memory.
     private var due: [Due] = []
     /// The memory for the next round.
@@ -57,30 +64,31 @@ struct ServiceState {
     }
 
     /// Of a service that has this one alarm.
-    init(own alarm: any Alarm) {
+    init(own alarm: any TimerAlarm) {
         phase = .idle { alarm }
         restart = nil
     }
 
     /// The alarm of a running service.
-    var alarm: (any Alarm)? {
+    var alarm: (any TimerAlarm)? {
         if case .running(let alarm) = phase { alarm } else { nil }
     }
 
     /// The alarm, started if the service is idle.
-    mutating func runningAlarm(of service: TimerService) throws(TimerError) -> any Alarm {
+    mutating func runningAlarm(of service: TimerService) throws(TimerError) -> any TimerAlarm {
         switch phase {
         case .running(let alarm): return alarm
-        case .shutDown: throw TimerError(.shutDown, "scheduling on a service that was shut down")
+        case .ended(let error): throw error
         case .idle(let makeAlarm): return try start(makeAlarm(), for: service)
         }
     }
 
-    private mutating func start(_ alarm: any Alarm, for service: TimerService) throws(TimerError) -> any Alarm {
+    private mutating func start(_ alarm: any TimerAlarm, for service: TimerService) throws(TimerError) -> any TimerAlarm
+    {
         let run = run + 1
         try alarm.start(
             onFire: { [weak service] in service?.fire(run) },
-            onFailure: { [weak service] in service?.close(.backendFailed($0), run: run) }
+            onFailure: { [weak service] in service?.fail(Failure(error: $0, run: run)) }
         )
         self.run = run
         alarmFailure = nil
@@ -121,8 +129,9 @@ struct ServiceState {
         return (registration, scheduler.count == 0 ? serviceWhilePending.take() : nil)
     }
 
-    /// Ends the run: forgets all timers, and hands out all that is to be stopped and released.
-    mutating func close(_ reason: PreciseTimer.EndReason, run: Int?) -> Remains {
+    /// Ends the run, if it is still the given one: forgets all timers, and hands out all that is to be stopped and
+    /// released. Scheduling is answered with the error from now on, unless the service can be started again.
+    mutating func close(run: Int?, answering error: TimerError) -> Remains {
         guard run == nil || run == self.run else { return Remains() }
         let remains = Remains(
             alarm: alarm,
@@ -131,12 +140,14 @@ struct ServiceState {
         )
         scheduler.removeAll()
         registrations.removeAll()
-        phase = restart.map(Phase.idle) ?? .shutDown
+        phase = restart.map(Phase.idle) ?? .ended(error)
         return remains
     }
 
     private mutating func carryOut(_ order: Scheduler.AlarmOrder) {
         guard case .set(let deadline) = order, let alarm else { return }
-        do throws(TimerError) { try alarm.set(deadline) } catch { alarmFailure = error }
+        do throws(TimerError) { try alarm.set(deadline) } catch {
+            alarmFailure = Failure(error: error, run: run)
+        }
     }
 }

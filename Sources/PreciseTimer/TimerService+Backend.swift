@@ -2,12 +2,9 @@ public import TimerAlarms
 
 /// Which mechanism a service runs on.
 extension TimerService {
-    /// A mechanism that can be set for one instant; see its contract.
-    public typealias Alarm = TimerAlarms.Alarm
-
     /// The choice of an alarm. The raw value is the name on the command line.
     @nonexhaustive
-    public enum Backend: String, CaseIterable, Sendable {
+    public enum Backend: String, CaseIterable, Codable, Sendable {
         /// A strict Dispatch timer source.
         case dispatch
         /// The kernel's timerfd, read by a thread of the service's own.
@@ -32,7 +29,7 @@ extension TimerService {
         }
 
         /// A new alarm of this kind, not started.
-        package func makeAlarm() throws(TimerError) -> any Alarm {
+        package func makeAlarm() throws(TimerError) -> any TimerAlarm {
             switch self {
             case .dispatch: try DispatchAlarm()
             case .timerFD: try TimerFDAlarm()
@@ -61,7 +58,7 @@ extension TimerService {
     ///
     /// - Parameter alarm: a new alarm, which the service starts, sets and stops from now on.
     /// - Throws: what the alarm's `start` throws.
-    public convenience init(alarm: any Alarm) throws(TimerError) {
+    public convenience init(alarm: any TimerAlarm) throws(TimerError) {
         self.init(ServiceState(own: alarm))
         try start()
     }

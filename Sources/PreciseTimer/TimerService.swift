@@ -14,7 +14,7 @@ internal import TimerAlarms
 public final class TimerService: Sendable {
     private let state: Lock<ServiceState>
     /// The process that started the service: threads do not survive a fork, and a lock may be held for ever there.
-    private let processID = TimerAlarms.Process.id
+    private let processID = Process.id
 
     /// A service around a state, not started.
     init(_ state: sending ServiceState) { self.state = Lock(state) }
@@ -35,15 +35,18 @@ public final class TimerService: Sendable {
     ///
     /// May be called more than once, and from a handler. Scheduling on a service of one's own is a `TimerError`
     /// afterwards; a shared service is started again by the next schedule.
-    public func shutdown() { close(.serviceShutDown) }
+    public func shutdown() {
+        let error = TimerError(.shutDown, "scheduling on a service that was shut down")
+        close(.serviceShutDown, run: nil, answering: error)
+    }
 
     /// Whether this is a forked child of the process that started the service. Asked before any lock is taken.
-    var isOfAnotherProcess: Bool { TimerAlarms.Process.id != processID }
+    var isOfAnotherProcess: Bool { Process.id != processID }
 
     /// How many timers are pending.
     package var pendingCount: Int { state.withLock { $0.scheduler.count } }
 
-    // MARK: The way of one timer: start, admit, fire, forget, close
+    // MARK: The way of one timer: start, admit, fire, forget; and its end with the service: fail, close
 
     /// Starts the alarm, if it is not running.
     func start() throws(TimerError) {
@@ -61,8 +64,8 @@ public final class TimerService: Sendable {
             return state.alarmFailure
         }
         guard let failure else { return }
-        close(.backendFailed(failure))
-        throw failure
+        fail(failure)
+        throw failure.error
     }
 
     /// The alarm has fired: delivers what is due.
@@ -80,7 +83,7 @@ public final class TimerService: Sendable {
             return ended.map { state.remove($0) }
         }
         withExtendedLifetime(removed) {}
-        if let failure = round.failure { close(.backendFailed(failure), run: run) }
+        if let failure = round.failure { fail(failure) }
     }
 
     /// Forgets a timer that has ended.
@@ -89,10 +92,15 @@ public final class TimerService: Sendable {
         withExtendedLifetime(removed) {}
     }
 
+    /// The backend does not work any more: ends its timers.
+    func fail(_ failure: ServiceState.Failure) {
+        close(.backendFailed(failure.error), run: failure.run, answering: failure.error)
+    }
+
     /// Ends all timers and the alarm; of a certain run where one is given.
-    func close(_ reason: PreciseTimer.EndReason, run: Int? = nil) {
+    private func close(_ reason: PreciseTimer.EndReason, run: Int?, answering error: TimerError) {
         if isOfAnotherProcess { return }
-        let removed = state.withLock { $0.close(reason, run: run) }
+        let removed = state.withLock { $0.close(run: run, answering: error) }
         removed.alarm?.stop()
         for registration in removed.registrations { registration.end(reason) }
     }

@@ -7,7 +7,7 @@ package import TimerCore
 /// What kills or silences a process that uses such a source by hand is kept out here: the source is never released
 /// before it was activated, its deadline is never one that Dispatch takes for wall-clock time, and a process in which
 /// Dispatch cannot work gets an error from the initialiser.
-package final class DispatchAlarm: Alarm {
+package final class DispatchAlarm: TimerAlarm {
     private let source: Lock<any DispatchSourceTimer>
     private let isActive = Atomic(false)
     private let isStopped = Atomic(false)

@@ -20,22 +20,10 @@ enum DispatchPreflight {
         case 0: break
         default: throw TimerError(.forked, "starting a Dispatch timer (Dispatch does not survive a fork)")
         }
-        try tryDescriptors()
+        // An epoll and an event descriptor for its event loop, one for the timer, one more for a moment.
+        try SpareDescriptors.check(4)
         try proveThatTimersFire()
         provenIn.store(Process.id, ordering: .releasing)
-    }
-
-    /// The event loop takes an epoll and an event descriptor, the timer one more, its thread another for a moment.
-    private static func tryDescriptors() throws(TimerError) {
-        try withDescriptors(4)
-    }
-
-    /// Holds a number of descriptors for a moment.
-    private static func withDescriptors(_ count: Int) throws(TimerError) {
-        if count == 0 { return }
-        let descriptor = try TimerDescriptor(.suspending)
-        try withDescriptors(count - 1)
-        _ = consume descriptor
     }
 
     private static func proveThatTimersFire() throws(TimerError) {

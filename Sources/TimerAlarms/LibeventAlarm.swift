@@ -10,7 +10,7 @@ package import TimerCore
 /// moves timers by as long as a callback has run. The event is set again for each deadline, because libevent's own
 /// repetition loses the grid after a miss.
 @safe
-package final class LibeventAlarm: Alarm {
+package final class LibeventAlarm: TimerAlarm {
     // Both pointers are constant from the initialiser to deinit, and libevent locks what they point to; deinit runs
     // when neither the thread nor a caller holds the alarm any more.
     private nonisolated(unsafe) let base: OpaquePointer

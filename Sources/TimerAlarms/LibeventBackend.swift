@@ -7,6 +7,6 @@ package enum LibeventBackend {
     package static var whyUnavailable: String? { nil }
 
     /// A new alarm, not started.
-    package static func makeAlarm() throws(TimerError) -> any Alarm { try LibeventAlarm() }
+    package static func makeAlarm() throws(TimerError) -> any TimerAlarm { try LibeventAlarm() }
 }
 #endif

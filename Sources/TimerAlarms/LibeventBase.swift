@@ -15,6 +15,10 @@ enum LibeventBase {
             throw TimerError(.systemRefused, "configuring libevent")
         }
         defer { unsafe event_config_free(configuration) }
+        // An epoll, a timer and an event descriptor, and a pair of sockets, without which libevent ends the process.
+        try SpareDescriptors.check(6)
+        // Only epoll has the precise timer: to fall back to another method would be to lose it in silence.
+        for method in ["poll", "select"] { unsafe event_config_avoid_method(configuration, method) }
         let flags = EVENT_BASE_FLAG_PRECISE_TIMER.rawValue | EVENT_BASE_FLAG_NO_CACHE_TIME.rawValue
         unsafe event_config_set_flag(configuration, CInt(flags))
         guard let base = unsafe event_base_new_with_config(configuration) else {

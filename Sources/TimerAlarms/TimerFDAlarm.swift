@@ -5,7 +5,7 @@ package import TimerCore
 ///
 /// Another thread's setting wakes the reader correctly, be it earlier, later or past, so that neither epoll nor a second
 /// descriptor is needed.
-package final class TimerFDAlarm: Alarm {
+package final class TimerFDAlarm: TimerAlarm {
     private let timer: TimerDescriptor
     private let isStopped = Atomic(false)
 

@@ -17,6 +17,13 @@ package struct DeadlineQueue: Sendable {
         /// Whose deadline it is.
         package let slot: Slot
 
+        /// A slot's deadline.
+        package init(nanoseconds: UInt64, sequence: UInt64, slot: Slot) {
+            self.nanoseconds = nanoseconds
+            self.sequence = sequence
+            self.slot = slot
+        }
+
         /// Whether this element leaves the queue before another.
         package func precedes(_ other: Element) -> Bool {
             nanoseconds != other.nanoseconds ? nanoseconds < other.nanoseconds : sequence < other.sequence

@@ -40,4 +40,13 @@ package struct Due: Hashable, Sendable {
     package let missed: UInt64
     /// Whether the timer has no deadline after this tick.
     package let isLast: Bool
+
+    /// The tick of a timer.
+    package init(timer: TimerID, index: UInt64, deadline: TimerInstant, missed: UInt64, isLast: Bool) {
+        self.timer = timer
+        self.index = index
+        self.deadline = deadline
+        self.missed = missed
+        self.isLast = isLast
+    }
 }

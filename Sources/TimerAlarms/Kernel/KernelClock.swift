@@ -17,6 +17,9 @@ package enum KernelClock {
         while unsafe clock_nanosleep(deadline.clock.kernelID, TIMER_ABSTIME, &time, nil) == EINTR {}
     }
 
+    /// Sleeps for a length of monotonic time.
+    package static func sleep(for duration: Duration) { sleep(until: now(.suspending).advanced(by: duration)) }
+
     /// Asks the kernel to be late by no more than this in sleeps of the calling thread (50,000 ns unless asked). It
     /// does not matter to timerfd. No privilege is needed.
     package static func setTimerSlack(nanoseconds: UInt) {

@@ -47,3 +47,11 @@ package enum Thread {
         }
     }
 }
+
+/// Which thread of the process this is.
+package struct ThreadID: Hashable, Sendable {
+    private let number: UInt
+
+    /// The calling thread.
+    package static var current: ThreadID { ThreadID(number: pthread_self()) }
+}

@@ -10,8 +10,9 @@ public import TimerCore
 /// 4. It may fire early or for nothing, but never twice at once.
 /// 5. After ``stop()`` has returned no new firing begins; `stop` may be called from inside a firing, and more than
 ///    once.
-public protocol Alarm: AnyObject, Sendable {
-    /// The time on the alarm's clock, the one that its deadlines are instants of. Called on any thread.
+public protocol TimerAlarm: AnyObject, Sendable {
+    /// The time on the alarm's clock, the one that its deadlines are instants of. Called on any thread, also with a lock
+    /// held, so it must not call back.
     var now: TimerInstant { get }
 
     /// Begins. Called once, before anything is set.

@@ -1,0 +1,71 @@
+public import PreciseTimer
+internal import TimerAlarms
+
+/// Checks an alarm against the contract of `TimerAlarm`, clause by clause.
+///
+/// For alarms of anyone's own: call it from a test with whatever library, and expect no violations.
+///
+/// ```swift
+/// let conformance = AlarmConformance { try MyAlarm() }
+/// for clause in AlarmConformance.Clause.allCases {
+///     #expect(conformance.violations(of: clause) == [])
+/// }
+/// ```
+///
+/// On a real clock a check takes up to a few tenths of a second. It fails an alarm that stays silent for ten seconds, and
+/// never one that is merely late.
+public struct AlarmConformance: Sendable {
+    /// The clauses of the contract.
+    public enum Clause: Int, CaseIterable, Sendable {
+        /// It holds one deadline: `set` replaces it, nil disarms.
+        case holdsOneDeadline = 1
+        /// A deadline at or before now fires promptly and is never lost.
+        case firesForPastDeadlines
+        /// It never fires inside `set`.
+        case neverFiresInsideSet
+        /// It may fire early or for nothing, never twice at once.
+        case neverFiresTwiceAtOnce
+        /// After `stop` no new firing begins; `stop` works from inside a firing.
+        case stopIsFinal
+    }
+
+    let makeAlarm: @Sendable () throws -> any TimerAlarm
+    let patience: Duration
+    let elapse: @Sendable (any TimerAlarm, Duration) -> Void
+
+    /// Checks of the alarms that a closure makes, each of them new and not started.
+    ///
+    /// - Parameters:
+    ///   - patience: how long an alarm may be silent until it counts as not firing.
+    ///   - elapse: lets a length of the alarm's time pass. For an alarm on a real clock the default, nil, which sleeps.
+    ///   - makeAlarm: makes an alarm.
+    public init(
+        patience: Duration = .seconds(10),
+        elapse: (@Sendable (any TimerAlarm, Duration) -> Void)? = nil,
+        makeAlarm: @escaping @Sendable () throws -> any TimerAlarm
+    ) {
+        self.patience = patience
+        self.elapse = elapse ?? { _, duration in KernelClock.sleep(for: duration) }
+        self.makeAlarm = makeAlarm
+    }
+
+    /// What an alarm does against a clause, in words; empty where it keeps it.
+    public func violations(of clause: Clause) -> [String] {
+        do {
+            let bench = try AlarmBench(self)
+            defer { bench.alarm.stop() }
+            switch clause {
+            case .holdsOneDeadline: try checkHolding(bench)
+            case .firesForPastDeadlines: try checkPastDeadlines(bench)
+            case .neverFiresInsideSet: try checkFiringInsideSet(bench)
+            case .neverFiresTwiceAtOnce: try checkFiringTwiceAtOnce(bench)
+            case .stopIsFinal: try checkStopping(bench)
+            }
+            return bench.violations
+        } catch let silence as AlarmBench.Silence {
+            return [silence.violation]
+        } catch {
+            return ["the alarm refused: \(error)"]
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import PreciseTimer
+import Synchronization
+import TestSupport
+import Testing
+
+/// Races between what callers do and what is delivered, on every backend. To be run with the sanitizers, too.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct RaceTests {
+    typealias Backend = TimerService.Backend
+
+    @Test(arguments: Backend.available)
+    func concurrentSchedulingAndCancellingLosesNoTimerAndNoCancel(backend: Backend) throws {
+        let service = try TimerService(backend)
+        let tally = Tally()
+        try onThreads(4) { thread in
+            for round in 0..<1_000 {
+                scheduleThree(on: service, tally, delay: .microseconds((round * 7 + thread) % 90))
+            }
+        }
+        #expect(eventually { service.pendingCount == 0 })
+        #expect(tally.refusals.load(ordering: .relaxed) == 0)
+        #expect(tally.kept.load(ordering: .relaxed) == 4_000, "each timer that was let be ticked once")
+        #expect(tally.selfCancelled.load(ordering: .relaxed) == 4_000, "no tick after a cancel in the handler")
+        // A timer that was cancelled at once: either that ended it, or its one tick had.
+        let ended = tally.cancelled.load(ordering: .relaxed) + tally.completed.load(ordering: .relaxed)
+        #expect(ended == 4_000)
+        #expect(tally.raced.load(ordering: .relaxed) >= tally.completed.load(ordering: .relaxed))
+    }
+
+    @Test(arguments: Backend.available)
+    func targetsReleasedOnAnotherThreadAreNeitherLeakedNorCalledAgain(backend: Backend) throws {
+        let service = try TimerService(backend)
+        let census = Census()
+        try onThreads(2) { thread in
+            // A window of live targets, the oldest of which is released while the service ticks.
+            var alive: [Target] = []
+            for number in 0..<5_000 {
+                let target = Target(number * 2 + thread, census)
+                let delay = Duration.microseconds(number * 37 % 1_000)
+                _ = try? PreciseTimer.schedule(.every(.milliseconds(1), after: delay), on: service, target: target) {
+                    target,
+                    _ in target.tick()
+                }
+                alive.append(target)
+                if alive.count == 50 { alive.removeFirst() }
+                if number % 10 == 0 { pause(.microseconds(100)) }
+            }
+        }
+        #expect(eventually { service.pendingCount == 0 }, "each timer ended with its target")
+        #expect(census.born.load(ordering: .relaxed) == 10_000)
+        #expect(eventually { census.died.load(ordering: .relaxed) == 10_000 })
+        #expect(census.ticks.load(ordering: .relaxed) > 0)
+        #expect(census.ticksOfTheDead.load(ordering: .relaxed) == 0)
+    }
+
+    @Test(arguments: Backend.available)
+    func exactlyOneOfManyCancelsEndsATimer(backend: Backend) throws {
+        let service = try TimerService(backend)
+        let log = Log()
+        let timers = try (0..<1_000)
+            .map { number in
+                try PreciseTimer.schedule(.every(.microseconds(500 + number)), on: service, target: log) { $0.note($1) }
+            }
+        let counter = Counter()
+        try onThreads(16) { thread in
+            for number in 0..<2_000 where timers[(number + thread * 61) % 1_000].cancel() { counter.add(1) }
+        }
+        let ticks = log.count
+        pause(.milliseconds(5))
+        #expect(log.count <= ticks + 1, "at most the one that was already running")
+        #expect(counter.value == 1_000)
+        #expect(service.pendingCount == 0)
+    }
+
+    @Test(arguments: Backend.available)
+    func handlesDroppedDuringDeliveryEndTheirTimers(backend: Backend) throws {
+        let service = try TimerService(backend)
+        let counter = Counter()
+        try onThreads(4) { _ in
+            for number in 0..<500 {
+                let timer = try? PreciseTimer.schedule(.every(.microseconds(50), after: .zero), on: service) { _, _ in
+                    counter.add(1)
+                }
+                if number % 4 == 0 { pause(.microseconds(60)) }
+                timer?.cancel()
+            }
+        }
+        #expect(service.pendingCount == 0)
+        #expect(counter.value > 0)
+    }
+
+    @Test(arguments: Backend.available)
+    func shutdownsCrossSchedulesWithoutATrap(backend: Backend) throws {
+        let counter = Counter()
+        for _ in 0..<20 {
+            let service = try TimerService(backend)
+            let log = Log()
+            try onThreads(4) { thread in
+                for number in 0..<50 {
+                    if thread == 0, number == 25 { service.shutdown() }
+                    let timer = try? PreciseTimer.schedule(.every(.microseconds(20)), on: service, target: log) {
+                        $0.note($1)
+                    }
+                    if timer == nil { counter.add(1) }
+                }
+            }
+            #expect(service.pendingCount == 0)
+        }
+        #expect(counter.value >= 20 * 25, "refused after the shutdown")
+    }
+
+    /// One timer to be let be, one that cancels itself, one that is cancelled at once.
+    private func scheduleThree(on service: TimerService, _ tally: Tally, delay: Duration) {
+        do {
+            try PreciseTimer.schedule(.once(after: delay), on: service, target: tally) { tally, _ in
+                tally.kept.add(1, ordering: .relaxed)
+            }
+            let itself = Box<PreciseTimer>()
+            let timer = try PreciseTimer.schedule(
+                .every(.microseconds(10), after: delay),
+                on: service,
+                target: tally
+            ) { tally, _ in
+                // Not cancelled before the handle is there: its ticks until then do not count.
+                guard let timer = itself.value else { return }
+                itself.value = nil
+                timer.cancel()
+                tally.selfCancelled.add(1, ordering: .relaxed)
+            }
+            itself.value = timer
+            let raced = try PreciseTimer.schedule(.once(after: delay), on: service, target: tally) { tally, _ in
+                tally.raced.add(1, ordering: .relaxed)
+            }
+            if raced.cancel() {
+                tally.cancelled.add(1, ordering: .relaxed)
+            } else {
+                tally.completed.add(1, ordering: .relaxed)
+            }
+        } catch {
+            tally.refusals.add(1, ordering: .relaxed)
+        }
+    }
+}
+
+/// What became of the timers.
+private final class Tally: Sendable {
+    let kept = Atomic(0)
+    let selfCancelled = Atomic(0)
+    let raced = Atomic(0)
+    let cancelled = Atomic(0)
+    let completed = Atomic(0)
+    let refusals = Atomic(0)
+}
+
+/// A number that any thread may add to.
+private final class Counter: Sendable {
+    private let number = Atomic(0)
+
+    var value: Int { number.load(ordering: .relaxed) }
+
+    func add(_ difference: Int) { number.add(difference, ordering: .relaxed) }
+}
+
+/// How many targets came, went, and were called when they should not have been.
+private final class Census: Sendable {
+    let born = Atomic(0)
+    let died = Atomic(0)
+    let ticks = Atomic(0)
+    let ticksOfTheDead = Atomic(0)
+}
+
+/// A target that notes its end.
+private final class Target: Sendable {
+    private let census: Census
+    private let isGone = Atomic(false)
+
+    init(_ number: Int, _ census: Census) {
+        self.census = census
+        census.born.add(1, ordering: .relaxed)
+    }
+
+    deinit {
+        isGone.store(true, ordering: .sequentiallyConsistent)
+        census.died.add(1, ordering: .relaxed)
+    }
+
+    func tick() {
+        census.ticks.add(1, ordering: .relaxed)
+        if isGone.load(ordering: .sequentiallyConsistent) { census.ticksOfTheDead.add(1, ordering: .relaxed) }
+    }
+}

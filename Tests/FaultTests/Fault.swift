@@ -1,0 +1,35 @@
+import Foundation
+import Glibc
+
+/// Makes the system refuse, in a process of the test's own.
+enum Fault {
+    /// Ends the process by SIGALRM if it takes longer: a hang is a failure.
+    static func limitSeconds(_ seconds: UInt32) { alarm(seconds) }
+
+    /// No descriptor can be opened until the table is open again.
+    static func closeDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 0) }
+
+    /// Only so many descriptors can be opened.
+    static func leaveDescriptors(_ count: Int) {
+        let free = (0..<Int32.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix(count + 1)
+        setLimit(Int32(RLIMIT_NOFILE.rawValue), UInt64(free.reduce(0) { max($0, $1) }))
+    }
+
+    static func openDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 1_000) }
+
+    /// No stack can be mapped for another thread: the address space may not grow by more than a little.
+    static func refuseThreads() {
+        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").first
+        let bytes = (pages.flatMap { UInt64($0) } ?? 0) * 4096
+        setLimit(Int32(RLIMIT_AS.rawValue), bytes + 4 << 20)
+    }
+
+    static func allowThreads() { setLimit(Int32(RLIMIT_AS.rawValue), .max) }
+
+    private static func setLimit(_ resource: Int32, _ soft: UInt64) {
+        var limit = rlimit()
+        _ = unsafe getrlimit(__rlimit_resource_t(UInt32(resource)), &limit)
+        limit.rlim_cur = rlim_t(min(soft, UInt64(limit.rlim_max)))
+        _ = unsafe setrlimit(__rlimit_resource_t(UInt32(resource)), &limit)
+    }
+}

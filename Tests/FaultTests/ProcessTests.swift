@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// A guest in the process: exits, forks, signals and idleness.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ProcessTests {
+    typealias Backend = TimerService.Backend
+
+    @Test(arguments: Backend.available)
+    func aTickingTimerDoesNotKeepTheProcessFromExiting(backend: Backend) async {
+        await #expect(processExitsWith: .exitCode(7)) { [backend] in
+            Fault.limitSeconds(10)
+            let target = Log()
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
+            #expect(eventually { target.count >= 5 })
+            exit(7)
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func aForkedChildGetsAnErrorAndTheParentIsUnharmed(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            Fault.limitSeconds(20)
+            let target = Log()
+            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
+                $0.note($1)
+            }
+            #expect(eventually { target.count >= 5 })
+            let child = Fork.fork()
+            if child == 0 { exitQuickly(whatAForkedChildSees(timer, backend, target)) }
+            #expect(Fork.exitCode(of: child) == 0)
+            let before = target.count
+            #expect(eventually { target.count >= before + 20 })
+            #expect(timer.state == .scheduled)
+            let ticks = target.ticks
+            let accounted = ticks.dropLast().reduce(0) { $0 + 1 + $1.missed }
+            #expect(ticks.last?.index == accounted, "no tick was stolen")
+        }
+    }
+
+    @Test func theHandlersTrapIsTheProcesssOwn() async {
+        await #expect(processExitsWith: .failure) {
+            let target = Log()
+            try PreciseTimer.schedule(.once(after: .zero), target: target) { _, _ in preconditionFailure("on purpose") }
+            pause(.seconds(10))
+            exit(0)
+        }
+    }
+
+    @Test func aHandleDroppedBeforeItsFirstTickIsToldWithItsPlace() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            // The line by hand: the macro around this closure shifts #line.
+            _ = try PreciseTimer.schedule(.every(.seconds(1)), line: 4_711) { _, _ in }
+        }
+        let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(text.contains("FaultTests/ProcessTests.swift:4711: the handle of this timer was dropped"))
+    }
+
+    @Test func aHandleDroppedAfterItsFirstTickOrACancelIsNotTold() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let log = Log()
+            var timer: PreciseTimer? = try PreciseTimer.schedule(.every(.milliseconds(1))) { log.note($1) }
+            #expect(eventually { log.count >= 1 })
+            timer = nil
+            try PreciseTimer.schedule(.every(.seconds(1))) { _, _ in }.cancel()
+            _ = timer
+            #expect(throws: TimerError.self) { _ = try PreciseTimer.schedule(.every(.zero)) { _, _ in } }
+        }
+        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("PreciseTimer:") == false)
+    }
+
+    @Test(arguments: Backend.available)
+    func anIdleServiceBurnsNoCPU(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            Fault.limitSeconds(20)
+            let target = Log()
+            try PreciseTimer.schedule(.once(after: .zero), on: backend.shared, target: target) { $0.note($1) }
+            try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: backend.shared, target: target) { $0.note($1) }
+            #expect(eventually { target.count == 1 })
+            let before = Fork.cpuSeconds
+            pause(.seconds(1))
+            // Spinning would cost a second. What the test's own process costs besides is far below a tenth.
+            #expect(Fork.cpuSeconds - before < 0.1)
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func aStoppedProcessGoesOnOnItsGrid(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            Fault.limitSeconds(30)
+            let target = Log()
+            try PreciseTimer.schedule(.every(.milliseconds(20)), on: backend.shared, target: target) { $0.note($1) }
+            #expect(eventually { target.count >= 3 })
+            let parent = getpid()
+            let helper = Fork.fork()
+            if helper == 0 {
+                kill(parent, SIGSTOP)
+                usleep(300_000)
+                kill(parent, SIGCONT)
+                exitQuickly(0)
+            }
+            #expect(Fork.exitCode(of: helper) == 0)
+            #expect(eventually { target.ticks.contains { $0.missed >= 10 } })
+            let before = target.count
+            #expect(eventually { target.count >= before + 5 })
+            let ticks = target.ticks
+            let accounted = ticks.dropLast().reduce(0) { $0 + 1 + $1.missed }
+            #expect(ticks.last?.index == accounted)
+            let first = ticks[0]
+            for tick in ticks {
+                let offset = first.deadline.duration(to: tick.deadline)
+                #expect(offset == .milliseconds(20 * Int64(tick.index)))
+                #expect(tick.lateness >= .zero)
+            }
+        }
+    }
+}
+
+/// 0 where a forked child finds all as promised, or the number of what it does not.
+private func whatAForkedChildSees(_ timer: PreciseTimer, _ backend: TimerService.Backend, _ target: Log) -> Int32 {
+    alarm(5)
+    do {
+        try PreciseTimer.schedule(.once(after: .zero), on: backend.shared, target: target) { $0.note($1) }
+        return 1
+    } catch {
+        if error.code != .forked { return 2 }
+    }
+    if timer.cancel() { return 3 }
+    guard case .ended(.backendFailed(let error)) = timer.state, error.code == .forked else { return 4 }
+    backend.shared.shutdown()
+    if backend.shared.now.nanoseconds == 0 { return 5 }
+    return 0
+}
+
+private func exitQuickly(_ code: Int32) -> Never { _exit(code) }
+
+/// Forking, which Swift hides for good reasons, and what can be known of a child.
+private enum Fork {
+    static func fork() -> pid_t {
+        typealias Function = @convention(c) () -> pid_t
+        guard let address = unsafe dlsym(nil, "fork") else { return -1 }
+        return unsafe unsafeBitCast(address, to: Function.self)()
+    }
+
+    /// The exit code of a child, or -1 where a signal ended it.
+    static func exitCode(of child: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while unsafe waitpid(child, &status, 0) == -1 {
+            if errno != EINTR { return -2 }
+        }
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : -1
+    }
+
+    static var cpuSeconds: Double {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

@@ -1,0 +1,202 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Cancelling, releasing and ending, where time can be virtual.
+struct EndingTests {
+    private let virtual = VirtualTime()
+
+    /// Something that a handler can capture, or a target.
+    private final class Thing: Sendable {}
+
+    @Test func cancelIsTrueForTheCallThatEndedTheTimer() throws {
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: Thing()) { _, _ in }
+        let target = Thing()
+        let kept = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { _, _ in }
+        #expect(timer.state == .ended(.targetReleased), "its target is gone")
+        #expect(timer.cancel() == false)
+        #expect(kept.state == .scheduled)
+        #expect(kept.cancel())
+        #expect(kept.cancel() == false)
+        #expect(kept.state == .ended(.cancelled))
+        #expect(virtual.pendingCount == 0)
+    }
+
+    @Test func aTimerCancelledInItsHandlerDoesNotTickAgain() throws {
+        let log = Log()
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { timer, tick in
+            log.note(tick)
+            if tick.index == 2 { timer.cancel() }
+        }
+        virtual.advance(by: .seconds(10))
+        #expect(log.count == 3)
+        #expect(timer.state == .ended(.cancelled))
+    }
+
+    @Test func siblingsCancelledInTheSameBatchDoNotRun() throws {
+        let ran = Notes<Int>()
+        let timers = Box<[PreciseTimer]>()
+        // The first cancels the second and the fourth, the third the fifth.
+        let victims = [0: [1, 3], 2: [4]]
+        timers.value = try (0..<5)
+            .map { number in
+                try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: ran) { ran, _ in
+                    ran.append(number)
+                    for victim in victims[number] ?? [] { timers.value?[victim].cancel() }
+                }
+            }
+        virtual.advance(by: .seconds(1))
+        #expect(ran.all == [0, 2])
+        #expect(virtual.pendingCount == 0)
+        timers.value = nil
+    }
+
+    @Test func whatTheHandlerCapturedIsReleasedWhenCancelReturns() throws {
+        let target = Thing()
+        weak var captured: Thing?
+        let timer = try {
+            let thing = Thing()
+            captured = thing
+            return try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: virtual.service, target: target) {
+                [thing] _, _ in withExtendedLifetime(thing) {}
+            }
+        }()
+        #expect(captured != nil)
+        timer.cancel()
+        #expect(captured == nil)
+    }
+
+    @Test func whatACancelledSiblingCapturedIsReleasedBeforeTheBatchEnds() throws {
+        let target = Thing()
+        let seen = Notes<Bool>()
+        let sibling = Box<PreciseTimer>()
+        let captured = WeakThing()
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: target) { _, _ in
+            sibling.value?.cancel()
+            seen.append(captured.thing == nil)
+        }
+        sibling.value = try {
+            let thing = Thing()
+            captured.thing = thing
+            return try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: target) {
+                [thing] _, _ in withExtendedLifetime(thing) {}
+            }
+        }()
+        virtual.advance(by: .seconds(1))
+        #expect(seen.all == [true])
+    }
+
+    @Test func whatTheHandlerCapturedIsReleasedWhenTheRunningHandlerReturns() throws {
+        let target = Thing()
+        let captured = WeakThing()
+        let seen = Notes<Bool>()
+        let timer = Box<PreciseTimer>()
+        timer.value = try {
+            let thing = Thing()
+            captured.thing = thing
+            return try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: target) {
+                [thing] _, _ in
+                timer.value?.cancel()
+                seen.append(captured.thing === thing)
+            }
+        }()
+        virtual.advance(by: .seconds(1))
+        #expect(seen.all == [true], "still there while the handler runs")
+        #expect(captured.thing == nil)
+        timer.value = nil
+    }
+
+    @Test func aTimerDoesNotRetainItsTargetAndEndsWithIt() throws {
+        let log = Log()
+        var target: Thing? = Thing()
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: try #require(target)) {
+            log.note($1)
+        }
+        virtual.advance(by: .seconds(3))
+        target = nil
+        virtual.advance(by: .seconds(3))
+        #expect(log.count == 3)
+        #expect(timer.state == .ended(.targetReleased))
+        #expect(virtual.pendingCount == 0)
+    }
+
+    @Test func theHandleOfATimerWithATargetMayBeDropped() throws {
+        let (target, log) = (Thing(), Log())
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { log.note($1) }
+        virtual.advance(by: .seconds(3))
+        #expect(log.count == 3)
+        withExtendedLifetime(target) {}
+    }
+
+    @Test func aTimerWithoutATargetEndsWithItsHandle() throws {
+        let log = Log()
+        var timer: PreciseTimer? = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { log.note($1) }
+        virtual.advance(by: .seconds(2))
+        #expect(timer?.state == .scheduled)
+        timer = nil
+        #expect(virtual.pendingCount == 0)
+        virtual.advance(by: .seconds(2))
+        #expect(log.count == 2)
+    }
+
+    @Test func aSingleDeadlineCompletesAfterItsHandler() throws {
+        let states = Notes<PreciseTimer.State>()
+        let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service) { timer, _ in
+            states.append(timer.state)
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(states.all == [.scheduled])
+        #expect(timer.state == .ended(.completed))
+        #expect(timer.cancel() == false)
+    }
+
+    @Test func aTargetThatDiesInItsHandlerIsReleasedOnce() throws {
+        let holder = Box<Thing>()
+        let died = WeakThing()
+        holder.value = Thing()
+        died.thing = holder.value
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: try #require(holder.value)
+        ) { _, _ in holder.value = nil }
+        virtual.advance(by: .seconds(1))
+        #expect(died.thing == nil)
+        virtual.advance(by: .seconds(1))
+        #expect(timer.state == .ended(.targetReleased))
+    }
+
+    @Test func shutdownInAHandlerKeepsDueSiblingsFromRunning() throws {
+        let (log, service) = (Log(), virtual.service)
+        let timers = try (0..<3)
+            .map { _ in
+                try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { log, tick in
+                    log.note(tick)
+                    service.shutdown()
+                    service.shutdown()
+                }
+            }
+        virtual.advance(by: .seconds(1))
+        #expect(log.count == 1)
+        #expect(timers.map(\.state) == Array(repeating: .ended(.serviceShutDown), count: 3))
+        let error = #expect(throws: TimerError.self) {
+            try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
+        }
+        #expect(error?.code == .shutDown)
+    }
+
+    /// A weak reference that can be handed around.
+    private final class WeakThing: Sendable {
+        private let content = Box<WeakReference>()
+
+        var thing: Thing? {
+            get { content.value?.thing }
+            set { content.value = WeakReference(thing: newValue) }
+        }
+
+        private struct WeakReference: Sendable {
+            weak let thing: Thing?
+        }
+    }
+}

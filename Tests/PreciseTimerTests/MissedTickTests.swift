@@ -1,0 +1,74 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// The policy `.skip`, as a table on virtual time: a timer of 300 ns, looked at late.
+struct MissedTickTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    /// Late by so much: the missed count of the first tick, and the index of the next.
+    @Test(arguments: [
+        (0, 0, 1), (1, 0, 1), (299, 0, 1), (300, 1, 2), (301, 1, 2), (599, 1, 2), (600, 2, 3), (9_000, 30, 31),
+    ])
+    func aLateTickCarriesTheOldestDeadlineAndCountsTheLaterOnes(late: Int, missed: UInt64, next: UInt64) throws {
+        let start = virtual.now
+        try PreciseTimer.schedule(.every(.nanoseconds(300)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.jump(by: .nanoseconds(300 + late))
+        virtual.advance(by: .nanoseconds(300))
+
+        let first = try #require(log.ticks.first)
+        #expect(first.index == 0)
+        #expect(first.deadline == start.advanced(by: .nanoseconds(300)))
+        #expect(first.lateness == .nanoseconds(late))
+        #expect(first.missed == missed)
+        let second = try #require(log.ticks.dropFirst().first)
+        #expect(second.index == next)
+        #expect(second.deadline == start.advanced(by: .nanoseconds(300 * (Int64(next) + 1))))
+        #expect(second.lateness == .zero)
+    }
+
+    @Test func lookedAtOnTimeAndThenAt951() throws {
+        let start = virtual.now
+        try PreciseTimer.schedule(.every(.nanoseconds(300)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .nanoseconds(300))
+        virtual.jump(by: .nanoseconds(651))
+        virtual.advance(by: .nanoseconds(300))
+        let offsets = log.ticks.map { start.duration(to: $0.deadline) }
+        #expect(offsets == [.nanoseconds(300), .nanoseconds(600), .nanoseconds(1_200)])
+        #expect(log.ticks.map(\.missed) == [0, 1, 0])
+        #expect(log.ticks.map(\.index) == [0, 1, 3])
+    }
+
+    @Test func aHandlerSlowerThanItsPeriodMissesNothingInSilence() throws {
+        let virtual = virtual
+        let slow = Log()
+        // Time cannot be moved inside a handler: each look comes 2.5 periods after the one before.
+        try PreciseTimer.schedule(.every(.milliseconds(10)), on: virtual.service, target: slow) { $0.note($1) }
+        for _ in 0..<100 { virtual.jump(by: .milliseconds(25)) }
+        let accounted = slow.ticks.reduce(0) { $0 + 1 + $1.missed }
+        #expect(accounted == 250)
+        #expect(slow.count == 100)
+    }
+
+    @Test func aStartAnHourBackIsOneTick() throws {
+        virtual.advance(by: .seconds(7_200))
+        let start = virtual.now.advanced(by: .seconds(-3_600))
+        try PreciseTimer.schedule(.every(.milliseconds(1), at: start), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .milliseconds(1))
+        #expect(log.ticks.map(\.missed) == [3_600_000, 0])
+        #expect(log.ticks.map(\.index) == [0, 3_600_001])
+        #expect(log.ticks.first?.deadline == start)
+    }
+
+    @Test func aYearOfMillisecondsDoesNotDrift() throws {
+        let start = virtual.now
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.jump(by: .seconds(31_536_000))
+        virtual.advance(by: .milliseconds(1))
+        let last = try #require(log.ticks.last)
+        #expect(start.duration(to: last.deadline) == .seconds(31_536_000) + .milliseconds(1))
+        #expect(last.index == 31_536_000_000)
+    }
+}

@@ -1,0 +1,16 @@
+package import PreciseTimer
+
+extension TimerService.Backend {
+    /// The backends of this build: what every promise is tested on.
+    package static var available: [TimerService.Backend] { allCases.filter { $0.availability == .available } }
+
+    /// The shared service of a backend.
+    package var shared: TimerService {
+        switch self {
+        case .dispatch: .dispatch
+        case .timerFD: .timerFD
+        case .libevent: .libevent
+        @unknown default: .default
+        }
+    }
+}

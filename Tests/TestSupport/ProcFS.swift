@@ -1,0 +1,48 @@
+internal import Foundation
+
+/// What the kernel says of this process.
+package enum ProcFS {
+    /// The names of the threads whose name begins like this.
+    package static func threads(named prefix: String) -> [String] {
+        entries("/proc/self/task")
+            .compactMap { text("/proc/self/task/\($0)/comm")?.trimmingCharacters(in: .newlines) }
+            .filter { $0.hasPrefix(prefix) }
+    }
+
+    /// The masks of blocked signals, in hexadecimal, of the threads whose name begins like this.
+    package static func blockedSignals(ofThreadsNamed prefix: String) -> [String] {
+        entries("/proc/self/task")
+            .filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
+            .compactMap { field("SigBlk:", of: "/proc/self/task/\($0)/status") }
+    }
+
+    /// How many descriptors are open.
+    package static var openDescriptors: Int { entries("/proc/self/fd").count }
+
+    /// The descriptors of timers, event loops and events that programs executed by this process would inherit.
+    package static var inheritableTimerDescriptors: [String] {
+        entries("/proc/self/fd")
+            .filter { descriptor in
+                guard
+                    let target = try? FileManager.default.destinationOfSymbolicLink(
+                        atPath: "/proc/self/fd/\(descriptor)"
+                    ),
+                    target.hasPrefix("anon_inode:"),
+                    let flags = field("flags:", of: "/proc/self/fdinfo/\(descriptor)"),
+                    let number = Int(flags, radix: 8)
+                else { return false }
+                return number & 0o2_000_000 == 0
+            }
+    }
+
+    private static func field(_ name: String, of path: String) -> String? {
+        text(path)?.split(separator: "\n").first { $0.hasPrefix(name) }
+            .map { $0.dropFirst(name.count).trimmingCharacters(in: .whitespaces) }
+    }
+
+    private static func entries(_ path: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    }
+
+    private static func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
+}
