@@ -28,8 +28,8 @@ struct ServiceState {
         var deliveries: [(Registration, Due)]
         let woke: TimerInstant
         let alarm: any TimerAlarm
-        /// Why the alarm could not be set for what comes next.
-        let failure: Failure?
+        /// Which run of the service it is of.
+        let run: Int
     }
 
     /// What is let go at the end.
@@ -55,7 +55,7 @@ struct ServiceState {
     /// What is due, in the scheduler's words; kept for its memory.
     private var due: [Due] = []
     /// The memory for the next round.
-    var deliveries: [(Registration, Due)] = []
+    private var deliveries: [(Registration, Due)] = []
 
     /// Of a service that is started, and started again, by the next timer.
     init(shared makeAlarm: @escaping MakeAlarm) {
@@ -105,12 +105,12 @@ struct ServiceState {
         carryOut(order)
     }
 
-    /// Takes out what is due now, and sets the alarm for what comes next. Nil for a firing of an earlier run.
+    /// Takes out what is due now. Nil for a firing of an earlier run.
     mutating func takeDue(_ run: Int) -> Round? {
         guard run == self.run, let alarm else { return nil }
         let now = alarm.now
         due.removeAll(keepingCapacity: true)
-        carryOut(scheduler.expire(at: now, into: &due))
+        scheduler.expire(at: now, into: &due)
         var deliveries: [(Registration, Due)] = []
         swap(&deliveries, &self.deliveries)
         for due in due {
@@ -119,7 +119,14 @@ struct ServiceState {
             }
             deliveries.append((registration, due))
         }
-        return Round(deliveries: deliveries, woke: now, alarm: alarm, failure: alarmFailure)
+        return Round(deliveries: deliveries, woke: now, alarm: alarm, run: run)
+    }
+
+    /// Ends a round that has been delivered: sets the alarm for what comes next, unless the run has ended meanwhile.
+    /// Takes the round's memory back, which must be empty.
+    mutating func finish(_ round: Round) {
+        deliveries = round.deliveries
+        if round.run == run { carryOut(scheduler.finishFiring()) }
     }
 
     /// Forgets a timer; what it held is handed out.

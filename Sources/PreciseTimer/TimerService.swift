@@ -68,7 +68,7 @@ public final class TimerService: Sendable {
         throw failure.error
     }
 
-    /// The alarm has fired: delivers what is due.
+    /// The alarm has fired: delivers what is due, and sets the alarm for what comes next.
     func fire(_ run: Int) {
         guard var round = state.withLock({ $0.takeDue(run) }) else { return }
         var ended: [TimerID] = []
@@ -76,14 +76,15 @@ public final class TimerService: Sendable {
         where registration.deliver(due, woke: round.woke, readingClockOf: round.alarm) {
             ended.append(due.timer)
         }
-        // Released here, outside of the lock; the buffer itself goes back for the next round.
+        // Released here, outside of the lock; the memory itself goes back for the next round.
         round.deliveries.removeAll(keepingCapacity: true)
-        let removed = state.withLock { state in
-            state.deliveries = round.deliveries
-            return ended.map { state.remove($0) }
+        let (removed, failure) = state.withLock { state in
+            let removed = ended.map { state.remove($0) }
+            state.finish(round)
+            return (removed, state.alarmFailure)
         }
         withExtendedLifetime(removed) {}
-        if let failure = round.failure { fail(failure) }
+        if let failure { fail(failure) }
     }
 
     /// Forgets a timer that has ended.

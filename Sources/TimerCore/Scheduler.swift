@@ -1,7 +1,8 @@
 /// Decides what is due, what comes next, and what the alarm must be set to. A pure state machine over numbers.
 ///
 /// The caller reads the clock and sets the alarm: each method that can make an earlier deadline the earliest answers
-/// with an ``AlarmOrder`` that is to be carried out before anything else is asked.
+/// with an ``AlarmOrder`` that is to be carried out before anything else is asked. From ``expire(at:into:)`` to
+/// ``finishFiring()`` there are no orders: the alarm, which never fires twice at once, could not fire anyway.
 package struct Scheduler: Sendable {
     /// What is to be done with the alarm.
     package enum AlarmOrder: Hashable, Sendable {
@@ -16,6 +17,8 @@ package struct Scheduler: Sendable {
     private let clock: TimerClock
     /// What the alarm is set to, as far as has been ordered. Never later than the earliest deadline.
     private var armed: TimerInstant?
+    /// Whether the alarm is firing, and going to be set at the end of it.
+    private var isFiring = false
 
     /// A scheduler without timers, all of whose instants are of one clock.
     package init(clock: TimerClock = .suspending) { self.clock = clock }
@@ -53,6 +56,7 @@ package struct Scheduler: Sendable {
         table.removeAll()
         queue = DeadlineQueue()
         armed = nil
+        isFiring = false
     }
 
     /// Starts a timer anew on another grid, keeping its place among equal deadlines; nil where it had ended. O(log n).
@@ -68,13 +72,21 @@ package struct Scheduler: Sendable {
     /// first deadline of its grid that is still to come. A timer whose last deadline this was stays known until it is
     /// removed or rescheduled.
     ///
-    /// To be called when the alarm has fired, which uses up its setting. O(k log n) for k due timers, however many
+    /// To be called when the alarm fires, which uses up its setting. O(k log n) for k due timers, however many
     /// deadlines each of them has missed.
-    package mutating func expire(at now: TimerInstant, into due: inout [Due]) -> AlarmOrder {
+    package mutating func expire(at now: TimerInstant, into due: inout [Due]) {
+        isFiring = true
         armed = nil
         while let first = queue.first, first.nanoseconds <= now.nanoseconds, first.nanoseconds != .max {
             due.append(takeTick(of: first.slot, at: now))
         }
+        checkInvariants()
+    }
+
+    /// Ends a firing, once what was due has been delivered: the alarm is set to the deadline that is the earliest by
+    /// then. Setting it only now keeps the system call, which is dear right after a wake-up, out of the lateness.
+    package mutating func finishFiring() -> AlarmOrder {
+        isFiring = false
         armed = nextDeadline
         checkInvariants()
         return .set(armed)
@@ -105,7 +117,7 @@ package struct Scheduler: Sendable {
 
     private mutating func orderIfEarlier() -> AlarmOrder {
         defer { checkInvariants() }
-        guard let next = nextDeadline, armed.map({ next < $0 }) ?? true else { return .leave }
+        guard !isFiring, let next = nextDeadline, armed.map({ next < $0 }) ?? true else { return .leave }
         armed = next
         return .set(next)
     }
@@ -113,7 +125,7 @@ package struct Scheduler: Sendable {
     /// What is wrong inside, or between the table, the queue and the alarm; or nil. O(n).
     package var brokenInvariant: String? {
         if let broken = queue.brokenInvariant { return broken }
-        if let next = nextDeadline, armed.map({ $0 > next }) ?? true { return "the alarm is set too late" }
+        if !isFiring, let next = nextDeadline, armed.map({ $0 > next }) ?? true { return "the alarm is set too late" }
         for position in 0..<table.capacity where queue.contains(Slot(position)) && table[Slot(position)] == nil {
             return "slot \(position) is queued and free"
         }

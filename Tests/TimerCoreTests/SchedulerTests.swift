@@ -9,8 +9,8 @@ struct SchedulerTests {
 
     private func expire(_ scheduler: inout Scheduler, at now: UInt64) -> (due: [Due], alarm: Scheduler.AlarmOrder) {
         var due: [Due] = []
-        let alarm = scheduler.expire(at: instant(now), into: &due)
-        return (due, alarm)
+        scheduler.expire(at: instant(now), into: &due)
+        return (due, scheduler.finishFiring())
     }
 
     @Test func theAlarmIsSetForTheFirstTimerAndForEarlierOnesOnly() {
@@ -73,6 +73,28 @@ struct SchedulerTests {
         #expect(scheduler.count == 1, "known until it is removed")
         #expect(scheduler.remove(timer) == true)
         #expect(scheduler.count == 0)
+    }
+
+    @Test func duringAFiringTheAlarmIsLeftAloneAndAtItsEndSetForAllThatCame() {
+        var scheduler = Scheduler()
+        _ = scheduler.add(every(100, from: 10))
+        var due: [Due] = []
+        scheduler.expire(at: instant(10), into: &due)
+        #expect(scheduler.add(Grid(start: instant(50))).alarm == .leave)
+        let earliest = scheduler.add(Grid(start: instant(30)))
+        #expect(earliest.alarm == .leave)
+        #expect(scheduler.finishFiring() == .set(instant(30)))
+        #expect(scheduler.add(Grid(start: instant(40))).alarm == .leave)
+        #expect(scheduler.add(Grid(start: instant(20))).alarm == .set(instant(20)))
+    }
+
+    @Test func aFiringThatIsCutShortByRemovalOfAllHoldsNoOrderBack() {
+        var scheduler = Scheduler()
+        _ = scheduler.add(every(100, from: 10))
+        var due: [Due] = []
+        scheduler.expire(at: instant(10), into: &due)
+        scheduler.removeAll()
+        #expect(scheduler.add(Grid(start: instant(50))).alarm == .set(instant(50)))
     }
 
     @Test func aRemovedTimerIsNotDueAndTheAlarmIsLeftAlone() {
