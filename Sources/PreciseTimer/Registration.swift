@@ -118,9 +118,9 @@ final class Registration: Sendable {
     /// is there in debug builds only.
     private func warnOfUntickedTimer() -> Bool {
         if let handlePlace, state.withLock({ $0.timer != nil && !$0.hasTicked }) {
-            Process.warn(
-                "\(handlePlace.file):\(handlePlace.line): the handle of this timer was dropped before its first tick, "
-                    + "which ended the timer; keep the handle, or schedule with a target"
+            StandardError.write(
+                "PreciseTimer: \(handlePlace.file):\(handlePlace.line): the handle of this timer was dropped before its "
+                    + "first tick, which ended the timer; keep the handle, or schedule with a target\n"
             )
         }
         return true

@@ -1,8 +1,11 @@
 /// The slope of lateness over time: whether the ticks keep to their grid in the long run, and how well that is known.
 ///
-/// One late tick must not bend the slope, so the ticks of a turn are cut into blocks of equal number (16, or fewer where
-/// there are few ticks), and a line is fitted by least squares to the blocks' medians. The row's drift is the median of
-/// its turns' slopes.
+/// The first half of a turn is left out: a processor takes some 30 ms of light work to choose its idle states, in which
+/// ticks become later by several µs. That is no drift, but would look like 70 ppm of it in a turn of 100 ms.
+///
+/// One late tick must not bend the slope, so the ticks of the second half are cut into blocks of equal number (16, or
+/// fewer where there are few ticks), and a line is fitted by least squares to the blocks' medians. The row's drift is
+/// the median of its turns' slopes.
 ///
 /// How well it is known: a single slope has a standard error, from the distances of the block medians to the line. But a
 /// machine that is slow for half a turn bends the whole line, which only the other turns can tell; so the spread of
@@ -17,7 +20,7 @@ package struct Drift: Hashable, Sendable {
     /// The median lateness of the last block less that of the first, in nanoseconds.
     package let endOffset: Double
 
-    /// The most blocks that a round is cut into.
+    /// The most blocks that a turn is cut into.
     static let blocks = 16
     /// The fewest ticks whose median is worth a block.
     static let ticksPerBlock = 4
@@ -28,8 +31,9 @@ package struct Drift: Hashable, Sendable {
         self.endOffset = endOffset
     }
 
-    /// The drift of one turn; nil for fewer than 12 ticks, which make no three blocks.
-    package init?(_ samples: ArraySlice<Sample>, period: UInt64) {
+    /// The drift of one turn; nil for fewer than 23 ticks, whose second half makes no three blocks.
+    package init?(_ turn: ArraySlice<Sample>, period: UInt64) {
+        let samples = turn.suffix((turn.count + 1) / 2)
         let count = min(Self.blocks, samples.count / Self.ticksPerBlock)
         guard count >= 3 else { return nil }
         let medians = (0..<count)

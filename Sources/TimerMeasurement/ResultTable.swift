@@ -106,8 +106,9 @@ package struct ResultTable: CustomStringConvertible {
         missed    deadlines that got no tick of their own, for the tick before them came too late
         jitter    standard deviation of the lateness
         drift     slope of the lateness, in µs per second: the median over all turns of a line through the medians of up
-                  to 16 blocks of ticks. ±noise is three standard errors of it, from the blocks' distances to the lines or
-                  the turns' spread, whichever is more: a drift below it is none that this run could see
+                  to 16 blocks of ticks of the turn's second half, when processors have settled. ±noise is three standard
+                  errors of it, from the blocks' distances to the lines or the turns' spread, whichever is more: a drift
+                  below it is none that this run could see; a longer --duration sees smaller ones
         CPU       time on a processor per time that passed; wake-ups are voluntary context switches
         × floor   lateness as a multiple of floor-timerfd's in the same round; the median of the rounds
         floor-…   references without the library: bare loops of clock_nanosleep and of timerfd

@@ -28,8 +28,15 @@ import TimerMeasurement
     }
 
     @Test func endOffsetIsFromTheFirstBlockToTheLast() throws {
+        // Of the second half: 800 ticks in 16 blocks, 750 ticks from the middle of the first to that of the last.
         let drift = try #require(fitted(ppm: 2, ticks: 1600))
-        #expect(drift.endOffset == 3000)
+        #expect(drift.endOffset == 1500)
+    }
+
+    @Test func whatSettlesInTheFirstHalfIsNoDrift() throws {
+        let drift = try #require(fitted(ppm: 0, ticks: 100) { $0 < 30 ? -10_000 : 0 })
+        #expect(drift.ppm == 0)
+        #expect(drift.endOffset == 0)
     }
 
     @Test func missedDeadlinesStretchTheTime() throws {
@@ -40,8 +47,8 @@ import TimerMeasurement
     }
 
     @Test func tooFewTicksHaveNoDrift() {
-        #expect(fitted(ppm: 0, ticks: 11) == nil)
-        #expect(fitted(ppm: 0, ticks: 12) != nil)
+        #expect(fitted(ppm: 0, ticks: 22) == nil)
+        #expect(fitted(ppm: 0, ticks: 23) != nil)
         #expect(fitted(ppm: 0, ticks: 0) == nil)
     }
 

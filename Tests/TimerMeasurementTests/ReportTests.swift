@@ -4,16 +4,16 @@ import TimerMeasurement
 
 /// The results of a comparison that never happened, as values, as a table and as JSON.
 @Suite struct ReportTests {
-    /// Twenty ticks a round: timerfd is twice as late as the floor, but for one round of ten times.
+    /// Forty ticks a round: timerfd is twice as late as the floor, but for one round of ten times.
     private func report(partialAfterRounds: Int? = nil) throws -> Report {
         let plan = try MeasurementPlan(
             backends: [.timerFD],
             period: .milliseconds(1),
-            duration: .milliseconds(20),
+            duration: .milliseconds(40),
             rounds: 3
         )
-        let floor = [100, 200, 300].map { Synthetic.round(Array(repeating: $0, count: 20)) }
-        let backend = [200, 400, 3000].map { Synthetic.round(Array(repeating: $0, count: 20)) }
+        let floor = [100, 200, 300].map { Synthetic.round(Array(repeating: $0, count: 40)) }
+        let backend = [200, 400, 3000].map { Synthetic.round(Array(repeating: $0, count: 40)) }
         return Report(
             host: Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .release),
             options: Report.Options(plan),
@@ -27,7 +27,7 @@ import TimerMeasurement
 
     @Test func aRowIsTheSumOfItsRounds() throws {
         let row = try #require(try report().rows.first)
-        #expect(row.ticks == 60)
+        #expect(row.ticks == 120)
         #expect(row.missed == 0)
         #expect(row.lateness.min == 200)
         #expect(row.lateness.max == 3000)
@@ -54,7 +54,7 @@ import TimerMeasurement
     }
 
     @Test func aFloorOfZeroGivesNoRatio() {
-        let rounds = [Synthetic.round(Array(repeating: 0, count: 20))]
+        let rounds = [Synthetic.round(Array(repeating: 0, count: 40))]
         let row = RowReport(.reference(.timerFD), period: 1_000_000, rounds: rounds, floor: rounds)
         #expect(row.ratioToFloor.p50 == nil)
         #expect(row.ratioToFloor.p99 == nil)

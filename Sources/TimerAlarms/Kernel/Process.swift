@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Facts about this process, and a word to its developer.
+/// Facts about this process.
 package enum Process {
     /// The process id; another one after a fork. Remembered, because asking the kernel costs more than a timer does.
     package static var id: Int32 {
@@ -18,13 +18,5 @@ package enum Process {
         let id = getpid()
         if forgetting == 0 { knownID.store(id, ordering: .relaxed) }
         return id
-    }
-
-    /// Writes one line to standard error.
-    package static func warn(_ line: String) {
-        let text = "PreciseTimer: \(line)\n"
-        var remaining = Substring(text)
-        let written = remaining.withUTF8 { bytes in unsafe write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
-        _ = written
     }
 }
