@@ -58,7 +58,7 @@ struct ServiceState {
     private var deliveries: [(Registration, Due)] = []
 
     /// Of a service that is started, and started again, by the next timer.
-    init(shared makeAlarm: @escaping MakeAlarm) {
+    init(startedOnUse makeAlarm: @escaping MakeAlarm) {
         phase = .idle(makeAlarm)
         restart = makeAlarm
     }
@@ -140,6 +140,7 @@ struct ServiceState {
     /// released. Scheduling is answered with the error from now on, unless the service can be started again.
     mutating func close(run: Int?, answering error: TimerError) -> Remains {
         guard run == nil || run == self.run else { return Remains() }
+        if case .ended = phase { return Remains() }
         let remains = Remains(
             alarm: alarm,
             registrations: registrations.compactMap(\.self),

@@ -5,7 +5,8 @@ extension TimerService {
     /// The choice of an alarm. The raw value is the name on the command line.
     @nonexhaustive
     public enum Backend: String, CaseIterable, Codable, Sendable {
-        /// A strict Dispatch timer source.
+        /// A strict Dispatch timer source. The first one in a process is started only after a trial timer has fired,
+        /// which Dispatch's own threads take some 0.2 ms for; ten seconds of silence are a `TimerError`.
         case dispatch
         /// The kernel's timerfd, read by a thread of the service's own.
         case timerFD = "timerfd"
@@ -63,7 +64,12 @@ extension TimerService {
         try start()
     }
 
+    /// A service that the next timer starts, and starts again after a shutdown, on an alarm made by this.
+    package convenience init(startedOnUse makeAlarm: @escaping @Sendable () throws(TimerError) -> any TimerAlarm) {
+        self.init(ServiceState(startedOnUse: makeAlarm))
+    }
+
     private convenience init(shared backend: Backend) {
-        self.init(ServiceState(shared: { () throws(TimerError) in try backend.makeAlarm() }))
+        self.init(startedOnUse: { () throws(TimerError) in try backend.makeAlarm() })
     }
 }

@@ -13,7 +13,7 @@ internal import TimerAlarms
 /// its thread ends. All members may be used from any thread, and from inside a handler.
 public final class TimerService: Sendable {
     private let state: Lock<ServiceState>
-    /// The process that started the service: threads do not survive a fork, and a lock may be held for ever there.
+    /// The process that made the service: threads do not survive a fork, and a lock may be held for ever there.
     private let processID = Process.id
 
     /// A service around a state, not started.
@@ -24,7 +24,8 @@ public final class TimerService: Sendable {
         state.withLock { $0.alarm }?.stop()
     }
 
-    /// The time on the service's clock.
+    /// The time on the service's clock, that of its alarm. Before the service is started, after it was shut down, and in a
+    /// forked child: CLOCK_MONOTONIC.
     public var now: TimerInstant {
         if isOfAnotherProcess { return KernelClock.now(.suspending) }
         let alarm = state.withLock { $0.alarm }
@@ -33,14 +34,15 @@ public final class TimerService: Sendable {
 
     /// Ends all timers of the service, and its thread. What was due together with the running handler does not run.
     ///
-    /// May be called more than once, and from a handler. Scheduling on a service of one's own is a `TimerError`
-    /// afterwards; a shared service is started again by the next schedule.
+    /// May be called more than once, and from a handler; does not wait for a handler that is running on another thread.
+    /// Scheduling on a service of one's own is a `TimerError` afterwards; a shared service is started again by the next
+    /// schedule. O(n) for n timers.
     public func shutdown() {
         let error = TimerError(.shutDown, "scheduling on a service that was shut down")
         close(.serviceShutDown, run: nil, answering: error)
     }
 
-    /// Whether this is a forked child of the process that started the service. Asked before any lock is taken.
+    /// Whether this is a forked child of the process that made the service. Asked before any lock is taken.
     var isOfAnotherProcess: Bool { Process.id != processID }
 
     /// How many timers are pending.

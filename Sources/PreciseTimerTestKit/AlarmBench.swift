@@ -64,8 +64,8 @@ final class AlarmBench: Sendable {
     /// Makes each firing last.
     func stayInFirings(for duration: Duration) { state.withLock { $0.stay = duration } }
 
-    /// Makes the next firing stop the alarm.
-    func stopInsideFiring() { state.withLock { $0.stopsInside = true } }
+    /// Says whether firings stop the alarm.
+    func stopInsideFiring(_ stops: Bool) { state.withLock { $0.stopsInside = stops } }
 
     /// Lets the alarm's time pass.
     func `let`(pass duration: Duration) { elapse(alarm, duration) }
@@ -77,9 +77,14 @@ final class AlarmBench: Sendable {
 
     /// Waits for a firing at or after the deadline.
     func expectFiring(orElse violation: String) throws(Silence) {
+        try expect(orElse: violation) { state.withLock { $0.hasFired } }
+    }
+
+    /// Waits for a condition.
+    func expect(orElse violation: String, _ condition: () -> Bool) throws(Silence) {
         let step = Duration.milliseconds(1)
         for _ in 0..<max(1, Int(patience / step)) {
-            if state.withLock({ $0.hasFired }) { return }
+            if condition() { return }
             elapse(alarm, step)
         }
         throw Silence(violation: violation)

@@ -51,20 +51,37 @@ extension AlarmConformance {
     }
 
     func checkStopping(_ bench: AlarmBench) throws {
-        try bench.set(in: .milliseconds(20))
+        try bench.set(in: .milliseconds(500))
         bench.alarm.stop()
         bench.alarm.stop()
         bench.forget()
         try bench.set(in: .zero)
         bench.let(pass: .milliseconds(40))
         if bench.firings > 0 { bench.report("the alarm fired after it was stopped") }
+        try expectRelease(of: bench, stoppingInside: false)
+        try expectRelease(of: bench, stoppingInside: true)
+    }
 
-        let second = try AlarmBench(self)
-        second.stopInsideFiring()
-        try second.set(in: .zero)
-        try second.expectFiring(orElse: "a past deadline did not fire")
-        second.let(pass: .milliseconds(40))
-        if second.firings > 1 { second.report("the alarm fired again after it was stopped from inside a firing") }
-        second.violations.forEach(bench.report)
+    /// Stops an alarm, sets it once more, and expects that nothing holds it any longer.
+    private func expectRelease(of report: AlarmBench, stoppingInside: Bool) throws {
+        var second: AlarmBench? = try AlarmBench(self)
+        weak let alarm = second?.alarm
+        if let bench = second {
+            bench.stopInsideFiring(stoppingInside)
+            try bench.set(in: .zero)
+            try bench.expectFiring(orElse: "a past deadline did not fire")
+            bench.forget()
+            bench.alarm.stop()
+            try bench.disarm()
+            bench.let(pass: .milliseconds(20))
+            if stoppingInside, bench.firings > 0 {
+                report.report("the alarm fired again after it was stopped from inside a firing")
+            }
+            for violation in bench.violations { report.report(violation) }
+        }
+        second = nil
+        try report.expect(orElse: "something holds the alarm after it was stopped, as a thread that did not end") {
+            alarm == nil
+        }
     }
 }

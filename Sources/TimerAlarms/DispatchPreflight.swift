@@ -33,8 +33,8 @@ enum DispatchPreflight {
         source.schedule(deadline: .now())
         source.activate()
         defer { source.cancel() }
-        if fired.wait(timeout: .now() + .seconds(2)) == .timedOut {
-            throw TimerError(.systemRefused, "waiting 2 s for a first Dispatch timer to fire")
+        if fired.wait(timeout: .now() + .seconds(10)) == .timedOut {
+            throw TimerError(.systemRefused, "waiting 10 s for a first Dispatch timer to fire")
         }
     }
 }

@@ -87,14 +87,17 @@ package final class LibeventAlarm: TimerAlarm {
             result = unsafe event_del_noblock(event)
         }
         if result != 0 { throw TimerError(.systemRefused, "setting a libevent timer") }
+        // A setting that crossed a stop, or came after it, may have taken its activation back.
+        if isStopped.load(ordering: .acquiring) { activate() }
     }
 
     package func stop() {
         isStopped.store(true, ordering: .releasing)
-        // Makes the callback run, which ends the loop, also one that has not begun. Not as a time-out, which a
-        // crossing `set` would take back.
-        unsafe event_active(event, CInt(EV_READ), 0)
+        activate()
     }
+
+    /// Makes the callback run, which then ends the loop, also one that has not begun. Without effect once it has ended.
+    private func activate() { unsafe event_active(event, CInt(EV_READ), 0) }
 
     /// libevent adds a delay to its own reading of the clock, in whole microseconds cut off. Counted from this reading
     /// cut off to the deadline rounded up, the sum is never early, and late by less than 1 µs and the time in between.

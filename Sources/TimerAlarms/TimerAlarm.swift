@@ -15,12 +15,12 @@ public protocol TimerAlarm: AnyObject, Sendable {
     /// held, so it must not call back.
     var now: TimerInstant { get }
 
-    /// Begins. Called once, before anything is set.
+    /// Begins. Called once, before anything is set, with a lock held: neither closure may be called from inside.
     ///
     /// - Parameters:
     ///   - onFire: to be called, on a thread of the alarm's choice, when the deadline has come.
-    ///   - onFailure: to be called at most once, not from inside ``set(_:)``, if the mechanism fails for good.
-    ///     There is no firing after it.
+    ///   - onFailure: to be called at most once, not from inside ``set(_:)`` either, if the mechanism fails for
+    ///     good. There is no firing after it.
     /// - Throws: `TimerError` where the system refuses a thread, a descriptor or memory.
     func start(
         onFire: @escaping @Sendable () -> Void,

@@ -99,9 +99,10 @@ package struct Scheduler: Sendable {
             preconditionFailure("a queued slot has an entry with a deadline to come")
         }
         let latest = entry.grid.latestIndex(at: now)
-        let next = entry.grid.deadline(latest + 1)
+        let (nextIndex, isPastTheEnd) = latest.addingReportingOverflow(1)
+        let next = isPastTheEnd ? .never(on: clock) : entry.grid.deadline(nextIndex)
         if let next {
-            table.update(slot, nextIndex: latest + 1)
+            table.update(slot, nextIndex: nextIndex)
             _ = queue.move(slot, to: next.nanoseconds, sequence: entry.generation)
         } else {
             _ = queue.popFirst()

@@ -5,7 +5,8 @@ public struct TimerError: Error, Hashable, Sendable {
         /// The kind's name, as in the description.
         public let name: String
 
-        package init(_ name: String) { self.name = name }
+        /// A kind of failure of one's own, by its name.
+        public init(_ name: String) { self.name = name }
 
         /// A schedule that makes no sense: a negative delay, a period of zero or less.
         public static let invalidSchedule = Code("invalid schedule")
@@ -30,7 +31,14 @@ public struct TimerError: Error, Hashable, Sendable {
     /// The system's words for ``errno``.
     public let systemMessage: String?
 
-    package init(_ code: Code, _ attempted: String, errno: Int32? = nil, systemMessage: String? = nil) {
+    /// An error; to be made by whoever writes an alarm, too.
+    ///
+    /// - Parameters:
+    ///   - code: the kind of failure.
+    ///   - attempted: what was being attempted, as in `creating a timerfd`.
+    ///   - errno: the system's error number, where the system gave one.
+    ///   - systemMessage: the system's words for it.
+    public init(_ code: Code, _ attempted: String, errno: Int32? = nil, systemMessage: String? = nil) {
         self.code = code
         self.attempted = attempted
         self.errno = errno

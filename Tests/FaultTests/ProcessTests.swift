@@ -40,6 +40,26 @@ import Testing
         }
     }
 
+    @Test(arguments: Backend.available)
+    func tenThousandTimersCostNoMoreThanOne(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            Fault.limitSeconds(60)
+            let target = Log()
+            try PreciseTimer.schedule(.every(.milliseconds(5)), on: backend.shared, target: target) { $0.note($1) }
+            #expect(eventually { target.count >= 3 })
+            let (descriptors, threads) = (ProcFS.openDescriptors, ProcFS.threads(named: "").count)
+            for number in 1..<10_000 {
+                let period = Duration.milliseconds(100 + number % 400)
+                try PreciseTimer.schedule(.every(period), on: backend.shared, target: target) { $0.note($1) }
+            }
+            #expect(backend.shared.pendingCount == 10_000)
+            #expect(eventually { target.count >= 10_000 })
+            // Dispatch and the test's own runner may keep one more worker.
+            #expect(ProcFS.threads(named: "").count <= threads + 1)
+            #expect(ProcFS.openDescriptors <= descriptors + 2)
+        }
+    }
+
     @Test func theHandlersTrapIsTheProcesssOwn() async {
         await #expect(processExitsWith: .failure) {
             let target = Log()

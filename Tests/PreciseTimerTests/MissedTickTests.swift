@@ -62,6 +62,14 @@ struct MissedTickTests {
         #expect(log.ticks.first?.deadline == start)
     }
 
+    @Test func theEndOfTimeIsReachedWithoutATrap() throws {
+        let origin = TimerInstant(nanoseconds: 0)
+        try PreciseTimer.schedule(.every(.nanoseconds(1), at: origin), on: virtual.service, target: log) { $0.note($1) }
+        for _ in 0..<3 { virtual.jump(by: .seconds(Int64.max)) }
+        #expect(virtual.now.isNever)
+        #expect(log.ticks.map(\.missed) == [UInt64.max])
+    }
+
     @Test func aYearOfMillisecondsDoesNotDrift() throws {
         let start = virtual.now
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: log) { $0.note($1) }

@@ -4,18 +4,21 @@ package import TimerCore
 
 /// Starting threads that are good guests of the process.
 package enum Thread {
-    /// Starts a detached thread: named, with all signals blocked, never waited for by the process's exit.
+    /// Starts a detached thread: named, with all signals blocked but those of its own faults, never waited for by the
+    /// process's exit.
     ///
     /// - Parameters:
     ///   - name: at most 15 bytes, as the kernel shows it.
     ///   - body: what the thread does.
     /// - Throws: `TimerError` where the system refuses the thread.
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(TimerError) {
-        // A thread takes over its creator's signal mask, so it starts with everything blocked.
-        var all = sigset_t()
+        // A thread takes over its creator's signal mask, so it starts with everything blocked. Not what a thread brings
+        // upon itself: where that is blocked the kernel ends the process without asking a crash reporter.
+        var blocked = sigset_t()
         var before = sigset_t()
-        unsafe sigfillset(&all)
-        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+        unsafe sigfillset(&blocked)
+        for fault in [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS] { unsafe sigdelset(&blocked, fault) }
+        unsafe pthread_sigmask(SIG_SETMASK, &blocked, &before)
         defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
 
         let start = unsafe Unmanaged.passRetained(Start(name, body))
