@@ -123,7 +123,11 @@ final class AlarmBench: Sendable {
             report("the alarm fired inside set")
         } else {
             if seen.stay > .zero { KernelClock.sleep(for: seen.stay) }
-            if seen.stopsInside { alarm.stop() }
+            if seen.stopsInside {
+                alarm.stop()
+                // Which must not take the stop back.
+                try? disarm()
+            }
             // Fired early, which is allowed: set it again, as a service does.
             if !seen.hasFired, seen.deadline != nil { try? setAlarm { _ in } }
         }
