@@ -12,7 +12,7 @@ bench: libevent
 	swift run -c release library-benchmarks
 
 lint:
-	swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
+	swift format lint --strict --recursive Sources Tests Benchmarks .ci Package.swift
 
 libevent:
 	@pkg-config --exists libevent_core libevent_pthreads 2>/dev/null || Scripts/install-libevent

@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+    name: "consumer",
+    dependencies: [.package(name: "precise-timer", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "consumer",
+            dependencies: [
+                .product(name: "PreciseTimer", package: "precise-timer"),
+                .product(name: "PreciseTimerTestKit", package: "precise-timer"),
+            ],
+            swiftSettings: [
+                .treatAllWarnings(as: .error),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+            ]
+        )
+    ]
+)
