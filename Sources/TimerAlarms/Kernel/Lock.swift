@@ -1,4 +1,4 @@
-internal import Glibc
+package import Glibc
 
 /// A mutual exclusion lock around the state that it protects; priority-inheriting, so that a real-time thread waits
 /// no longer than the critical section takes, whoever holds it.
@@ -13,8 +13,8 @@ internal import Glibc
 /// that the region checker lets pass (`sending`) enter or leave.
 @safe
 package final class Lock<State>: @unchecked Sendable {
-    private var state: State
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline package var state: State
+    @usableFromInline package let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     package init(_ state: sending State) {
         self.state = state
@@ -28,8 +28,9 @@ package final class Lock<State>: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
+    // Inlined, for as a generic function of another module it would cost more than the lock itself.
     /// Runs `body` on the state while no other thread does. Nothing of a user's may be called or released inside.
-    package func withLock<Result, Failure: Error>(
+    @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
         let locked = unsafe pthread_mutex_lock(mutex)
