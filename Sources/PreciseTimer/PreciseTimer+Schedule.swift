@@ -61,8 +61,9 @@ extension PreciseTimer {
     /// ```
     ///
     /// The handler is called on the thread that `deliver` says, never twice at once, and never from inside this call.
-    /// For the time of a call the target is held, so its `deinit` may run on that thread. What the handler captures is
-    /// the caller's: to capture the target there would keep it alive. O(log n) for n timers on the service.
+    /// For the time of a call the target is held, so its `deinit` may run on that thread. That it is gone is noticed at
+    /// the next deadline, or when ``PreciseTimer/state`` is read. What the handler captures is the caller's: to capture
+    /// the target there would keep it alive. O(log n) for n timers on the service.
     ///
     /// - Parameters:
     ///   - schedule: when to tick.

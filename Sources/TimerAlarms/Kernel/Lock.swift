@@ -13,8 +13,8 @@ package import Glibc
 /// that the region checker lets pass (`sending`) enter or leave.
 @safe
 package final class Lock<State>: @unchecked Sendable {
-    @usableFromInline package var state: State
-    @usableFromInline package let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline var state: State
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     package init(_ state: sending State) {
         self.state = state
