@@ -11,7 +11,7 @@ final class Registration: Sendable {
     }
 
     private struct State {
-        /// Whom the ticks go to; nil once the timer has ended and no handler runs.
+        /// Whom the ticks go to; nil once the timer has ended, but for a handler that was running then.
         var recipient: (any Recipient)?
         /// The timer's name in the scheduler, once it has one.
         var timer: TimerID?
@@ -32,7 +32,7 @@ final class Registration: Sendable {
 
         /// The recipient, where a tick may start.
         mutating func begin() -> (any Recipient)? {
-            guard ending == nil else { return nil }
+            guard let recipient else { return nil }
             isDelivering = true
             hasTicked = true
             return recipient
