@@ -5,8 +5,8 @@ extension TimerService {
     /// The choice of an alarm. The raw value is the name on the command line.
     @nonexhaustive
     public enum Backend: String, CaseIterable, Codable, Sendable {
-        /// A strict Dispatch timer source. The first one in a process is started only after a trial timer has fired,
-        /// which Dispatch's own threads take some 0.2 ms for; ten seconds of silence are a `TimerError`.
+        /// A strict Dispatch timer source. The first service on it in a process is started only after a trial timer has
+        /// fired: the call waits for that, and ten seconds of silence are a `TimerError`.
         case dispatch
         /// The kernel's timerfd, read by a thread of the service's own.
         case timerFD = "timerfd"

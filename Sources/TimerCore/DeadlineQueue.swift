@@ -1,7 +1,7 @@
 /// The pending deadlines, the earliest first: a 4-ary min-heap that knows where each slot's deadline stands.
 ///
 /// Ordered by (deadline, sequence): of equal deadlines the one scheduled first comes first. Four children to a node
-/// halve the depth of a binary heap, and lie in two cache lines (after D. B. Johnson, "Priority queues with update and
+/// halve the depth of a binary heap, and lie side by side (after D. B. Johnson, "Priority queues with update and
 /// finding minimum spanning trees", 1975). One array of positions by slot makes removal and moving logarithmic, so
 /// that nothing dead ever waits in the queue.
 ///
@@ -116,7 +116,7 @@ package struct DeadlineQueue: Sendable {
             let firstChild = 4 * position + 1
             guard firstChild < elements.count else { break }
             var earliest = firstChild
-            for child in firstChild + 1..<max(firstChild + 1, min(firstChild + 4, elements.count))
+            for child in firstChild + 1..<min(firstChild + 4, elements.count)
             where elements[child].precedes(elements[earliest]) {
                 earliest = child
             }

@@ -61,7 +61,7 @@ private final class DescriptorBox: Sendable {
 
     init() throws(TimerError) { descriptor = try TimerDescriptor(.suspending) }
 
-    /// Sets the descriptor and reads it. A refusal would show as ticks before their deadline.
+    /// Sets the descriptor and reads it. A refusal shows as a row that falls silent or ticks early, which is reported.
     func wait(until deadline: TimerInstant) {
         try? descriptor.set(deadline)
         try? descriptor.wait()

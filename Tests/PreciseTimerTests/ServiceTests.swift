@@ -107,7 +107,7 @@ import TimerAlarms
         #expect(log.count == 1)
     }
 
-    @Test func libraryThreadsAreNamedAndBlockAllSignals() throws {
+    @Test func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {
         let services = try Backend.available.map { try TimerService($0) }
         #expect(eventually { !ProcFS.threads(named: "timer.timerfd").isEmpty })
         if Backend.libevent.availability == .available {

@@ -27,7 +27,7 @@ package final class Notes<Note: Sendable>: Sendable {
     package func append(_ note: Note) { noted.withLock { $0.append(note) } }
 }
 
-/// A value that is handed over once.
+/// A place for a value that any thread may put there or take away.
 package final class Box<Value: Sendable>: Sendable {
     private let content = Lock<Value?>(nil)
 
@@ -35,12 +35,12 @@ package final class Box<Value: Sendable>: Sendable {
 
     package var value: Value? {
         get { content.withLock { $0 } }
-        set { _ = content.withLock { content in swap(content: &content, newValue) } }
-    }
-
-    private func swap(content: inout Value?, _ newValue: Value?) -> Value? {
-        let former = content
-        content = newValue
-        return former
+        set {
+            // The former value is handed out of the lock, and ends outside of it.
+            _ = content.withLock { content in
+                defer { content = newValue }
+                return content
+            }
+        }
     }
 }

@@ -8,7 +8,8 @@ package enum Interrupt {
     /// Whether SIGINT has come since ``watch()``.
     package static var isRequested: Bool { wasSignalled.load(ordering: .relaxed) }
 
-    /// From now on the first SIGINT is only noted, by the calling thread if no other takes it. A second one ends the process, as without this call.
+    /// From now on the first SIGINT is only noted, by the calling thread if no other takes it. A second one ends the
+    /// process, as without this call.
     package static func watch() {
         // Also makes sure that the flag exists before the signal handler needs it.
         wasSignalled.store(false, ordering: .relaxed)

@@ -28,7 +28,7 @@ package final class Lock<State>: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
-    // Inlined, for as a generic function of another module it would cost more than the lock itself.
+    // Inlined, so that each use is compiled for its own state and not left generic.
     /// Runs `body` on the state while no other thread does. Nothing of a user's may be called or released inside.
     @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result

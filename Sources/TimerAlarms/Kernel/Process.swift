@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// Facts about this process.
 package enum Process {
-    /// The process id; another one after a fork. Remembered, because asking the kernel costs more than a timer does.
+    /// The process id; another one after a fork. Remembered, because the system calls of a schedule and its cancel would
+    /// take half as long again as all the rest of them.
     package static var id: Int32 {
         let known = knownID.load(ordering: .relaxed)
         return known != 0 ? known : findOutID()
