@@ -45,8 +45,8 @@ enum TimerBenchmarks {
         )
     }
 
-    /// A thousand timers of 100 µs ask for ten million ticks a second, more than one thread can deliver: what is measured
-    /// is the time that each tick takes.
+    /// A thousand timers of 100 µs ask for ten million ticks a second, more than one thread can deliver: what is
+    /// measured is the time that each tick takes.
     private static func compareTicking() throws {
         let (timers, period) = (1_000, 100)
         try Harness.compare(

@@ -24,8 +24,8 @@ public final class TimerService: Sendable {
         state.withLock { $0.alarm }?.stop()
     }
 
-    /// The time on the service's clock, that of its alarm. Before the service is started, after it was shut down, and in a
-    /// forked child: CLOCK_MONOTONIC.
+    /// The time on the service's clock, that of its alarm. Before the service is started, after it was shut down, and
+    /// in a forked child: CLOCK_MONOTONIC.
     public var now: TimerInstant {
         if isOfAnotherProcess { return KernelClock.now(.suspending) }
         let alarm = state.withLock { $0.alarm }
