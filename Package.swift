@@ -74,11 +74,14 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["PreciseTimer", "TimerAlarms"],
+            dependencies: [
+                "PreciseTimer", "PreciseTimerTestKit", "TimerAlarms",
+                .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
+            ],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
-        .testTarget(name: "TimerCoreTests", dependencies: ["TimerCore"], swiftSettings: settings),
+        .testTarget(name: "TimerCoreTests", dependencies: ["TimerCore", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PreciseTimerTests",
             dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
@@ -96,6 +99,11 @@ let package = Package(
         ),
         .testTarget(
             name: "FaultTests",
+            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ClockStepTests",
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),

@@ -18,6 +18,8 @@ public struct TimerError: Error, Hashable, Sendable {
         public static let backendFailed = Code("backend failed")
         /// The service was shut down.
         public static let shutDown = Code("shut down")
+        /// The timer has ended.
+        public static let timerEnded = Code("timer ended")
         /// The service belongs to the parent of this forked process.
         public static let forked = Code("in a forked child")
     }

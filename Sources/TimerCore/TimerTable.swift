@@ -1,4 +1,4 @@
-/// Where a timer's entry lives; taken over by another timer once this one has ended.
+/// Where a timer's entry lives; taken over by another timer once this one is forgotten.
 package struct Slot: Hashable, Sendable {
     package let number: Int32
 
@@ -14,83 +14,69 @@ package struct TimerID: Hashable, Sendable {
     package let generation: UInt64
 }
 
-/// The timers that have not ended, by slot. Every operation takes constant time.
+/// The timers by slot. Every operation takes constant time.
 package struct TimerTable: Sendable {
-    /// One timer: what of its grid is still to come.
-    package struct Entry: Hashable, Sendable {
-        /// Which tenant of the slot this is; also the timer's place in the order of scheduling.
-        package let generation: UInt64
-        /// The timer's deadlines.
-        package var grid: Grid
-        /// The number of the oldest deadline that has had no tick.
-        package var nextIndex: UInt64 = 0
-    }
-
-    /// An entry, or nil for a free slot.
-    private var entries: [Entry?] = []
+    /// By slot; a free slot has the entry of its last tenant, forgotten.
+    private var entries: [TimerEntry] = []
     /// The free slots, the last freed on top: it is the one most likely still in the cache.
     private var free: [Slot] = []
-    /// The generation of the next timer.
-    private var nextGeneration: UInt64 = 0
+    /// The next number.
+    private var nextNumber: UInt64 = 0
 
     package init() {}
-
-    /// How many timers there are.
-    package var count: Int { entries.count - free.count }
 
     /// How many slots there are, free ones included: every slot's position is below.
     package var capacity: Int { entries.count }
 
-    /// Takes a slot for a timer.
-    package mutating func insert(_ grid: Grid) -> TimerID {
-        let entry = Entry(generation: nextGeneration, grid: grid)
-        nextGeneration += 1
-        let slot: Slot
-        if let freed = free.popLast() {
-            slot = freed
-            entries[slot.position] = entry
-        } else {
-            slot = Slot(entries.count)
-            entries.append(entry)
-        }
-        return TimerID(slot: slot, generation: entry.generation)
+    /// How many slots are taken.
+    package var count: Int { entries.count - free.count }
+
+    /// A number that is higher than all before: it tells generations apart, and orders equal deadlines.
+    package mutating func takeNumber() -> UInt64 {
+        defer { nextNumber += 1 }
+        return nextNumber
     }
 
-    /// The timer's entry, or nil where the timer has ended.
-    package subscript(id: TimerID) -> Entry? {
-        guard id.slot.position < entries.count, let entry = entries[id.slot.position],
-            entry.generation == id.generation
-        else { return nil }
-        return entry
+    /// Takes a slot for a timer, whose entry is made from its id.
+    package mutating func insert(_ makeEntry: (TimerID) -> TimerEntry) -> TimerID {
+        let slot = free.popLast() ?? Slot(entries.count)
+        let entry = makeEntry(TimerID(slot: slot, generation: takeNumber()))
+        if slot.position == entries.count {
+            entries.append(entry)
+        } else {
+            entries[slot.position] = entry
+        }
+        return entry.id
     }
+
+    /// Whether the timer is known.
+    package func contains(_ id: TimerID) -> Bool {
+        id.slot.position < entries.count && entries[id.slot.position].id == id
+            && !entries[id.slot.position].isForgotten
+    }
+
+    /// Whether the timer has not ended.
+    package func isLive(_ id: TimerID) -> Bool { contains(id) && !entries[id.slot.position].hasEnded }
+
+    /// The timer's entry, or nil where the timer is forgotten.
+    package subscript(id: TimerID) -> TimerEntry? { contains(id) ? entries[id.slot.position] : nil }
 
     /// The entry of a slot's tenant, or nil where the slot is free.
-    package subscript(slot: Slot) -> Entry? { entries[slot.position] }
-
-    /// Notes how far a slot's tenant has come.
-    package mutating func update(_ slot: Slot, nextIndex: UInt64) {
-        entries[slot.position]?.nextIndex = nextIndex
+    package subscript(slot: Slot) -> TimerEntry? {
+        entries[slot.position].isForgotten ? nil : entries[slot.position]
     }
 
-    /// Gives the timer another grid, from its first deadline on; false where the timer has ended.
-    package mutating func replaceGrid(of id: TimerID, with grid: Grid) -> Bool {
-        guard self[id] != nil else { return false }
-        entries[id.slot.position]?.grid = grid
-        entries[id.slot.position]?.nextIndex = 0
-        return true
+    /// Changes the entry of a slot's tenant, in its place.
+    package mutating func change<Result>(_ slot: Slot, _ body: (inout TimerEntry) -> Result) -> Result {
+        assert(!entries[slot.position].isForgotten, "the slot is free")
+        return body(&entries[slot.position])
     }
 
-    /// Frees the timer's slot; false where the timer has ended already.
+    /// Frees the timer's slot; false where that was done already.
     package mutating func remove(_ id: TimerID) -> Bool {
-        guard self[id] != nil else { return false }
-        entries[id.slot.position] = nil
+        guard contains(id) else { return false }
+        entries[id.slot.position].isForgotten = true
         free.append(id.slot)
         return true
-    }
-
-    /// Frees all slots, without ever using a generation again.
-    package mutating func removeAll() {
-        entries.removeAll()
-        free.removeAll()
     }
 }
