@@ -1,23 +1,34 @@
-internal import Dispatch
+package import Dispatch
+internal import Glibc
 internal import Synchronization
 package import TimerCore
 
-/// One strict Dispatch timer source on a serial queue of its own.
+/// One strict Dispatch timer source, on a serial queue of its own or on one of the host's.
 ///
 /// What kills or silences a process that uses such a source by hand is kept out here: the source is never released
-/// before it was activated, its deadline is never one that Dispatch takes for wall-clock time, and a process in which
-/// Dispatch cannot work gets an error from the initialiser.
+/// before it was activated, its deadline is never one that Dispatch takes for one of another clock, and a process in
+/// which Dispatch cannot work gets an error from the initialiser.
 package final class DispatchAlarm: TimerAlarm {
+    private let clock: TimerClock
     private let source: Lock<any DispatchSourceTimer>
     private let isActive = Atomic(false)
     private let isStopped = Atomic(false)
 
+    /// The clocks that a Dispatch timer can be set on from Swift. A deadline on the wall clock follows its steps both
+    /// ways.
+    package static var clocks: Set<TimerClock> { [.suspending, .wall] }
+
+    /// - Parameters:
+    ///   - clock: one of ``clocks``.
+    ///   - queue: where it fires; a serial queue of its own where none is given.
     /// - Throws: `TimerError` where the system refuses what Dispatch is going to need.
-    package init() throws(TimerError) {
+    package init(_ clock: TimerClock, queue: DispatchQueue? = nil) throws(TimerError) {
+        precondition(Self.clocks.contains(clock), "Dispatch has no such clock")
         try DispatchPreflight.check()
-        let queue = DispatchQueue(label: "timer.dispatch", qos: .userInteractive)
+        let queue = queue ?? DispatchQueue(label: "timer.dispatch", qos: .userInteractive)
         let source = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
         source.schedule(deadline: .distantFuture)
+        self.clock = clock
         self.source = Lock(source)
     }
 
@@ -29,7 +40,7 @@ package final class DispatchAlarm: TimerAlarm {
         }
     }
 
-    package var now: TimerInstant { KernelClock.now(.suspending) }
+    package var now: TimerInstant { KernelClock.now(clock) }
 
     package func start(
         onFire: @escaping @Sendable () -> Void,
@@ -46,8 +57,15 @@ package final class DispatchAlarm: TimerAlarm {
     }
 
     package func set(_ deadline: TimerInstant?) {
-        let time = deadline.map(Self.dispatchTime) ?? .distantFuture
-        source.withLock { $0.schedule(deadline: time, leeway: .nanoseconds(0)) }
+        source.withLock { source in
+            guard let deadline = deadline.map(Self.safe) else { return source.schedule(deadline: .distantFuture) }
+            if clock == .wall {
+                source.schedule(wallDeadline: DispatchWallTime(timespec: timespec(deadline)), leeway: .nanoseconds(0))
+            } else {
+                let time = DispatchTime(uptimeNanoseconds: deadline.nanoseconds)
+                source.schedule(deadline: time, leeway: .nanoseconds(0))
+            }
+        }
     }
 
     package func stop() {
@@ -56,8 +74,9 @@ package final class DispatchAlarm: TimerAlarm {
     }
 
     /// Dispatch reads the two highest bits of a time as the clock that it is of, so a deadline stays below them (146
-    /// years); it fires early then and is set again.
-    private static func dispatchTime(_ deadline: TimerInstant) -> DispatchTime {
-        DispatchTime(uptimeNanoseconds: min(max(deadline.nanoseconds, 1), 1 << 62 - 1))
+    /// years, on the wall clock in 2116); it fires early then and is set again. The lowest values are words of its own:
+    /// on the wall clock, 0 and 1 never come.
+    private static func safe(_ deadline: TimerInstant) -> TimerInstant {
+        TimerInstant(nanoseconds: min(max(deadline.nanoseconds, 2), 1 << 62 - 1), clock: deadline.clock)
     }
 }

@@ -10,5 +10,13 @@ package enum LibeventBackend {
     package static func makeAlarm() throws(TimerError) -> any TimerAlarm {
         throw TimerError(.unavailable, "starting the libevent backend (the package trait Libevent is disabled)")
     }
+
+    /// Refuses.
+    package static func makeAlarm(
+        attachedTo base: OpaquePointer,
+        _ clock: TimerClock
+    ) throws(TimerError) -> any TimerAlarm {
+        throw TimerError(.unavailable, "attaching to a libevent base (the package trait Libevent is disabled)")
+    }
 }
 #endif

@@ -8,5 +8,13 @@ package enum LibeventBackend {
 
     /// A new alarm, not started.
     package static func makeAlarm() throws(TimerError) -> any TimerAlarm { try LibeventAlarm() }
+
+    /// A new alarm on somebody's event base, not started.
+    package static func makeAlarm(
+        attachedTo base: OpaquePointer,
+        _ clock: TimerClock
+    ) throws(TimerError) -> any TimerAlarm {
+        try unsafe EventBaseAlarm(base, clock)
+    }
 }
 #endif

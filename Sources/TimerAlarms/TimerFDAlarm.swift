@@ -7,12 +7,16 @@ package import TimerCore
 /// descriptor is needed.
 package final class TimerFDAlarm: TimerAlarm {
     private let timer: TimerDescriptor
+    private let clock: TimerClock
     private let isStopped = Atomic(false)
 
     /// - Throws: `TimerError` where the system refuses the descriptor.
-    package init() throws(TimerError) { timer = try TimerDescriptor(.suspending) }
+    package init(_ clock: TimerClock) throws(TimerError) {
+        timer = try TimerDescriptor(clock)
+        self.clock = clock
+    }
 
-    package var now: TimerInstant { KernelClock.now(.suspending) }
+    package var now: TimerInstant { KernelClock.now(clock) }
 
     package func start(
         onFire: @escaping @Sendable () -> Void,

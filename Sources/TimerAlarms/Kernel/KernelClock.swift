@@ -32,6 +32,8 @@ extension TimerClock {
     var kernelID: clockid_t {
         switch self {
         case .suspending: CLOCK_MONOTONIC
+        case .continuous: CLOCK_BOOTTIME
+        case .wall: CLOCK_REALTIME
         }
     }
 }

@@ -1,5 +1,10 @@
 internal import Glibc
 
+#if Libevent
+// In a clean release build, beside Foundation, the compiler takes `timeval` for libevent's, whose headers include it.
+internal import CLibevent
+#endif
+
 /// What the kernel has billed to the process, or to one thread of it.
 package struct ResourceUsage: Hashable, Sendable {
     /// Time on a processor, in user mode and in the kernel.

@@ -1,0 +1,58 @@
+internal import Synchronization
+package import TimerCore
+
+/// A timerfd that somebody else's loop waits for, without a thread: whoever finds it readable has it fire.
+package final class PollableAlarm: TimerAlarm {
+    /// What is called until the alarm is stopped, or has failed.
+    private struct Callbacks: Sendable {
+        let onFire: @Sendable () -> Void
+        let onFailure: @Sendable (TimerError) -> Void
+    }
+
+    private let timer: TimerDescriptor
+    private let clock: TimerClock
+    private let callbacks = Lock<Callbacks?>(nil)
+    private let isFiring = Atomic(false)
+    /// A forked child has the same timer: to read it would be to take an expiry from the parent.
+    private let processID = Process.id
+
+    /// - Throws: `TimerError` where the system refuses the descriptor.
+    package init(_ clock: TimerClock) throws(TimerError) {
+        timer = try TimerDescriptor(clock, isBlocking: false)
+        self.clock = clock
+    }
+
+    /// Readable when the deadline has come; closed with the alarm.
+    package var descriptor: CInt { timer.number }
+
+    package var now: TimerInstant { KernelClock.now(clock) }
+
+    package func start(
+        onFire: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (TimerError) -> Void
+    ) {
+        callbacks.withLock { $0 = Callbacks(onFire: onFire, onFailure: onFailure) }
+    }
+
+    package func set(_ deadline: TimerInstant?) throws(TimerError) { try timer.set(deadline) }
+
+    package func stop() { _ = callbacks.withLock { $0.take() } }
+
+    /// Fires on the calling thread, for nothing where nothing is due. Whether there was an expiry to read does not matter:
+    /// the loop may have read it.
+    package func process() {
+        if Process.id != processID { return }
+        // Left alone while a firing runs: the descriptor stays readable, and nothing is lost.
+        guard !isFiring.exchange(true, ordering: .acquiring) else { return }
+        defer { isFiring.store(false, ordering: .releasing) }
+        do throws(TimerError) {
+            _ = try timer.takeExpiry()
+            callbacks.withLock { $0 }?.onFire()
+        } catch {
+            callbacks.withLock { $0.take() }?.onFailure(error)
+        }
+    }
+
+    /// Makes the descriptor readable, at once.
+    package func wake() { try? timer.set(now) }
+}
