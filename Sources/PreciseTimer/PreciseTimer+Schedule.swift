@@ -1,128 +1,162 @@
-/// Scheduling: the two forms, and the rules that yield the deadlines.
+/// The rules that yield deadlines.
 extension PreciseTimer {
     /// When the deadlines of a timer are.
+    ///
+    /// Durations are rounded up to whole nanoseconds; those too long to represent become never. A negative delay, and a
+    /// period, rate or delay that makes no sense, are refused by whoever is handed the schedule.
     public struct Schedule: Hashable, Sendable {
-        /// Where deadline 0 lies.
+        /// Where the deadlines begin.
         enum Start: Hashable {
             case after(Duration)
             case at(TimerInstant)
         }
 
-        let start: Start
-        let period: Duration?
-
-        /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused by `schedule`.
-        public static func once(after delay: Duration) -> Schedule {
-            Schedule(start: .after(delay), period: nil)
+        /// What follows on a deadline.
+        enum Repetition: Hashable {
+            case none
+            case every(Duration)
+            case rate(Int, per: Duration)
+            case fixedDelay(Duration)
         }
 
-        /// One deadline, at an instant. One in the past is due now.
+        let start: Start
+        let repetition: Repetition
+
+        /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused.
+        public static func once(after delay: Duration) -> Schedule {
+            Schedule(start: .after(delay), repetition: .none)
+        }
+
+        /// One deadline, at an instant of the service's clock. One in the past is due now.
         public static func once(at instant: TimerInstant) -> Schedule {
-            Schedule(start: .at(instant), period: nil)
+            Schedule(start: .at(instant), repetition: .none)
         }
 
         /// A deadline every `period`, the first after `delay`, or after one period where no delay is given.
         ///
-        /// Deadline k is the first one plus k periods, computed and not added up. A period of zero or less, or a
-        /// negative delay, is refused by `schedule`.
+        /// Deadline k is the first one plus k periods, computed and not added up. A period of zero or less is refused.
         public static func every(_ period: Duration, after delay: Duration? = nil) -> Schedule {
-            Schedule(start: .after(delay ?? period), period: period)
+            Schedule(start: .after(delay ?? period), repetition: .every(period))
         }
 
         /// A deadline every `period`, the first at `instant`. Of those that have passed already, the missed-tick policy
         /// decides at the first look.
         public static func every(_ period: Duration, at instant: TimerInstant) -> Schedule {
-            Schedule(start: .at(instant), period: period)
+            Schedule(start: .at(instant), repetition: .every(period))
+        }
+
+        /// `count` deadlines in each `duration`, evenly spaced, the first one step from now.
+        ///
+        /// Exact for any numbers, also where the step is no whole number of nanoseconds: each deadline is its exact
+        /// instant rounded up to the nanosecond, so that `.rate(30_000, per: .seconds(1_001))` never drifts. A count or
+        /// a duration of zero or less is refused, and so is more than one deadline in a nanosecond.
+        public static func rate(_ count: Int, per duration: Duration) -> Schedule {
+            Schedule(start: .after(.zero), repetition: .rate(count, per: duration))
+        }
+
+        /// A deadline `delay` after the handler of the one before has returned; the first after `firstDelay`, or after
+        /// `delay` where none is given.
+        ///
+        /// Such a timer misses nothing: while its handler runs there is no deadline. A delay of zero or less is refused.
+        public static func fixedDelay(_ delay: Duration, after firstDelay: Duration? = nil) -> Schedule {
+            Schedule(start: .after(firstDelay ?? delay), repetition: .fixedDelay(delay))
         }
     }
 
     /// What becomes of deadlines that passed before their tick could be delivered.
+    ///
+    /// A tick that is late by less than a period has missed nothing, under every policy.
     @nonexhaustive
     public enum MissedTickPolicy: Hashable, Sendable {
         /// One tick with the oldest deadline; the later ones are counted in its ``Tick/missed``, and the next tick is
         /// on the first future deadline of the same grid.
         case skip
+        /// A tick for each, one after the other, up to `limit` late ones at a look; the last of them counts the rest in
+        /// its ``Tick/missed``. A limit below 1 is refused.
+        case catchUp(limit: Int)
+        /// One tick with the oldest deadline, the later ones counted; the grid starts anew at the late tick, so that the
+        /// next one is a whole period later.
+        case delay
+    }
+}
+
+/// From what a caller asks for to what the core counts.
+extension PreciseTimer.Schedule {
+    /// Refuses a schedule that makes no sense, or has an instant of another clock.
+    func validate(on clock: TimerClock) throws(TimerError) {
+        switch repetition {
+        case .every(let period) where period <= .zero:
+            throw TimerError(.invalidSchedule, "scheduling every \(period) (a period must be longer than zero)")
+        case .rate(let count, let duration) where count <= 0 || duration <= .zero:
+            throw TimerError(
+                .invalidSchedule,
+                "scheduling \(count) ticks per \(duration) (both the count and the duration must be more than zero)"
+            )
+        case .rate(let count, let duration) where count > duration.nanosecondsRoundedUp:
+            throw TimerError(
+                .invalidSchedule,
+                "scheduling \(count) ticks per \(duration) (there can be no more than one in a nanosecond)"
+            )
+        case .fixedDelay(let delay) where delay <= .zero:
+            throw TimerError(
+                .invalidSchedule,
+                "scheduling \(delay) after each return (the delay must be longer than zero)"
+            )
+        default: break
+        }
+        switch start {
+        case .after(let delay) where delay < .zero:
+            throw TimerError(.invalidSchedule, "scheduling after \(delay) (a delay must not be negative)")
+        case .at(let instant) where instant.clock != clock:
+            throw TimerError(
+                .invalidSchedule,
+                "scheduling at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) clock"
+                    + " (make the instant from the service's `now`)"
+            )
+        default: break
+        }
     }
 
-    /// Where handlers run.
-    @nonexhaustive
-    public enum Delivery: Hashable, Sendable {
-        /// On the alarm's thread: the least lateness. A handler that does not return quickly makes the service's other
-        /// timers late.
-        case inline
+    /// The deadlines, counted from `now`.
+    func grid(from now: TimerInstant) -> Grid {
+        let origin =
+            switch start {
+            case .after(let delay): now.advanced(by: delay)
+            case .at(let instant): instant
+            }
+        return switch repetition {
+        case .none: Grid(origin: origin)
+        case .every(let period):
+            Grid(origin: origin, repetition: .every(Period(nanoseconds: UInt64(period.nanosecondsRoundedUp))))
+        case .rate(let count, let duration):
+            Grid(
+                // Of a duration that cannot be represented no step is known: all of them are never.
+                origin: duration.nanosecondsRoundedUp == .max ? .never(on: now.clock) : origin,
+                repetition: .every(
+                    Period(nanoseconds: UInt64(duration.nanosecondsRoundedUp), count: UInt64(count))
+                ),
+                firstStep: 1
+            )
+        case .fixedDelay(let delay):
+            Grid(origin: origin, repetition: .afterReturn(UInt64(delay.nanosecondsRoundedUp)))
+        }
+    }
+}
+
+extension PreciseTimer.MissedTickPolicy {
+    /// Refuses a policy that makes no sense.
+    func validate() throws(TimerError) {
+        if case .catchUp(let limit) = self, limit < 1 {
+            throw TimerError(.invalidSchedule, "catching up at most \(limit) ticks (the limit must be at least 1)")
+        }
     }
 
-    /// Schedules a timer for a target, which it never retains: it ends when the target is gone.
-    ///
-    /// ```swift
-    /// try PreciseTimer.schedule(.every(.milliseconds(10)), target: controller) { controller, tick in
-    ///     controller.step(missed: tick.missed)
-    /// }
-    /// ```
-    ///
-    /// The handler is called on the thread that `deliver` says, never twice at once, and never from inside this call.
-    /// For the time of a call the target is held, so its `deinit` may run on that thread. That it is gone is noticed at
-    /// the next deadline, or when ``PreciseTimer/state`` is read. What the handler captures is the caller's: to capture
-    /// the target there would keep it alive. O(log n) for n timers on the service.
-    ///
-    /// - Parameters:
-    ///   - schedule: when to tick.
-    ///   - service: the running backend to use.
-    ///   - missedTicks: what becomes of deadlines that could not be met.
-    ///   - deliver: where the handler runs.
-    ///   - target: the object that the ticks are for.
-    ///   - handler: called with the target and the facts of the tick.
-    /// - Returns: the handle, which may be dropped.
-    /// - Throws: `TimerError` for a schedule that makes no sense, and where the system refuses a thread or descriptor.
-    @discardableResult
-    public static func schedule<Target: AnyObject & Sendable>(
-        _ schedule: Schedule,
-        on service: TimerService = .default,
-        missedTicks: MissedTickPolicy = .skip,
-        deliver: Delivery = .inline,
-        target: Target,
-        handler: @escaping @Sendable (Target, Tick) -> Void
-    ) throws(TimerError) -> PreciseTimer {
-        let recipient = TargetRecipient(target: target, handler: handler)
-        let registration = Registration(recipient, on: service)
-        try service.admit(registration, schedule)
-        return PreciseTimer(registration, isTarget: false)
-    }
-
-    /// Schedules a timer whose handle is its target: keep the handle, for when it is dropped the timer ends.
-    ///
-    /// ```swift
-    /// let blink = try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in
-    ///     if tick.index == 9 { timer.cancel() }
-    /// }
-    /// ```
-    ///
-    /// As the form with a target otherwise. A debug build says on standard error when a handle was dropped before its
-    /// first tick, with the place of this call.
-    ///
-    /// - Parameters:
-    ///   - schedule: when to tick.
-    ///   - service: the running backend to use.
-    ///   - missedTicks: what becomes of deadlines that could not be met.
-    ///   - deliver: where the handler runs.
-    ///   - file: the file named in the warning.
-    ///   - line: the line named in the warning.
-    ///   - handler: called with the handle and the facts of the tick.
-    /// - Returns: the handle, which keeps the timer going.
-    /// - Throws: `TimerError` for a schedule that makes no sense, and where the system refuses a thread or descriptor.
-    public static func schedule(
-        _ schedule: Schedule,
-        on service: TimerService = .default,
-        missedTicks: MissedTickPolicy = .skip,
-        deliver: Delivery = .inline,
-        file: StaticString = #fileID,
-        line: UInt = #line,
-        handler: @escaping @Sendable (PreciseTimer, Tick) -> Void
-    ) throws(TimerError) -> PreciseTimer {
-        let registration = Registration(nil, on: service, scheduledAt: Registration.Place(file: file, line: line))
-        let timer = PreciseTimer(registration, isTarget: true)
-        registration.receive(with: TargetRecipient(target: timer, handler: handler))
-        try service.admit(registration, schedule)
-        return timer
+    /// The policy in the core's words.
+    var latePolicy: LatePolicy {
+        switch self {
+        case .skip: .skip
+        case .catchUp(let limit): .catchUp(limit: limit)
+        case .delay: .delay
+        }
     }
 }

@@ -4,6 +4,8 @@ extension PreciseTimer {
     public enum State: Hashable, Sendable {
         /// It is still to tick.
         case scheduled
+        /// Its ticks are held back until ``PreciseTimer/resume()``.
+        case paused
         /// It will not tick any more.
         case ended(EndReason)
     }

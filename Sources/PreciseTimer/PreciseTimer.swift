@@ -1,10 +1,12 @@
 internal import TimerAlarms
+internal import TimerCore
 
 /// A timer that runs on time, and the handle by which it is controlled.
 ///
-/// A timer never retains its target. It comes in two forms:
+/// A timer never retains its target. It comes in three forms:
 ///
 /// - **with a target**, it lives until the target is gone or it is cancelled, and the handle may be dropped;
+/// - **with an actor as the target**, the same, and the handler runs isolated to the actor;
 /// - **without**, the handle is the target: keep it, for when it is dropped the timer ends.
 ///
 /// ```swift
@@ -13,30 +15,79 @@ internal import TimerAlarms
 /// }
 /// ```
 ///
-/// All members may be used from any thread, and from inside a handler.
+/// All members may be used from any thread, and from inside a handler. They take O(log n) time for n timers on the
+/// service, and none of them delivers anything itself: what becomes due by it comes with the service's next look.
 public final class PreciseTimer: Sendable {
-    let registration: Registration
+    /// The name given to the timer, for whoever looks at ``TimerService/activeTimers``.
+    public let label: String?
+
+    let core: ServiceCore
+    let id: TimerID
     /// Whether the timer ends with this handle.
     private let isTarget: Bool
 
-    init(_ registration: Registration, isTarget: Bool) {
-        self.registration = registration
+    init(_ id: TimerID, of core: ServiceCore, label: String?, isTarget: Bool) {
+        self.id = id
+        self.core = core
+        self.label = label
         self.isTarget = isTarget
     }
 
-    deinit {
-        if isTarget { registration.handleReleased() }
-    }
+    deinit { core.handleReleased(id, isTarget: isTarget) }
+
+    // MARK: Control
 
     /// Ends the timer. Returns true to the one call that ended it.
     ///
     /// After it has returned on the thread that delivers, no tick starts any more, not even one that was due at the same
     /// instant; called from another thread, at most the handler that is already running finishes. What the handler had
     /// captured is released before this returns, or when the running handler returns. Never blocks on a handler.
-    /// O(log n) for n timers on the service.
     @discardableResult
-    public func cancel() -> Bool { registration.end(.cancelled) }
+    public func cancel() -> Bool { core.end(id, .cancelled) }
 
-    /// Whether the timer is still to tick, or how it ended. Notices a target that is gone.
-    public var state: State { registration.currentState }
+    /// Holds back all ticks until ``resume()``, while the grid runs on. Returns false where the timer was paused already
+    /// or has ended.
+    ///
+    /// As with ``cancel()``, at most a handler that is already running on another thread finishes. There is no look at a
+    /// paused timer: that its target is gone is noticed when it is resumed, or its ``state`` is read.
+    @discardableResult
+    public func pause() -> Bool { core.pause(id) }
+
+    /// Lets a paused timer go on. Returns false where it was not paused.
+    ///
+    /// Deadlines that passed while it was paused are treated as by a late look: the missed-tick policy applies, at once.
+    @discardableResult
+    public func resume() -> Bool { core.resume(id) }
+
+    /// Gives the timer another schedule, counted from now, whose deadlines are numbered from 0 again. A paused timer
+    /// stays paused.
+    ///
+    /// After it has returned no tick of the old schedule starts, not even one that is on its way to a queue. In the
+    /// handler of a last tick it makes the timer go on. To postpone a timer that is not due costs no system call.
+    ///
+    /// - Throws: `TimerError` for a schedule that makes no sense, which leaves the timer as it was, and for a timer that
+    ///   has ended.
+    public func reschedule(_ schedule: Schedule) throws(TimerError) { try core.reschedule(id, schedule) }
+
+    /// Asks for one extra tick, as soon as possible and through the normal path; the grid does not move. Returns false
+    /// where the timer has ended.
+    ///
+    /// The extra tick has the instant of this call as its deadline, the index of the next deadline, and no `missed`.
+    /// Calls made before it has begun are one. A paused timer has it when it is resumed.
+    @discardableResult
+    public func fire() -> Bool { core.fire(id) }
+
+    // MARK: State
+
+    /// Whether the timer is still to tick, or how it ended. Notices a target that is gone: then the timer ends by this, and
+    /// `onEnd` is heard on the calling thread.
+    public var state: State { core.currentState(of: id) }
+
+    /// The deadline of the next tick; nil where there is none to come, or it depends on a handler that is running. Of a
+    /// paused or late timer it may have passed.
+    public var nextDeadline: TimerInstant? { core.entry(of: id)?.comingDeadline }
+
+    /// The nominal duration between two deadlines; nil for a single one. Of a fixed delay, that delay. A rate's is cut
+    /// off to whole attoseconds, while its deadlines are exact.
+    public var period: Duration? { core.entry(of: id)?.grid.period }
 }

@@ -1,4 +1,5 @@
 internal import TimerAlarms
+internal import TimerCore
 
 /// All that a service's lock protects. Whatever a method takes out of it is returned, so that it is released, called or
 /// stopped only after the lock is let go.
@@ -23,50 +24,40 @@ struct ServiceState {
         let run: Int
     }
 
-    /// What was due at one look at the clock.
-    struct Round {
-        var deliveries: [(Registration, Due)]
-        let woke: TimerInstant
-        let alarm: any TimerAlarm
-        /// Which run of the service it is of.
-        let run: Int
-    }
-
     /// What is let go at the end.
     struct Remains {
         var alarm: (any TimerAlarm)?
-        var registrations: [Registration] = []
-        var service: TimerService?
+        var farewells: [Farewell] = []
     }
 
     private var phase: Phase
     /// Makes the alarm of the next run after a shutdown; nil for a service that ends with it.
     private let restart: MakeAlarm?
     /// How many times the service was started: a firing of an earlier run's alarm is told by it.
-    private var run = 0
+    private(set) var run = 0
     /// Decides what is due.
-    private(set) var scheduler = Scheduler()
-    /// By slot: to whom the scheduler's timers belong.
-    private var registrations: [Registration?] = []
+    var scheduler: Scheduler
+    /// By slot: the rest of what is known of the scheduler's timers.
+    private var records: [Record?] = []
     /// The service itself while a timer is pending, which keeps it alive.
-    var serviceWhilePending: TimerService?
+    private var serviceWhilePending: TimerService?
     /// Why the alarm could not be set.
-    private(set) var alarmFailure: Failure?
-    /// What is due, in the scheduler's words; kept for its memory.
-    private var due: [Due] = []
-    /// The memory for the next round.
-    private var deliveries: [(Registration, Due)] = []
+    private var failure: Failure?
+    /// The memory for the next round's claims.
+    private var claims: [Claim] = []
 
     /// Of a service that is started, and started again, by the next timer.
     init(startedOnUse makeAlarm: @escaping MakeAlarm) {
         phase = .idle(makeAlarm)
         restart = makeAlarm
+        scheduler = Scheduler()
     }
 
     /// Of a service that has this one alarm.
     init(own alarm: any TimerAlarm) {
         phase = .idle { alarm }
         restart = nil
+        scheduler = Scheduler(clock: alarm.now.clock)
     }
 
     /// The alarm of a running service.
@@ -74,88 +65,126 @@ struct ServiceState {
         if case .running(let alarm) = phase { alarm } else { nil }
     }
 
+    /// What is known of a timer beside its numbers.
+    func record(of timer: TimerID) -> Record {
+        guard let record = records[timer.slot.position] else {
+            preconditionFailure("a timer that is used has a record")
+        }
+        return record
+    }
+
+    // MARK: Beginning and ending
+
     /// The alarm, started if the service is idle.
-    mutating func runningAlarm(of service: TimerService) throws(TimerError) -> any TimerAlarm {
+    mutating func runningAlarm(of core: ServiceCore) throws(TimerError) -> any TimerAlarm {
         switch phase {
         case .running(let alarm): return alarm
         case .ended(let error): throw error
-        case .idle(let makeAlarm): return try start(makeAlarm(), for: service)
+        case .idle(let makeAlarm): return try start(makeAlarm(), for: core)
         }
     }
 
-    private mutating func start(_ alarm: any TimerAlarm, for service: TimerService) throws(TimerError) -> any TimerAlarm
-    {
+    private mutating func start(_ alarm: any TimerAlarm, for core: ServiceCore) throws(TimerError) -> any TimerAlarm {
         let run = run + 1
         try alarm.start(
-            onFire: { [weak service] in service?.fire(run) },
-            onFailure: { [weak service] in service?.fail(Failure(error: $0, run: run)) }
+            onFire: { [weak core] in core?.fire(run) },
+            onFailure: { [weak core] in core?.fail(Failure(error: $0, run: run)) }
         )
         self.run = run
-        alarmFailure = nil
+        failure = nil
         phase = .running(alarm)
         return alarm
     }
 
-    /// Takes a timer in.
-    mutating func admit(_ registration: Registration, on grid: Grid) {
-        let (timer, order) = scheduler.add(grid)
-        while registrations.count < scheduler.slotCapacity { registrations.append(nil) }
-        registrations[timer.slot.position] = registration
-        registration.admitted(as: timer)
+    /// Takes a timer in; the service is held while it is pending.
+    mutating func admit(_ grid: Grid, _ rules: TimerRules, service: TimerService) -> TimerID {
+        let (timer, order) = scheduler.add(
+            grid,
+            policy: rules.policy,
+            tolerance: rules.tolerance,
+            isPaused: rules.isPaused
+        )
+        while records.count < scheduler.slotCapacity { records.append(nil) }
+        serviceWhilePending = service
         carryOut(order)
+        return timer
     }
 
-    /// Takes out what is due now. Nil for a firing of an earlier run.
-    mutating func takeDue(_ run: Int) -> Round? {
-        guard run == self.run, let alarm else { return nil }
-        let now = alarm.now
-        due.removeAll(keepingCapacity: true)
-        scheduler.expire(at: now, into: &due)
-        var deliveries: [(Registration, Due)] = []
-        swap(&deliveries, &self.deliveries)
-        for due in due {
-            guard let registration = registrations[due.timer.slot.position] else {
-                preconditionFailure("the scheduler's timers are registered")
-            }
-            deliveries.append((registration, due))
-        }
-        return Round(deliveries: deliveries, woke: now, alarm: alarm, run: run)
+    /// Notes what else there is to know of a new timer.
+    mutating func keep(_ timer: TimerID, _ record: sending Record) { records[timer.slot.position] = record }
+
+    /// Ends a timer; nil where it had ended.
+    mutating func end(_ timer: TimerID, _ reason: PreciseTimer.EndReason) -> Farewell? {
+        scheduler.end(timer) ? ended(timer, reason) : nil
     }
 
-    /// Ends a round that has been delivered: sets the alarm for what comes next, unless the run has ended meanwhile.
-    /// Takes the round's memory back, which must be empty.
-    mutating func finish(_ round: Round) {
-        deliveries = round.deliveries
-        if round.run == run { carryOut(scheduler.finishFiring()) }
+    /// The farewell of a timer that the scheduler has just ended.
+    mutating func ended(_ timer: TimerID, _ reason: PreciseTimer.EndReason) -> Farewell {
+        var farewell = record(of: timer).end(reason)
+        if scheduler.count == 0 { farewell.service = serviceWhilePending.take() }
+        forgetIfOver(timer)
+        return farewell
     }
 
-    /// Forgets a timer; what it held is handed out.
-    mutating func remove(_ timer: TimerID) -> (Registration?, TimerService?) {
-        guard scheduler.remove(timer) else { return (nil, nil) }
-        let registration = registrations[timer.slot.position].take()
-        return (registration, scheduler.count == 0 ? serviceWhilePending.take() : nil)
+    /// Frees what nobody needs any more.
+    mutating func forgetIfOver(_ timer: TimerID) {
+        guard let entry = scheduler[timer], entry.hasEnded, !entry.isInDelivery, !record(of: timer).hasHandle
+        else { return }
+        scheduler.forget(timer)
+        records[timer.slot.position] = nil
     }
 
-    /// Ends the run, if it is still the given one: forgets all timers, and hands out all that is to be stopped and
-    /// released. Scheduling is answered with the error from now on, unless the service can be started again.
-    mutating func close(run: Int?, answering error: TimerError) -> Remains {
+    /// Ends the run, if it is still the given one, and all timers; what is to be stopped and released is handed out.
+    /// Scheduling is answered with the error from now on, unless the service can be started again.
+    mutating func close(run: Int?, _ reason: PreciseTimer.EndReason, answering error: TimerError) -> Remains {
         guard run == nil || run == self.run else { return Remains() }
         if case .ended = phase { return Remains() }
-        let remains = Remains(
-            alarm: alarm,
-            registrations: registrations.compactMap(\.self),
-            service: serviceWhilePending.take()
-        )
-        scheduler.removeAll()
-        registrations.removeAll()
+        let remains = Remains(alarm: alarm, farewells: scheduler.pending.compactMap { end($0.id, reason) })
+        scheduler.alarmStopped()
         phase = restart.map(Phase.idle) ?? .ended(error)
+        // A firing that is still going on is of no run any more.
+        self.run += 1
         return remains
     }
 
-    private mutating func carryOut(_ order: Scheduler.AlarmOrder) {
-        guard case .set(let deadline) = order, let alarm else { return }
-        do throws(TimerError) { try alarm.set(deadline) } catch {
-            alarmFailure = Failure(error: error, run: run)
+    // MARK: The alarm
+
+    /// Does with the alarm what the scheduler says; false where it says nothing, since the timer had ended.
+    @discardableResult
+    mutating func carryOut(_ order: Scheduler.AlarmOrder?) -> Bool {
+        if case .set(let deadline) = order, let alarm {
+            do throws(TimerError) { try alarm.set(deadline) } catch { failure = Failure(error: error, run: run) }
         }
+        return order != nil
     }
+
+    /// Whether the alarm could not be set, and nobody has been told yet.
+    var hasFailed: Bool { failure != nil }
+
+    /// Why the alarm could not be set, once.
+    mutating func takeFailure() -> Failure? { failure.take() }
+
+    // MARK: The memory of a round
+
+    /// The claims of what is due now, in order.
+    mutating func claimDue(at now: TimerInstant) -> [Claim] {
+        var claims: [Claim] = []
+        swap(&claims, &self.claims)
+        scheduler.expire(at: now, into: &claims)
+        return claims
+    }
+
+    /// Takes the memory of a round's claims back.
+    mutating func recycle(_ claims: inout [Claim]) {
+        claims.removeAll(keepingCapacity: true)
+        swap(&claims, &self.claims)
+    }
+}
+
+/// How a timer's deadlines are dealt with.
+struct TimerRules: Sendable {
+    let policy: LatePolicy
+    /// Nanoseconds.
+    let tolerance: UInt64
+    let isPaused: Bool
 }

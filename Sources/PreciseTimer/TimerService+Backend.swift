@@ -1,4 +1,5 @@
 public import TimerAlarms
+public import TimerCore
 
 /// Which mechanism a service runs on.
 extension TimerService {
@@ -12,6 +13,9 @@ extension TimerService {
         case timerFD = "timerfd"
         /// libevent with its precise clock, on a thread of the service's own.
         case libevent
+        /// A Foundation `Timer` on a run loop, on a thread of the service's own: what most code starts from. A few hundred
+        /// bytes of each service stay allocated, because Foundation never frees a timer.
+        case runLoop = "runloop"
 
         /// Whether a backend is part of this build.
         public enum Availability: Hashable, Sendable {
@@ -24,18 +28,37 @@ extension TimerService {
         /// Whether this backend is part of this build, and why not where it is not.
         public var availability: Availability {
             switch self {
-            case .dispatch, .timerFD: .available
+            case .dispatch, .timerFD, .runLoop: .available
             case .libevent: LibeventBackend.whyUnavailable.map(Availability.unavailable) ?? .available
             }
         }
 
-        /// A new alarm of this kind, not started.
-        package func makeAlarm() throws(TimerError) -> any TimerAlarm {
+        /// The clocks on which this backend can wait.
+        public var clocks: Set<TimerClock> {
             switch self {
-            case .dispatch: try DispatchAlarm()
-            case .timerFD: try TimerFDAlarm()
-            case .libevent: try LibeventBackend.makeAlarm()
+            case .dispatch: DispatchAlarm.clocks
+            case .timerFD: Set(TimerClock.allCases)
+            case .libevent, .runLoop: [.suspending]
             }
+        }
+
+        /// A new alarm of this kind, not started.
+        package func makeAlarm(clock: TimerClock = .suspending) throws(TimerError) -> any TimerAlarm {
+            try check(clock)
+            return switch self {
+            case .dispatch: try DispatchAlarm(clock)
+            case .timerFD: try TimerFDAlarm(clock)
+            case .libevent: try LibeventBackend.makeAlarm()
+            case .runLoop: RunLoopAlarm()
+            }
+        }
+
+        /// - Throws: `TimerError` that names the backends that can, where this one cannot wait on a clock.
+        func check(_ clock: TimerClock) throws(TimerError) {
+            if clocks.contains(clock) { return }
+            let able = Self.allCases.filter { $0.clocks.contains(clock) }.map(\.rawValue).joined(separator: ", ")
+            let attempted = "waiting on the \(clock.rawValue) clock with \(rawValue)"
+            throw TimerError(.unavailable, "\(attempted) (backends that can: \(able))")
         }
     }
 
@@ -47,12 +70,18 @@ extension TimerService {
     public static let timerFD = TimerService(shared: .timerFD)
     /// The shared service on libevent.
     public static let libevent = TimerService(shared: .libevent)
+    /// The shared service on a run loop of its own thread.
+    public static let runLoop = TimerService(shared: .runLoop)
 
     /// Starts a service of one's own on a backend.
     ///
-    /// - Throws: `TimerError` where the backend is not part of this build, or the system refuses a thread or descriptor.
-    public convenience init(_ backend: Backend) throws(TimerError) {
-        try self.init(alarm: backend.makeAlarm())
+    /// - Parameters:
+    ///   - backend: the mechanism.
+    ///   - clock: the clock that its deadlines are instants of; one of the backend's ``Backend/clocks``.
+    /// - Throws: `TimerError` where the backend is not part of this build or cannot wait on that clock, or the system
+    ///   refuses a thread or descriptor.
+    public convenience init(_ backend: Backend, clock: TimerClock = .suspending) throws(TimerError) {
+        try self.init(alarm: backend.makeAlarm(clock: clock))
     }
 
     /// Starts a service of one's own on any mechanism that keeps the alarm contract.
@@ -61,7 +90,7 @@ extension TimerService {
     /// - Throws: what the alarm's `start` throws.
     public convenience init(alarm: any TimerAlarm) throws(TimerError) {
         self.init(ServiceState(own: alarm))
-        try start()
+        try core.start()
     }
 
     /// A service that the next timer starts, and starts again after a shutdown, on an alarm made by this.

@@ -1,4 +1,5 @@
 internal import TimerAlarms
+internal import TimerCore
 
 /// A running backend: one alarm, with the deadlines and deliveries of any number of timers.
 ///
@@ -12,99 +13,33 @@ internal import TimerAlarms
 /// A service of one's own, `try TimerService(.timerFD)`, lives while somebody holds it or a timer on it is pending; then
 /// its thread ends. All members may be used from any thread, and from inside a handler.
 public final class TimerService: Sendable {
-    private let state: Lock<ServiceState>
-    /// The process that made the service: threads do not survive a fork, and a lock may be held for ever there.
-    private let processID = Process.id
+    let core: ServiceCore
 
     /// A service around a state, not started.
-    init(_ state: sending ServiceState) { self.state = Lock(state) }
+    init(_ state: sending ServiceState) { core = ServiceCore(state) }
 
-    deinit {
-        if isOfAnotherProcess { return }
-        state.withLock { $0.alarm }?.stop()
-    }
+    deinit { core.shutdown() }
 
-    /// The time on the service's clock, that of its alarm. Before the service is started, after it was shut down, and
-    /// in a forked child: CLOCK_MONOTONIC.
-    public var now: TimerInstant {
-        if isOfAnotherProcess { return KernelClock.now(.suspending) }
-        let alarm = state.withLock { $0.alarm }
-        return alarm?.now ?? KernelClock.now(.suspending)
-    }
+    /// The time on the service's clock, that of its alarm. Where no alarm is running, and in a forked child, that of the
+    /// kernel.
+    public var now: TimerInstant { core.now }
 
     /// Ends all timers of the service, and its thread. What was due together with the running handler does not run.
     ///
     /// May be called more than once, and from a handler; does not wait for a handler that is running on another thread.
     /// Scheduling on a service of one's own is a `TimerError` afterwards; a shared service is started again by the next
     /// schedule. O(n) for n timers.
-    public func shutdown() {
-        let error = TimerError(.shutDown, "scheduling on a service that was shut down")
-        close(.serviceShutDown, run: nil, answering: error)
-    }
+    public func shutdown() { core.shutdown() }
 
-    /// Whether this is a forked child of the process that made the service. Asked before any lock is taken.
-    var isOfAnotherProcess: Bool { Process.id != processID }
+    /// What there is to know of each timer that has not ended, in no particular order. O(n) for n timers.
+    public var activeTimers: [Snapshot] { core.snapshots }
 
-    /// How many timers are pending.
-    package var pendingCount: Int { state.withLock { $0.scheduler.count } }
+    /// How many timers have not ended.
+    package var pendingCount: Int { core.pendingCount }
 
-    // MARK: The way of one timer: start, admit, fire, forget; and its end with the service: fail, close
+    /// How many timers there have been at once, ended ones that are still held or on their way included.
+    package var slotCapacity: Int { core.slotCapacity }
 
-    /// Starts the alarm, if it is not running.
-    func start() throws(TimerError) {
-        try state.withLock { state throws(TimerError) in _ = try state.runningAlarm(of: self) }
-    }
-
-    /// Takes a timer in, and sets the alarm if its first deadline is the earliest of all.
-    func admit(_ registration: Registration, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        try schedule.validate()
-        if isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
-        let failure = try state.withLock { state throws(TimerError) in
-            let alarm = try state.runningAlarm(of: self)
-            state.admit(registration, on: schedule.grid(from: alarm.now))
-            state.serviceWhilePending = self
-            return state.alarmFailure
-        }
-        guard let failure else { return }
-        fail(failure)
-        throw failure.error
-    }
-
-    /// The alarm has fired: delivers what is due, and sets the alarm for what comes next.
-    func fire(_ run: Int) {
-        guard var round = state.withLock({ $0.takeDue(run) }) else { return }
-        var ended: [TimerID] = []
-        for (registration, due) in round.deliveries
-        where registration.deliver(due, woke: round.woke, readingClockOf: round.alarm) {
-            ended.append(due.timer)
-        }
-        // Released here, outside of the lock; the memory itself goes back for the next round.
-        round.deliveries.removeAll(keepingCapacity: true)
-        let (removed, failure) = state.withLock { state in
-            let removed = ended.map { state.remove($0) }
-            state.finish(round)
-            return (removed, state.alarmFailure)
-        }
-        withExtendedLifetime(removed) {}
-        if let failure { fail(failure) }
-    }
-
-    /// Forgets a timer that has ended.
-    func forget(_ timer: TimerID) {
-        let removed = state.withLock { $0.remove(timer) }
-        withExtendedLifetime(removed) {}
-    }
-
-    /// The backend does not work any more: ends its timers.
-    func fail(_ failure: ServiceState.Failure) {
-        close(.backendFailed(failure.error), run: failure.run, answering: failure.error)
-    }
-
-    /// Ends all timers and the alarm; of a certain run where one is given.
-    private func close(_ reason: PreciseTimer.EndReason, run: Int?, answering error: TimerError) {
-        if isOfAnotherProcess { return }
-        let removed = state.withLock { $0.close(run: run, answering: error) }
-        removed.alarm?.stop()
-        for registration in removed.registrations { registration.end(reason) }
-    }
+    /// When the alarm is to fire next; nil where no deadline will come.
+    package var nextLook: TimerInstant? { core.nextLook }
 }

@@ -1,0 +1,28 @@
+public import Dispatch
+
+extension PreciseTimer {
+    /// Where handlers run.
+    ///
+    /// On any of them a timer has one handler at a time, and at most one tick on its way: what comes due before that
+    /// tick's handler is called is merged into it and counted in its ``Tick/missed``.
+    @nonexhaustive
+    public enum Delivery: Sendable {
+        /// On the alarm's thread: the least lateness. A handler that does not return quickly makes the service's other
+        /// timers late.
+        case inline
+        /// On a Dispatch queue, serial or concurrent.
+        case queue(DispatchQueue)
+        /// On the main actor, where `MainActor.assumeIsolated` gives a handler access to what is isolated to it. The
+        /// program has to run the main thread's loop, as an `async` main, `dispatchMain()` and a main run loop do.
+        case mainActor
+
+        /// The way to a recipient.
+        func destination(of recipient: any Recipient) -> Destination {
+            switch self {
+            case .inline: .inline(recipient)
+            case .queue(let queue): .queue(queue, recipient)
+            case .mainActor: .mainActor(recipient)
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+internal import TimerAlarms
+internal import TimerCore
+
+/// Where a task waits for ticks. Holds at most one hop, whose tick is decided on only when the task takes it.
+final class TickMailbox: Sendable {
+    private struct State {
+        /// A tick that is due.
+        var hop: Hop?
+        /// Why there will be none any more.
+        var ending: PreciseTimer.EndReason?
+        /// The task that waits for one or the other.
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Lock(State())
+
+    init() {}
+
+    /// Something is due.
+    func receive(_ hop: Hop) {
+        wake { $0.hop = hop }
+        if ending != nil { letGo() }
+    }
+
+    /// The timer has ended.
+    func end(_ reason: PreciseTimer.EndReason) {
+        wake { $0.ending = reason }
+        letGo()
+    }
+
+    /// Gives a hop of an ended timer back, which yields no tick: until then the service remembers the timer.
+    private func letGo() { _ = state.withLock { $0.hop.take() }?.take() }
+
+    /// The next tick; nil when the timer has ended and no tick is left. To be asked by one task at a time.
+    func next() async -> PreciseTimer.Tick? {
+        while true {
+            let (hop, ending) = state.withLock { ($0.hop.take(), $0.ending) }
+            if let hop {
+                let (tick, again) = hop.take()
+                if again { receive(hop) }
+                if let tick { return tick }
+            } else if ending != nil {
+                return nil
+            } else {
+                await news()
+            }
+        }
+    }
+
+    /// Why the timer ended.
+    var ending: PreciseTimer.EndReason? { state.withLock { $0.ending } }
+
+    private func news() async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.hop != nil || state.ending != nil { return true }
+                precondition(state.waiting == nil, "an iterator was asked for its next tick by two tasks at once")
+                state.waiting = continuation
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    private func wake(_ change: (inout State) -> Void) {
+        let waiting = state.withLock { state in
+            change(&state)
+            return state.waiting.take()
+        }
+        waiting?.resume()
+    }
+}

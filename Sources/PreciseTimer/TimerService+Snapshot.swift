@@ -1,0 +1,22 @@
+extension TimerService {
+    /// What is known of one timer at one moment. A plain value.
+    public struct Snapshot: Hashable, Sendable {
+        /// The name it was given.
+        public let label: String?
+        /// The file of the call that scheduled it.
+        public let file: String
+        /// The line of that call.
+        public let line: UInt
+        /// The deadline of its next tick; nil where that depends on a handler that is running.
+        public let nextDeadline: TimerInstant?
+        /// Whether its ticks are held back.
+        public let isPaused: Bool
+        /// Whether its target exists. A timer whose target is gone ends with its next deadline, if
+        /// it is not paused.
+        public let isTargetAlive: Bool
+        /// How many ticks it has had.
+        public let ticks: UInt64
+        /// How late the last of them was.
+        public let lastLateness: Duration?
+    }
+}

@@ -1,0 +1,112 @@
+internal import TimerCore
+
+/// The ticks of a timer as an asynchronous sequence.
+///
+/// ```swift
+/// for try await tick in PreciseTimer.ticks(.every(.milliseconds(10))) {
+///     await step(missed: tick.missed)
+/// }
+/// ```
+///
+/// The timer begins with the iteration and ends with it: when the loop is left, or its task is cancelled, at once. A
+/// slow consumer is not queued up for: what comes due while it is busy is one late tick with the right
+/// ``PreciseTimer/Tick/missed``, as the missed-tick policy has it. A fixed delay counts from when its tick was taken. Each
+/// iteration has a timer of its own.
+///
+/// The sequence ends after the last deadline, with the task's cancellation, and when the service is shut down. It throws
+/// a `TimerError` where the timer could not be scheduled, or its backend failed.
+public struct TimerTicks: AsyncSequence, Sendable {
+    /// What is waited for.
+    public typealias Element = PreciseTimer.Tick
+    /// What an iteration throws.
+    public typealias Failure = TimerError
+
+    let schedule: PreciseTimer.Schedule
+    let service: TimerService
+    let tolerance: Duration
+    let missedTicks: PreciseTimer.MissedTickPolicy
+    let label: String?
+    let file: StaticString
+    let line: UInt
+
+    /// Starts the timer.
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// One run of the timer, for one consumer.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let timer: Result<Consumed, TimerError>
+
+        init(_ ticks: TimerTicks) { timer = Result { () throws(TimerError) in try Consumed(ticks) } }
+
+        /// The next tick, waiting for it if it is not due; nil when there is none any more.
+        public mutating func next() async throws(TimerError) -> PreciseTimer.Tick? {
+            try await next(isolation: #isolation)
+        }
+
+        /// The next tick, waiting for it if it is not due; nil when there is none any more.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(TimerError) -> PreciseTimer.Tick? {
+            let timer = try timer.get()
+            let tick = await withTaskCancellationHandler {
+                await timer.mailbox.next()
+            } onCancel: {
+                timer.handle.cancel()
+            }
+            if tick == nil, case .backendFailed(let error) = timer.mailbox.ending { throw error }
+            return tick
+        }
+    }
+
+    /// A timer and its mailbox, which end with the iterator.
+    private final class Consumed: Sendable {
+        let mailbox = TickMailbox()
+        let handle: PreciseTimer
+
+        init(_ ticks: TimerTicks) throws(TimerError) {
+            let mailbox = mailbox
+            handle = try ticks.service.core.admit(
+                ticks.schedule,
+                TimerRules(ticks.missedTicks, ticks.tolerance, isPaused: false),
+                Description(label: ticks.label, file: ticks.file, line: ticks.line) { mailbox.end($0) },
+                service: ticks.service,
+                handleIsTarget: false
+            ) { _ in .consumer(mailbox) }
+        }
+
+        deinit { handle.cancel() }
+    }
+}
+
+extension PreciseTimer {
+    /// The ticks of a timer, for a task to wait for.
+    ///
+    /// - Parameters:
+    ///   - schedule: when to tick, counted from the beginning of an iteration.
+    ///   - service: the running backend to use.
+    ///   - tolerance: how late a tick may be on purpose; timers with a tolerance share wake-ups. Not negative.
+    ///   - missedTicks: what becomes of deadlines that could not be met, or that passed while the consumer was busy.
+    ///   - label: a name for ``TimerService/activeTimers``.
+    ///   - file: the file that ``TimerService/activeTimers`` names.
+    ///   - line: the line that it names.
+    /// - Returns: the sequence; nothing is scheduled before it is iterated over.
+    public static func ticks(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> TimerTicks {
+        TimerTicks(
+            schedule: schedule,
+            service: service,
+            tolerance: tolerance,
+            missedTicks: missedTicks,
+            label: label,
+            file: file,
+            line: line
+        )
+    }
+}
