@@ -1,18 +1,57 @@
 package import PreciseTimer
 internal import TimerAlarms
 
-/// An alarm, and its clock, that go when they are told to.
+/// An alarm, and its clock, that go when they are told to, and go wrong when they are told to.
 package final class VirtualAlarm: TimerAlarm {
     private struct State {
-        var now = TimerInstant(nanoseconds: 1_000_000_000)
+        /// The time on the alarm's clock.
+        var now: TimerInstant
+        /// Nanoseconds that have passed, whatever was done to the clock.
+        var elapsed: UInt64 = 0
         var deadline: TimerInstant?
         var onFire: (@Sendable () -> Void)?
-        var isFiring = false
+        /// The thread that is firing.
+        var firing: ThreadID?
+        /// What is going to go wrong, and when, in order.
+        var faults: [(elapsed: UInt64, fault: VirtualTime.Fault)] = []
+        /// By how much the next firing will miss its deadline.
+        var wakeError = Duration.zero
+
+        /// Lets time pass.
+        mutating func pass(_ nanoseconds: UInt64) {
+            now = now.advanced(by: Duration(wholeNanoseconds: nanoseconds))
+            elapsed = elapsed.addingReportingOverflow(nanoseconds).overflow ? .max : elapsed + nanoseconds
+        }
+
+        /// How long until the alarm fires; nil where it is not set.
+        var untilFiring: UInt64? {
+            guard onFire != nil, let deadline, !deadline.isNever else { return nil }
+            let wait = max(.zero, now.duration(to: deadline) + wakeError)
+            return UInt64(wait.nanosecondsRoundedUp)
+        }
+
+        /// The next thing that happens no later than an end.
+        func next(until end: UInt64) -> Event? {
+            let fault = faults.first.map { ($0.elapsed, Event.fault($0.fault)) }
+            let firing = untilFiring.map { (elapsed.addingReportingOverflow($0), Event.firing) }
+                .flatMap { $0.0.overflow ? nil : ($0.0.partialValue, $0.1) }
+            let first = [fault, firing].compactMap(\.self).min { $0.0 < $1.0 }
+            return first.flatMap { $0.0 <= end ? $0.1 : nil }
+        }
     }
 
-    private let state = Lock(State())
+    private enum Event {
+        case fault(VirtualTime.Fault)
+        case firing
+    }
 
-    package init() {}
+    private let state: Lock<State>
+
+    package init(clock: TimerClock = .suspending) {
+        // A second after the clock's origin; a wall clock shows the year 2026, so that it can be set back.
+        let seconds: UInt64 = clock == .wall ? 1_767_225_600 : 1
+        state = Lock(State(now: TimerInstant(nanoseconds: seconds * 1_000_000_000, clock: clock)))
+    }
 
     package var now: TimerInstant { state.withLock { $0.now } }
 
@@ -22,40 +61,70 @@ package final class VirtualAlarm: TimerAlarm {
 
     package func set(_ deadline: TimerInstant?) { state.withLock { $0.deadline = deadline } }
 
-    package func stop() { state.withLock { $0.onFire = nil } }
+    package func stop() { _ = state.withLock { $0.onFire.take() } }
 
-    /// Moves the clock, stopping to fire at every deadline on the way.
-    package func advance(by duration: Duration) {
-        let end = now.advanced(by: duration)
-        while let deadline, deadline <= end { fire(at: max(deadline, now)) }
-        move(to: end)
-    }
-
-    /// Moves the clock in one step, and then fires for what has passed.
-    package func jump(by duration: Duration) {
-        move(to: now.advanced(by: duration))
-        advance(by: .zero)
-    }
-
-    /// What a running alarm is set to.
-    private var deadline: TimerInstant? { state.withLock { $0.onFire == nil ? nil : $0.deadline } }
-
-    private func move(to now: TimerInstant) {
+    /// Lets something go wrong after a length of time.
+    package func inject(_ fault: VirtualTime.Fault, after delay: Duration) {
         state.withLock { state in
-            precondition(!state.isFiring, "virtual time was moved from inside a handler, or by two threads at once")
-            state.now = now
+            let at = state.elapsed + UInt64(delay.nanosecondsRoundedUp)
+            let place = state.faults.firstIndex { $0.elapsed > at } ?? state.faults.endIndex
+            state.faults.insert((at, fault), at: place)
         }
     }
 
-    /// Moves the clock and fires, which uses up the setting.
-    private func fire(at now: TimerInstant) {
-        move(to: now)
+    /// Lets time pass, stopping to fire at every deadline on the way; from inside a firing, just lets it pass.
+    package func advance(by duration: Duration) {
+        let nanoseconds = UInt64(duration.nanosecondsRoundedUp)
+        if isInsideFiring { return state.withLock { $0.pass(nanoseconds) } }
+        let end = state.withLock { $0.elapsed.addingReportingOverflow(nanoseconds) }
+        var last = end.overflow ? UInt64.max : end.partialValue
+        while let event = state.withLock({ $0.next(until: last) }) {
+            switch event {
+            case .fault(let fault): last = max(last, happen(fault))
+            case .firing: fire()
+            }
+        }
+        state.withLock { $0.pass($0.elapsed < last ? last - $0.elapsed : 0) }
+    }
+
+    /// Lets time pass in one step, and then fires for what has come due; from inside a firing, just lets it pass.
+    package func jump(by duration: Duration) {
+        let isInside = isInsideFiring
+        state.withLock { $0.pass(UInt64(duration.nanosecondsRoundedUp)) }
+        if !isInside { advance(by: .zero) }
+    }
+
+    private var isInsideFiring: Bool {
+        guard let thread = state.withLock({ $0.firing }) else { return false }
+        precondition(thread == .current, "virtual time was moved by two threads at once")
+        return true
+    }
+
+    /// Lets the next fault happen, and says when that is over.
+    private func happen(_ fault: VirtualTime.Fault) -> UInt64 {
+        state.withLock { state in
+            state.pass(state.faults[0].elapsed - min(state.elapsed, state.faults[0].elapsed))
+            state.faults.removeFirst()
+            switch fault {
+            case .wakeLate(let delay): state.wakeError += delay
+            case .wakeEarly(let lead): state.wakeError -= lead
+            case .stall(let length): state.pass(UInt64(length.nanosecondsRoundedUp))
+            case .stepClock(let step): state.now = state.now.advanced(by: step)
+            }
+            return state.elapsed
+        }
+    }
+
+    /// Goes to the firing and fires, which uses up the setting.
+    private func fire() {
         let onFire = state.withLock { state in
+            state.pass(state.untilFiring ?? 0)
+            state.wakeError = .zero
             state.deadline = nil
-            state.isFiring = true
+            state.firing = .current
             return state.onFire
         }
         onFire?()
-        state.withLock { $0.isFiring = false }
+        state.withLock { $0.firing = nil }
     }
 }
