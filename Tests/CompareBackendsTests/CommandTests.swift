@@ -7,7 +7,7 @@ import Testing
         #expect(outcome.status == 0)
         #expect(outcome.complaint.isEmpty)
         let names = outcome.output.split(separator: "\n").compactMap { $0.split(separator: " ").first }
-        #expect(names == ["dispatch", "timerfd", "libevent", "floor-nanosleep", "floor-timerfd"])
+        #expect(names == ["dispatch", "timerfd", "libevent", "runloop", "floor-nanosleep", "floor-timerfd"])
     }
 
     @Test func helpExplainsEveryOption() throws {

@@ -4,19 +4,19 @@ import TestSupport
 import Testing
 
 /// Races between what callers do and what is delivered, on every backend. To be run with the sanitizers, too.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct RaceTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RaceTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)
-    func concurrentSchedulingAndCancellingLosesNoTimerAndNoCancel(backend: Backend) throws {
+    func concurrentSchedulingAndCancellingLosesNoTimerAndNoCancel(backend: Backend) async throws {
         let service = try TimerService(backend)
         let tally = Tally()
-        try onThreads(4) { thread in
+        try await onThreads(4) { thread in
             for round in 0..<1_000 {
                 scheduleThree(on: service, tally, delay: .microseconds((round * 7 + thread) % 90))
             }
         }
-        #expect(eventually { service.pendingCount == 0 })
+        #expect(await soon { service.pendingCount == 0 })
         #expect(tally.refusals.load(ordering: .relaxed) == 0)
         #expect(tally.kept.load(ordering: .relaxed) == 4_000, "each timer that was let be ticked once")
         #expect(tally.selfCancelled.load(ordering: .relaxed) == 4_000)
@@ -26,10 +26,10 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func targetsReleasedOnAnotherThreadAreNeitherLeakedNorCalledAgain(backend: Backend) throws {
+    func targetsReleasedOnAnotherThreadAreNeitherLeakedNorCalledAgain(backend: Backend) async throws {
         let service = try TimerService(backend)
         let census = Census()
-        try onThreads(2) { thread in
+        try await onThreads(2) { thread in
             // A window of live targets, the oldest of which is released while the service ticks.
             var alive: [Target] = []
             for number in 0..<5_000 {
@@ -44,15 +44,15 @@ import Testing
                 if number % 10 == 0 { pause(.microseconds(100)) }
             }
         }
-        #expect(eventually { service.pendingCount == 0 }, "each timer ended with its target")
+        #expect(await soon { service.pendingCount == 0 }, "each timer ended with its target")
         #expect(census.born.load(ordering: .relaxed) == 10_000)
-        #expect(eventually { census.died.load(ordering: .relaxed) == 10_000 })
+        #expect(await soon { census.died.load(ordering: .relaxed) == 10_000 })
         #expect(census.ticks.load(ordering: .relaxed) > 0)
         #expect(census.ticksOfTheDead.load(ordering: .relaxed) == 0)
     }
 
     @Test(arguments: Backend.available)
-    func exactlyOneOfManyCancelsEndsATimer(backend: Backend) throws {
+    func exactlyOneOfManyCancelsEndsATimer(backend: Backend) async throws {
         let service = try TimerService(backend)
         let log = Log()
         let timers = try (0..<1_000)
@@ -60,7 +60,7 @@ import Testing
                 try PreciseTimer.schedule(.every(.microseconds(500 + number)), on: service, target: log) { $0.note($1) }
             }
         let counter = Counter()
-        try onThreads(16) { thread in
+        try await onThreads(16) { thread in
             for number in 0..<2_000 where timers[(number + thread * 61) % 1_000].cancel() { counter.add(1) }
         }
         let ticks = log.count
@@ -71,10 +71,10 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func handlesDroppedDuringDeliveryEndTheirTimers(backend: Backend) throws {
+    func handlesDroppedDuringDeliveryEndTheirTimers(backend: Backend) async throws {
         let service = try TimerService(backend)
         let ticks = Counter()
-        try onThreads(4) { _ in
+        try await onThreads(4) { _ in
             for number in 0..<500 {
                 let own = Counter()
                 var timer = try? PreciseTimer.schedule(.every(.microseconds(50), after: .zero), on: service) { _, _ in
@@ -88,7 +88,7 @@ import Testing
             }
         }
         // The last reference may have been the delivery's.
-        #expect(eventually { service.pendingCount == 0 })
+        #expect(await soon { service.pendingCount == 0 })
         let count = ticks.value
         pause(.milliseconds(5))
         #expect(ticks.value == count)
@@ -96,12 +96,12 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func shutdownsCrossSchedulesWithoutATrap(backend: Backend) throws {
+    func shutdownsCrossSchedulesWithoutATrap(backend: Backend) async throws {
         let counter = Counter()
         for _ in 0..<20 {
             let service = try TimerService(backend)
             let log = Log()
-            try onThreads(4) { thread in
+            try await onThreads(4) { thread in
                 for number in 0..<50 {
                     if thread == 0, number == 25 { service.shutdown() }
                     let timer = try? PreciseTimer.schedule(.every(.microseconds(20)), on: service, target: log) {

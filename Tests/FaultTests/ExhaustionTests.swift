@@ -5,7 +5,7 @@ import Testing
 /// A system that refuses: an error from the call, never a trap, a hang, or a timer that silently never ticks.
 ///
 /// Each fault happens in a child process of its own.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ExhaustionTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ExhaustionTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)
@@ -40,7 +40,8 @@ import Testing
                 #expect(eventually { target.count >= 10 })
             } catch {
                 #expect(error.code == .systemRefused)
-                #expect(left < 6)
+                // The run loop needs eight, and the test runner may take three for its own time limit meanwhile.
+                #expect(left < (backend == .runLoop ? 11 : 6))
             }
         }
     }
@@ -64,7 +65,7 @@ import Testing
             let before = target.count
             #expect(eventually { target.count >= before + 20 })
             let ticks = target.ticks
-            let accounted = ticks.dropLast().reduce(0) { $0 + 1 + $1.missed }
+            let accounted = Array(ticks.dropLast()).accounted
             #expect(ticks.last?.index == accounted)
         }
     }

@@ -1,16 +1,46 @@
 import PreciseTimer
 import PreciseTimerTestKit
+import TestSupport
 import Testing
 
 /// Every alarm of ours keeps the contract; an alarm that breaks a clause is found out by that clause's check.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct AlarmConformanceTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct AlarmConformanceTests {
     typealias Clause = AlarmConformance.Clause
     typealias Backend = TimerService.Backend
 
-    @Test(arguments: Backend.allCases.filter { $0.availability == .available }, Clause.allCases)
-    func realAlarmsKeepTheContract(backend: Backend, clause: Clause) {
-        let conformance = AlarmConformance { try backend.makeAlarm() }
-        #expect(conformance.violations(of: clause) == [])
+    @Test(arguments: Mechanism.all, Clause.allCases)
+    func realAlarmsKeepTheContract(mechanism: Mechanism, clause: Clause) async throws {
+        let conformance = AlarmConformance { try mechanism.makeAlarm() }
+        let violations = try await onOwnThread { conformance.violations(of: clause) }
+        #expect(violations == [])
+    }
+
+    /// Wherever the stop meets a thread or loop that is about to wait.
+    @Test(arguments: Mechanism.all)
+    func realAlarmsStoppedAtOnceAreLetGoOf(mechanism: Mechanism) async throws {
+        let firstLeak = try await onOwnThread {
+            try (0..<500)
+                .first { round in
+                    var alarm: (any TimerAlarm)? = try mechanism.makeAlarm()
+                    weak let gone = alarm
+                    try alarm?.start(onFire: {}, onFailure: { _ in })
+                    if round % 2 == 0 { try alarm?.set(mechanism.clock.now) }
+                    alarm?.stop()
+                    alarm = nil
+                    return !eventually { gone == nil }
+                }
+        }
+        #expect(firstLeak == nil, "the number of the round")
+    }
+
+    @Test(arguments: Mechanism.all)
+    func realAlarmsAreOnTheClockThatWasAskedFor(mechanism: Mechanism) throws {
+        let alarm = try mechanism.makeAlarm()
+        let (before, now, after) = (mechanism.clock.now, alarm.now, mechanism.clock.now)
+        #expect(now.clock == mechanism.clock)
+        // The wall clock may be slewed, and stepped by whoever may do that, but not by hours in a moment.
+        #expect(before.advanced(by: .seconds(-60)) <= now)
+        #expect(now <= after.advanced(by: .seconds(60)))
     }
 
     @Test(arguments: Clause.allCases)
@@ -23,11 +53,11 @@ import Testing
     }
 
     @Test(arguments: Clause.allCases)
-    func anAlarmThatBreaksAClauseIsFoundOut(clause: Clause) {
+    func anAlarmThatBreaksAClauseIsFoundOut(clause: Clause) async throws {
         let conformance = AlarmConformance(patience: .milliseconds(500)) {
             BrokenAlarm(breaking: clause, over: try Backend.timerFD.makeAlarm())
         }
-        let violations = conformance.violations(of: clause)
+        let violations = try await onOwnThread { conformance.violations(of: clause) }
         #expect(violations.isEmpty == false)
         #expect(violations.contains { $0.hasPrefix("the alarm refused") } == false)
     }

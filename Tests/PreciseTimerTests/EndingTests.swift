@@ -52,21 +52,6 @@ struct EndingTests {
         timers.value = nil
     }
 
-    @Test func whatTheHandlerCapturedIsReleasedWhenCancelReturns() throws {
-        let target = Thing()
-        weak var captured: Thing?
-        let timer = try {
-            let thing = Thing()
-            captured = thing
-            return try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: virtual.service, target: target) {
-                [thing] _, _ in withExtendedLifetime(thing) {}
-            }
-        }()
-        #expect(captured != nil)
-        timer.cancel()
-        #expect(captured == nil)
-    }
-
     @Test func whatACancelledSiblingCapturedIsReleasedBeforeTheBatchEnds() throws {
         let target = Thing()
         let seen = Notes<Bool>()
@@ -129,17 +114,6 @@ struct EndingTests {
         withExtendedLifetime(target) {}
     }
 
-    @Test func aTimerWithoutATargetEndsWithItsHandle() throws {
-        let log = Log()
-        var timer: PreciseTimer? = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { log.note($1) }
-        virtual.advance(by: .seconds(2))
-        #expect(timer?.state == .scheduled)
-        timer = nil
-        #expect(virtual.pendingCount == 0)
-        virtual.advance(by: .seconds(2))
-        #expect(log.count == 2)
-    }
-
     @Test func aSingleDeadlineCompletesAfterItsHandler() throws {
         let states = Notes<PreciseTimer.State>()
         let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service) { timer, _ in
@@ -165,25 +139,6 @@ struct EndingTests {
         #expect(died.thing == nil)
         virtual.advance(by: .seconds(1))
         #expect(timer.state == .ended(.targetReleased))
-    }
-
-    @Test func shutdownInAHandlerKeepsDueSiblingsFromRunning() throws {
-        let (log, service) = (Log(), virtual.service)
-        let timers = try (0..<3)
-            .map { _ in
-                try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { log, tick in
-                    log.note(tick)
-                    service.shutdown()
-                    service.shutdown()
-                }
-            }
-        virtual.advance(by: .seconds(1))
-        #expect(log.count == 1)
-        #expect(timers.map(\.state) == Array(repeating: .ended(.serviceShutDown), count: 3))
-        let error = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
-        }
-        #expect(error?.code == .shutDown)
     }
 
     /// A weak reference that can be handed around.

@@ -2,7 +2,8 @@ import PreciseTimer
 import TimerAlarms
 import TimerCore
 
-/// An alarm that refuses after a number of settings; with none to give it does not even start. It never fires.
+/// An alarm that refuses after a number of settings; with none to give it does not even start, unless it is told to. It
+/// never fires.
 final class RefusingAlarm: TimerAlarm {
     static let refusal = TimerError(.systemRefused, "refusing on purpose", errno: 12, systemMessage: "out of luck")
 
@@ -12,8 +13,12 @@ final class RefusingAlarm: TimerAlarm {
     }
 
     private let state: Lock<State>
+    private let starts: Bool
 
-    init(settings: Int) { state = Lock(State(settings: settings)) }
+    init(settings: Int, starts: Bool? = nil) {
+        state = Lock(State(settings: settings))
+        self.starts = starts ?? (settings > 0)
+    }
 
     var now: TimerInstant { KernelClock.now(.suspending) }
 
@@ -21,11 +26,8 @@ final class RefusingAlarm: TimerAlarm {
         onFire: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
-        let isWilling = state.withLock { state in
-            state.onFailure = onFailure
-            return state.settings > 0
-        }
-        if !isWilling { throw Self.refusal }
+        state.withLock { $0.onFailure = onFailure }
+        if !starts { throw Self.refusal }
     }
 
     func set(_ deadline: TimerInstant?) throws(TimerError) {

@@ -10,6 +10,7 @@ extension TimerService.Backend {
         case .dispatch: .dispatch
         case .timerFD: .timerFD
         case .libevent: .libevent
+        case .runLoop: .runLoop
         @unknown default: .default
         }
     }

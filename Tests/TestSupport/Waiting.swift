@@ -10,11 +10,46 @@ package func eventually(_ condition: () -> Bool) -> Bool {
     return condition()
 }
 
+/// Waits until a condition holds, without blocking a thread that tasks need; false if it does not within half a minute.
+///
+/// Counts looks and not time: while other tests block all threads that tasks run on, it has no patience to lose.
+package func soon(_ condition: () -> Bool) async -> Bool {
+    for _ in 0..<30_000 {
+        if condition() { return true }
+        try? await Task.sleep(for: .milliseconds(1))
+    }
+    return condition()
+}
+
+/// Does something that blocks on a thread of its own: those that tasks run on are as few as processors, and other tests
+/// wait for them.
+package func onOwnThread<Success: Sendable>(_ body: @escaping @Sendable () throws -> Success) async throws -> Success {
+    try await withCheckedThrowingContinuation { continuation in
+        do {
+            try Thread.start("test.own") { continuation.resume(with: Result(catching: body)) }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+}
+
 /// Lets real time pass.
 package func pause(_ duration: Duration) { KernelClock.sleep(for: duration) }
 
 /// Runs a body on a number of threads, all begun at once, and waits for all of them.
 package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
+    let running = try beginThreads(count, body)
+    while running.withLock({ $0 }) > 0 { KernelClock.sleep(for: .microseconds(200)) }
+}
+
+/// Runs a body on a number of threads, all begun at once, and waits for all of them without blocking a thread that
+/// tasks need.
+package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async throws {
+    let running = try beginThreads(count, body)
+    while running.withLock({ $0 }) > 0 { try await Task.sleep(for: .microseconds(200)) }
+}
+
+private func beginThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws -> Lock<Int> {
     let running = Lock(count)
     let isOpen = Lock(false)
     for number in 0..<count {
@@ -25,5 +60,5 @@ package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) 
         }
     }
     isOpen.withLock { $0 = true }
-    while running.withLock({ $0 }) > 0 { KernelClock.sleep(for: .microseconds(200)) }
+    return running
 }

@@ -1,18 +1,8 @@
 import Testing
 import TimerCore
 
-/// What the scheduler decides, on numbers alone.
+/// What the scheduler decides of deadlines and of the alarm, on numbers alone.
 struct SchedulerTests {
-    private func instant(_ nanoseconds: UInt64) -> TimerInstant { TimerInstant(nanoseconds: nanoseconds) }
-
-    private func every(_ period: UInt64, from start: UInt64) -> Grid { Grid(start: instant(start), period: period) }
-
-    private func expire(_ scheduler: inout Scheduler, at now: UInt64) -> (due: [Due], alarm: Scheduler.AlarmOrder) {
-        var due: [Due] = []
-        scheduler.expire(at: instant(now), into: &due)
-        return (due, scheduler.finishFiring())
-    }
-
     @Test func theAlarmIsSetForTheFirstTimerAndForEarlierOnesOnly() {
         var scheduler = Scheduler()
         #expect(scheduler.add(every(1_000, from: 500)).alarm == .set(instant(500)))
@@ -24,160 +14,127 @@ struct SchedulerTests {
     @Test func aLateLookGivesOneTickWithTheOldestDeadline() {
         var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300)).timer
-        #expect(expire(&scheduler, at: 300).due == [due(timer, 0, 300)])
-        let late = expire(&scheduler, at: 951)
-        #expect(late.due == [due(timer, 1, 600, missed: 1)])
+        #expect(scheduler.firing(at: 300).ticks == [Ticked(timer, 0, 300)])
+        let late = scheduler.firing(at: 951)
+        #expect(late.ticks == [Ticked(timer, 1, 600, missed: 1)])
         #expect(late.alarm == .set(instant(1_200)))
-        #expect(expire(&scheduler, at: 1_200).due == [due(timer, 3, 1_200)])
+        #expect(scheduler.firing(at: 1_200).ticks == [Ticked(timer, 3, 1_200)])
     }
 
     @Test(arguments: [(599, 0), (600, 1), (601, 1), (899, 1), (900, 2), (3_600_000_000_300, 12_000_000_000)])
     func missedCountsTheLaterDeadlinesThatHavePassed(now: UInt64, missed: UInt64) {
         var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300)).timer
-        #expect(expire(&scheduler, at: now).due == [due(timer, 0, 300, missed: missed)])
-        #expect(scheduler.nextDeadline == instant(300 * (missed + 2)))
+        #expect(scheduler.firing(at: now).ticks == [Ticked(timer, 0, 300, missed: missed)])
+        #expect(scheduler.nextLook == instant(300 * (missed + 2)))
     }
 
     @Test func anEarlyFiringFindsNothingAndSetsTheAlarmAgain() {
         var scheduler = Scheduler()
         _ = scheduler.add(every(300, from: 300))
-        let early = expire(&scheduler, at: 299)
-        #expect(early.due == [])
+        let early = scheduler.firing(at: 299)
+        #expect(early.ticks == [])
         #expect(early.alarm == .set(instant(300)))
     }
 
     @Test func whatIsDueComesInOrderOfDeadlineAndThenOfScheduling() {
         var scheduler = Scheduler()
-        let third = scheduler.add(Grid(start: instant(20))).timer
-        let first = scheduler.add(Grid(start: instant(10))).timer
-        let fourth = scheduler.add(Grid(start: instant(20))).timer
-        let second = scheduler.add(Grid(start: instant(10))).timer
-        #expect(expire(&scheduler, at: 25).due.map(\.timer) == [first, second, third, fourth])
+        let third = scheduler.add(once(at: 20)).timer
+        let first = scheduler.add(once(at: 10)).timer
+        let fourth = scheduler.add(once(at: 20)).timer
+        let second = scheduler.add(once(at: 10)).timer
+        #expect(scheduler.firing(at: 25).ticks.map(\.timer) == [first, second, third, fourth])
     }
 
     @Test func repeatingTimersKeepTheirOrderOfSchedulingForEver() {
         var scheduler = Scheduler()
         let timers = (0..<50).map { _ in scheduler.add(every(10, from: 10)).timer }
         for round in 1...20 {
-            #expect(expire(&scheduler, at: UInt64(round) * 10).due.map(\.timer) == timers)
+            #expect(scheduler.firing(at: UInt64(round) * 10).ticks.map(\.timer) == timers)
         }
     }
 
     @Test func aSingleDeadlineIsTheLast() {
         var scheduler = Scheduler()
-        let timer = scheduler.add(Grid(start: instant(10))).timer
-        let expired = expire(&scheduler, at: 10)
-        #expect(expired.due == [due(timer, 0, 10, isLast: true)])
-        #expect(expired.alarm == .set(nil))
-        #expect(scheduler.count == 1, "known until it is removed")
-        #expect(scheduler.remove(timer) == true)
+        let timer = scheduler.add(once(at: 10)).timer
+        let firing = scheduler.firing(at: 10)
+        #expect(firing.ticks == [Ticked(timer, 0, 10)])
+        #expect(firing.completed == [timer])
+        #expect(firing.alarm == .leave)
         #expect(scheduler.count == 0)
+        #expect(scheduler[timer]?.hasEnded == true, "known until it is forgotten")
+        scheduler.forget(timer)
+        #expect(scheduler[timer] == nil)
     }
 
     @Test func duringAFiringTheAlarmIsLeftAloneAndAtItsEndSetForAllThatCame() {
         var scheduler = Scheduler()
         _ = scheduler.add(every(100, from: 10))
-        var due: [Due] = []
-        scheduler.expire(at: instant(10), into: &due)
-        #expect(scheduler.add(Grid(start: instant(50))).alarm == .leave)
-        let earliest = scheduler.add(Grid(start: instant(30)))
-        #expect(earliest.alarm == .leave)
-        #expect(scheduler.finishFiring() == .set(instant(30)))
-        #expect(scheduler.add(Grid(start: instant(40))).alarm == .leave)
-        #expect(scheduler.add(Grid(start: instant(20))).alarm == .set(instant(20)))
+        let firing = scheduler.firing(at: 10) { scheduler, _ in
+            let orders = [scheduler.add(once(at: 50)).alarm, scheduler.add(once(at: 30)).alarm]
+            #expect(orders == [.leave, .leave])
+        }
+        #expect(firing.alarm == .set(instant(30)))
+        #expect(scheduler.add(once(at: 40)).alarm == .leave)
+        #expect(scheduler.add(once(at: 20)).alarm == .set(instant(20)))
     }
 
-    @Test func aFiringThatIsCutShortByRemovalOfAllHoldsNoOrderBack() {
+    @Test func aDeliveryThatEndsAfterTheFiringSetsTheAlarmItself() {
         var scheduler = Scheduler()
         _ = scheduler.add(every(100, from: 10))
-        var due: [Due] = []
-        scheduler.expire(at: instant(10), into: &due)
-        scheduler.removeAll()
-        #expect(scheduler.add(Grid(start: instant(50))).alarm == .set(instant(50)))
+        var claims: [Claim] = []
+        scheduler.expire(at: instant(10), into: &claims)
+        #expect(scheduler.finishFiring() == .leave, "its only timer is still on its way")
+        #expect(scheduler.begin(claims[0], at: instant(15)) != nil)
+        let sequel = scheduler.finish(claims[0], lookedAt: instant(15), now: instant(20))
+        #expect(sequel == .waits(.set(instant(110))))
     }
 
-    @Test func aRemovedTimerIsNotDueAndTheAlarmIsLeftAlone() {
+    @Test func aClockSetBackBeforeTheHandlerIsCalledMakesNoTickEarly() {
         var scheduler = Scheduler()
-        let timer = scheduler.add(every(10, from: 10)).timer
-        #expect(scheduler.remove(timer) == true)
-        #expect(scheduler.remove(timer) == false)
-        #expect(expire(&scheduler, at: 100).due == [])
+        let timer = scheduler.add(every(100, from: 100)).timer
+        var claims: [Claim] = []
+        scheduler.expire(at: instant(100), into: &claims)
+        #expect(scheduler.begin(claims[0], at: instant(40)) == nil)
+        #expect(scheduler.finish(claims[0], lookedAt: instant(40), now: instant(40)) == .waits(.leave))
+        #expect(scheduler.finishFiring() == .set(instant(100)))
+        #expect(scheduler.firing(at: 100).ticks == [Ticked(timer, 0, 100)])
     }
 
-    @Test func aRescheduledTimerStartsAnew() {
+    @Test func aStoppedAlarmHoldsNoOrderBack() {
         var scheduler = Scheduler()
-        let timer = scheduler.add(every(10, from: 10)).timer
-        #expect(expire(&scheduler, at: 55).due == [due(timer, 0, 10, missed: 4)])
-        #expect(scheduler.reschedule(timer, on: every(100, from: 200)) == .leave)
-        #expect(expire(&scheduler, at: 199).due == [])
-        #expect(scheduler.reschedule(timer, on: every(100, from: 198)) == .set(instant(198)))
-        #expect(expire(&scheduler, at: 200).due == [due(timer, 0, 198)])
-        #expect(scheduler.remove(timer) == true)
-        #expect(scheduler.reschedule(timer, on: every(1, from: 1)) == nil)
-    }
-
-    @Test func aTimerCanBeRescheduledAfterItsLastDeadline() {
-        var scheduler = Scheduler()
-        let timer = scheduler.add(Grid(start: instant(10))).timer
-        _ = expire(&scheduler, at: 10)
-        #expect(scheduler.reschedule(timer, on: Grid(start: instant(30))) == .set(instant(30)))
-        #expect(expire(&scheduler, at: 30).due == [due(timer, 0, 30, isLast: true)])
+        let timer = scheduler.add(every(100, from: 10)).timer
+        var claims: [Claim] = []
+        scheduler.expire(at: instant(10), into: &claims)
+        #expect(scheduler.end(timer) == true)
+        scheduler.alarmStopped()
+        #expect(scheduler.add(once(at: 50)).alarm == .set(instant(50)))
+        #expect(scheduler.begin(claims[0], at: instant(10)) == nil)
+        #expect(scheduler.finish(claims[0], lookedAt: instant(10), now: instant(10)) == .hasEnded)
     }
 
     @Test func neverIsNotADeadlineToSetAnAlarmFor() {
         var scheduler = Scheduler()
-        #expect(scheduler.add(Grid(start: .never(on: .suspending))).alarm == .leave)
-        #expect(scheduler.nextDeadline == nil)
-        let expired = expire(&scheduler, at: .max)
-        #expect(expired.due == [])
-        #expect(expired.alarm == .set(nil))
+        #expect(scheduler.add(Grid(origin: .never(on: .suspending))).alarm == .leave)
+        #expect(scheduler.nextLook == nil)
+        let firing = scheduler.firing(at: .max)
+        #expect(firing.ticks == [])
+        #expect(firing.alarm == .leave)
     }
 
     @Test func aPeriodOfOneNanosecondIsTakenByDivision() {
         var scheduler = Scheduler()
         let timer = scheduler.add(every(1, from: 0)).timer
         let hour: UInt64 = 3_600_000_000_000
-        #expect(expire(&scheduler, at: hour).due == [due(timer, 0, 0, missed: hour)])
+        #expect(scheduler.firing(at: hour).ticks == [Ticked(timer, 0, 0, missed: hour)])
     }
 
-    @Test(arguments: 0..<10)
-    func randomLooksAccountForEveryDeadlineOfEveryTimer(seed: Int) {
-        var random = SeededGenerator(seed: UInt64(seed))
+    @Test func whatIsPendingAreTheTimersThatHaveNotEnded() {
         var scheduler = Scheduler()
-        var grids: [TimerID: Grid] = [:]
-        var accounted: [TimerID: UInt64] = [:]
-        var now: UInt64 = 0
-        for _ in 0..<500 {
-            if Bool.random(using: &random) {
-                let grid = every(.random(in: 1...40, using: &random), from: now + .random(in: 0...100, using: &random))
-                grids[scheduler.add(grid).timer] = grid
-            }
-            if let victim = grids.keys.min(by: { $0.generation < $1.generation }), grids.count > 60 {
-                #expect(scheduler.remove(victim) == true)
-                grids[victim] = nil
-            }
-            now += .random(in: 0...90, using: &random)
-            for tick in expire(&scheduler, at: now).due {
-                #expect(tick.index == accounted[tick.timer, default: 0])
-                #expect(tick.deadline == grids[tick.timer]?.deadline(tick.index))
-                accounted[tick.timer, default: 0] += 1 + tick.missed
-            }
-            if let broken = scheduler.brokenInvariant { Issue.record("\(broken)") }
-            for (timer, grid) in grids {
-                let passed = grid.start > instant(now) ? 0 : grid.latestIndex(at: instant(now)) + 1
-                #expect(accounted[timer, default: 0] == passed)
-            }
-        }
-    }
-
-    private func due(
-        _ timer: TimerID,
-        _ index: UInt64,
-        _ deadline: UInt64,
-        missed: UInt64 = 0,
-        isLast: Bool = false
-    ) -> Due {
-        Due(timer: timer, index: index, deadline: instant(deadline), missed: missed, isLast: isLast)
+        let timers = (0..<3).map { scheduler.add(once(at: 10 + UInt64($0))).timer }
+        #expect(scheduler.end(timers[1]) == true)
+        #expect(scheduler.pending.map(\.id) == [timers[0], timers[2]])
+        #expect(scheduler.count == 2)
+        #expect(scheduler.slotCapacity == 3)
     }
 }

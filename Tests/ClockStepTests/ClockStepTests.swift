@@ -1,0 +1,113 @@
+import PreciseTimer
+import Synchronization
+import TestSupport
+import Testing
+import TimerAlarms
+
+/// What happens when somebody sets the clock. These tests set it themselves, so they run alone: see the Makefile.
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
+struct ClockStepTests {
+    private static let onTheWallClock = Mechanism.all.filter { $0.clock == .wall }
+    private static let onOtherClocks = Mechanism.all.filter { $0.clock != .wall }
+
+    @Test(arguments: onTheWallClock)
+    func aWallAlarmFiresWhenItsDeadlineIsSteppedOver(mechanism: Mechanism) throws {
+        let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
+        pause(.milliseconds(5))
+        #expect(alarm.firings.due == 0)
+        withClockStepped(by: .seconds(3_600)) {
+            let hasFired = soon { alarm.firings.due >= 1 }
+            #expect(hasFired)
+        }
+    }
+
+    @Test(arguments: onTheWallClock)
+    func aWallAlarmWaitsWhenItsDeadlineIsSteppedAway(mechanism: Mechanism) throws {
+        let alarm = try SetAlarm(mechanism, in: .milliseconds(20))
+        withClockStepped(by: .seconds(-3_600)) {
+            // Not 0 if there was a stall before the step.
+            let due = alarm.firings.due
+            pause(.milliseconds(50))
+            #expect(alarm.firings.due == due)
+            // One for the step, which is to be looked at, and no more of them.
+            #expect(alarm.firings.early <= 1)
+        }
+        let hasFired = soon { alarm.firings.due >= 1 }
+        #expect(hasFired)
+    }
+
+    @Test(arguments: onTheWallClock)
+    func aWallAlarmThatIsSetWhileTheClockIsSteppedFires(mechanism: Mechanism) throws {
+        for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
+            try withClockStepped(by: distance) {
+                let alarm = try SetAlarm(mechanism, in: .milliseconds(5))
+                let hasFired = soon { alarm.firings.due >= 1 }
+                #expect(hasFired)
+            }
+        }
+    }
+
+    @Test func timerFDFiresForAStepSoThatTheServiceLooksAtTheClock() throws {
+        let timerFD = TimerService.Backend.timerFD
+        let mechanism = Mechanism(timerFD.rawValue, on: .wall) { clock throws(TimerError) in
+            try timerFD.makeAlarm(clock: clock)
+        }
+        let alarm = try SetAlarm(mechanism, in: .seconds(10_000))
+        withClockStepped(by: .seconds(-3_600)) {
+            let hasFired = soon { alarm.firings.early >= 1 }
+            #expect(hasFired)
+        }
+    }
+
+    @Test(arguments: onOtherClocks)
+    func otherAlarmsDoNotFireForAStep(mechanism: Mechanism) throws {
+        let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
+        for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
+            withClockStepped(by: distance) { pause(.milliseconds(20)) }
+        }
+        #expect(alarm.firings.due == 0)
+        #expect(alarm.firings.early == 0)
+    }
+
+    @Test(arguments: onOtherClocks)
+    func otherAlarmsFireThroughAStep(mechanism: Mechanism) throws {
+        for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
+            let before = try SetAlarm(mechanism, in: .milliseconds(5))
+            try withClockStepped(by: distance) {
+                let during = try SetAlarm(mechanism, in: .milliseconds(5))
+                let haveFired = soon { before.firings.due >= 1 && during.firings.due >= 1 }
+                #expect(haveFired)
+            }
+        }
+    }
+
+    /// An alarm that reckons in wall time has a moment, inside of its setting, in which a step back would make it an hour
+    /// late. So the alarm is set again and again until there was a step.
+    @Test(arguments: onOtherClocks)
+    func noStepIsBadlyTimedForOtherAlarms(mechanism: Mechanism) throws {
+        for round in 0..<100 {
+            let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
+            let isStepped = Atomic(false)
+            try withClockStepped(by: .zero) {
+                let offset = WallClock.offset
+                try onThreads(2) { number in
+                    if number == 0 {
+                        pause(.microseconds(200))
+                        _ = WallClock.step(to: offset - 3_600_000_000_000)
+                        isStepped.store(true, ordering: .releasing)
+                    } else {
+                        var wall = TimerClock.wall.now
+                        var isBack = false
+                        repeat {
+                            try? alarm.set(in: .milliseconds(1))
+                            isBack = TimerClock.wall.now < wall
+                            wall = TimerClock.wall.now
+                        } while !isBack && !isStepped.load(ordering: .acquiring)
+                    }
+                }
+                let hasFired = soon { alarm.firings.due >= 1 }
+                #expect(hasFired, "round \(round)")
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import PreciseTimer
+import TestSupport
+import Testing
+
+extension ClockStepTests {
+    /// Timers on the wall clock when somebody sets it, and timers on the other clocks, which do not care.
+    @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
+    struct ServiceStepTests {
+        typealias Backend = TimerService.Backend
+
+        private static let withWallClock = Backend.available.filter { $0.clocks.contains(.wall) }
+
+        @Test(arguments: withWallClock)
+        func aDeadlineThatIsSteppedOverIsDue(backend: Backend) throws {
+            let (service, log) = (try TimerService(backend, clock: .wall), Log())
+            let deadline = service.now.advanced(by: .seconds(1_800))
+            try PreciseTimer.schedule(.once(at: deadline), on: service, target: log) { $0.note($1) }
+            withClockStepped(by: .seconds(3_600)) {
+                let hasTicked = soon { log.count == 1 }
+                #expect(hasTicked)
+            }
+            #expect(log.ticks.map(\.deadline) == [deadline])
+            #expect(log.ticks.allSatisfy { $0.lateness > .seconds(1_700) })
+        }
+
+        @Test(arguments: withWallClock)
+        func aDeadlineThatIsSteppedAwayIsWaitedFor(backend: Backend) throws {
+            let (service, log) = (try TimerService(backend, clock: .wall), Log())
+            let deadline = service.now.advanced(by: .seconds(1))
+            try PreciseTimer.schedule(.once(at: deadline), on: service, target: log) { $0.note($1) }
+            withClockStepped(by: .seconds(-3_600)) {
+                pause(.milliseconds(1_200))
+                #expect(log.count == 0)
+            }
+            let hasTicked = soon { log.count == 1 }
+            #expect(hasTicked)
+            #expect(log.ticks.allSatisfy { $0.lateness >= .zero })
+        }
+
+        @Test(arguments: withWallClock)
+        func aRepeatingTimerKeepsItsGridThroughAStep(backend: Backend) throws {
+            let (service, log) = (try TimerService(backend, clock: .wall), Log())
+            let start = service.now.advanced(by: .milliseconds(10))
+            let timer = try PreciseTimer.schedule(.every(.milliseconds(10), at: start), on: service, target: log) {
+                $0.note($1)
+            }
+            let hasBegun = soon { log.count >= 3 }
+            withClockStepped(by: .seconds(3_600)) {
+                let before = log.count
+                let goesOn = soon { log.count >= before + 3 }
+                #expect(goesOn)
+            }
+            timer.cancel()
+            #expect(hasBegun)
+            #expect(log.ticks.flaw(from: start, every: .milliseconds(10)) == nil)
+            #expect(log.ticks.accounted >= 360_000, "the hour that was stepped over is counted")
+        }
+
+        @Test(arguments: Backend.available)
+        func timersOnOtherClocksDoNotNotice(backend: Backend) throws {
+            for clock in backend.clocks where clock != .wall {
+                let (service, log) = (try TimerService(backend, clock: clock), Log())
+                let start = service.now.advanced(by: .milliseconds(5))
+                try PreciseTimer.schedule(.every(.milliseconds(5), at: start), on: service, target: log) { $0.note($1) }
+                for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
+                    withClockStepped(by: distance) {
+                        let before = log.count
+                        let goesOn = soon { log.count >= before + 3 }
+                        #expect(goesOn)
+                    }
+                }
+                service.shutdown()
+                let last = log.ticks.last.map { $0.index + $0.missed } ?? 0
+                #expect(last < 4_000, "no hour was counted: 20 s at most have passed")
+            }
+        }
+    }
+}

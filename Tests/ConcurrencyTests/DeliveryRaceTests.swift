@@ -1,0 +1,75 @@
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// Races between control and delivery, on every kind of delivery. To be run with the sanitizers, too.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct DeliveryRaceTests {
+    // By four threads.
+    private static let rounds = 2_500
+
+    @Test(arguments: DeliveryKind.allCases)
+    func afterWaitingForACancelNoHandlerRuns(kind: DeliveryKind) async throws {
+        let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
+        try await onThreads(4) { number in
+            for round in 0..<Self.rounds {
+                let isOver = Box<Bool>()
+                let delay = Duration.microseconds((round * 7 + number * 13) % 60)
+                let timer = try? place.schedule(
+                    .every(.microseconds(10), after: delay),
+                    on: service,
+                    target: census,
+                    onEnd: { _ in census.ends.add(1) },
+                    handler: { _ in
+                        if isOver.value == true { census.late.add(1) }
+                        census.ticks.add(1)
+                    }
+                )
+                if round % 3 == 0 { pause(.microseconds(round % 100)) }
+                if round % 500 == 499 { census.ticks.awaitChange() }
+                timer?.cancelAndWait()
+                isOver.value = true
+            }
+        }
+        #expect(service.pendingCount == 0)
+        await place.settle()
+        #expect(census.ticks.value > 0)
+        #expect(census.late.value == 0)
+        #expect(census.ends.value == 4 * Self.rounds)
+    }
+
+    @Test(arguments: DeliveryKind.allCases)
+    func controlFromFourThreadsNeitherOverlapsHandlersNorLosesATick(kind: DeliveryKind) async throws {
+        let (place, service, census, log) = (Place(kind), try TimerService(.timerFD), Census(), Log())
+        let start = service.now.advanced(by: .microseconds(50))
+        let timer = try place.schedule(.every(.microseconds(50), at: start), on: service, target: census) { tick in
+            if census.running.add(1) > 1 { census.late.add(1) }
+            // An extra tick's deadline is off the grid, but for one chance in fifty thousand.
+            log.note(tick)
+            census.running.add(-1)
+        }
+        try await onThreads(4) { number in
+            for _ in 0..<Self.rounds {
+                switch number {
+                case 0: timer.pause()
+                case 1: timer.resume()
+                case 2: timer.fire()
+                default: pause(.microseconds(20))
+                }
+            }
+        }
+        timer.resume()
+        let before = log.count
+        #expect(await soon { log.count > before + 3 }, "it goes on after all that")
+        await timer.cancelAndWait()
+        #expect(census.late.value == 0)
+        let ticks = log.ticks
+        // Of the ticks on the grid, each begins where the one before ended.
+        let grid = ticks.filter { start.duration(to: $0.deadline) == .microseconds(50) * Int($0.index) }
+        #expect(grid.flaw(from: start, every: .microseconds(50)) == nil)
+        #expect(ticks.count > grid.count, "some were fired")
+    }
+
+    private final class Census: Sendable {
+        let (ticks, late, ends, running) = (Count(), Count(), Count(), Count())
+    }
+}

@@ -1,0 +1,144 @@
+import PreciseTimer
+import Synchronization
+import TestSupport
+import Testing
+
+/// Races between the ends of timers and their ticks, on every kind of delivery. To be run with the sanitizers, too.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct EndingRaceTests {
+    /// A hundred thousand rounds, by four threads.
+    private static let rounds = 25_000
+
+    @Test(arguments: DeliveryKind.allCases)
+    func aCancelAgainstDeliveryEndsOnceAndReleasesAll(kind: DeliveryKind) async throws {
+        let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
+        try await onThreads(4) { number in
+            for round in 0..<Self.rounds {
+                let captured = Mortal(census)
+                let timer = try? place.schedule(
+                    .every(.microseconds(5), after: .microseconds((round + number) % 8)),
+                    on: service,
+                    target: census,
+                    onEnd: { _ in census.ends.add(1) },
+                    handler: { [captured] _ in captured.touch() }
+                )
+                if round % 16 == 0 { pause(.microseconds(round % 40)) }
+                if round == Self.rounds / 2 { census.touches.awaitChange() }
+                if timer?.cancel() == true { census.cancels.add(1) }
+            }
+        }
+        #expect(service.pendingCount == 0)
+        await place.settle()
+        #expect(census.cancels.value == 4 * Self.rounds, "nothing else could have ended them")
+        #expect(await soon { census.ends.value == 4 * Self.rounds })
+        #expect(await soon { census.deaths.value == 4 * Self.rounds })
+        #expect(census.touches.value > 0)
+    }
+
+    @Test(arguments: DeliveryKind.allCases.filter { $0 != .actor })
+    func aTargetReleasedAgainstDeliveryEndsItsTimerOnce(kind: DeliveryKind) async throws {
+        let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
+        let rounds = Self.rounds / 10
+        try await onThreads(4) { number in
+            for round in 0..<rounds {
+                let target = Mortal(census)
+                _ = try? place.schedule(
+                    .every(.microseconds(20), after: .microseconds((round + number) % 30)),
+                    on: service,
+                    target: target,
+                    onEnd: { if $0 == .targetReleased { census.ends.add(1) } },
+                    handler: { _ in census.touches.add(1) }
+                )
+                withExtendedLifetime(target) { Self.live(round, census) }
+            }
+        }
+        #expect(await soon { service.pendingCount == 0 })
+        await place.settle()
+        #expect(await soon { census.deaths.value == 4 * rounds })
+        #expect(await soon { census.ends.value == 4 * rounds })
+        #expect(census.touches.value > 0)
+    }
+
+    @Test func anActorReleasedWhileATickIsOnItsWayIsNeitherLeakedNorCalledAgain() async throws {
+        let (service, census) = (try TimerService(.timerFD), Census())
+        let rounds = Self.rounds / 10
+        try await onThreads(4) { number in
+            for round in 0..<rounds {
+                let meter = Meter(census)
+                _ = try? PreciseTimer.schedule(
+                    .every(.microseconds(20), after: .microseconds((round + number) % 30)),
+                    on: service,
+                    target: meter,
+                    onEnd: { if $0 == .targetReleased { census.ends.add(1) } },
+                    handler: { meter, _ in meter.count() }
+                )
+                withExtendedLifetime(meter) { Self.live(round, census) }
+            }
+        }
+        #expect(await soon { service.pendingCount == 0 })
+        #expect(await soon { census.deaths.value == 4 * rounds })
+        #expect(await soon { census.ends.value == 4 * rounds })
+        #expect(census.touches.value > 0)
+    }
+
+    @Test(arguments: DeliveryKind.allCases)
+    func ofManyReschedulesTheLastOneHolds(kind: DeliveryKind) async throws {
+        let (place, service, census, log) = (Place(kind), try TimerService(.timerFD), Census(), Log())
+        let timer = try place.schedule(
+            .every(.microseconds(30)),
+            on: service,
+            target: census,
+            onEnd: { _ in census.ends.add(1) },
+            handler: { tick in
+                if census.running.add(1) > 1 { census.overlaps.add(1) }
+                log.note(tick)
+                census.running.add(-1)
+            }
+        )
+        try await onThreads(4) { number in
+            for round in 0..<2_500 {
+                let delay = Duration.microseconds((round * 7 + number * 13) % 40)
+                try? timer.reschedule(.every(.microseconds(20 + number), after: delay))
+            }
+        }
+        let last = service.now.advanced(by: .milliseconds(2))
+        try timer.reschedule(.once(at: last))
+        #expect(await soon { census.ends.value == 1 })
+        #expect(timer.state == .ended(.completed))
+        await place.settle()
+        #expect(log.ticks.last?.deadline == last)
+        #expect(log.ticks.count { $0.deadline == last } == 1)
+        #expect(census.overlaps.value == 0)
+    }
+
+    /// Mostly about as long as a tick is on its way, and now and then until one has arrived.
+    private static func live(_ round: Int, _ census: Census) {
+        pause(.microseconds(round % 100))
+        if round % 500 == 499 { census.touches.awaitChange() }
+    }
+
+    private final class Census: Sendable {
+        let (cancels, ends, deaths, touches) = (Count(), Count(), Count(), Count())
+        let (running, overlaps) = (Count(), Count())
+    }
+
+    /// Something that a handler captures, or a target, that notes its end.
+    private final class Mortal: Sendable {
+        private let census: Census
+
+        init(_ census: Census) { self.census = census }
+
+        deinit { census.deaths.add(1) }
+
+        func touch() { census.touches.add(1) }
+    }
+
+    private actor Meter {
+        private let census: Census
+
+        init(_ census: Census) { self.census = census }
+
+        deinit { census.deaths.add(1) }
+
+        func count() { census.touches.add(1) }
+    }
+}

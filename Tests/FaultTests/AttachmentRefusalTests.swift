@@ -1,0 +1,45 @@
+import Foundation
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// Attaching to a host's loop where the system refuses: an error, and the same works once it does not.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct AttachmentRefusalTests {
+    enum Attachment: String, CaseIterable, Codable, Sendable {
+        case runLoop
+        case queue
+        case poll
+        #if Libevent
+        case eventBase
+        #endif
+    }
+
+    @Test(arguments: Attachment.allCases)
+    func withoutDescriptorsAnAttachmentIsRefusedAndWorksOnceThereAreSome(attachment: Attachment) async {
+        await #expect(processExitsWith: .success) { [attachment] in
+            Fault.limitSeconds(20)
+            #if Libevent
+            let base = HostEventBase()
+            #endif
+            let attach: () throws(TimerError) -> TimerService = { () throws(TimerError) in
+                switch attachment {
+                case .runLoop: try TimerService(attachedTo: .main, mode: RunLoop.Mode("test"))
+                case .queue: try TimerService(queue: .global())
+                case .poll: try TimerService.pollable().service
+                #if Libevent
+                case .eventBase: try unsafe TimerService(attachedTo: base.base)
+                #endif
+                }
+            }
+            _ = RunLoop.main
+            Fault.closeDescriptorTable()
+            for _ in 0..<3 {
+                let error = #expect(throws: TimerError.self) { try attach() }
+                #expect(error?.code == .systemRefused)
+            }
+            Fault.openDescriptorTable()
+            let log = Log()
+            try PreciseTimer.schedule(.once(after: .seconds(1)), on: try attach(), target: log) { $0.note($1) }
+        }
+    }
+}

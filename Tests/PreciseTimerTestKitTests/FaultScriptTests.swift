@@ -1,0 +1,131 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// What goes wrong on virtual time when a script says so, and that all of it happens the same way twice.
+struct FaultScriptTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    private func everySecond(_ virtual: VirtualTime, _ policy: PreciseTimer.MissedTickPolicy = .skip) throws {
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, missedTicks: policy, target: log) {
+            $0.note($1)
+        }
+    }
+
+    @Test func aLateWakeUpMakesOneTickLate() throws {
+        try everySecond(virtual)
+        virtual.inject(.wakeLate(by: .milliseconds(3)), after: .milliseconds(1_500))
+        virtual.advance(by: .seconds(4))
+        #expect(log.ticks.map(\.lateness) == [.zero, .milliseconds(3), .zero, .zero])
+    }
+
+    @Test func anEarlyWakeUpDeliversNothingAndTheAlarmIsSetAgain() throws {
+        try everySecond(virtual)
+        virtual.inject(.wakeEarly(by: .milliseconds(400)))
+        virtual.advance(by: .milliseconds(700))
+        #expect(log.count == 0, "the alarm has fired at 600 ms")
+        virtual.advance(by: .milliseconds(300))
+        #expect(log.ticks.map(\.lateness) == [.zero])
+    }
+
+    @Test func aStallDelaysWhatComesDueInIt() throws {
+        try everySecond(virtual)
+        let start = virtual.now
+        virtual.inject(.stall(.milliseconds(2_200)), after: .milliseconds(1_500))
+        virtual.advance(by: .seconds(2))
+        #expect(log.ticks.map(\.missed) == [0, 1])
+        #expect(log.ticks.last?.lateness == .milliseconds(1_700))
+        #expect(virtual.now == start.advanced(by: .milliseconds(3_700)), "the stall has outlasted the advance")
+        virtual.advance(by: .milliseconds(300))
+        #expect(log.ticks.map(\.index) == [0, 1, 3])
+    }
+
+    @Test func faultsHappenInTheOrderOfTheirTime() throws {
+        try everySecond(virtual)
+        virtual.inject(.wakeLate(by: .milliseconds(2)), after: .milliseconds(2_500))
+        virtual.inject(.wakeLate(by: .milliseconds(1)), after: .milliseconds(500))
+        virtual.advance(by: .seconds(3))
+        virtual.advance(by: .milliseconds(2))
+        #expect(log.ticks.map(\.lateness) == [.milliseconds(1), .zero, .milliseconds(2)])
+    }
+
+    @Test func aWallClockSteppedPastADeadlineFires() throws {
+        let wall = VirtualTime(clock: .wall)
+        let noon = wall.now.advanced(by: .seconds(3_600))
+        try PreciseTimer.schedule(.once(at: noon), on: wall.service, target: log) { $0.note($1) }
+        wall.inject(.stepClock(by: .seconds(3_601)), after: .seconds(10))
+        wall.advance(by: .seconds(11))
+        #expect(log.ticks.map(\.deadline) == [noon])
+        #expect(log.ticks.map(\.lateness) == [.seconds(11)])
+    }
+
+    @Test func aWallClockSteppedBackWaitsAndKeepsItsGrid() throws {
+        let wall = VirtualTime(clock: .wall)
+        let start = wall.now.advanced(by: .seconds(1))
+        try PreciseTimer.schedule(.every(.seconds(1), at: start), on: wall.service, target: log) { $0.note($1) }
+        wall.advance(by: .seconds(3))
+        wall.inject(.stepClock(by: .seconds(-100)), after: .milliseconds(500))
+        wall.advance(by: .seconds(100))
+        #expect(log.count == 3, "the clock is where it was")
+        wall.advance(by: .seconds(1))
+        #expect(log.ticks.map(\.deadline) == (0..<4).map { start.advanced(by: .seconds($0)) })
+        #expect(log.ticks.map(\.missed) == [0, 0, 0, 0])
+    }
+
+    @Test func aHandlerThatMovesTimeTakesThatLong() throws {
+        let virtual = virtual
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
+            log.note(tick)
+            virtual.jump(by: .milliseconds(2_500))
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(log.ticks.map(\.index) == [0])
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.index) == [0, 1])
+        #expect(log.ticks.map(\.missed) == [0, 1])
+    }
+
+    @Test func tenThousandSeededTimersLeaveTheSameTraceTwice() throws {
+        let traces = try (0..<2).map { _ in try trace(seed: 42) }
+        #expect(traces[0].count > 20_000)
+        #expect(traces[0] == traces[1])
+        #expect(try trace(seed: 43) != traces[0])
+    }
+
+    private struct Entry: Hashable {
+        let timer: Int
+        let tick: PreciseTimer.Tick
+    }
+
+    /// What ten thousand timers of all kinds do in a second that nothing goes well in.
+    private func trace(seed: UInt64) throws -> [Entry] {
+        var random = SeededGenerator(seed: seed)
+        let (virtual, trace) = (VirtualTime(), Notes<Entry>())
+        var timers: [PreciseTimer] = []
+        for number in 0..<10_000 {
+            let period = Duration.microseconds(Int.random(in: 50_000...900_000, using: &random))
+            let schedules: [PreciseTimer.Schedule] = [.once(after: period), .every(period), .fixedDelay(period)]
+            let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 3), .delay]
+            timers.append(
+                try PreciseTimer.schedule(
+                    schedules.randomElement(using: &random) ?? .every(period),
+                    on: virtual.service,
+                    tolerance: [.zero, .milliseconds(10)].randomElement(using: &random) ?? .zero,
+                    missedTicks: policies.randomElement(using: &random) ?? .skip,
+                    target: trace
+                ) { $0.append(Entry(timer: number, tick: $1)) }
+            )
+        }
+        for _ in 0..<20 {
+            let length = Duration.milliseconds(Int.random(in: 1...80, using: &random))
+            virtual.inject(Bool.random(using: &random) ? .wakeLate(by: length) : .stall(length), after: length)
+            virtual.advance(by: .milliseconds(50))
+            if let timer = timers.randomElement(using: &random) {
+                _ = Bool.random(using: &random) ? timer.pause() : timer.resume()
+            }
+        }
+        return trace.all
+    }
+}

@@ -1,0 +1,147 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Timers whose target is an actor, with the executor that every actor has.
+@Suite(.timeLimit(.minutes(10))) struct ActorTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    @Test func aHandlerThatAwaitsNothingIsIsolatedToo() async throws {
+        let (meter, log) = (Meter(), log)
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, tick in
+            meter.assertIsolated()
+            log.note(tick)
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(await soon { log.count == 1 })
+        withExtendedLifetime(meter) {}
+    }
+
+    @Test func aHandlerThatAwaitsHoldsBackNobodyElseAndItsOwnTicksAreMerged() async throws {
+        let (meter, gate, log, other) = (Meter(), Gate(), log, Log())
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, tick in
+            meter.isRunning += 1
+            if meter.isRunning > 1 { meter.overlaps += 1 }
+            log.note(tick)
+            await gate.pass()
+            meter.isRunning -= 1
+        }
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: other) { $0.note($1) }
+        virtual.advance(by: .seconds(1))
+        #expect(await soon { log.count == 1 })
+        virtual.advance(by: .seconds(9))
+        #expect(other.count == 10)
+        #expect(log.count == 1)
+        gate.open()
+        #expect(await soon { timer.nextDeadline != nil && virtual.service.nextLook == timer.nextDeadline })
+        virtual.advance(by: .zero)
+        #expect(await soon { log.count == 2 })
+        await timer.cancelAndWait()
+        #expect(log.ticks.map(\.missed) == [0, 8])
+        #expect(log.ticks.map(\.index) == [0, 1])
+        #expect(await meter.overlaps == 0)
+    }
+
+    @Test func anActorThatIsGoneEndsItsTimer() async throws {
+        let reasons = Notes<PreciseTimer.EndReason>()
+        var meter: Meter? = Meter()
+        weak let gone = meter
+        try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: try #require(meter),
+            onEnd: { reasons.append($0) },
+            handler: { meter, _ in meter.isRunning += 1 }
+        )
+        meter = nil
+        #expect(gone == nil)
+        virtual.advance(by: .seconds(1))
+        #expect(await soon { reasons.all == [.targetReleased] })
+        #expect(virtual.pendingCount == 0)
+    }
+
+    @Test func waitingInTheHandlerOfAnActorReturnsAtOnce() async throws {
+        let (meter, events, timer) = (Meter(), Notes<String>(), Box<PreciseTimer>())
+        timer.value = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: meter,
+            onEnd: { _ in events.append("end") },
+            handler: { _, _ in
+                let isEnding = await timer.value?.cancelAndWait()
+                events.append("inside: \(isEnding == true)")
+            }
+        )
+        virtual.advance(by: .seconds(1))
+        #expect(await soon { events.all.count == 2 })
+        #expect(events.all == ["inside: true", "end"])
+        timer.value = nil
+    }
+
+    @Test func aTaskOfAnEarlierTickIsNotInsideALaterOne() async throws {
+        let (meter, gate, entered, waiter) = (Meter(), Gate(), Gate(), Box<Task<Bool, Never>>())
+        let (timer, returned, waited) = (Box<PreciseTimer>(), Count(), Count())
+        timer.value = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: meter,
+            handler: { _, tick in
+                if tick.index == 0 {
+                    waiter.value = Task {
+                        await entered.pass()
+                        let isEnding = await timer.value?.cancelAndWait() == true
+                        waited.add(returned.value)
+                        return isEnding
+                    }
+                } else {
+                    entered.open()
+                    await gate.pass()
+                    returned.add(1)
+                }
+            }
+        )
+        virtual.advance(by: .seconds(1))
+        #expect(await soon { virtual.service.nextLook != nil }, "the first handler has returned")
+        virtual.advance(by: .seconds(1))
+        #expect(await soon { timer.value?.state == .ended(.cancelled) })
+        try await Task.sleep(for: .milliseconds(10))
+        gate.open()
+        #expect(await waiter.value?.value == true)
+        #expect(waited.value == 1, "it waited for the second handler")
+        timer.value = nil
+    }
+
+    @Test func bothOfTwoWaitersWaitForTheHandlerItsReleaseAndOnEnd() async throws {
+        let (meter, gate, entered, events) = (Meter(), Gate(), Gate(), Notes<String>())
+        var captured: Thing? = Thing { events.append("released") }
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: meter,
+            onEnd: { _ in events.append("end") },
+            handler: { [captured] _, _ in
+                entered.open()
+                await gate.pass()
+                events.append("returned")
+                withExtendedLifetime(captured) {}
+            }
+        )
+        captured = nil
+        virtual.advance(by: .seconds(1))
+        await entered.pass()
+        async let first = timer.cancelAndWait()
+        async let second = timer.cancelAndWait()
+        try await Task.sleep(for: .milliseconds(10))
+        #expect(events.all == [])
+        gate.open()
+        #expect(await [first, second].count { $0 } == 1, "one of them ended it")
+        #expect(events.all == ["returned", "released", "end"])
+    }
+
+    private actor Meter {
+        var isRunning = 0
+        var overlaps = 0
+    }
+}

@@ -1,0 +1,39 @@
+import PreciseTimer
+import Testing
+
+/// Which clocks a backend can wait on, and what is said of the others.
+struct BackendClockTests {
+    typealias Backend = TimerService.Backend
+
+    @Test(arguments: Backend.allCases, TimerClock.allCases)
+    func aClockIsSupportedOrRefusedWithTheNamesOfThoseThatCan(backend: Backend, clock: TimerClock) throws {
+        guard backend.availability == .available else { return }
+        guard !backend.clocks.contains(clock) else {
+            let service = try TimerService(backend, clock: clock)
+            #expect(service.now.clock == clock)
+            return
+        }
+        let error = #expect(throws: TimerError.self) { try TimerService(backend, clock: clock) }
+        #expect(error?.code == .unavailable)
+        let words = error?.attempted.split { !$0.isLetter }.map(String.init) ?? []
+        #expect(words.contains(clock.rawValue))
+        let able = Backend.allCases.filter { $0.clocks.contains(clock) }
+        let named = Backend.allCases.filter { words.contains($0.rawValue) }
+        #expect(Set(named) == Set(able + [backend]))
+    }
+
+    @Test func theMonotonicClockIsEverybodysAndTimerFDHasThemAll() {
+        for backend in Backend.allCases { #expect(backend.clocks.contains(.suspending)) }
+        #expect(Backend.timerFD.clocks == Set(TimerClock.allCases))
+        #expect(Backend.dispatch.clocks == [.suspending, .wall])
+        #expect(Backend.libevent.clocks == [.suspending])
+        #expect(Backend.runLoop.clocks == [.suspending])
+    }
+
+    @Test func wallTimeIsCountedFrom1970AndTheOthersFromTheBoot() {
+        // 2020, and 100 years of uptime.
+        #expect(TimerClock.wall.now.nanoseconds > 1_577_836_800_000_000_000)
+        #expect(TimerClock.suspending.now.nanoseconds < 3_155_760_000_000_000_000)
+        #expect(TimerClock.suspending.now.nanoseconds <= TimerClock.continuous.now.nanoseconds)
+    }
+}

@@ -1,0 +1,167 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// What is done to a timer while its tick is on its way to a place that is busy.
+@Suite(.timeLimit(.minutes(10))) struct HopTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    /// A place that is kept busy, with a tick on its way there.
+    private func timerOnItsWay(
+        to place: Place,
+        past gate: Gate,
+        _ schedule: PreciseTimer.Schedule = .every(.milliseconds(1)),
+        capturing captured: Thing? = nil
+    ) async throws -> PreciseTimer {
+        let log = log
+        let timer = try place.schedule(schedule, on: virtual.service, target: log) { [captured] tick in
+            withExtendedLifetime(captured) { log.note(tick) }
+        }
+        await place.block(until: gate)
+        virtual.advance(by: .milliseconds(1))
+        // A hop to an actor is a task: let it come as far as it can.
+        try await Task.sleep(for: .milliseconds(10))
+        return timer
+    }
+
+    @Test(arguments: DeliveryKind.hops)
+    func cancelledOnTheWayItDoesNotRunAndReleasesAtOnce(kind: DeliveryKind) async throws {
+        let (place, gate, released) = (Place(kind), Gate(), Count())
+        let timer = try await timerOnItsWay(to: place, past: gate, capturing: Thing { released.add(1) })
+        #expect(released.value == 0)
+        #expect(timer.cancel())
+        #expect(released.value == 1, "before the tick arrives")
+        #expect(timer.cancelAndWaitBlocking() == false, "nothing runs that would have to be waited for")
+        gate.open()
+        await place.settle()
+        #expect(log.count == 0)
+        #expect(timer.state == .ended(.cancelled))
+    }
+
+    @Test(arguments: DeliveryKind.hops)
+    func aServiceShutDownMeanwhileDeliversNothing(kind: DeliveryKind) async throws {
+        let (place, gate, released) = (Place(kind), Gate(), Count())
+        let timer = try await timerOnItsWay(to: place, past: gate, capturing: Thing { released.add(1) })
+        virtual.service.shutdown()
+        #expect(released.value == 1)
+        gate.open()
+        await place.settle()
+        #expect(log.count == 0)
+        #expect(timer.state == .ended(.serviceShutDown))
+    }
+
+    @Test(arguments: DeliveryKind.hops)
+    func pausedOnTheWayItWaitsAndIsOneTickWhenResumed(kind: DeliveryKind) async throws {
+        let (place, gate) = (Place(kind), Gate())
+        let start = virtual.now.advanced(by: .milliseconds(1))
+        let timer = try await timerOnItsWay(to: place, past: gate)
+        #expect(timer.pause())
+        gate.open()
+        await place.settle()
+        virtual.advance(by: .milliseconds(5))
+        await place.settle()
+        #expect(log.count == 0)
+        #expect(timer.resume())
+        virtual.advance(by: .zero)
+        #expect(await soon { log.count == 1 })
+        await place.settle()
+        #expect(log.ticks.map(\.missed) == [5])
+        #expect(log.ticks.flaw(from: start, every: .milliseconds(1)) == nil)
+        timer.cancel()
+    }
+
+    @Test(arguments: DeliveryKind.hops)
+    func pausedAndResumedOnTheWayItIsOneTick(kind: DeliveryKind) async throws {
+        let (place, gate) = (Place(kind), Gate())
+        let timer = try await timerOnItsWay(to: place, past: gate)
+        timer.pause()
+        virtual.advance(by: .milliseconds(3))
+        timer.resume()
+        virtual.advance(by: .zero)
+        #expect(virtual.service.nextLook == nil, "one is on its way already")
+        gate.open()
+        #expect(await soon { log.count == 1 })
+        await place.settle()
+        #expect(log.ticks.map(\.missed) == [3])
+        timer.cancel()
+    }
+
+    @Test(arguments: DeliveryKind.hops)
+    func rescheduledOnTheWayItTicksForTheNewScheduleOnly(kind: DeliveryKind) async throws {
+        let (place, gate) = (Place(kind), Gate())
+        let timer = try await timerOnItsWay(to: place, past: gate)
+        let start = virtual.now.advanced(by: .milliseconds(7))
+        try timer.reschedule(.every(.milliseconds(2), after: .milliseconds(7)))
+        gate.open()
+        await place.settle()
+        #expect(log.count == 0)
+        virtual.advance(by: .milliseconds(7))
+        #expect(await soon { log.count == 1 })
+        await place.settle()
+        virtual.advance(by: .milliseconds(2))
+        #expect(await soon { log.count == 2 })
+        #expect(log.ticks.flaw(from: start, every: .milliseconds(2)) == nil)
+        timer.cancel()
+    }
+
+    @Test(arguments: DeliveryKind.hops)
+    func theOnlyTickOfATimerRescheduledOnTheWayIsNotItsLast(kind: DeliveryKind) async throws {
+        let (place, gate) = (Place(kind), Gate())
+        let timer = try await timerOnItsWay(to: place, past: gate, .once(after: .milliseconds(1)))
+        // The new deadline has passed, too, when the old tick arrives.
+        try timer.reschedule(.once(after: .milliseconds(1)))
+        let due = virtual.now.advanced(by: .milliseconds(1))
+        virtual.advance(by: .milliseconds(3))
+        gate.open()
+        await place.settle()
+        virtual.advance(by: .zero)
+        #expect(await soon { timer.state == .ended(.completed) })
+        #expect(log.ticks.map(\.deadline) == [due])
+    }
+
+    @Test(arguments: DeliveryKind.hops)
+    func firedOnTheWayItHasBothTicks(kind: DeliveryKind) async throws {
+        let (place, gate) = (Place(kind), Gate())
+        let start = virtual.now.advanced(by: .seconds(1))
+        let timer = try await timerOnItsWay(to: place, past: gate, .every(.seconds(1), after: .milliseconds(1)))
+        timer.fire()
+        gate.open()
+        #expect(await soon { log.count == 1 })
+        await place.settle()
+        virtual.advance(by: .zero)
+        #expect(await soon { log.count == 2 })
+        await place.settle()
+        #expect(log.ticks.map(\.index) == [0, 1], "the extra tick has the index of the next deadline")
+        #expect(log.ticks.map(\.missed) == [0, 0])
+        #expect(timer.nextDeadline == start.advanced(by: .milliseconds(1)))
+        timer.cancel()
+    }
+
+    @Test(arguments: [DeliveryKind.serialQueue, .concurrentQueue, .mainActor])
+    func aTargetReleasedOnTheWayIsNotCalledAndEndsTheTimer(kind: DeliveryKind) async throws {
+        let (place, gate, log, reasons) = (Place(kind), Gate(), log, Notes<PreciseTimer.EndReason>())
+        var target: Thing? = Thing()
+        let timer = try place.schedule(
+            .every(.milliseconds(1)),
+            on: virtual.service,
+            target: try #require(target),
+            onEnd: { reasons.append($0) },
+            handler: { log.note($0) }
+        )
+        await place.block(until: gate)
+        virtual.advance(by: .milliseconds(1))
+        target = nil
+        gate.open()
+        await place.settle()
+        #expect(reasons.all == [.targetReleased], "noticed by the tick")
+        #expect(log.count == 0)
+        #expect(timer.state == .ended(.targetReleased))
+    }
+}
+
+extension PreciseTimer {
+    /// The blocking form, where the other one would be taken.
+    fileprivate func cancelAndWaitBlocking() -> Bool { cancelAndWait() }
+}

@@ -1,0 +1,157 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Every timer ends once, for one reason, and `onEnd` hears it once.
+struct OnEndTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+    private let heard = Notes<PreciseTimer.EndReason>()
+
+    private var hears: @Sendable (PreciseTimer.EndReason) -> Void {
+        { [heard] in heard.append($0) }
+    }
+
+    @Test func completingIsHeardAfterTheLastTick() throws {
+        let timer = try schedule(.once(after: .seconds(1)))
+        virtual.advance(by: .seconds(1))
+        #expect(heard.all == [.completed])
+        timer.cancel()
+        virtual.service.shutdown()
+        #expect(heard.all == [.completed])
+    }
+
+    @Test func cancelledIsHeardWhenCancelReturns() throws {
+        let timer = try schedule(.every(.seconds(1)))
+        virtual.advance(by: .seconds(1))
+        timer.cancel()
+        #expect(heard.all == [.cancelled])
+        timer.cancel()
+        timer.cancelAndWait()
+        virtual.advance(by: .seconds(5))
+        #expect(heard.all == [.cancelled])
+    }
+
+    @Test(arguments: [true, false])
+    func aTargetThatIsGoneIsHeardOfAtTheNextDeadlineOrWhenAskedFor(isAskedFor: Bool) throws {
+        var target: Log? = Log()
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: try #require(target),
+            onEnd: hears
+        ) { $0.note($1) }
+        virtual.advance(by: .seconds(1))
+        target = nil
+        #expect(heard.all == [])
+        if isAskedFor { _ = timer.state } else { virtual.advance(by: .seconds(1)) }
+        #expect(heard.all == [.targetReleased])
+        virtual.advance(by: .seconds(2))
+        #expect(heard.all == [.targetReleased])
+    }
+
+    @Test func aHandleThatIsDroppedIsHeardOfAtOnce() throws {
+        var timer: PreciseTimer? = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            onEnd: hears
+        ) { _, _ in }
+        virtual.advance(by: .seconds(1))
+        #expect(timer != nil)
+        timer = nil
+        #expect(heard.all == [.handleReleased])
+    }
+
+    @Test func aShutdownIsHeardByAllTimers() throws {
+        let timers = try (0..<3).map { _ in try schedule(.every(.seconds(1))) }
+        timers[1].pause()
+        virtual.service.shutdown()
+        #expect(heard.all == [.serviceShutDown, .serviceShutDown, .serviceShutDown])
+        virtual.service.shutdown()
+        timers[0].cancel()
+        #expect(heard.all.count == 3)
+    }
+
+    @Test func aBackendThatFailsIsHeardByAllTimers() throws {
+        let alarm = RefusingAlarm(settings: .max)
+        let service = try TimerService(alarm: alarm)
+        for _ in 0..<2 {
+            try PreciseTimer.schedule(.once(after: .seconds(9)), on: service, target: log, onEnd: hears) {
+                $0.note($1)
+            }
+        }
+        alarm.fail()
+        alarm.fail()
+        service.shutdown()
+        #expect(heard.all == Array(repeating: .backendFailed(RefusingAlarm.refusal), count: 2))
+    }
+
+    @Test func aTimerThatWasRefusedHasNoEnd() throws {
+        let refusing = try TimerService(alarm: RefusingAlarm(settings: 0, starts: true))
+        for service in [refusing, virtual.service] {
+            #expect(throws: TimerError.self) {
+                try PreciseTimer.schedule(
+                    service === refusing ? .every(.seconds(1)) : .every(.zero),
+                    on: service,
+                    target: log,
+                    onEnd: hears
+                ) { $0.note($1) }
+            }
+        }
+        #expect(heard.all == [])
+    }
+
+    /// The ways to end a timer from inside its handler.
+    private static let waysInside: [(String, @Sendable (PreciseTimer, TimerService) -> Void)] = [
+        ("cancelled", { timer, _ in timer.cancel() }),
+        ("cancelled", { timer, _ in timer.cancelAndWait() }),
+        ("serviceShutDown", { _, service in service.shutdown() }),
+        ("completed", { _, _ in }),
+    ]
+
+    @Test(arguments: waysInside.indices)
+    func anEndInsideTheHandlerIsHeardAfterItHasReturned(way: Int) throws {
+        let (service, words) = (virtual.service, Notes<String>())
+        let (reason, end) = Self.waysInside[way]
+        let note: @Sendable (PreciseTimer.EndReason) -> Void = { words.append("\($0)") }
+        let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, onEnd: note) { timer, _ in
+            end(timer, service)
+            words.append("returning")
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(words.all == ["returning", reason])
+        withExtendedLifetime(timer) {}
+    }
+
+    @Test func theEndOfADueSiblingIsHeardAtOnceAndNotAgainWhenItsTurnComes() throws {
+        let (heard, words) = (heard, Notes<Int>())
+        let sibling = Box<PreciseTimer>()
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: log) { _, _ in
+            sibling.value?.cancel()
+            words.append(heard.all.count)
+        }
+        sibling.value = try schedule(.once(after: .seconds(1)))
+        virtual.advance(by: .seconds(2))
+        #expect(words.all == [1])
+        #expect(heard.all == [.cancelled])
+        #expect(log.count == 0)
+    }
+
+    @Test func whoHearsOfAnEndMayScheduleAnotherTimer() throws {
+        let (service, log) = (virtual.service, log)
+        let goOn: @Sendable (PreciseTimer.EndReason) -> Void = { _ in
+            _ = try? PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
+        }
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log, onEnd: goOn) { $0.note($1) }
+        virtual.advance(by: .seconds(2))
+        #expect(log.count == 2)
+        #expect(virtual.pendingCount == 0)
+    }
+
+    private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {
+        try PreciseTimer.schedule(schedule, on: virtual.service, target: log, onEnd: hears) {
+            $0.note($1)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// A paused timer holds its ticks back while its grid runs on.
+struct PauseTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    @Test func pausingHoldsTicksAndResumingIsALateLook() throws {
+        let start = virtual.now
+        let timer = try schedule(.every(.milliseconds(10)))
+        virtual.advance(by: .milliseconds(10))
+        #expect(timer.pause())
+        #expect(timer.state == .paused)
+        virtual.advance(by: .milliseconds(35))
+        #expect(log.count == 1)
+        #expect(timer.nextDeadline == start.advanced(by: .milliseconds(20)), "it has passed, and is still to tick")
+        #expect(virtual.pendingCount == 1)
+
+        #expect(timer.resume())
+        #expect(timer.state == .scheduled)
+        #expect(log.count == 1, "nothing is delivered inside of it")
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.index) == [0, 1])
+        #expect(log.ticks.map(\.missed) == [0, 2])
+        #expect(log.ticks.last?.lateness == .milliseconds(25))
+        #expect(timer.nextDeadline == start.advanced(by: .milliseconds(50)))
+    }
+
+    @Test func pausingAndResumingIsTrueForTheCallThatDidIt() throws {
+        let timer = try schedule(.every(.milliseconds(10)))
+        #expect(timer.resume() == false)
+        #expect(timer.pause())
+        #expect(timer.pause() == false)
+        #expect(timer.resume())
+        #expect(timer.resume() == false)
+        timer.cancel()
+        #expect(timer.pause() == false)
+        #expect(timer.resume() == false)
+        #expect(timer.state == .ended(.cancelled))
+    }
+
+    @Test func aPauseBetweenTwoDeadlinesChangesNothing() throws {
+        let timer = try schedule(.every(.milliseconds(10)))
+        virtual.advance(by: .milliseconds(12))
+        timer.pause()
+        virtual.advance(by: .milliseconds(6))
+        timer.resume()
+        virtual.advance(by: .milliseconds(12))
+        #expect(log.ticks.map(\.index) == [0, 1, 2])
+        #expect(log.ticks.allSatisfy { $0.missed == 0 && $0.lateness == .zero })
+    }
+
+    @Test func aSingleDeadlineThatPassesDuringThePauseIsDeliveredAfterIt() throws {
+        let timer = try schedule(.once(after: .milliseconds(10)))
+        timer.pause()
+        virtual.advance(by: .milliseconds(50))
+        #expect(virtual.pendingCount == 1)
+        timer.resume()
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.lateness) == [.milliseconds(40)])
+        #expect(log.ticks.map(\.missed) == [0])
+        #expect(timer.state == .ended(.completed))
+    }
+
+    @Test func aTimerCanBeCreatedPaused() throws {
+        let timer = try PreciseTimer.schedule(
+            .every(.milliseconds(10)),
+            on: virtual.service,
+            paused: true,
+            target: log
+        ) { $0.note($1) }
+        #expect(timer.state == .paused)
+        #expect(virtual.nextDeadline == nil)
+        virtual.advance(by: .milliseconds(25))
+        #expect(log.count == 0)
+        timer.resume()
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.index) == [0])
+        #expect(log.ticks.map(\.missed) == [1])
+    }
+
+    @Test func aTimerPausedInItsHandlerDoesNotTickAgain() throws {
+        let states = Notes<PreciseTimer.State>()
+        let timer = try PreciseTimer.schedule(
+            .every(.milliseconds(10)),
+            on: virtual.service,
+            missedTicks: .catchUp(limit: 5)
+        ) { timer, _ in
+            timer.pause()
+            states.append(timer.state)
+        }
+        virtual.jump(by: .milliseconds(30))
+        #expect(states.all == [.paused], "nor does it catch up")
+        timer.resume()
+        virtual.advance(by: .zero)
+        #expect(states.all.count == 2)
+    }
+
+    @Test func aSiblingPausedInTheSameBatchDoesNotRunUntilItIsResumed() throws {
+        let sibling = Box<PreciseTimer>()
+        try PreciseTimer.schedule(.once(after: .milliseconds(10)), on: virtual.service, target: log) { _, _ in
+            sibling.value?.pause()
+        }
+        sibling.value = try schedule(.once(after: .milliseconds(10)))
+        virtual.advance(by: .milliseconds(20))
+        #expect(log.count == 0)
+        sibling.value?.resume()
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.lateness) == [.milliseconds(10)])
+    }
+
+    @Test func aPausedTimerWhoseTargetIsGoneIsFoundOut() throws {
+        var target: Log? = Log()
+        let timer = try PreciseTimer.schedule(
+            .every(.milliseconds(10)),
+            on: virtual.service,
+            paused: true,
+            target: try #require(target)
+        ) { $0.note($1) }
+        #expect(timer.state == .paused)
+        target = nil
+        #expect(timer.state == .ended(.targetReleased))
+        #expect(virtual.pendingCount == 0)
+    }
+
+    private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {
+        try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+    }
+}

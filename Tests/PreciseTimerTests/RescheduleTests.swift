@@ -1,0 +1,150 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// A rescheduled timer starts anew; where that is refused it goes on as before.
+struct RescheduleTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    @Test func theNewScheduleIsCountedFromNowAndNumberedFromZero() throws {
+        let timer = try schedule(.every(.milliseconds(10)))
+        virtual.advance(by: .milliseconds(25))
+        let now = virtual.now
+        try timer.reschedule(.every(.milliseconds(7)))
+        #expect(timer.nextDeadline == now.advanced(by: .milliseconds(7)))
+        #expect(timer.period == .milliseconds(7))
+        virtual.advance(by: .milliseconds(14))
+        #expect(log.ticks.map(\.index) == [0, 1, 0, 1])
+        #expect(log.ticks.last?.deadline == now.advanced(by: .milliseconds(14)))
+    }
+
+    @Test func aTimerRescheduledInItsHandlerGoesOnByTheNewSchedule() throws {
+        let (start, log) = (virtual.now, log)
+        let timer = try PreciseTimer.schedule(.every(.milliseconds(10)), on: virtual.service) { timer, tick in
+            log.note(tick)
+            if log.count == 2 { try? timer.reschedule(.every(.milliseconds(100), after: .milliseconds(1))) }
+        }
+        virtual.advance(by: .milliseconds(130))
+        #expect(offsets(from: start) == [10, 20, 21, 121])
+        #expect(timer.state == .scheduled)
+    }
+
+    @Test func aTimerRescheduledInItsLastHandlerGoesOn() throws {
+        let (start, log) = (virtual.now, log)
+        let timer = try PreciseTimer.schedule(.once(after: .milliseconds(10)), on: virtual.service) { timer, tick in
+            log.note(tick)
+            if log.count < 3 { try? timer.reschedule(.once(after: .milliseconds(5))) }
+        }
+        virtual.advance(by: .milliseconds(50))
+        #expect(offsets(from: start) == [10, 15, 20])
+        #expect(timer.state == .ended(.completed))
+    }
+
+    @Test func aFixedDelayRescheduledInItsHandlerOwesNothingToTheReturn() throws {
+        let (virtual, start, log) = (virtual, virtual.now, log)
+        let timer = try PreciseTimer.schedule(.fixedDelay(.milliseconds(10)), on: virtual.service) { timer, tick in
+            log.note(tick)
+            if log.count == 1 { try? timer.reschedule(.fixedDelay(.milliseconds(20))) }
+            virtual.jump(by: .milliseconds(3))
+        }
+        virtual.advance(by: .milliseconds(60))
+        #expect(offsets(from: start) == [10, 30, 53])
+        #expect(timer.period == .milliseconds(20))
+    }
+
+    @Test func aSiblingRescheduledInTheSameBatchHasNoTickOfTheOldSchedule() throws {
+        let start = virtual.now
+        let sibling = Box<PreciseTimer>()
+        try PreciseTimer.schedule(.once(after: .milliseconds(10)), on: virtual.service, target: log) { _, _ in
+            try? sibling.value?.reschedule(.once(after: .milliseconds(5)))
+        }
+        sibling.value = try schedule(.once(after: .milliseconds(10)))
+        virtual.advance(by: .milliseconds(10))
+        #expect(log.count == 0)
+        virtual.advance(by: .milliseconds(10))
+        #expect(offsets(from: start) == [15])
+    }
+
+    @Test func aPausedTimerStaysPaused() throws {
+        let timer = try schedule(.every(.milliseconds(10)))
+        timer.pause()
+        try timer.reschedule(.every(.milliseconds(20)))
+        #expect(timer.state == .paused)
+        virtual.advance(by: .milliseconds(20))
+        #expect(log.count == 0)
+        timer.resume()
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.lateness) == [.zero])
+    }
+
+    @Test func aTimerThatHasEndedCannotBeRescheduled() throws {
+        let completed = try schedule(.once(after: .milliseconds(10)))
+        virtual.advance(by: .milliseconds(10))
+        let cancelled = try schedule(.once(after: .milliseconds(10)))
+        cancelled.cancel()
+        for timer in [completed, cancelled] {
+            let error = #expect(throws: TimerError.self) { try timer.reschedule(.every(.milliseconds(10))) }
+            #expect(error?.code == .timerEnded)
+        }
+        #expect(virtual.pendingCount == 0)
+        virtual.advance(by: .milliseconds(50))
+        #expect(log.count == 1)
+    }
+
+    @Test(arguments: [
+        PreciseTimer.Schedule.every(.zero), .once(after: .nanoseconds(-1)), .rate(0, per: .seconds(1)),
+        .fixedDelay(.zero), .once(at: TimerInstant(nanoseconds: 5_000_000_000, clock: .continuous)),
+        .every(.seconds(1), at: TimerInstant(nanoseconds: 5_000_000_000, clock: .wall)),
+    ])
+    func aRefusedScheduleLeavesTheTimerAsItWas(schedule refused: PreciseTimer.Schedule) throws {
+        let timer = try schedule(.every(.milliseconds(10)))
+        virtual.advance(by: .milliseconds(25))
+        let next = timer.nextDeadline
+        let error = #expect(throws: TimerError.self) { try timer.reschedule(refused) }
+        #expect(error?.code == .invalidSchedule)
+        #expect(timer.nextDeadline == next)
+        #expect(timer.period == .milliseconds(10))
+        virtual.advance(by: .milliseconds(15))
+        #expect(log.ticks.map(\.index) == [0, 1, 2, 3])
+    }
+
+    @Test func postponingSetsNoAlarm() throws {
+        let alarm = ManualAlarm()
+        let service = try TimerService(alarm: alarm)
+        let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
+        #expect(alarm.settings.count == 1)
+        for _ in 0..<1_000 {
+            alarm.move(by: .microseconds(100))
+            try timer.reschedule(.once(after: .seconds(1)))
+        }
+        #expect(alarm.settings.count == 1)
+        try timer.reschedule(.once(after: .zero))
+        #expect(alarm.settings.count == 2, "an earlier deadline does")
+        #expect(alarm.settings.last == alarm.now)
+    }
+
+    @Test func theAlarmThatWasLeftAloneFindsNothingAndIsSetForThePostponedDeadline() throws {
+        let alarm = ManualAlarm()
+        let service = try TimerService(alarm: alarm)
+        let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
+        try timer.reschedule(.once(after: .seconds(3)))
+        alarm.move(by: .seconds(1))
+        alarm.fire()
+        #expect(log.count == 0)
+        #expect(alarm.settings.last == timer.nextDeadline)
+        alarm.move(by: .seconds(2))
+        alarm.fire()
+        #expect(log.ticks.map(\.lateness) == [.zero])
+    }
+
+    private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {
+        try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+    }
+
+    /// The deadlines of the ticks, in milliseconds.
+    private func offsets(from start: TimerInstant) -> [Int] {
+        log.ticks.map { Int(start.duration(to: $0.deadline) / .milliseconds(1)) }
+    }
+}

@@ -1,0 +1,39 @@
+internal import Dispatch
+package import Foundation
+internal import TimerAlarms
+
+/// A run loop of another thread's, which runs once something is attached, until nothing is.
+@safe
+package final class HostRunLoop: Sendable {
+    package nonisolated(unsafe) let loop: RunLoop
+    private let isAttached = DispatchSemaphore(value: 0)
+    private let end = Box<Bool>()
+
+    package init() {
+        let made = DispatchSemaphore(value: 0)
+        let (isAttached, end) = (isAttached, end)
+        let box = LoopBox()
+        try? TimerAlarms.Thread.start("test.host") {
+            unsafe box.loop = RunLoop.current
+            made.signal()
+            isAttached.wait()
+            while RunLoop.current.run(mode: .default, before: .distantFuture) {}
+            end.value = true
+        }
+        made.wait()
+        guard let loop = unsafe box.loop else { preconditionFailure("the thread has made its loop") }
+        unsafe self.loop = loop
+    }
+
+    /// Makes the thread run its loop, to which something is attached by now.
+    package func run() { isAttached.signal() }
+
+    /// Whether the loop has returned.
+    package var hasReturned: Bool { end.value != nil }
+}
+
+/// Hands a loop from one thread to another; a semaphore is in between.
+@safe
+private final class LoopBox: Sendable {
+    nonisolated(unsafe) var loop: RunLoop?
+}

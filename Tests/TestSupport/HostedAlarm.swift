@@ -1,0 +1,73 @@
+internal import Foundation
+internal import Glibc
+internal import PreciseTimer
+internal import TimerAlarms
+
+/// An attached alarm, together with a thread that does what its host would: it runs the loop.
+final class HostedAlarm: TimerAlarm {
+    private let alarm: any TimerAlarm
+    private let run: @Sendable () -> Void
+    private let stopped: Box<Bool>
+
+    /// - Parameters:
+    ///   - alarm: the attached alarm.
+    ///   - stopped: is given a value when the alarm is stopped.
+    ///   - run: runs the loop, from after the start for as long as the loop has something to wait for.
+    private init(_ alarm: any TimerAlarm, stopped: Box<Bool> = Box(), run: @escaping @Sendable () -> Void) {
+        self.alarm = alarm
+        self.stopped = stopped
+        self.run = run
+    }
+
+    var now: TimerInstant { alarm.now }
+
+    func start(
+        onFire: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (TimerError) -> Void
+    ) throws(TimerError) {
+        try alarm.start(onFire: onFire, onFailure: onFailure)
+        let run = run
+        try Thread.start("test.host") { run() }
+    }
+
+    func set(_ deadline: TimerInstant?) throws(TimerError) { try alarm.set(deadline) }
+
+    func stop() {
+        stopped.value = true
+        alarm.stop()
+    }
+
+    /// On a run loop, which its thread makes and hands out.
+    static func onRunLoop() -> HostedAlarm {
+        let host = HostRunLoop()
+        return HostedAlarm(unsafe RunLoopAlarm(attachedTo: host.loop, mode: .default)) { host.run() }
+    }
+
+    /// On a loop over poll(2).
+    static func polled(_ clock: TimerClock) throws(TimerError) -> HostedAlarm {
+        let alarm = try PollableAlarm(clock)
+        let stopped = Box<Bool>()
+        return HostedAlarm(alarm, stopped: stopped) {
+            while stopped.value == nil {
+                if Poll.isReadable(alarm.descriptor, within: 10) { alarm.process() }
+            }
+        }
+    }
+
+    #if Libevent
+    /// On an event base, which is freed when its loop has returned.
+    static func onEventBase(_ clock: TimerClock) throws(TimerError) -> HostedAlarm {
+        let base = HostEventBase()
+        return HostedAlarm(try unsafe EventBaseAlarm(base.base, clock)) { base.dispatch() }
+    }
+    #endif
+}
+
+/// Waiting for one descriptor.
+package enum Poll {
+    /// Whether a descriptor is readable, or becomes so within some milliseconds.
+    package static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&request, 1, milliseconds) == 1
+    }
+}

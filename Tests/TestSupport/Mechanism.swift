@@ -1,0 +1,55 @@
+internal import Dispatch
+package import PreciseTimer
+internal import TimerAlarms
+
+/// One way of making alarms on one clock: what is expected of all alarms is tested on each.
+package struct Mechanism: Sendable, CustomStringConvertible {
+    package let description: String
+    package let clock: TimerClock
+    private let make: @Sendable (TimerClock) throws(TimerError) -> any TimerAlarm
+
+    package init(
+        _ name: String,
+        on clock: TimerClock,
+        make: @escaping @Sendable (TimerClock) throws(TimerError) -> any TimerAlarm
+    ) {
+        description = "\(name), \(clock.rawValue)"
+        self.clock = clock
+        self.make = make
+    }
+
+    /// A new alarm, not started.
+    package func makeAlarm() throws(TimerError) -> any TimerAlarm { try make(clock) }
+
+    /// All that this build has.
+    package static let all = TimerService.Backend.available.flatMap(of) + attached
+
+    /// Those on a loop or queue of the host's, each with one to itself that ends when the alarm has let go of it.
+    package static let attached: [Mechanism] = {
+        var attached = [
+            Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() },
+            Mechanism("on a serial queue", on: .suspending) { clock throws(TimerError) in
+                try DispatchAlarm(clock, queue: DispatchQueue(label: "test"))
+            },
+            Mechanism("on a concurrent queue", on: .wall) { clock throws(TimerError) in
+                try DispatchAlarm(clock, queue: DispatchQueue(label: "test", attributes: .concurrent))
+            },
+        ]
+        for clock in TimerClock.allCases {
+            attached.append(Mechanism("polled", on: clock, make: HostedAlarm.polled))
+            #if Libevent
+            attached.append(Mechanism("attached to an event base", on: clock, make: HostedAlarm.onEventBase))
+            #endif
+        }
+        return attached
+    }()
+
+    private static func of(_ backend: TimerService.Backend) -> [Mechanism] {
+        TimerClock.allCases.filter(backend.clocks.contains)
+            .map { clock in
+                Mechanism(backend.rawValue, on: clock) { clock throws(TimerError) in
+                    try backend.makeAlarm(clock: clock)
+                }
+            }
+    }
+}

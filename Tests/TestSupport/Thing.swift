@@ -1,0 +1,51 @@
+internal import TimerAlarms
+
+/// Something that a handler can capture, or a target; tells when it goes.
+package final class Thing: Sendable {
+    private let onDeinit: (@Sendable () -> Void)?
+
+    package init(onDeinit: (@Sendable () -> Void)? = nil) { self.onDeinit = onDeinit }
+
+    deinit { onDeinit?() }
+}
+
+/// A number that any thread may change.
+package final class Count: Sendable {
+    private let number = Lock(0)
+
+    package init() {}
+
+    package var value: Int { number.withLock { $0 } }
+
+    /// Adds, and returns what it is then.
+    @discardableResult
+    package func add(_ difference: Int) -> Int {
+        number.withLock { number in
+            number += difference
+            return number
+        }
+    }
+}
+
+extension Count {
+    /// Blocks the calling thread until the number has changed, for half a minute at most.
+    package func awaitChange() {
+        let before = value
+        _ = eventually { value != before }
+    }
+}
+
+/// A door that is opened once, for whoever waits in front of it.
+package final class Gate: Sendable {
+    private let isOpen = Lock(false)
+
+    package init() {}
+
+    package func open() { isOpen.withLock { $0 = true } }
+
+    /// Blocks the calling thread until the gate is open.
+    package func pass() { while !isOpen.withLock({ $0 }) { pause(.microseconds(200)) } }
+
+    /// Waits until the gate is open.
+    package func pass() async { while !isOpen.withLock({ $0 }) { try? await Task.sleep(for: .microseconds(200)) } }
+}

@@ -1,0 +1,82 @@
+import TestSupport
+import Testing
+import TimerCore
+
+/// The length of a step is exact, also where it is no whole number of nanoseconds: held against arithmetic that is wide
+/// enough not to need any care.
+struct PeriodTests {
+    @Test(arguments: [(60, 1), (30_000, 1_001), (44_100, 1), (3, 1), (1, 1)])
+    func aBillionStepsOfARateAreExactToTheNanosecond(count: UInt64, seconds: UInt64) {
+        let period = Period(nanoseconds: seconds * 1_000_000_000, count: count)
+        for step in [1, 2, 3, count - 1, count, count + 1, 999_999_999, 1_000_000_000, 1_000_000_001] as [UInt64] {
+            #expect(period.offset(ofStep: step) == exactOffset(period, step))
+        }
+        #expect(period.offset(ofStep: 0) == 0)
+        // So many steps as take whole seconds leave nothing to round.
+        #expect(period.offset(ofStep: count * 1_000) == seconds * 1_000_000_000_000)
+    }
+
+    @Test func anOffsetIsRoundedUpSoThatNoTickIsEarly() {
+        let third = Period(nanoseconds: 10, count: 3)
+        #expect((0...4).map { third.offset(ofStep: $0) } == [0, 4, 7, 10, 14])
+        #expect((0...10).map { third.latestStep(within: $0) } == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3])
+    }
+
+    @Test(arguments: 0..<4)
+    func randomPeriodsAgreeWithWideArithmeticAndWithThemselves(seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var disagreements: [Period] = []
+        for _ in 0..<5_000 {
+            // Numbers of all magnitudes, small ones as likely as large ones.
+            let period = Period(nanoseconds: magnitude(1...62, &random), count: magnitude(1...40, &random))
+            let (step, elapsed) = (magnitude(1...63, &random), magnitude(1...63, &random))
+            let (offset, latest) = (period.offset(ofStep: step), period.latestStep(within: elapsed))
+            var agrees = offset == exactOffset(period, step) && latest == exactStep(period, elapsed)
+            if let offset, offset != .max {
+                agrees = agrees && period.latestStep(within: offset) >= step
+                agrees = agrees && (offset == 0 || period.latestStep(within: offset - 1) < step)
+            }
+            if latest != .max {
+                agrees = agrees && period.offset(ofStep: latest).map { $0 <= elapsed } ?? false
+                agrees = agrees && period.offset(ofStep: latest + 1).map { $0 > elapsed } ?? true
+            }
+            if !agrees { disagreements.append(period) }
+        }
+        #expect(disagreements == [])
+    }
+
+    @Test func whatCannotBeRepresentedSaturates() {
+        let hour = Period(nanoseconds: 3_600_000_000_000)
+        #expect(hour.offset(ofStep: .max) == nil)
+        #expect(hour.offset(ofStep: .max / 3_600_000_000_000) == exactOffset(hour, .max / 3_600_000_000_000))
+        #expect(hour.offset(ofStep: .max / 3_600_000_000_000 + 1) == nil)
+        let dense = Period(nanoseconds: 1, count: 2)
+        #expect(dense.latestStep(within: .max / 2) == UInt64.max - 1)
+        #expect(dense.latestStep(within: .max / 2 + 1) == .max)
+        #expect(dense.latestStep(within: .max) == .max)
+        // The offset itself is the largest number and a half: it is cut off, and not wrapped around.
+        #expect(Period(nanoseconds: 31, count: 2).offset(ofStep: 1_190_112_520_884_487_201) == UInt64.max)
+    }
+
+    @Test func theLengthIsCutOffToWholeAttoseconds() {
+        #expect(Period(nanoseconds: 300).duration == .nanoseconds(300))
+        let sixtieth = Period(nanoseconds: 1_000_000_000, count: 60).duration
+        #expect(sixtieth == Duration(secondsComponent: 0, attosecondsComponent: 16_666_666_666_666_666))
+    }
+
+    private func exactOffset(_ period: Period, _ step: UInt64) -> UInt64? {
+        let (quotient, remainder) = (UInt128(period.nanoseconds) * UInt128(step))
+            .quotientAndRemainder(dividingBy: UInt128(period.count))
+        guard quotient <= UInt64.max else { return nil }
+        return UInt64(clamping: remainder > 0 ? quotient + 1 : quotient)
+    }
+
+    private func exactStep(_ period: Period, _ elapsed: UInt64) -> UInt64 {
+        UInt64(clamping: UInt128(elapsed) * UInt128(period.count) / UInt128(period.nanoseconds))
+    }
+
+    /// A number of at most so many bits, at least 1.
+    private func magnitude(_ bits: ClosedRange<Int>, _ random: inout SeededGenerator) -> UInt64 {
+        .random(in: 1...(1 << UInt64(Int.random(in: bits, using: &random))), using: &random)
+    }
+}

@@ -1,0 +1,22 @@
+import Testing
+import TimerCore
+
+/// The scheduler against a naive one, operation by operation.
+struct SchedulerModelTests {
+    @Test(arguments: 0..<4)
+    func tenThousandRandomOperationsAgreeWithANaiveModel(seed: Int) {
+        var run = ModelRun(seed: UInt64(seed))
+        for operation in 0..<10_000 {
+            let name = run.operate()
+            if let difference = run.difference {
+                Issue.record("operation \(operation), \(name): \(difference)")
+                return
+            }
+        }
+        run.settle()
+        #expect(run.difference == nil)
+        #expect(run.unaccounted == [])
+        // That the operations did meet each other.
+        #expect(run.seen.isSuperset(of: ["again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set"]))
+    }
+}
