@@ -1,18 +1,27 @@
 # What a newcomer runs: `make compare` and `make test`. Each installs libevent's headers where they are missing.
 
-.PHONY: compare test bench lint libevent
+.PHONY: compare test bench examples lint libevent
 
 compare: libevent
 	swift run -c release compare-backends
 
+# The second run sets the clock, by an hour and for moments, where it may; it says so where it may not.
 test: libevent
 	swift test
+	PRECISE_TIMER_STEP_CLOCK=1 swift test --skip-build --filter ClockStepTests
 
 bench: libevent
 	swift run -c release library-benchmarks
 
+examples: libevent
+	swift build --package-path Examples
+	for example in LibeventLoop PollLoop NIOEventLoop AsyncSequences; do \
+	    swift run --package-path Examples --skip-build $$example || exit 1; \
+	done
+
 lint:
-	swift format lint --strict --recursive Sources Tests Benchmarks .ci Package.swift
+	swift format lint --strict --recursive Sources Tests Benchmarks .ci Package.swift \
+	    Examples/Package.swift Examples/Sources
 
 # The libevent backend is built with libevent's headers.
 sudo := $(if $(filter 0,$(shell id -u)),,sudo)
