@@ -90,7 +90,13 @@ struct CompareBackends: ParsableCommand {
 
     private func plan(for backends: [TimerService.Backend]) throws -> MeasurementPlan {
         do throws(MeasurementPlan.Refusal) {
-            return try MeasurementPlan(backends: backends, period: period, duration: duration, rounds: rounds)
+            var request = MeasurementPlan.Request(
+                rows: Row.of(backends) + Reference.allCases.map { Row(.reference($0)) }
+            )
+            request.period = period
+            request.duration = duration
+            request.rounds = rounds
+            return try MeasurementPlan(request)
         } catch {
             throw ValidationError(error.description)
         }

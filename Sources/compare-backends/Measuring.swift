@@ -8,13 +8,15 @@ struct Measuring {
 
     /// Measures and prints.
     func run(_ console: inout Console) throws {
-        var comparison = Comparison(plan)
+        var comparison = Measurement(plan)
         let failure = measure(&comparison, &console)
-        if !comparison.rounds.isEmpty { try show(Report(comparison, on: .current), &console) }
+        let results = Results(hosts: [.current], options: plan.options, rounds: comparison.rounds)
+        let report = Report(results)
+        if !comparison.rounds.isEmpty { try show(report, &console) }
         console.clear()
-        for fault in comparison.faults { console.say("error: \(fault)") }
+        for fault in report.faults { console.say("error: \(fault)") }
         switch failure {
-        case nil where comparison.faults.isEmpty: return
+        case nil where report.faults.isEmpty: return
         case .stopped:
             let completed = comparison.rounds.isEmpty ? "before a round was complete: no results" : "partial results"
             console.say("stopped by Ctrl-C, \(completed)")
@@ -25,12 +27,14 @@ struct Measuring {
         }
     }
 
-    private func measure(_ comparison: inout Comparison, _ console: inout Console) -> MeasurementError? {
+    private func measure(_ comparison: inout Measurement, _ console: inout Console) -> MeasurementError? {
         do throws(MeasurementError) {
-            try comparison.run { progress in
-                console.show(progress)
-                return !console.isInterrupted
-            }
+            let screen = console
+            try comparison.run(
+                Measurement.Watcher { _ in
+                    return !screen.isInterrupted
+                }
+            )
             return nil
         } catch {
             return error
@@ -40,7 +44,7 @@ struct Measuring {
     private func show(_ report: Report, _ console: inout Console) throws {
         switch format {
         case .table: try console.hand(over: ResultTable(report).description)
-        case .json: try console.hand(over: report.json())
+        case .json: try console.hand(over: ResultsFile.encode(report))
         }
     }
 }

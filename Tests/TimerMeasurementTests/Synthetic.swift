@@ -28,9 +28,47 @@ enum Synthetic {
         return Recording.Arrival(index: index, deadline: deadline, missed: missed, woke: now, delivered: now)
     }
 
-    /// A round of such ticks, which took 1 % of a processor and one wake-up for each tick.
-    static func round(_ latenesses: [Int64], period: UInt64 = 1_000_000) -> RoundResult {
-        let cpu = Int64(latenesses.count - 1) * Int64(period) / 100
-        return RoundResult(recording(latenesses, period: period), cpu: cpu, wakeUps: Int64(latenesses.count))
+    /// A row of which nothing else is known.
+    static func `case`(_ row: String, _ kind: Case.Kind = .backend, load: String = Case.idle) -> Case {
+        Case(row: row, kind: kind, load: load)
+    }
+
+    /// A turn of such ticks, which took 1 % of a processor and one wake-up for each tick.
+    static func cell(_ case: Case, _ latenesses: [Int64], period: UInt64 = 1_000_000, at time: UInt64 = 0) -> Cell {
+        let ticks = Int64(latenesses.count)
+        let cost = Cost(cpu: (ticks - 1) * Int64(period) / 100, wakeUps: ticks, contextSwitches: ticks)
+        return Cell(`case`, Turn([recording(latenesses, period: period)]), cost: cost, at: time)
+    }
+
+    /// A machine.
+    static let host = Host(
+        system: "Linux",
+        kernel: "6.1",
+        machine: "x86_64",
+        cpu: "A CPU",
+        processors: 2,
+        build: .release
+    )
+
+    /// Results of rounds with these cells.
+    static func results(_ rounds: [[Cell]], asked: Int? = nil, loads: [String] = [Case.idle]) -> Results {
+        var rows: [String] = []
+        for cell in rounds.joined() where !rows.contains(cell.case.row) { rows.append(cell.case.row) }
+        return Results(
+            hosts: [host],
+            options: Options(
+                rows: rows,
+                period: 1_000_000,
+                duration: 40_000_000,
+                rounds: asked ?? rounds.count,
+                warmUp: 100_000_000,
+                timers: 1,
+                delivery: "inline",
+                clock: "suspending",
+                loads: loads,
+                seed: 1
+            ),
+            rounds: rounds.map { Round(cells: $0) }
+        )
     }
 }

@@ -11,11 +11,17 @@ package struct ResourceUsage: Hashable, Sendable {
     package var cpuNanoseconds: Int64
     /// How often a thread gave up its processor to wait: each is followed by one wake-up.
     package var voluntarySwitches: Int64
+    /// How often a thread was taken off its processor.
+    package var involuntarySwitches: Int64
 
-    package init(cpuNanoseconds: Int64, voluntarySwitches: Int64) {
+    package init(cpuNanoseconds: Int64, voluntarySwitches: Int64, involuntarySwitches: Int64) {
         self.cpuNanoseconds = cpuNanoseconds
         self.voluntarySwitches = voluntarySwitches
+        self.involuntarySwitches = involuntarySwitches
     }
+
+    /// All threads, those that have ended included.
+    package static var ofAllThreads: ResourceUsage { ResourceUsage(of: wholeProcess) }
 
     /// All threads but the calling one, those that have ended included: what the caller does itself, as waiting or
     /// showing progress, is not in it.
@@ -33,6 +39,7 @@ package struct ResourceUsage: Hashable, Sendable {
         unsafe getrusage(who, &usage)
         cpuNanoseconds = Self.nanoseconds(usage.ru_utime) + Self.nanoseconds(usage.ru_stime)
         voluntarySwitches = Int64(usage.ru_nvcsw)
+        involuntarySwitches = Int64(usage.ru_nivcsw)
     }
 
     private static func nanoseconds(_ time: timeval) -> Int64 {
@@ -43,7 +50,8 @@ package struct ResourceUsage: Hashable, Sendable {
     package static func - (later: ResourceUsage, earlier: ResourceUsage) -> ResourceUsage {
         ResourceUsage(
             cpuNanoseconds: later.cpuNanoseconds - earlier.cpuNanoseconds,
-            voluntarySwitches: later.voluntarySwitches - earlier.voluntarySwitches
+            voluntarySwitches: later.voluntarySwitches - earlier.voluntarySwitches,
+            involuntarySwitches: later.involuntarySwitches - earlier.involuntarySwitches
         )
     }
 }

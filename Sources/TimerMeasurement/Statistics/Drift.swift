@@ -12,13 +12,19 @@
 /// the slopes (1.4826 × their median distance to their median, which is the standard deviation where they are
 /// normal) counts instead where it is greater than the median standard error. The noise is three standard errors of the
 /// median of so many slopes: a drift below it is none that this measurement could see. It shrinks with longer turns.
-package struct Drift: Hashable, Sendable {
+package struct Drift: Codable, Hashable, Sendable {
     /// Parts per million: µs later per second that passes.
     package let ppm: Double
     /// How far from zero ``ppm`` may well be without any drift: three standard errors.
     package let noise: Double
     /// The median lateness of the last block less that of the first, in nanoseconds.
     package let endOffset: Double
+
+    private enum CodingKeys: String, CodingKey {
+        case ppm
+        case noise = "noise_ppm"
+        case endOffset = "end_offset_ns"
+    }
 
     /// The most blocks that a turn is cut into.
     static let blocks = 16
@@ -31,20 +37,18 @@ package struct Drift: Hashable, Sendable {
         self.endOffset = endOffset
     }
 
-    /// The drift of one turn; nil for fewer than 23 ticks, whose second half makes no three blocks.
-    package init?(_ turn: ArraySlice<Sample>, period: UInt64) {
-        let samples = turn.suffix((turn.count + 1) / 2)
-        let count = min(Self.blocks, samples.count / Self.ticksPerBlock)
+    /// The drift of one turn, its ticks in the order of their deadlines; nil for fewer than 23 ticks, whose second half
+    /// makes no three blocks.
+    package init?(_ turn: [Turn.Point]) {
+        let points = turn.suffix((turn.count + 1) / 2)
+        let count = min(Self.blocks, points.count / Self.ticksPerBlock)
         guard count >= 3 else { return nil }
         let medians = (0..<count)
             .map { block -> (time: Double, lateness: Double) in
-                let start = samples.startIndex + samples.count * block / count
-                let end = samples.startIndex + samples.count * (block + 1) / count
-                let ticks = samples[start..<end]
-                return (
-                    ticks.map { Double($0.index) * Double(period) }.median ?? 0,
-                    ticks.map { Double($0.lateness) }.median ?? 0
-                )
+                let start = points.startIndex + points.count * block / count
+                let end = points.startIndex + points.count * (block + 1) / count
+                let ticks = points[start..<end]
+                return (ticks.map { Double($0.time) }.median ?? 0, ticks.map { Double($0.lateness) }.median ?? 0)
             }
         let line = Line(through: medians)
         ppm = line.slope * 1_000_000

@@ -11,7 +11,8 @@ package enum RowList {
             }
         }
         let references = Reference.allCases.map { ($0.rawValue, "reference, always measured: \($0.summary)") }
-        let rows = backends + references
+        let peers = Peer.allCases.map { ($0.rawValue, "peer, with --peers: \($0.summary)") }
+        let rows = backends + peers + references
         let width = rows.map(\.0.count).max() ?? 0
         return
             rows.map { name, about in

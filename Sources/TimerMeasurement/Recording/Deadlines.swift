@@ -3,21 +3,23 @@ package import TimerCore
 /// The deadlines that a measurement expects: start + index × period. Written anew rather than taken from the library,
 /// so that the two check each other.
 package struct Deadlines: Hashable, Sendable {
-    /// Deadline 0, in nanoseconds on the monotonic clock.
-    package let start: UInt64
+    /// Deadline 0.
+    package let start: TimerInstant
     /// Nanoseconds between two deadlines, at least 1.
     package let period: UInt64
 
     package init(start: TimerInstant, period: UInt64) {
-        self.start = start.nanoseconds
+        self.start = start
         self.period = period
     }
 
     /// The deadline of a number.
-    package subscript(index: UInt64) -> TimerInstant { TimerInstant(nanoseconds: start + index * period) }
+    package subscript(index: UInt64) -> TimerInstant {
+        TimerInstant(nanoseconds: start.nanoseconds + index * period, clock: start.clock)
+    }
 
-    /// How many deadlines have passed at an instant.
+    /// How many deadlines have passed at an instant of the same clock.
     package func passed(at now: TimerInstant) -> UInt64 {
-        now.nanoseconds < start ? 0 : (now.nanoseconds - start) / period + 1
+        now.nanoseconds < start.nanoseconds ? 0 : (now.nanoseconds - start.nanoseconds) / period + 1
     }
 }

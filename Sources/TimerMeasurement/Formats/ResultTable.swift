@@ -13,21 +13,20 @@ package struct ResultTable: CustomStringConvertible {
 
     /// All of it.
     package var description: String {
-        ([heading, report.host.summary, ""] + lines + ["", legend]).joined(separator: "\n")
+        ([heading, report.results.hosts.map(\.summary).joined(separator: "\n"), ""] + lines + ["", legend]).joined(separator: "\n")
     }
 
     private var heading: String {
-        let options = report.options
+        let options = report.results.options
         let rounds = options.rounds == 1 ? "1 round" : "\(options.rounds) rounds"
         let heading =
             "A timer every \(DurationText.format(nanoseconds: options.period)), \(rounds) of "
             + "\(DurationText.format(nanoseconds: options.duration)) for each row, which take turns"
-        guard let completed = report.partialAfterRounds else { return heading }
-        return heading + " (PARTIAL: only \(completed) complete)"
+        return report.results.isPartial ? heading + " (PARTIAL: only \(report.results.rounds.count) begun)" : heading
     }
 
     private static let columns = [
-        Column(group: "", title: "backend") { $0.name },
+        Column(group: "", title: "backend") { $0.case.description },
         Column(group: "", title: "ticks") { String($0.ticks) },
         Column(group: "", title: "missed") { String($0.missed) },
         Column(group: "lateness (µs)", title: "p50") { NumberText.microseconds(Double($0.lateness.p50)) },
@@ -35,9 +34,9 @@ package struct ResultTable: CustomStringConvertible {
         Column(group: "lateness (µs)", title: "p99") { NumberText.microseconds(Double($0.lateness.p99)) },
         Column(group: "lateness (µs)", title: "p99.9") { NumberText.microseconds(Double($0.lateness.p999)) },
         Column(group: "lateness (µs)", title: "max") { NumberText.microseconds(Double($0.lateness.max)) },
-        Column(group: "jitter", title: "(µs)") { NumberText.microseconds($0.lateness.stddev) },
-        Column(group: "drift", title: "(ppm)") { NumberText.fixed($0.drift, places: 1) },
-        Column(group: "drift", title: "±noise") { NumberText.fixed($0.driftNoise, places: 1) },
+        Column(group: "jitter", title: "(µs)") { NumberText.microseconds($0.jitter.stddev) },
+        Column(group: "drift", title: "(ppm)") { NumberText.fixed($0.drift?.ppm, places: 1) },
+        Column(group: "drift", title: "±noise") { NumberText.fixed($0.drift?.noise, places: 1) },
         Column(group: "CPU", title: "(%)") { NumberText.fixed($0.cpuPercent, places: 2) },
         Column(group: "wake-ups", title: "per tick") { NumberText.fixed($0.wakeUpsPerTick, places: 2) },
         Column(group: "× floor", title: "p50") { NumberText.fixed($0.ratioToFloor.p50, places: 2) },

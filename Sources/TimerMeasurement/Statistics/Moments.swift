@@ -2,7 +2,7 @@
 ///
 /// Mean and squares are updated by each value's distance from the mean (B. P. Welford, "Note on a method for calculating
 /// corrected sums of squares and products", 1962), so that no large sums cancel.
-package struct Moments: Hashable, Sendable {
+package struct Moments: Codable, Hashable, Sendable {
     /// How many values there were.
     package private(set) var count = 0
     /// The least value; 0 where there were none.
@@ -13,6 +13,14 @@ package struct Moments: Hashable, Sendable {
     package private(set) var mean = 0.0
     /// The sum of the squared distances from the mean.
     private var squares = 0.0
+
+    private enum CodingKeys: String, CodingKey {
+        case count
+        case min
+        case max
+        case mean
+        case squares = "squared_distances"
+    }
 
     package init() {}
 

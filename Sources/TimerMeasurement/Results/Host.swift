@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import TimerAlarms
 
 /// The machine that was measured: results of two machines are not to be compared unawares.
-package struct Host: Encodable, Hashable, Sendable {
+package struct Host: Codable, Hashable, Sendable {
     package let system: String
     package let kernel: String
     package let machine: String
@@ -11,7 +11,7 @@ package struct Host: Encodable, Hashable, Sendable {
     package let build: Build
 
     /// How the command was compiled.
-    package enum Build: String, Encodable, Sendable {
+    package enum Build: String, Codable, Sendable {
         case debug
         case release
 

@@ -1,19 +1,6 @@
 package import TimerCore
 
-/// What one tick left behind.
-package struct Sample: Hashable, Sendable {
-    /// The number of the deadline.
-    package var index: UInt64
-    /// Nanoseconds from the deadline to the handler; negative for an early tick.
-    package var lateness: Int64
-
-    package init(index: UInt64, lateness: Int64) {
-        self.index = index
-        self.lateness = lateness
-    }
-}
-
-/// The ticks of one row in one round, and the count that they must add up to.
+/// The ticks of one timer in one turn, and the count that they must add up to.
 package struct Recording: Hashable, Sendable {
     /// One call to a handler, or one turn of a reference's loop.
     package struct Arrival: Hashable, Sendable {
@@ -38,6 +25,16 @@ package struct Recording: Hashable, Sendable {
         }
     }
 
+    /// Which deadline a call stands for, where the one who calls does not say.
+    package enum Counting: Hashable, Sendable {
+        /// The oldest that had no tick yet; the later ones that have passed are missed. So a mechanism that keeps to its
+        /// grid and leaves out what it could not meet.
+        case deadlines
+        /// The one of the same number: what is called often enough misses nothing, however late. So a loop that makes up
+        /// for what is late, or never notices.
+        case calls
+    }
+
     /// The deadlines that were to be met.
     package let deadlines: Deadlines
     /// How many of them end the recording.
@@ -59,7 +56,7 @@ package struct Recording: Hashable, Sendable {
     package init(of deadlines: Deadlines, goal: UInt64) {
         self.deadlines = deadlines
         self.goal = goal
-        storage = Array(repeating: Sample(index: 0, lateness: 0), count: Int(goal))
+        storage = Array(repeating: Sample(index: 0, lateness: 0, wakeLateness: 0, missed: 0), count: Int(goal))
     }
 
     /// The ticks in their order.
@@ -78,10 +75,25 @@ package struct Recording: Hashable, Sendable {
         let lateness = Int64(bitPattern: arrival.delivered.nanoseconds &- deadline.nanoseconds)
         if arrival.index != accounted || arrival.deadline != deadline { misplaced += 1 }
         if lateness < 0 { early += 1 }
-        storage[ticks] = Sample(index: arrival.index, lateness: lateness)
+        storage[ticks] = Sample(
+            index: arrival.index,
+            lateness: lateness,
+            wakeLateness: Int64(bitPattern: arrival.woke.nanoseconds &- deadline.nanoseconds),
+            missed: arrival.missed
+        )
         ticks += 1
         missed += arrival.missed
         lastReading = arrival.woke
+    }
+
+    /// Takes in a tick of somebody who only calls. Constant time, allocates nothing.
+    package mutating func record(at now: TimerInstant, _ counting: Counting) {
+        let index = accounted
+        // A call before its deadline is to be seen in the results, not to upset the arithmetic.
+        let next = counting == .calls ? index + 1 : max(deadlines.passed(at: now), index + 1)
+        record(
+            Arrival(index: index, deadline: deadlines[index], missed: next - index - 1, woke: now, delivered: now)
+        )
     }
 
     /// How many deadlines had passed at the last tick, by division, without counting ticks.

@@ -1,0 +1,110 @@
+internal import PreciseTimer
+internal import TimerAlarms
+internal import TimerCore
+
+/// Measures one case for one turn: starts it, waits for its deadlines to be accounted for, and reads what that cost.
+struct CaseRun {
+    let planned: PlannedCase
+    let plan: MeasurementPlan
+    /// How many deadlines of each timer are to be accounted for.
+    let goal: UInt64
+
+    /// How often the waiting thread looks.
+    private static let slice: UInt64 = 100_000_000
+
+    private var row: Row { planned.row }
+
+    /// Measures. The calling thread waits meanwhile, but for a call of `watch` every 100 ms, which returns whether to go on.
+    func measure(_ watch: () -> Bool) throws(MeasurementError) -> (Turn, Cost, wasStopped: Bool) {
+        let service = try attempt { () throws(TimerError) in try startService() }
+        defer { service?.shutdown() }
+        let load = try attempt { () throws(TimerError) in try LoadRun(planned.load, on: service) }
+        defer { load.stop() }
+        let probes = makeProbes()
+        let before = usage(without: load)
+        let ticking = try attempt { () throws(TimerError) in try start(probes, on: service) }
+        let wasStopped = try wait(for: probes, of: ticking, watch)
+        ticking.stop()
+        let used = usage(without: load) - before
+        let cost = Cost(
+            cpu: used.cpuNanoseconds,
+            wakeUps: used.voluntarySwitches,
+            contextSwitches: used.voluntarySwitches + used.involuntarySwitches
+        )
+        return (Turn(probes.map(\.result)), cost, wasStopped)
+    }
+
+    /// A service of the row's own, so that it has nothing else to do.
+    private func startService() throws(TimerError) -> TimerService? {
+        guard case .backend(let backend) = row.subject else { return nil }
+        return try TimerService(backend, clock: plan.clock)
+    }
+
+    /// One for each timer, whose deadlines are spread over the period.
+    private func makeProbes() -> [Probe] {
+        // Time for the probes' memory to be touched, and for the row's thread to be asleep.
+        let lead = 5_000_000 + goal * UInt64(plan.timers) * 20
+        let start = KernelClock.now(row.clock(asked: plan.clock)).moved(by: lead)
+        let work: UInt64 = if case .handler(let work) = planned.load { work } else { 0 }
+        return (0..<UInt64(plan.timers))
+            .map { timer in
+                // No overflow: with so many timers the period is short, or the goal would be out of the plan's bounds.
+                let phase = plan.period.multipliedFullWidth(by: timer)
+                let offset = UInt64(plan.timers).dividingFullWidth(phase).quotient
+                return Probe(
+                    Deadlines(start: start.moved(by: offset), period: plan.period),
+                    goal: goal,
+                    work: work
+                )
+            }
+    }
+
+    private func start(_ probes: [Probe], on service: TimerService?) throws(TimerError) -> any Ticking {
+        switch row.subject {
+        case .backend:
+            guard let service else { preconditionFailure("a backend's row has a service") }
+            return try BackendTimers(probes, on: service, deliver: plan.delivery)
+        case .reference(let reference): return try ReferenceLoop(reference, probes)
+        case .peer(let peer): return try peer.start(probes, deliver: plan.delivery)
+        }
+    }
+
+    /// What the kernel has billed so far, without the threads that wait or make the load.
+    private func usage(without load: LoadRun) -> ResourceUsage {
+        // Where handlers run on the main thread, which waits, its waiting is in the price: some ten looks a second.
+        (plan.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - load.usage
+    }
+
+    /// Waits until the probes have all ticks. Returns whether it was stopped before.
+    private func wait(
+        for probes: [Probe],
+        of ticking: any Ticking,
+        _ watch: () -> Bool
+    ) throws(MeasurementError) -> Bool {
+        let clock = probes[0].deadlines.start.clock
+        let end = probes[probes.count - 1].deadlines[goal - 1]
+        var patience = Patience(
+            limit: goal * plan.period + 5_000_000_000,
+            now: KernelClock.now(.suspending).nanoseconds
+        )
+        while true {
+            let progress = probes.map(\.progress)
+            if progress.allSatisfy(\.isComplete) { return false }
+            if let error = ticking.failure { throw .failed(row.name, error) }
+            let ticks = progress.reduce(0) { $0 + $1.ticks }
+            if patience.isOver(ticks: ticks, now: KernelClock.now(.suspending).nanoseconds) {
+                throw .silent(row.name, waited: patience.limit)
+            }
+            if !watch() { return true }
+            // The end is waited for closely: a slice at the end of every turn would add up to seconds.
+            let now = KernelClock.now(clock)
+            let afterEnd = end.moved(by: 2_000_000)
+            let next = now < afterEnd ? min(now.moved(by: Self.slice), afterEnd) : now.moved(by: 5_000_000)
+            if plan.delivery == .main { MainThread.serve(until: next) } else { KernelClock.sleep(until: next) }
+        }
+    }
+
+    private func attempt<Outcome>(_ body: () throws(TimerError) -> Outcome) throws(MeasurementError) -> Outcome {
+        do throws(TimerError) { return try body() } catch { throw .failed(row.name, error) }
+    }
+}

@@ -1,0 +1,105 @@
+internal import TimerAlarms
+internal import TimerCore
+
+/// Carries a plan out: a warm-up that does not count, then round by round, in each of which the cases take turns so fast that
+/// what the machine does to one it does to all of them.
+package struct Measurement {
+    /// Who is told what goes on, all of it on the calling thread.
+    package struct Watcher {
+        /// Called some ten times a second; returns whether to go on.
+        let goesOn: (Progress) -> Bool
+        /// Called after each turn that counts, with the number of the round, from 1.
+        let turnEnded: (Int, Case, Turn) -> Void
+
+        package init(goesOn: @escaping (Progress) -> Bool, turnEnded: @escaping (Int, Case, Turn) -> Void = { _, _, _ in })
+        {
+            self.goesOn = goesOn
+            self.turnEnded = turnEnded
+        }
+    }
+
+    /// What is measured.
+    package let plan: MeasurementPlan
+    /// What was measured, the last round perhaps not to its end.
+    package private(set) var rounds: [Round] = []
+    /// When it began, in nanoseconds on the monotonic clock.
+    private var start: UInt64 = 0
+
+    package init(_ plan: MeasurementPlan) { self.plan = plan }
+
+    /// Measures. Takes the plan's time; the calling thread sleeps meanwhile.
+    ///
+    /// - Throws: `MeasurementError`; what was measured before stays in ``rounds``.
+    package mutating func run(_ watcher: Watcher) throws(MeasurementError) {
+        start = KernelClock.now(.suspending).nanoseconds
+        for planned in plan.order(inTurn: 0) {
+            _ = try measure(planned, goal: plan.deadlinesOfWarmUp, .warmUp, watcher)
+        }
+        for number in 1...plan.rounds {
+            var cells: [Case: Cell] = [:]
+            var disturbances = [StallCheck.disturbance("before it")].compactMap(\.self)
+            let steal = StealTime.current
+            do throws(MeasurementError) {
+                try measure(round: number, into: &cells, watcher)
+            } catch {
+                keep(cells, disturbances + ["\(error)"])
+                throw error
+            }
+            disturbances += [StallCheck.disturbance("after it"), steal?.disturbance(until: .current)].compactMap(\.self)
+            keep(cells, disturbances)
+        }
+    }
+
+    /// All turns of a round.
+    private func measure(
+        round: Int,
+        into cells: inout [Case: Cell],
+        _ watcher: Watcher
+    ) throws(MeasurementError) {
+        for turn in 0..<plan.turnsPerRound {
+            for planned in plan.order(inTurn: 1 + (round - 1) * plan.turnsPerRound + turn) {
+                let (cell, ticks, wasStopped) = try measure(
+                    planned,
+                    goal: plan.deadlines(inTurn: turn),
+                    .round(round, of: plan.rounds),
+                    watcher
+                )
+                watcher.turnEnded(round, cell.case, ticks)
+                if cell.ticks > 0 {
+                    if cells[cell.case]?.add(cell) == nil { cells[cell.case] = cell }
+                }
+                if wasStopped { throw .stopped }
+            }
+        }
+    }
+
+    /// Adds a round, unless nothing was measured in it.
+    private mutating func keep(_ cells: [Case: Cell], _ disturbances: [String]) {
+        let ordered = plan.cases.compactMap { cells[$0.case] }
+        if !ordered.isEmpty { rounds.append(Round(disturbances: disturbances, cells: ordered)) }
+    }
+
+    private func measure(
+        _ planned: PlannedCase,
+        goal: UInt64,
+        _ stage: Progress.Stage,
+        _ watcher: Watcher
+    ) throws(MeasurementError) -> (Cell, Turn, wasStopped: Bool) {
+        let run = CaseRun(planned: planned, plan: plan, goal: goal)
+        let (turn, cost, wasStopped) = try run.measure { watcher.goesOn(progress(stage, planned)) }
+        let cell = Cell(planned.case, turn, cost: cost, at: KernelClock.now(.suspending).nanoseconds - start)
+        return (cell, turn, wasStopped)
+    }
+
+    private func progress(_ stage: Progress.Stage, _ planned: PlannedCase) -> Progress {
+        let deadlines = plan.deadlinesOfWarmUp + plan.deadlinesPerRound * UInt64(plan.rounds)
+        return Progress(
+            stage: stage,
+            row: "\(planned.case)",
+            elapsed: KernelClock.now(.suspending).nanoseconds - start,
+            // A turn takes some milliseconds more than its deadlines, to begin and to end.
+            total: UInt64(plan.cases.count)
+                * (deadlines * plan.period + UInt64(plan.rounds * plan.turnsPerRound + 1) * 8_000_000)
+        )
+    }
+}

@@ -1,0 +1,115 @@
+internal import FoundationEssentials
+
+/// Results as a file: JSON, whose form is `Documentation/results.schema.json`.
+package enum ResultsFile {
+    /// The version of the form; grows when something in it changes its meaning or goes.
+    package static let schema = 2
+
+    /// Why a file gives no results.
+    package struct Problem: Error, Hashable, CustomStringConvertible {
+        /// What is wrong with it, to be put behind the file's name.
+        package let description: String
+    }
+
+    /// The results, with the rows and pairs that they come down to, its keys in alphabetical order.
+    package static func encode(_ report: Report) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(Written(report)), as: UTF8.self)
+    }
+
+    /// The results in a file's text. The rows and pairs in it are not read but made anew.
+    package static func decode(_ text: some Sequence<UInt8>) throws(Problem) -> Results {
+        let data = Data(text)
+        guard let version = try? JSONDecoder().decode(Version.self, from: data) else {
+            throw Problem(description: "is not JSON of compare-backends")
+        }
+        guard version.schema == schema else {
+            throw Problem(
+                description: "has schema \(version.schema), and this compare-backends reads schema \(schema): "
+                    + "measure anew"
+            )
+        }
+        do {
+            let results = try JSONDecoder().decode(Read.self, from: data).results
+            guard results.isSound else { throw Problem(description: "has rounds on a host that it does not name") }
+            return results
+        } catch let problem as Problem {
+            throw problem
+        } catch {
+            throw Problem(description: "is damaged: \(Self.place(of: error))")
+        }
+    }
+
+    /// Where and why decoding failed, in a line.
+    private static func place(of error: any Error) -> String {
+        let (context, missing): (DecodingError.Context, String?) =
+            switch error {
+            case DecodingError.keyNotFound(let key, let context): (context, key.stringValue)
+            case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+                DecodingError.dataCorrupted(let context):
+                (context, nil)
+            default: (DecodingError.Context(codingPath: [], debugDescription: "\(error)"), nil)
+            }
+        let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+        if let missing { return "\(missing) is missing\(path.isEmpty ? "" : " in \(path)")" }
+        return "\(path.isEmpty ? "" : path + ": ")\(context.debugDescription)"
+    }
+
+    private struct Version: Decodable {
+        let schema: Int
+    }
+
+    /// What is written.
+    private struct Written: Encodable {
+        let report: Report
+
+        init(_ report: Report) { self.report = report }
+
+        func encode(to encoder: any Encoder) throws {
+            let results = report.results
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(ResultsFile.schema, forKey: .schema)
+            try container.encode(results.hosts, forKey: .hosts)
+            try container.encode(results.options, forKey: .options)
+            try container.encode(results.remarks, forKey: .remarks)
+            try container.encode(results.isPartial, forKey: .partial)
+            try container.encode(report.rows, forKey: .rows)
+            try container.encode(report.pairs, forKey: .pairs)
+            try container.encode(results.rounds, forKey: .rounds)
+        }
+    }
+
+    /// What is read.
+    private struct Read: Decodable {
+        let results: Results
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Keys.self)
+            results = Results(
+                hosts: try container.decode([Host].self, forKey: .hosts),
+                options: try container.decode(Options.self, forKey: .options),
+                remarks: try container.decode([Remark].self, forKey: .remarks),
+                rounds: try container.decode([Round].self, forKey: .rounds)
+            )
+        }
+    }
+
+    private enum Keys: String, CodingKey {
+        case schema
+        case hosts
+        case options
+        case remarks
+        case partial
+        case rows
+        case pairs
+        case rounds
+    }
+}
+
+extension Results {
+    /// Whether every round's host is there, and there is a round.
+    fileprivate var isSound: Bool {
+        !rounds.isEmpty && rounds.allSatisfy { hosts.indices.contains($0.host) }
+    }
+}
