@@ -59,7 +59,7 @@ let package = Package(
         .executableTarget(
             name: "compare-backends",
             dependencies: [
-                "TimerMeasurement", "PreciseTimer",
+                "TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -7,11 +7,23 @@ struct UnavailableBackend: Error {
     let reason: String
 }
 
+/// A measurement that ended without a result.
+struct Failed: Error {
+    let reason: String
+}
+
+/// Ctrl-C.
+struct Interrupted: Error {
+    /// What came of it: `partial results`.
+    let results: String
+}
+
 /// How the command ends when it does not simply return.
 struct Exit {
     private let code: ExitCode
     private let output: String
     private let complaint: String
+    private let note: String
 
     /// The ending that an error asks for.
     init(for error: any Error) {
@@ -19,6 +31,12 @@ struct Exit {
         switch error {
         case let error as UnavailableBackend:
             self.init(code: ExitCode(3), complaint: "\(error.name) is unavailable: \(error.reason)")
+        case let error as Failed:
+            self.init(code: .failure, complaint: error.reason)
+        case let error as Interrupted:
+            self.init(code: ExitCode(130), note: "stopped by Ctrl-C: \(error.results)")
+        case is Rule.Problem:
+            self.init(code: ExitCode(2), complaint: "\(error)")
         case _ where code == .success:
             self.init(code: code, output: CompareBackends.fullMessage(for: error))
         case _ where code == .validationFailure:
@@ -28,8 +46,9 @@ struct Exit {
         }
     }
 
-    private init(code: ExitCode, output: String = "", complaint: String = "") {
+    private init(code: ExitCode, output: String = "", complaint: String = "", note: String = "") {
         self.code = code
+        self.note = note
         self.output = output
         self.complaint = complaint
     }
@@ -37,10 +56,9 @@ struct Exit {
     /// Says what there is to say, and ends the process.
     func now() -> Never {
         if !output.isEmpty { print(output) }
-        if !complaint.isEmpty {
-            var console = Console()
-            console.say("error: \(OneLine.of(complaint))")
-        }
+        var console = Console()
+        if !complaint.isEmpty { console.say("error: \(OneLine.of(complaint))") }
+        if !note.isEmpty { console.say(note) }
         CompareBackends.exit(withError: code)
     }
 }

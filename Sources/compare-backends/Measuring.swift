@@ -1,50 +1,53 @@
 internal import ArgumentParser
 internal import TimerMeasurement
 
-/// Carries a plan out and prints what came of it.
+/// Carries a plan out in front of a person: shows progress, hears Ctrl-C, hands the ticks on.
 struct Measuring {
-    let plan: MeasurementPlan
-    let format: OutputFormat
+    private let plan: MeasurementPlan
+    private let samples: SampleFile?
+    private var rounds: [Round] = []
+    /// Why it ended early; nil where it did not.
+    private(set) var failure: MeasurementError?
+    /// Why the ticks could not be written; nil where they could.
+    private var writing: (any Error)?
 
-    /// Measures and prints.
-    func run(_ console: inout Console) throws {
-        var comparison = Measurement(plan)
-        let failure = measure(&comparison, &console)
-        let results = Results(hosts: [.current], options: plan.options, rounds: comparison.rounds)
-        let report = Report(results)
-        if !comparison.rounds.isEmpty { try show(report, &console) }
-        console.clear()
-        for fault in report.faults { console.say("error: \(fault)") }
-        switch failure {
-        case nil where report.faults.isEmpty: return
-        case .stopped:
-            let completed = comparison.rounds.isEmpty ? "before a round was complete: no results" : "partial results"
-            console.say("stopped by Ctrl-C, \(completed)")
-            throw ExitCode(130)
-        case let failure:
-            if let failure { console.say("error: \(failure)") }
-            throw ExitCode.failure
-        }
+    init(plan: MeasurementPlan, samples: SampleFile? = nil) {
+        self.plan = plan
+        self.samples = samples
     }
 
-    private func measure(_ comparison: inout Measurement, _ console: inout Console) -> MeasurementError? {
+    /// Measures.
+    mutating func run(_ console: inout Console) {
+        var measurement = Measurement(plan)
+        var writing: (any Error)?
         do throws(MeasurementError) {
-            let screen = console
-            try comparison.run(
-                Measurement.Watcher { _ in
-                    return !screen.isInterrupted
-                }
-            )
-            return nil
+            try measurement.run { progress in
+                console.show(progress)
+                return !console.isInterrupted && writing == nil
+            } turnEnded: { round, load, turn in
+                do { try samples?.append(round, load, turn) } catch { writing = error }
+            }
         } catch {
-            return error
+            failure = error
         }
+        console.clear()
+        self.writing = writing
+        rounds = measurement.rounds
     }
 
-    private func show(_ report: Report, _ console: inout Console) throws {
-        switch format {
-        case .table: try console.hand(over: ResultTable(report).description)
-        case .json: try console.hand(over: ResultsFile.encode(report))
-        }
+    /// What was measured; nil where nothing was.
+    var report: Report? {
+        guard !rounds.isEmpty else { return nil }
+        let host = Host.current
+        return Report(
+            Results(hosts: [host], options: plan.options, remarks: Remark.all(for: plan, on: host), rounds: rounds)
+        )
+    }
+
+    /// The ending that a measurement which ended early asks for.
+    func ending(nothing: Bool) -> any Error {
+        if let writing { return writing }
+        guard failure == .stopped else { return Failed(reason: failure.map { "\($0)" } ?? "nothing was measured") }
+        return Interrupted(results: nothing ? "no results" : "partial results")
     }
 }

@@ -3,17 +3,11 @@ package import TimerCore
 
 /// The descriptor that results go to.
 package enum StandardOutput {
-    /// Writes text as it is, all of it: results that a full disk has cut short must not pass for results.
+    /// Writes text as it is, all of it.
     package static func write(_ text: String) throws(TimerError) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let result = SystemCall.retrying {
-                unsafe bytes.withUnsafeBytes { unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            }
-            switch result {
-            case .success(let count): bytes = bytes.dropFirst(count)
-            case .failure(let errno): throw errno.error(attempting: "writing the results")
-            }
-        }
+        try DescriptorWriting.write(text, to: STDOUT_FILENO, attempting: "writing the results")
     }
+
+    /// From now on a reader that has gone is an error of the writing, as a full disk is, and does not end the process.
+    package static func survivesItsReader() { signal(SIGPIPE, SIG_IGN) }
 }

@@ -4,20 +4,6 @@ internal import TimerCore
 /// Carries a plan out: a warm-up that does not count, then round by round, in each of which the cases take turns so fast that
 /// what the machine does to one it does to all of them.
 package struct Measurement {
-    /// Who is told what goes on, all of it on the calling thread.
-    package struct Watcher {
-        /// Called some ten times a second; returns whether to go on.
-        let goesOn: (Progress) -> Bool
-        /// Called after each turn that counts, with the number of the round, from 1.
-        let turnEnded: (Int, Case, Turn) -> Void
-
-        package init(goesOn: @escaping (Progress) -> Bool, turnEnded: @escaping (Int, Case, Turn) -> Void = { _, _, _ in })
-        {
-            self.goesOn = goesOn
-            self.turnEnded = turnEnded
-        }
-    }
-
     /// What is measured.
     package let plan: MeasurementPlan
     /// What was measured, the last round perhaps not to its end.
@@ -27,20 +13,26 @@ package struct Measurement {
 
     package init(_ plan: MeasurementPlan) { self.plan = plan }
 
-    /// Measures. Takes the plan's time; the calling thread sleeps meanwhile.
+    /// Measures. Takes the plan's time; the calling thread waits meanwhile, and calls what it is given.
     ///
+    /// - Parameters:
+    ///   - goesOn: called some ten times a second; returns whether to go on.
+    ///   - turnEnded: called after each turn that counts, with the number of the round, from 1.
     /// - Throws: `MeasurementError`; what was measured before stays in ``rounds``.
-    package mutating func run(_ watcher: Watcher) throws(MeasurementError) {
+    package mutating func run(
+        goesOn: (Progress) -> Bool,
+        turnEnded: (Int, Case, Turn) -> Void = { _, _, _ in }
+    ) throws(MeasurementError) {
         start = KernelClock.now(.suspending).nanoseconds
         for planned in plan.order(inTurn: 0) {
-            _ = try measure(planned, goal: plan.deadlinesOfWarmUp, .warmUp, watcher)
+            _ = try measure(planned, goal: plan.deadlinesOfWarmUp, .warmUp, goesOn)
         }
         for number in 1...plan.rounds {
             var cells: [Case: Cell] = [:]
             var disturbances = [StallCheck.disturbance("before it")].compactMap(\.self)
             let steal = StealTime.current
             do throws(MeasurementError) {
-                try measure(round: number, into: &cells, watcher)
+                try measure(round: number, into: &cells, goesOn, turnEnded)
             } catch {
                 keep(cells, disturbances + ["\(error)"])
                 throw error
@@ -54,7 +46,8 @@ package struct Measurement {
     private func measure(
         round: Int,
         into cells: inout [Case: Cell],
-        _ watcher: Watcher
+        _ goesOn: (Progress) -> Bool,
+        _ turnEnded: (Int, Case, Turn) -> Void
     ) throws(MeasurementError) {
         for turn in 0..<plan.turnsPerRound {
             for planned in plan.order(inTurn: 1 + (round - 1) * plan.turnsPerRound + turn) {
@@ -62,9 +55,9 @@ package struct Measurement {
                     planned,
                     goal: plan.deadlines(inTurn: turn),
                     .round(round, of: plan.rounds),
-                    watcher
+                    goesOn
                 )
-                watcher.turnEnded(round, cell.case, ticks)
+                turnEnded(round, cell.case, ticks)
                 if cell.ticks > 0 {
                     if cells[cell.case]?.add(cell) == nil { cells[cell.case] = cell }
                 }
@@ -83,10 +76,10 @@ package struct Measurement {
         _ planned: PlannedCase,
         goal: UInt64,
         _ stage: Progress.Stage,
-        _ watcher: Watcher
+        _ goesOn: (Progress) -> Bool
     ) throws(MeasurementError) -> (Cell, Turn, wasStopped: Bool) {
         let run = CaseRun(planned: planned, plan: plan, goal: goal)
-        let (turn, cost, wasStopped) = try run.measure { watcher.goesOn(progress(stage, planned)) }
+        let (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
         let cell = Cell(planned.case, turn, cost: cost, at: KernelClock.now(.suspending).nanoseconds - start)
         return (cell, turn, wasStopped)
     }

@@ -8,15 +8,38 @@ package enum Bootstrap {
 
     /// The middle share (as 0.99) of the medians of the samples; nil where there are no values.
     package static func interval(ofMedian values: [Double], share: Double) -> ClosedRange<Double>? {
+        interval(of: values, share: share) { $0 }
+    }
+
+    /// The same for the ratio of the medians of two series that have nothing to do with each other, as of two runs.
+    package static func interval(
+        ofMedian values: [Double],
+        over others: [Double],
+        share: Double
+    ) -> ClosedRange<Double>? {
+        var generator = SplitMix64(seed: 0x0DD5)
+        guard !others.isEmpty else { return nil }
+        return interval(of: values, share: share) { $0 / (generator.sample(of: others).median ?? .nan) }
+    }
+
+    private static func interval(
+        of values: [Double],
+        share: Double,
+        _ figure: (Double) -> Double
+    ) -> ClosedRange<Double>? {
         guard !values.isEmpty else { return nil }
         var generator = SplitMix64(seed: 0x5EED)
-        let medians = (0..<draws)
-            .map { _ in
-                let sample = values.map { _ in values[Int(generator.next() % UInt64(values.count))] }
-                return sample.median ?? 0
-            }
-            .sorted()
+        let figures = (0..<draws).map { _ in figure(generator.sample(of: values).median ?? .nan) }
+        guard figures.allSatisfy(\.isFinite) else { return nil }
+        let ordered = figures.sorted()
         let tail = Int((1 - share) / 2 * Double(draws))
-        return medians[tail]...medians[draws - 1 - tail]
+        return ordered[tail]...ordered[draws - 1 - tail]
+    }
+}
+
+extension SplitMix64 {
+    /// As many values as there are, drawn with repetition.
+    fileprivate mutating func sample(of values: [Double]) -> [Double] {
+        values.map { _ in values[Int(next() % UInt64(values.count))] }
     }
 }

@@ -50,9 +50,14 @@ package struct Comparing: Hashable, Sendable {
     /// Where the median ratio may well lie; nil where no round has both.
     package var interval: ClosedRange<Double>? { Bootstrap.interval(ofMedian: ratios, share: Self.confidence) }
 
-    /// What follows: one of them is faster only if the whole interval says so.
+    /// What follows.
     package var verdict: Verdict {
-        guard ratios.count >= Self.fewestRounds, let interval else { return .indistinguishable }
+        interval.map { Self.verdict(of: $0, rounds: ratios.count) } ?? .indistinguishable
+    }
+
+    /// What follows from the interval of a ratio: one of two is faster only if the whole interval says so.
+    static func verdict(of interval: ClosedRange<Double>, rounds: Int) -> Verdict {
+        guard rounds >= fewestRounds else { return .indistinguishable }
         if interval.upperBound < 1 { return .faster }
         return interval.lowerBound > 1 ? .slower : .indistinguishable
     }

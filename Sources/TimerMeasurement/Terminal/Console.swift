@@ -4,11 +4,20 @@ package import TimerCore
 /// The person in front of the command: results on standard output, messages and progress on standard error, and Ctrl-C.
 package struct Console {
     /// Whether progress can be shown: only a terminal can take a line back.
-    private let isTerminal = StandardError.isTerminal
+    private let showsProgress: Bool
+    /// Whether notes are kept back, too.
+    private let isQuiet: Bool
     /// The progress that is on the screen.
     private var shown = ""
 
-    package init() {}
+    /// - Parameter isQuiet: whether neither progress nor notes are shown; errors always are.
+    package init(isQuiet: Bool = false) {
+        self.isQuiet = isQuiet
+        showsProgress = !isQuiet && StandardError.isTerminal
+    }
+
+    /// From now on a reader of the results that has gone is an error as any other.
+    package static func survivesItsReader() { StandardOutput.survivesItsReader() }
 
     /// From now on the first Ctrl-C is noted, instead of ending the process. The second one ends it.
     package func catchInterrupt() { Interrupt.watch() }
@@ -28,9 +37,12 @@ package struct Console {
         StandardError.write(line + "\n")
     }
 
+    /// Says something that is good to know.
+    package mutating func note(_ line: String) { if !isQuiet { say("note: \(line)") } }
+
     /// Shows progress in place of what was shown before.
     package mutating func show(_ progress: Progress) {
-        guard isTerminal, progress.line != shown else { return }
+        guard showsProgress, progress.line != shown else { return }
         shown = progress.line
         StandardError.write("\r\u{1B}[K" + shown)
     }
