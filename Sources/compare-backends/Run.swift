@@ -34,6 +34,9 @@ struct Run: ParsableCommand {
         let baseline = try decision.loadBaseline(for: plan)
         try Judgement.check(decision.rules, for: plan.cases.map(\.case), baseline: baseline.map(Report.init))
         let files = try output.openFiles()
+        if Host.Build.current == .debug {
+            console.note("this is a debug build; for real figures use swift run -c release compare-backends")
+        }
         console.catchInterrupt()
         var measuring = Measuring(plan: plan, samples: files.samples)
         measuring.run(&console)

@@ -18,10 +18,10 @@ enum Command {
     /// - Parameters:
     ///   - arguments: what is written after its name.
     ///   - output: where its results go; to a file that the outcome shows, unless told.
-    ///   - interrupting: whether Ctrl-C is pressed once it has said something, or after two seconds.
+    ///   - patience: the seconds after which Ctrl-C is pressed; nil where it is not.
     /// - Returns: how it ended.
     /// - Throws: where it could not be started.
-    static func run(_ arguments: [String], output: FileHandle? = nil, interrupting: Bool = false) throws -> Outcome {
+    static func run(_ arguments: [String], output: FileHandle? = nil, interruptedAfter patience: Double? = nil) throws -> Outcome {
         let process = Process()
         process.executableURL = try executable
         process.arguments = arguments
@@ -29,8 +29,8 @@ enum Command {
         process.standardOutput = output ?? files[0].handle
         process.standardError = files[1].handle
         try process.run()
-        if interrupting {
-            for _ in 0..<200 where try files[1].text.isEmpty { Foundation.Thread.sleep(forTimeInterval: 0.01) }
+        if let patience {
+            Foundation.Thread.sleep(forTimeInterval: patience)
             process.interrupt()
         }
         process.waitUntilExit()
@@ -52,16 +52,18 @@ enum Command {
 }
 
 /// A file that ends with the value; unlike a pipe it cannot fill up and stop the child.
-private final class TemporaryFile {
+final class TemporaryFile {
     let handle: FileHandle
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
-    init() throws {
-        try Data().write(to: url)
+    init(_ content: String = "") throws {
+        try Data(content.utf8).write(to: url)
         handle = try FileHandle(forWritingTo: url)
     }
 
     deinit { try? FileManager.default.removeItem(at: url) }
+
+    var path: String { url.path }
 
     /// What has been written.
     var text: String { get throws { String(decoding: try Data(contentsOf: url), as: UTF8.self) } }

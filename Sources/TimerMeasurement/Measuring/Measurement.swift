@@ -34,7 +34,7 @@ package struct Measurement {
             do throws(MeasurementError) {
                 try measure(round: number, into: &cells, goesOn, turnEnded)
             } catch {
-                keep(cells, disturbances + ["\(error)"])
+                keep(cells, disturbances + ["it was not finished: \(error)"])
                 throw error
             }
             disturbances += [StallCheck.disturbance("after it"), steal?.disturbance(until: .current)].compactMap(\.self)

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+/// What the command writes besides its results, and what it makes of saved ones.
+@Suite struct FileTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+
+    /// Measures for a moment, with files in a folder that is removed afterwards.
+    private func measured(_ body: (URL) throws -> Void) throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder)
+    }
+
+    private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+    private func text(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
+
+    @Test func everyFileThatWasAskedForIsWritten() throws {
+        try measured { _ in
+            let outcome = try Command.run(
+                CommandTests.shortRun + [
+                    "--backends", "timerfd", "--quiet", "--format", "csv", "--output", path("out.csv"),
+                    "--report", path("page.html"), "--samples", path("samples.csv"), "--histograms", path("histograms"),
+                ]
+            )
+            #expect(outcome.status == 0)
+            #expect(outcome.output.isEmpty)
+            #expect(outcome.complaint.isEmpty)
+            #expect(try text("out.csv").split(separator: "\r\n").count >= 4)
+            #expect(try text("page.html").hasPrefix("<!"))
+            // A line of header, and for each row at least half of its 20 ticks, for some may have been missed.
+            #expect(try text("samples.csv").split(separator: "\n").count > 10)
+            let histograms = try FileManager.default.contentsOfDirectory(atPath: path("histograms"))
+            #expect(histograms.contains("timerfd.hgrm"))
+            #expect(histograms.contains("floor-timerfd.hgrm"))
+        }
+    }
+
+    @Test func aFileIsReplacedAndNotWrittenInto() throws {
+        try measured { _ in
+            try String(repeating: "x", count: 1_000_000).write(toFile: path("out.md"), atomically: true, encoding: .utf8)
+            let outcome = try Command.run(
+                CommandTests.shortRun + [
+                    "--backends", "timerfd", "--quiet", "--format", "markdown", "--output", path("out.md"),
+                ]
+            )
+            #expect(outcome.status == 0)
+            let hasLeftovers = try text("out.md").contains("xxx")
+            #expect(!hasLeftovers)
+        }
+    }
+
+    @Test func savedResultsAreMergedShownAndJudged() throws {
+        try measured { _ in
+            for name in ["one.json", "two.json"] {
+                let outcome = try Command.run(
+                    CommandTests.shortRun + ["--quiet", "--format", "json", "--output", path(name)]
+                )
+                #expect(outcome.status == 0)
+            }
+            let merge = try Command.run(["merge", path("one.json"), path("two.json"), "--output", path("all.json")])
+            #expect(merge.status == 0)
+            let merged = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("all.json").utf8))
+            let one = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("one.json").utf8))
+            let two = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("two.json").utf8))
+            #expect(merged.options.rounds == 2)
+            for (row, (first, second)) in zip(merged.rows, zip(one.rows, two.rows)) {
+                #expect(row.ticks == first.ticks + second.ticks)
+                #expect(row.missed == first.missed + second.missed)
+            }
+            let diff = try Command.run(["diff", path("one.json"), path("two.json")])
+            #expect(diff.status == 0)
+            #expect(diff.output.contains("timerfd"))
+            #expect(try Command.run(["report", path("all.json"), "--output", path("page.html")]).status == 0)
+            #expect(try text("page.html").contains("timerfd"))
+            let recommend = try Command.run(["recommend", "--from", path("all.json")])
+            #expect(recommend.status == 0)
+            #expect(recommend.output.hasPrefix("Take "))
+            let impossible = try Command.run(["recommend", "--from", path("all.json"), "--lateness", "1ns"])
+            #expect(impossible.status == 1)
+            #expect(impossible.output.hasPrefix("No backend"))
+        }
+    }
+}

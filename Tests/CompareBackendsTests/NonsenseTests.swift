@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+/// Hostile arguments and files: one clear line each and the right exit code, and nothing measured.
+@Suite struct NonsenseTests {
+    @Test(arguments: [
+        ["--period", "0ms"], ["--period", "0"], ["--period", "-1"], ["--period", "nan"], ["--period", "inf"],
+        ["--period", "1e400"], ["--period", "10000000000000000000"], ["--period", "10000000000000000000s"],
+        ["--period", ""], ["--period", "60 hz"], ["--period", "0hz"], ["--period", "nanhz"], ["--period", "hz"],
+        ["--period", "1\n2\u{1B}[31m"], ["--period"], ["--period", "1ns", "--duration", "1s"],
+        ["--period", "5000000000m"], ["--duration", "0s"], ["--duration", "9ms"], ["--duration", "2000m"],
+        ["--duration", "-5s"], ["--warmup", "-1s"], ["--warmup", "2000m"], ["--rounds", "0"], ["--rounds", "-1"],
+        ["--rounds", "101"], ["--rounds", "99999999999999999999"], ["--rounds", "three"], ["--timers", "0"],
+        ["--timers", "-3"], ["--timers", "100000000"], ["--backends", "epoll"], ["--backends", ""],
+        ["--backends", "timerfd,"], ["--backends", "floor-timerfd"], ["--references", "timerfd"],
+        ["--references", ""], ["--deliver", "nowhere"], ["--clock", "cpu"], ["--load", "heavy"], ["--load", ""],
+        ["--load", "cpu:0"], ["--load", "cpu:-1"], ["--load", "cpu:99999"], ["--load", "cpu:"], ["--load", "handler:0s"],
+        ["--load", "handler:nan"], ["--load", "handler"], ["--load", "churn:1e9"], ["--load", "pending:10000000000000000000"],
+        ["--load", "idle:1"], ["--seed", "-1"], ["--seed", "18446744073709551616"], ["--format", "xml"],
+        ["--fail-if", "timerfd"], ["--fail-if", "timerfd.lateness.max > 1ms"], ["--fail-if", "nobody.lateness.p50 > 1ms"],
+        ["--fail-if", "timerfd.lateness.p50 > 1.2x"], ["--nonsense"], ["extra"], ["recommend", "--cpu", "nan"],
+        ["recommend", "--cpu", "-1"], ["recommend", "--lateness", "soon"], ["recommend", "--period", "0s"], ["diff"],
+        ["merge"], ["report"], ["list", "extra"],
+    ])
+    func argumentsThatMakeNoSense(arguments: [String]) throws {
+        try refused(arguments, code: 2)
+    }
+
+    @Test(arguments: ["--output", "--report", "--samples", "--histograms"])
+    func whatCannotBeWrittenIsSaidBeforeAnythingIsMeasured(option: String) throws {
+        try refused([option, "/proc/nothing/here"], code: 2)
+        try refused([option, ""], code: 2)
+    }
+
+    @Test(arguments: [
+        ["--baseline", "FILE"], ["diff", "FILE", "FILE"], ["merge", "FILE"], ["report", "FILE"], ["recommend", "--from", "FILE"],
+    ])
+    func filesThatAreNoResults(arguments: [String]) throws {
+        for content in ["", "not JSON", "[]", "{}", "{\"schema\": 1}", "{\"schema\": 2}", "{\"schema\": 1e400}"] {
+            let file = try TemporaryFile(content)
+            try refused(arguments.map { $0 == "FILE" ? file.path : $0 }, code: 2)
+        }
+        try refused(arguments.map { $0 == "FILE" ? "/nonexistent" : $0 }, code: 2)
+        try refused(arguments.map { $0 == "FILE" ? "/" : $0 }, code: 2)
+    }
+
+    @Test func aBaselineOfAnotherHostIsRefusedAndADiffWithItIsNot() throws {
+        let run = CommandTests.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet", "--format", "json"]
+        let here = try Command.run(run)
+        try #require(here.status == 0)
+        let foreign = try #require(
+            here.output.range(of: "\"machine\" : \"[^\"]*\"", options: .regularExpression)
+        )
+        let mine = try TemporaryFile(here.output)
+        let other = try TemporaryFile(here.output.replacingCharacters(in: foreign, with: "\"machine\" : \"vax\""))
+        try refused(run + ["--baseline", other.path], code: 2)
+        try refused(run + ["--baseline", mine.path, "--period", "6ms"], code: 2)
+        #expect(try Command.run(run + ["--baseline", mine.path]).status == 0)
+        let diff = try Command.run(["diff", other.path, mine.path])
+        #expect(diff.status == 0)
+        #expect(diff.complaint.hasPrefix("note: they are not of the same machine"))
+    }
+
+    @Test func aBackendThatIsNotToBeHadIsExitCodeThree() throws {
+        try refused(["--backends", "runloop", "--clock", "wall"], code: 3)
+    }
+
+    @Test func aBrokenRuleIsExitCodeOneAndOneLine() throws {
+        let run = CommandTests.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet"]
+        let broken = try Command.run(
+            run + ["--fail-if", "timerfd.lateness.p50 > 1ns", "--fail-if", "timerfd.lateness.p50 > 1m"]
+        )
+        #expect(broken.status == 1)
+        #expect(broken.complaints.count == 1)
+        #expect(broken.complaint.hasPrefix("failed: timerfd.lateness.p50 > 1ns: timerfd.lateness.p50 is "))
+        #expect(!broken.output.isEmpty)
+        let kept = try Command.run(run + ["--fail-if", "timerfd.lateness.p50 > 1m"])
+        #expect(kept.status == 0)
+        #expect(kept.complaint.isEmpty)
+    }
+
+    @Test func resultsThatCannotBeWrittenAreAnError() throws {
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let outcome = try Command.run(["list"], output: full)
+        #expect(outcome.status == 1)
+        #expect(outcome.complaints.count == 1)
+        #expect(outcome.complaint.hasPrefix("error: writing the results"))
+    }
+
+    @Test func aReaderThatHasGoneIsAnErrorAndNoSignal() throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        let outcome = try Command.run(["list"], output: pipe.fileHandleForWriting)
+        #expect(outcome.status == 1)
+        #expect(!outcome.wasSignalled)
+        #expect(outcome.complaints.count == 1)
+        #expect(outcome.complaint.hasPrefix("error: writing the results"))
+    }
+
+    private func refused(_ arguments: [String], code: Int32) throws {
+        let outcome = try Command.run(arguments)
+        #expect(outcome.status == code, "\(arguments) \(outcome.complaint)")
+        #expect(!outcome.wasSignalled)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.complaints.count == 1, "\(arguments) \(outcome.complaint)")
+        #expect(outcome.complaints.first?.hasPrefix("error: ") == true)
+    }
+}
