@@ -112,6 +112,10 @@ let package = Package(
             dependencies: ["TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore"],
             swiftSettings: settings
         ),
-        .testTarget(name: "CompareBackendsTests", dependencies: ["compare-backends"], swiftSettings: settings),
+        .testTarget(
+            name: "CompareBackendsTests",
+            dependencies: ["compare-backends", "TestSupport"],
+            swiftSettings: settings
+        ),
     ]
 )

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 
 /// The built command, run as a child.
 enum Command {
     /// How a run ended.
-    struct Outcome {
+    struct Outcome: Sendable {
         let status: Int32
         let wasSignalled: Bool
         let output: String
@@ -21,7 +22,20 @@ enum Command {
     ///   - patience: the seconds after which Ctrl-C is pressed; nil where it is not.
     /// - Returns: how it ended.
     /// - Throws: where it could not be started.
-    static func run(_ arguments: [String], output: FileHandle? = nil, interruptedAfter patience: Double? = nil) throws -> Outcome {
+    static func run(
+        _ arguments: [String],
+        output: FileHandle? = nil,
+        interruptedAfter patience: Double? = nil
+    ) async throws -> Outcome {
+        // It blocks until the command has ended.
+        try await onOwnThread { try runHere(arguments, output: output, interruptedAfter: patience) }
+    }
+
+    private static func runHere(
+        _ arguments: [String],
+        output: FileHandle?,
+        interruptedAfter patience: Double?
+    ) throws -> Outcome {
         let process = Process()
         process.executableURL = try executable
         process.arguments = arguments

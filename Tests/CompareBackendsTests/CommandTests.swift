@@ -3,8 +3,8 @@ import Testing
 
 /// The command as a user runs it: what it measures and prints.
 @Suite struct CommandTests {
-    @Test func theListNamesEveryRow() throws {
-        let outcome = try Command.run(["list"])
+    @Test func theListNamesEveryRow() async throws {
+        let outcome = try await Command.run(["list"])
         #expect(outcome.status == 0)
         #expect(outcome.complaint.isEmpty)
         for name in [
@@ -17,14 +17,14 @@ import Testing
         }
     }
 
-    @Test func helpExplainsEveryCommandAndOption() throws {
-        let overview = try Command.run(["--help"])
+    @Test func helpExplainsEveryCommandAndOption() async throws {
+        let overview = try await Command.run(["--help"])
         #expect(overview.status == 0)
         #expect(overview.complaint.isEmpty)
         for word in ["run", "diff", "report", "merge", "recommend", "list", "Examples", "Exit codes"] {
             #expect(overview.output.contains(word))
         }
-        let run = try Command.run(["run", "--help"])
+        let run = try await Command.run(["run", "--help"])
         #expect(run.status == 0)
         for option in [
             "--backends", "--peers", "--references", "--period", "--duration", "--rounds", "--warmup", "--timers",
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    @Test func aShortRunMeasuresEveryAvailableBackend() throws {
-        let outcome = try Command.run(Self.shortRun + ["--format", "json"])
+    @Test func aShortRunMeasuresEveryAvailableBackend() async throws {
+        let outcome = try await Command.run(Self.shortRun + ["--format", "json"])
         #expect(outcome.status == 0)
         #expect(outcome.complaints.count == outcome.complaints.filter { $0.hasPrefix("note: ") }.count)
         // Fails to decode if there is anything but JSON on standard output.
@@ -64,8 +64,8 @@ import Testing
         ["--load", "idle", "--load", "cpu:2"], ["--load", "handler:6ms"], ["--load", "churn:2000"],
         ["--load", "pending:1000"], ["--load", "memory"], ["--period", "250hz"], ["--backends", "timerfd,timerfd"],
     ])
-    func everyOptionMeasures(options: [String]) throws {
-        let outcome = try Command.run(Self.shortRun + ["--format", "json"] + options)
+    func everyOptionMeasures(options: [String]) async throws {
+        let outcome = try await Command.run(Self.shortRun + ["--format", "json"] + options)
         #expect(outcome.status == 0, "\(outcome.complaint)")
         let report = try JSONDecoder().decode(DecodedReport.self, from: Data(outcome.output.utf8))
         let loads = options.indices.filter { options[$0] == "--load" }.map { options[$0 + 1] }
@@ -86,8 +86,8 @@ import Testing
         }
     }
 
-    @Test func theTableHasALineForEveryRow() throws {
-        let outcome = try Command.run(Self.shortRun + ["--backends", "timerfd,dispatch"])
+    @Test func theTableHasALineForEveryRow() async throws {
+        let outcome = try await Command.run(Self.shortRun + ["--backends", "timerfd,dispatch"])
         #expect(outcome.status == 0)
         let lines = outcome.output.split(separator: "\n")
         for name in ["timerfd ", "dispatch ", "floor-nanosleep ", "floor-timerfd "] {
@@ -98,16 +98,16 @@ import Testing
         #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
     }
 
-    @Test func controlCBeforeTheFirstTickLeavesNoResults() throws {
-        let outcome = try Command.run(["--warmup", "60s"], interruptedAfter: 2)
+    @Test func controlCBeforeTheFirstTickLeavesNoResults() async throws {
+        let outcome = try await Command.run(["--warmup", "60s"], interruptedAfter: 2)
         #expect(outcome.status == 130)
         #expect(!outcome.wasSignalled)
         #expect(outcome.output.isEmpty)
         #expect(outcome.complaints.last == "stopped by Ctrl-C: no results")
     }
 
-    @Test func controlCLeavesPartialResults() throws {
-        let outcome = try Command.run(
+    @Test func controlCLeavesPartialResults() async throws {
+        let outcome = try await Command.run(
             ["--backends", "timerfd", "--references", "none", "--warmup", "10ms", "--duration", "60s", "--format", "json"],
             interruptedAfter: 4
         )

@@ -6,19 +6,19 @@ import Testing
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
     /// Measures for a moment, with files in a folder that is removed afterwards.
-    private func measured(_ body: (URL) throws -> Void) throws {
+    private func measured(_ body: (URL) async throws -> Void) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try body(folder)
+        try await body(folder)
     }
 
     private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
     private func text(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
 
-    @Test func everyFileThatWasAskedForIsWritten() throws {
-        try measured { _ in
-            let outcome = try Command.run(
+    @Test func everyFileThatWasAskedForIsWritten() async throws {
+        try await measured { _ in
+            let outcome = try await Command.run(
                 CommandTests.shortRun + [
                     "--backends", "timerfd", "--quiet", "--format", "csv", "--output", path("out.csv"),
                     "--report", path("page.html"), "--samples", path("samples.csv"), "--histograms", path("histograms"),
@@ -37,10 +37,10 @@ import Testing
         }
     }
 
-    @Test func aFileIsReplacedAndNotWrittenInto() throws {
-        try measured { _ in
+    @Test func aFileIsReplacedAndNotWrittenInto() async throws {
+        try await measured { _ in
             try String(repeating: "x", count: 1_000_000).write(toFile: path("out.md"), atomically: true, encoding: .utf8)
-            let outcome = try Command.run(
+            let outcome = try await Command.run(
                 CommandTests.shortRun + [
                     "--backends", "timerfd", "--quiet", "--format", "markdown", "--output", path("out.md"),
                 ]
@@ -51,15 +51,15 @@ import Testing
         }
     }
 
-    @Test func savedResultsAreMergedShownAndJudged() throws {
-        try measured { _ in
+    @Test func savedResultsAreMergedShownAndJudged() async throws {
+        try await measured { _ in
             for name in ["one.json", "two.json"] {
-                let outcome = try Command.run(
+                let outcome = try await Command.run(
                     CommandTests.shortRun + ["--quiet", "--format", "json", "--output", path(name)]
                 )
                 #expect(outcome.status == 0)
             }
-            let merge = try Command.run(["merge", path("one.json"), path("two.json"), "--output", path("all.json")])
+            let merge = try await Command.run(["merge", path("one.json"), path("two.json"), "--output", path("all.json")])
             #expect(merge.status == 0)
             let merged = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("all.json").utf8))
             let one = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("one.json").utf8))
@@ -69,15 +69,15 @@ import Testing
                 #expect(row.ticks == first.ticks + second.ticks)
                 #expect(row.missed == first.missed + second.missed)
             }
-            let diff = try Command.run(["diff", path("one.json"), path("two.json")])
+            let diff = try await Command.run(["diff", path("one.json"), path("two.json")])
             #expect(diff.status == 0)
             #expect(diff.output.contains("timerfd"))
-            #expect(try Command.run(["report", path("all.json"), "--output", path("page.html")]).status == 0)
+            #expect(try await Command.run(["report", path("all.json"), "--output", path("page.html")]).status == 0)
             #expect(try text("page.html").contains("timerfd"))
-            let recommend = try Command.run(["recommend", "--from", path("all.json")])
+            let recommend = try await Command.run(["recommend", "--from", path("all.json")])
             #expect(recommend.status == 0)
             #expect(recommend.output.hasPrefix("Take "))
-            let impossible = try Command.run(["recommend", "--from", path("all.json"), "--lateness", "1ns"])
+            let impossible = try await Command.run(["recommend", "--from", path("all.json"), "--lateness", "1ns"])
             #expect(impossible.status == 1)
             #expect(impossible.output.hasPrefix("No backend"))
         }

@@ -22,83 +22,83 @@ import Testing
         ["recommend", "--cpu", "-1"], ["recommend", "--lateness", "soon"], ["recommend", "--period", "0s"], ["diff"],
         ["merge"], ["report"], ["list", "extra"],
     ])
-    func argumentsThatMakeNoSense(arguments: [String]) throws {
-        try refused(arguments, code: 2)
+    func argumentsThatMakeNoSense(arguments: [String]) async throws {
+        try await refused(arguments, code: 2)
     }
 
     @Test(arguments: ["--output", "--report", "--samples", "--histograms"])
-    func whatCannotBeWrittenIsSaidBeforeAnythingIsMeasured(option: String) throws {
-        try refused([option, "/proc/nothing/here"], code: 2)
-        try refused([option, ""], code: 2)
+    func whatCannotBeWrittenIsSaidBeforeAnythingIsMeasured(option: String) async throws {
+        try await refused([option, "/proc/nothing/here"], code: 2)
+        try await refused([option, ""], code: 2)
     }
 
     @Test(arguments: [
         ["--baseline", "FILE"], ["diff", "FILE", "FILE"], ["merge", "FILE"], ["report", "FILE"], ["recommend", "--from", "FILE"],
     ])
-    func filesThatAreNoResults(arguments: [String]) throws {
+    func filesThatAreNoResults(arguments: [String]) async throws {
         for content in ["", "not JSON", "[]", "{}", "{\"schema\": 1}", "{\"schema\": 2}", "{\"schema\": 1e400}"] {
             let file = try TemporaryFile(content)
-            try refused(arguments.map { $0 == "FILE" ? file.path : $0 }, code: 2)
+            try await refused(arguments.map { $0 == "FILE" ? file.path : $0 }, code: 2)
         }
-        try refused(arguments.map { $0 == "FILE" ? "/nonexistent" : $0 }, code: 2)
-        try refused(arguments.map { $0 == "FILE" ? "/" : $0 }, code: 2)
+        try await refused(arguments.map { $0 == "FILE" ? "/nonexistent" : $0 }, code: 2)
+        try await refused(arguments.map { $0 == "FILE" ? "/" : $0 }, code: 2)
     }
 
-    @Test func aBaselineOfAnotherHostIsRefusedAndADiffWithItIsNot() throws {
+    @Test func aBaselineOfAnotherHostIsRefusedAndADiffWithItIsNot() async throws {
         let run = CommandTests.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet", "--format", "json"]
-        let here = try Command.run(run)
+        let here = try await Command.run(run)
         try #require(here.status == 0)
         let foreign = try #require(
             here.output.range(of: "\"machine\" : \"[^\"]*\"", options: .regularExpression)
         )
         let mine = try TemporaryFile(here.output)
         let other = try TemporaryFile(here.output.replacingCharacters(in: foreign, with: "\"machine\" : \"vax\""))
-        try refused(run + ["--baseline", other.path], code: 2)
-        try refused(run + ["--baseline", mine.path, "--period", "6ms"], code: 2)
-        #expect(try Command.run(run + ["--baseline", mine.path]).status == 0)
-        let diff = try Command.run(["diff", other.path, mine.path])
+        try await refused(run + ["--baseline", other.path], code: 2)
+        try await refused(run + ["--baseline", mine.path, "--period", "6ms"], code: 2)
+        #expect(try await Command.run(run + ["--baseline", mine.path]).status == 0)
+        let diff = try await Command.run(["diff", other.path, mine.path])
         #expect(diff.status == 0)
         #expect(diff.complaint.hasPrefix("note: they are not of the same machine"))
     }
 
-    @Test func aBackendThatIsNotToBeHadIsExitCodeThree() throws {
-        try refused(["--backends", "runloop", "--clock", "wall"], code: 3)
+    @Test func aBackendThatIsNotToBeHadIsExitCodeThree() async throws {
+        try await refused(["--backends", "runloop", "--clock", "wall"], code: 3)
     }
 
-    @Test func aBrokenRuleIsExitCodeOneAndOneLine() throws {
+    @Test func aBrokenRuleIsExitCodeOneAndOneLine() async throws {
         let run = CommandTests.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet"]
-        let broken = try Command.run(
+        let broken = try await Command.run(
             run + ["--fail-if", "timerfd.lateness.p50 > 1ns", "--fail-if", "timerfd.lateness.p50 > 1m"]
         )
         #expect(broken.status == 1)
         #expect(broken.complaints.count == 1)
         #expect(broken.complaint.hasPrefix("failed: timerfd.lateness.p50 > 1ns: timerfd.lateness.p50 is "))
         #expect(!broken.output.isEmpty)
-        let kept = try Command.run(run + ["--fail-if", "timerfd.lateness.p50 > 1m"])
+        let kept = try await Command.run(run + ["--fail-if", "timerfd.lateness.p50 > 1m"])
         #expect(kept.status == 0)
         #expect(kept.complaint.isEmpty)
     }
 
-    @Test func resultsThatCannotBeWrittenAreAnError() throws {
+    @Test func resultsThatCannotBeWrittenAreAnError() async throws {
         let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
-        let outcome = try Command.run(["list"], output: full)
+        let outcome = try await Command.run(["list"], output: full)
         #expect(outcome.status == 1)
         #expect(outcome.complaints.count == 1)
         #expect(outcome.complaint.hasPrefix("error: writing the results"))
     }
 
-    @Test func aReaderThatHasGoneIsAnErrorAndNoSignal() throws {
+    @Test func aReaderThatHasGoneIsAnErrorAndNoSignal() async throws {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
-        let outcome = try Command.run(["list"], output: pipe.fileHandleForWriting)
+        let outcome = try await Command.run(["list"], output: pipe.fileHandleForWriting)
         #expect(outcome.status == 1)
         #expect(!outcome.wasSignalled)
         #expect(outcome.complaints.count == 1)
         #expect(outcome.complaint.hasPrefix("error: writing the results"))
     }
 
-    private func refused(_ arguments: [String], code: Int32) throws {
-        let outcome = try Command.run(arguments)
+    private func refused(_ arguments: [String], code: Int32) async throws {
+        let outcome = try await Command.run(arguments)
         #expect(outcome.status == code, "\(arguments) \(outcome.complaint)")
         #expect(!outcome.wasSignalled)
         #expect(outcome.output.isEmpty)
