@@ -11,8 +11,10 @@ package struct Measurement {
         /// Called after each turn that counts, with the number of the round, from 1.
         let turnEnded: (Int, Case, Turn) -> Void
 
-        package init(goesOn: @escaping (Progress) -> Bool, turnEnded: @escaping (Int, Case, Turn) -> Void = { _, _, _ in })
-        {
+        package init(
+            goesOn: @escaping (Progress) -> Bool,
+            turnEnded: @escaping (Int, Case, Turn) -> Void = { _, _, _ in }
+        ) {
             self.goesOn = goesOn
             self.turnEnded = turnEnded
         }
@@ -85,7 +87,7 @@ package struct Measurement {
         _ stage: Progress.Stage,
         _ watcher: Watcher
     ) throws(MeasurementError) -> (Cell, Turn, wasStopped: Bool) {
-        let run = CaseRun(planned: planned, plan: plan, goal: goal)
+        let run = planned.run(plan, goal: goal)
         let (turn, cost, wasStopped) = try run.measure { watcher.goesOn(progress(stage, planned)) }
         let cell = Cell(planned.case, turn, cost: cost, at: KernelClock.now(.suspending).nanoseconds - start)
         return (cell, turn, wasStopped)
