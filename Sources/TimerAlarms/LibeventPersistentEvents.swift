@@ -42,7 +42,7 @@ package final class LibeventPersistentEvents: Sendable {
         var pointers: [OpaquePointer] = unsafe []
         for _ in events {
             guard let event = unsafe event_new(base, -1, 0, { _, _, _ in }, nil) else {
-                for unsafeevent in unsafe pointers { unsafe event_free(event) }
+                while let event = unsafe pointers.popLast() { unsafe event_free(event) }
                 unsafe event_base_free(base)
                 throw TimerError(.systemRefused, "creating a libevent event")
             }
@@ -54,7 +54,8 @@ package final class LibeventPersistentEvents: Sendable {
     }
 
     deinit {
-        for unsafeevent in unsafe events { unsafe event_free(event) }
+        var events = unsafe events
+        while let event = unsafe events.popLast() { unsafe event_free(event) }
         unsafe event_base_free(base)
     }
 

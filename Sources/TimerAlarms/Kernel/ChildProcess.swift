@@ -81,7 +81,7 @@ package struct ChildProcess: ~Copyable {
         unsafe posix_spawnattr_setpgroup(&attributes, 0)
         unsafe posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
         var texts: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
-        defer { for unsafetext in unsafe texts { unsafe free(text) } }
+        defer { while let text = unsafe texts.popLast() { unsafe free(text) } }
         unsafe texts.append(nil)
         var id: pid_t = 0
         let failure = unsafe posix_spawn(&id, path, &actions, &attributes, texts, environ)

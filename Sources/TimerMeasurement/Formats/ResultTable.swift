@@ -13,8 +13,7 @@ package struct ResultTable: CustomStringConvertible {
 
     /// All of it.
     package var description: String {
-        ([heading, report.results.hosts.map(\.summary).joined(separator: "\n"), ""] + lines + ["", legend])
-            .joined(separator: "\n")
+        ([heading, report.results.hosts.map(\.summary).joined(separator: "\n"), ""] + lines + ["", legend]).joined(separator: "\n")
     }
 
     private var heading: String {

@@ -1,9 +1,9 @@
-internal import PreciseTimer
+package import PreciseTimer
 internal import TimerAlarms
 internal import TimerCore
 
 /// Schedules and cancels timers at a rate, all of them too far away to tick.
-struct ChurnLoad {
+package struct ChurnLoad {
     private let service: TimerService
     private let perSecond: UInt64
 
@@ -12,19 +12,20 @@ struct ChurnLoad {
     /// Nanoseconds after which a sleeping thread looks whether it is to stop.
     private static let longestSleep: UInt64 = 5_000_000
 
-    init(_ service: TimerService, _ perSecond: Int) {
+    package init(_ service: TimerService, _ perSecond: Int) {
         self.service = service
         self.perSecond = UInt64(perSecond)
     }
 
     /// How many timers are to have been scheduled after so many nanoseconds: no more than the rate allows.
-    static func goal(perSecond: UInt64, after nanoseconds: UInt64) -> UInt64 {
+    package static func goal(perSecond: UInt64, after nanoseconds: UInt64) -> UInt64 {
         let (high, low) = perSecond.multipliedFullWidth(by: nanoseconds)
         return high < 1_000_000_000 ? UInt64(1_000_000_000).dividingFullWidth((high, low)).quotient : .max
     }
 
-    /// Works until the flag is set, or the service takes no more timers. What was late is made up for in the next batch.
-    func run(until isStopped: StopFlag) {
+    /// Works until the flag is set, or the service takes no more timers; returns how many it scheduled. What was late is
+    /// made up for in the next batch.
+    @discardableResult package func run(until isStopped: StopFlag) -> UInt64 {
         let start = KernelClock.now(.suspending)
         let pause = min(max(Self.pause, 1_000_000_000 / perSecond), Self.longestSleep)
         var (next, scheduled) = (start, UInt64(0))
@@ -32,13 +33,14 @@ struct ChurnLoad {
             let now = KernelClock.now(.suspending)
             let goal = Self.goal(perSecond: perSecond, after: now.nanoseconds - start.nanoseconds)
             while scheduled < goal, !isStopped.isSet {
-                guard scheduleAndCancel() else { return }
+                guard scheduleAndCancel() else { return scheduled }
                 scheduled += 1
             }
             // On the grid of batches, whatever the work took.
             while next <= now { next = next.moved(by: pause) }
             KernelClock.sleep(until: next)
         }
+        return scheduled
     }
 
     private func scheduleAndCancel() -> Bool {

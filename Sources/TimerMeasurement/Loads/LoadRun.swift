@@ -1,9 +1,9 @@
-internal import PreciseTimer
-internal import TimerAlarms
-internal import TimerCore
+package import PreciseTimer
+package import TimerAlarms
+package import TimerCore
 
 /// A load that is on, from its creation to its `stop()`.
-struct LoadRun {
+package struct LoadRun {
     private let work: (any LoadWork)?
 
     /// Puts a load on.
@@ -12,7 +12,7 @@ struct LoadRun {
     ///   - load: which one.
     ///   - service: the service whose queue is loaded where the load is one of timers; a row without one stays without.
     /// - Throws: `TimerError` where the system refuses a thread or the service a timer; nothing is left on then.
-    init(_ load: Load, on service: TimerService?) throws(TimerError) {
+    package init(_ load: Load, on service: TimerService?) throws(TimerError) {
         switch load {
         // Handlers are the probes' work.
         case .idle, .handler: work = nil
@@ -31,10 +31,10 @@ struct LoadRun {
 
     /// What the kernel has billed to the load's own threads up to now. To be read before the account of the whole process
     /// that it is taken from: see ``KernelThread/usage``.
-    var usage: ResourceUsage { work?.usage ?? .none }
+    package var usage: ResourceUsage { work?.usage ?? .none }
 
     /// Takes the load off; returns when its threads do no more work.
-    func stop() { work?.stop() }
+    package func stop() { work?.stop() }
 }
 
 /// What makes a load.

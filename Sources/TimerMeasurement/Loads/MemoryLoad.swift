@@ -25,6 +25,6 @@ enum MemoryLoad {
                 oldest = (oldest + 1) % blocks
             }
         }
-        for unsafeblock in unsafe held { unsafe block.deallocate() }
+        while let block = unsafe held.popLast() { unsafe block.deallocate() }
     }
 }

@@ -10,6 +10,7 @@ extension PlannedCase {
     /// - Parameters:
     ///   - plan: what it is a case of.
     ///   - goal: how many deadlines of each timer are to be accounted for.
+    /// - Returns: one that has not begun.
     func run(_ plan: MeasurementPlan, goal: UInt64) -> any TurnRun {
         switch row.subject {
         case .backend, .peer, .reference: CaseRun(planned: self, plan: plan, goal: goal)

@@ -50,11 +50,11 @@ extension Remark {
                 reason: "there are no more"
             )
         case .handler:
-            return exception(plan, { $0 == .referee }) { rows in
+            return names(plan.rows.filter { $0.subject == .referee }).map { rows in
                 Remark(asked: "--load \(load.name)", obtained: "nothing for \(rows)", reason: "it calls no handler")
             }
         case .churn, .pending:
-            return exception(plan, { !$0.hasService }) { rows in
+            return names(plan.rows.filter { !$0.subject.hasService }).map { rows in
                 Remark(
                     asked: "--load \(load.name)",
                     obtained: "nothing for \(rows)",
@@ -65,7 +65,7 @@ extension Remark {
     }
 
     private static func ofClock(_ plan: MeasurementPlan) -> Remark? {
-        exception(plan, { $0.isPeer && plan.clock != .suspending }) { rows in
+        names(plan.rows.filter { $0.subject.isPeer && plan.clock != .suspending }).map { rows in
             Remark(
                 asked: "--clock \(plan.clock.rawValue)",
                 obtained: "suspending for \(rows)",
@@ -75,7 +75,7 @@ extension Remark {
     }
 
     private static func ofDelivery(_ plan: MeasurementPlan) -> Remark? {
-        exception(plan, { !$0.runs(plan.delivery) }) { rows in
+        names(plan.rows.filter { !$0.subject.runs(plan.delivery) }).map { rows in
             Remark(
                 asked: "--deliver \(plan.delivery.rawValue)",
                 obtained: "inline for \(rows)",
@@ -85,7 +85,7 @@ extension Remark {
     }
 
     private static func ofTimers(_ plan: MeasurementPlan) -> Remark? {
-        exception(plan, { $0 == .referee && plan.timers > 1 }) { rows in
+        names(plan.rows.filter { $0.subject == .referee && plan.timers > 1 }).map { rows in
             Remark(
                 asked: "--timers \(plan.timers)",
                 obtained: "1 for \(rows)",
@@ -105,14 +105,9 @@ extension Remark {
 
     private static func processors(_ count: Int) -> String { count == 1 ? "1 processor" : "\(count) processors" }
 
-    /// A remark about the rows of a plan to which something applies; nil where there are none.
-    private static func exception(
-        _ plan: MeasurementPlan,
-        _ applies: (Row.Subject) -> Bool,
-        _ remark: (String) -> Remark
-    ) -> Remark? {
-        let names = plan.rows.filter { applies($0.subject) }.map(\.name)
-        return names.isEmpty ? nil : remark(names.joined(separator: ", "))
+    /// The names of rows; nil where there are none.
+    private static func names(_ rows: [Row]) -> String? {
+        rows.isEmpty ? nil : rows.map(\.name).joined(separator: ", ")
     }
 }
 

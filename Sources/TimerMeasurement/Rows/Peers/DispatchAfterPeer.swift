@@ -11,6 +11,7 @@ final class DispatchAfterPeer: Ticking {
     /// - Parameters:
     ///   - probe: what hears of the ticks.
     ///   - queue: a serial queue, where they come.
+    /// - Throws: `TimerError` where Dispatch timers cannot work in this process.
     init(_ probe: Probe, on queue: DispatchQueue) throws(TimerError) {
         try DispatchPreflight.check()
         self.probe = probe
