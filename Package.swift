@@ -26,6 +26,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     ],
     targets: [
         .systemLibrary(name: "CLinuxTimers", path: "CShims/CLinuxTimers"),
@@ -53,6 +54,7 @@ let package = Package(
             dependencies: [
                 "PreciseTimer", "TimerAlarms", "TimerCore",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
             ],
             swiftSettings: settings
         ),
@@ -67,7 +69,7 @@ let package = Package(
 
         .executableTarget(
             name: "library-benchmarks",
-            dependencies: ["PreciseTimer", "TimerAlarms", "TimerCore"],
+            dependencies: ["PreciseTimer", "TimerAlarms", "TimerCore", "TimerMeasurement"],
             path: "Benchmarks/Library",
             swiftSettings: settings
         ),
@@ -109,7 +111,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TimerMeasurementTests",
-            dependencies: ["TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore"],
+            dependencies: ["TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

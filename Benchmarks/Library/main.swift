@@ -2,3 +2,4 @@
 print("Medians of interleaved rounds, in nanoseconds per operation (smallest … largest); × is against the first row.")
 try QueueBenchmarks.run()
 try TimerBenchmarks.run()
+try ProbeBenchmarks.run()

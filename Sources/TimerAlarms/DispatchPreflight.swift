@@ -1,18 +1,18 @@
 internal import Dispatch
 internal import Synchronization
-internal import TimerCore
+package import TimerCore
 
 /// Finds out whether Dispatch timers can work in this process.
 ///
 /// Dispatch has no way to say that they cannot: without descriptors for its event loop it ends the process, without one
 /// for the timer it never fires, without threads it hangs, and after a fork it is dead. So the first use tries what
 /// Dispatch is going to need, and then waits for one timer to have fired. From then on Dispatch keeps its descriptors.
-enum DispatchPreflight {
+package enum DispatchPreflight {
     /// The process in which a Dispatch timer has fired; 0 before.
     private static let provenIn = Atomic<Int32>(0)
 
     /// - Throws: `TimerError` with what is lacking.
-    static func check() throws(TimerError) {
+    package static func check() throws(TimerError) {
         // Dispatch starts a thread when it has none to spare, and waits for ever where that fails.
         try Thread.start("timer.preflight") {}
         switch provenIn.load(ordering: .acquiring) {

@@ -3,13 +3,18 @@ internal import CLibevent
 internal import Synchronization
 internal import TimerCore
 
-/// Making event bases with an exact clock.
+/// Making event bases for threads.
 enum LibeventBase {
     /// libevent's locks have to be chosen before the first base exists.
     private static let usesThreads = evthread_use_pthreads() == 0
 
-    /// A new base, which the caller frees.
+    /// A new base with an exact clock, which the caller frees.
     static func make() throws(TimerError) -> OpaquePointer {
+        try unsafe make([EVENT_BASE_FLAG_PRECISE_TIMER, EVENT_BASE_FLAG_NO_CACHE_TIME])
+    }
+
+    /// A new base with some flags, which the caller frees.
+    static func make(_ flags: [event_base_config_flag]) throws(TimerError) -> OpaquePointer {
         guard usesThreads else { throw TimerError(.unavailable, "preparing libevent for threads") }
         guard let configuration = unsafe event_config_new() else {
             throw TimerError(.systemRefused, "configuring libevent")
@@ -19,8 +24,7 @@ enum LibeventBase {
         try SpareDescriptors.check(6)
         // Only epoll has the precise timer: to fall back to another method would be to lose it in silence.
         for method in ["poll", "select"] { unsafe event_config_avoid_method(configuration, method) }
-        let flags = EVENT_BASE_FLAG_PRECISE_TIMER.rawValue | EVENT_BASE_FLAG_NO_CACHE_TIME.rawValue
-        unsafe event_config_set_flag(configuration, CInt(flags))
+        for flag in flags { unsafe event_config_set_flag(configuration, CInt(flag.rawValue)) }
         guard let base = unsafe event_base_new_with_config(configuration) else {
             throw TimerError(.systemRefused, "creating a libevent base (it needs descriptors)")
         }

@@ -110,7 +110,7 @@ struct MeasurementOptions: ParsableArguments {
 
     /// The plan that the options ask for.
     func plan(for backends: [TimerService.Backend]) throws -> MeasurementPlan {
-        let peers = peers ? Peer.allCases.filter(\.isAvailable).map { Row(.peer($0)) } : []
+        let peers = peers ? Peer.available.map { Row(.peer($0)) } : []
         let rows = Row.of(backends) + peers + (references ?? References.available)
         var request = MeasurementPlan.Request(rows: rows)
         request.period = period

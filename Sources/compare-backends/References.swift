@@ -2,8 +2,10 @@ internal import TimerMeasurement
 
 /// The references that are measured.
 enum References {
-    /// What there is.
-    static var available: [Row] { Reference.allCases.map { Row(.reference($0)) } }
+    /// What there is: cyclictest only where it is installed.
+    static var available: [Row] {
+        Reference.allCases.map { Row(.reference($0)) } + (Cyclictest.path == nil ? [] : [Row(.referee)])
+    }
 
     /// The value of --references: names with commas between them, or none.
     static func parse(_ text: String) throws -> [Row] {

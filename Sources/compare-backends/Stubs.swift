@@ -6,5 +6,4 @@ enum PercentileFile { static func all(of r: Report) -> [(name: String, text: Str
 enum SampleLines { static let header = ""; static func lines(round: Int, _ c: Case, _ t: Turn) -> String { "" } }
 extension ResultTable { init(_ r: Report, colour: Bool) { self.init(r) } }
 extension Console { var isColoured: Bool { false } }
-extension Remark { static func all(for p: MeasurementPlan, on h: Host) -> [Remark] { [] } }
-extension Peer { var isAvailable: Bool { true } }
+

@@ -37,6 +37,11 @@ package struct ResourceUsage: Hashable, Sendable {
     private init(of who: CInt) {
         var usage = rusage()
         unsafe getrusage(who, &usage)
+        self.init(usage)
+    }
+
+    /// As the kernel tells it.
+    init(_ usage: rusage) {
         cpuNanoseconds = Self.nanoseconds(usage.ru_utime) + Self.nanoseconds(usage.ru_stime)
         voluntarySwitches = Int64(usage.ru_nvcsw)
         involuntarySwitches = Int64(usage.ru_nivcsw)
@@ -44,6 +49,20 @@ package struct ResourceUsage: Hashable, Sendable {
 
     private static func nanoseconds(_ time: timeval) -> Int64 {
         Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_usec) * 1000
+    }
+
+    /// Nothing.
+    package static var none: ResourceUsage {
+        ResourceUsage(cpuNanoseconds: 0, voluntarySwitches: 0, involuntarySwitches: 0)
+    }
+
+    /// What was billed to both.
+    package static func + (left: ResourceUsage, right: ResourceUsage) -> ResourceUsage {
+        ResourceUsage(
+            cpuNanoseconds: left.cpuNanoseconds + right.cpuNanoseconds,
+            voluntarySwitches: left.voluntarySwitches + right.voluntarySwitches,
+            involuntarySwitches: left.involuntarySwitches + right.involuntarySwitches
+        )
     }
 
     /// What was billed between two readings.

@@ -3,7 +3,7 @@ internal import TimerAlarms
 internal import TimerCore
 
 /// Measures one case for one turn: starts it, waits for its deadlines to be accounted for, and reads what that cost.
-struct CaseRun {
+struct CaseRun: TurnRun {
     let planned: PlannedCase
     let plan: MeasurementPlan
     /// How many deadlines of each timer are to be accounted for.
@@ -14,7 +14,6 @@ struct CaseRun {
 
     private var row: Row { planned.row }
 
-    /// Measures. The calling thread waits meanwhile, but for a call of `watch` every 100 ms, which returns whether to go on.
     func measure(_ watch: () -> Bool) throws(MeasurementError) -> (Turn, Cost, wasStopped: Bool) {
         let service = try attempt { () throws(TimerError) in try startService() }
         defer { service?.shutdown() }
@@ -23,6 +22,8 @@ struct CaseRun {
         let probes = makeProbes()
         let before = usage(without: load)
         let ticking = try attempt { () throws(TimerError) in try start(probes, on: service) }
+        // Also where the wait is given up.
+        defer { ticking.stop() }
         let wasStopped = try wait(for: probes, of: ticking, watch)
         ticking.stop()
         let used = usage(without: load) - before
@@ -43,7 +44,7 @@ struct CaseRun {
     /// One for each timer, whose deadlines are spread over the period.
     private func makeProbes() -> [Probe] {
         // Time for the probes' memory to be touched, and for the row's thread to be asleep.
-        let lead = 5_000_000 + goal * UInt64(plan.timers) * 20
+        let lead = 5_000_000 + goal * UInt64(plan.timers) * 20 + row.lead(period: plan.period)
         let start = KernelClock.now(row.clock(asked: plan.clock)).moved(by: lead)
         let work: UInt64 = if case .handler(let work) = planned.load { work } else { 0 }
         return (0..<UInt64(plan.timers))
@@ -66,13 +67,16 @@ struct CaseRun {
             return try BackendTimers(probes, on: service, deliver: plan.delivery)
         case .reference(let reference): return try ReferenceLoop(reference, probes)
         case .peer(let peer): return try peer.start(probes, deliver: plan.delivery)
+        case .referee: preconditionFailure("the referee measures itself")
         }
     }
 
     /// What the kernel has billed so far, without the threads that wait or make the load.
     private func usage(without load: LoadRun) -> ResourceUsage {
+        // First, because it brings what is taken from the whole process's account up to date there too.
+        let ofLoad = load.usage
         // Where handlers run on the main thread, which waits, its waiting is in the price: some ten looks a second.
-        (plan.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - load.usage
+        return (plan.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - ofLoad
     }
 
     /// Waits until the probes have all ticks. Returns whether it was stopped before.

@@ -4,6 +4,8 @@ internal import TimerCore
 /// Carries a plan out: a warm-up that does not count, then round by round, in each of which the cases take turns so fast that
 /// what the machine does to one it does to all of them.
 package struct Measurement {
+        let run = planned.run(plan, goal: goal)
+        let (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
     /// What is measured.
     package let plan: MeasurementPlan
     /// What was measured, the last round perhaps not to its end.
@@ -78,8 +80,13 @@ package struct Measurement {
         _ stage: Progress.Stage,
         _ goesOn: (Progress) -> Bool
     ) throws(MeasurementError) -> (Cell, Turn, wasStopped: Bool) {
+<<<<<<< HEAD
         let run = CaseRun(planned: planned, plan: plan, goal: goal)
         let (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
+=======
+        let run = planned.run(plan, goal: goal)
+        let (turn, cost, wasStopped) = try run.measure { watcher.goesOn(progress(stage, planned)) }
+>>>>>>> rows
         let cell = Cell(planned.case, turn, cost: cost, at: KernelClock.now(.suspending).nanoseconds - start)
         return (cell, turn, wasStopped)
     }

@@ -31,6 +31,8 @@ package struct MeasurementPlan: Hashable, Sendable {
 
     /// What is measured, in the order of the table.
     package let rows: [Row]
+    /// The rows that were asked for and cannot be measured like this.
+    package let leftOut: [Remark]
     /// What else goes on.
     package let loads: [Load]
     /// Nanoseconds between two deadlines of a timer.
@@ -71,10 +73,16 @@ package struct MeasurementPlan: Hashable, Sendable {
         guard request.timers > 0 else {
             throw Refusal(description: "the timers must be 1 or more, not \(request.timers)")
         }
-        rows = request.rows
+        let period = UInt64(request.period.nanosecondsRoundedUp)
+        let obstacles = request.rows.map { ($0, $0.obstacle(period: period, clock: request.clock)) }
+        rows = obstacles.filter { $0.1 == nil }.map(\.0)
+        leftOut = obstacles.compactMap { row, obstacle in
+            obstacle.map { Remark(asked: row.name, obtained: "left out", reason: $0) }
+        }
+        if let first = leftOut.first, rows.isEmpty { throw Refusal(description: "\(first)") }
         var seen: Set<Load> = []
         loads = request.loads.filter { seen.insert($0).inserted }
-        period = UInt64(request.period.nanosecondsRoundedUp)
+        self.period = period
         duration = UInt64(max(request.duration, .zero).nanosecondsRoundedUp)
         rounds = request.rounds
         warmUp = UInt64(max(request.warmUp, .zero).nanosecondsRoundedUp)
@@ -90,7 +98,8 @@ package struct MeasurementPlan: Hashable, Sendable {
             throw Refusal(description: "the duration must be at least \(Self.fewestDeadlines) periods of \(needed)")
         }
         let (deadlines, overflow) = deadlinesPerRound.multipliedReportingOverflow(by: UInt64(timers))
-        guard !overflow, deadlines <= Self.mostDeadlines, deadlinesOfWarmUp <= Self.mostDeadlines / UInt64(timers) else {
+        guard !overflow, deadlines <= Self.mostDeadlines, deadlinesOfWarmUp <= Self.mostDeadlines / UInt64(timers)
+        else {
             throw Refusal(
                 description: "that makes more than \(Self.mostDeadlines) deadlines for each row in a round: ask for a "
                     + "longer period, a shorter duration or warm-up, or fewer timers"

@@ -1,23 +1,23 @@
 internal import TimerAlarms
-internal import TimerCore
+package import TimerCore
 
 /// Where the ticks of one timer in one turn are recorded, by whichever thread they come on.
-final class Probe: Sendable {
+package final class Probe: Sendable {
     /// The deadlines that are to be met.
-    let deadlines: Deadlines
+    package let deadlines: Deadlines
     /// How long the handler works after each tick, in nanoseconds.
     private let work: UInt64
     private let recording: Lock<Recording>
 
     /// A probe for so many deadlines.
-    init(_ deadlines: Deadlines, goal: UInt64, work: UInt64 = 0) {
+    package init(_ deadlines: Deadlines, goal: UInt64, work: UInt64 = 0) {
         self.deadlines = deadlines
         self.work = work
         recording = Lock(Recording(of: deadlines, goal: goal))
     }
 
     /// Records a tick, and works for as long as the load wants. Returns whether more are wanted.
-    func record(_ arrival: Recording.Arrival) -> Bool {
+    package func record(_ arrival: Recording.Arrival) -> Bool {
         let more = recording.withLock { recording in
             recording.record(arrival)
             return !recording.isComplete
@@ -27,7 +27,7 @@ final class Probe: Sendable {
     }
 
     /// Records a tick of somebody who only calls, and works for as long as the load wants. Returns whether more are wanted.
-    func record(at now: TimerInstant, _ counting: Recording.Counting) -> Bool {
+    package func record(at now: TimerInstant, _ counting: Recording.Counting) -> Bool {
         let more = recording.withLock { recording in
             recording.record(at: now, counting)
             return !recording.isComplete
@@ -43,7 +43,7 @@ final class Probe: Sendable {
     var progress: (ticks: Int, isComplete: Bool) { recording.withLock { ($0.ticks, $0.isComplete) } }
 
     /// What was recorded.
-    var result: Recording { recording.withLock { $0 } }
+    package var result: Recording { recording.withLock { $0 } }
 
     /// Keeps a processor busy.
     private static func work(from start: TimerInstant, for duration: UInt64) {

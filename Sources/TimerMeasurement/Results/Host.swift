@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import TimerAlarms
+internal import TimerCore
 
 /// The machine that was measured: results of two machines are not to be compared unawares.
 package struct Host: Codable, Hashable, Sendable {
@@ -9,6 +10,18 @@ package struct Host: Codable, Hashable, Sendable {
     package let cpu: String?
     package let processors: Int
     package let build: Build
+    /// Where the kernel's time comes from, as `tsc` or `kvm-clock`.
+    package let clockSource: String?
+    /// Who chooses the processors' frequency, as `performance`.
+    package let governor: String?
+    /// Whether it is a guest of another machine.
+    package let hypervisor: Bool?
+    /// How many processors this process may run on.
+    package let usableProcessors: Int?
+    /// How many processors' time its control group allows it; nil where that is not limited.
+    package let cpuQuota: Double?
+    /// Nanoseconds that one reading of the clock takes.
+    package let clockRead: Double?
 
     /// How the command was compiled.
     package enum Build: String, Codable, Sendable {
@@ -35,29 +48,71 @@ package struct Host: Codable, Hashable, Sendable {
         case cpu = "cpu_model"
         case processors = "processors_online"
         case build
+        case clockSource = "clock_source"
+        case governor = "cpu_governor"
+        case hypervisor
+        case usableProcessors = "usable_processors"
+        case cpuQuota = "cpu_quota"
+        case clockRead = "clock_read_ns"
     }
 
-    package init(system: String, kernel: String, machine: String, cpu: String?, processors: Int, build: Build) {
+    package init(
+        system: String,
+        kernel: String,
+        machine: String,
+        cpu: String?,
+        processors: Int,
+        build: Build,
+        clockSource: String? = nil,
+        governor: String? = nil,
+        hypervisor: Bool? = nil,
+        usableProcessors: Int? = nil,
+        cpuQuota: Double? = nil,
+        clockRead: Double? = nil
+    ) {
         self.system = system
         self.kernel = kernel
         self.machine = machine
         self.cpu = cpu
         self.processors = processors
         self.build = build
+        self.clockSource = clockSource
+        self.governor = governor
+        self.hypervisor = hypervisor
+        self.usableProcessors = usableProcessors
+        self.cpuQuota = cpuQuota
+        self.clockRead = clockRead
     }
 
     /// This machine.
     package static var current: Host {
         let name = SystemName()
-        let facts = FileManager.default.contents(atPath: "/proc/cpuinfo").map { String(decoding: $0, as: UTF8.self) }
+        let facts = ProcFile.text("/proc/cpuinfo")
         return Host(
             system: name.system,
             kernel: name.release,
             machine: name.machine,
             cpu: facts.flatMap { cpuModel(in: $0) },
             processors: ProcessInfo.processInfo.activeProcessorCount,
-            build: .current
+            build: .current,
+            clockSource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            hypervisor: facts.flatMap { isGuest(in: $0) },
+            usableProcessors: Processors.usable,
+            cpuQuota: ProcFile.text("/proc/self/cgroup").flatMap { CPUQuota.find(groups: $0, reading: ProcFile.text) },
+            clockRead: ClockPrice.current
         )
+    }
+
+    /// The only line of one of the kernel's files.
+    private static func line(_ path: String) -> String? {
+        ProcFile.text(path)?.split(separator: "\n").first.map(String.init)
+    }
+
+    /// Whether the text of /proc/cpuinfo is a guest's; nil where it does not say, as on ARM machines.
+    package static func isGuest(in facts: String) -> Bool? {
+        let flags = facts.split(separator: "\n").first { $0.hasPrefix("flags") }
+        return flags.map { $0.split(separator: " ").contains("hypervisor") }
     }
 
     /// The model in the text of /proc/cpuinfo; nil where it names none, as on many ARM machines.
@@ -73,6 +128,8 @@ package struct Host: Codable, Hashable, Sendable {
     /// One line.
     package var summary: String {
         let processors = processors == 1 ? "1 processor" : "\(processors) processors"
-        return "\(system) \(kernel) \(machine), \(processors)\(cpu.map { " (\($0))" } ?? ""), \(build.rawValue) build"
+        let guest = hypervisor == true ? "virtual, " : ""
+        let model = cpu.map { " (\($0))" } ?? ""
+        return "\(system) \(kernel) \(machine), \(guest)\(processors)\(model), \(build.rawValue) build"
     }
 }

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import PreciseTimer
 internal import TimerCore
 
@@ -37,8 +38,55 @@ package enum Peer: String, CaseIterable, Sendable {
 }
 
 extension Peer {
-    /// Starts a timer for each probe.
+    /// Whether it is part of this build.
+    package var availability: TimerService.Backend.Availability {
+        switch self {
+        case .dispatchSource, .dispatchAfter, .foundationTimer, .taskSleep, .asyncTimer: .available
+        case .libevent, .libeventPrecise: TimerService.Backend.libevent.availability
+        }
+    }
+
+    /// Those of this build.
+    package static var available: [Peer] { allCases.filter { $0.availability == .available } }
+
+    /// Why it cannot tick with such a period; nil where it can.
+    func obstacle(period: UInt64) -> String? {
+        guard self == .foundationTimer, period < FoundationTimersPeer.shortestPeriod else { return nil }
+        return "Foundation's timers are not to be trusted with a period below 1 µs"
+    }
+
+    /// Whether its handlers can be had to run there.
+    func runs(_ place: HandlerPlace) -> Bool {
+        switch self {
+        case .dispatchSource, .dispatchAfter: true
+        case .foundationTimer, .taskSleep, .asyncTimer: place != .queue
+        case .libevent, .libeventPrecise: place == .inline
+        }
+    }
+
+    /// Nanoseconds that it has to be started before the first deadline, beyond what every row is.
+    func lead(period: UInt64) -> UInt64 { self == .asyncTimer ? period : 0 }
+
+    /// Starts a timer for each probe; all of them end with a `stop()`, and with the value that is returned.
+    ///
+    /// - Throws: `TimerError` where this build lacks the peer or the system refuses what it needs; nothing ticks then.
     func start(_ probes: [Probe], deliver place: HandlerPlace) throws(TimerError) -> any Ticking {
-        throw TimerError(.unavailable, "starting \(rawValue)")
+        switch self {
+        case .dispatchSource:
+            let queue = Self.queue(place)
+            return try PeerTimers(probes) { probe throws(TimerError) in try DispatchSourcePeer(probe, on: queue) }
+        case .dispatchAfter:
+            let queue = Self.queue(place)
+            return try PeerTimers(probes) { probe throws(TimerError) in try DispatchAfterPeer(probe, on: queue) }
+        case .foundationTimer: return try FoundationTimersPeer(probes, deliver: place)
+        case .taskSleep: return try PeerTimers(probes) { TaskSleepPeer($0, deliver: place) }
+        case .asyncTimer: return try PeerTimers(probes) { AsyncTimerPeer($0, deliver: place) }
+        case .libevent: return try LibeventPeer(probes, isPrecise: false)
+        case .libeventPrecise: return try LibeventPeer(probes, isPrecise: true)
+        }
+    }
+
+    private static func queue(_ place: HandlerPlace) -> DispatchQueue {
+        place == .main ? .main : DispatchQueue(label: "compare-backends.peer", qos: .userInteractive)
     }
 }

@@ -8,6 +8,8 @@ package struct Row: Hashable, Sendable {
         case backend(TimerService.Backend)
         case peer(Peer)
         case reference(Reference)
+        /// cyclictest, a program that measures by itself.
+        case referee
     }
 
     /// Who ticks.
@@ -27,6 +29,7 @@ package struct Row: Hashable, Sendable {
             case .backend(let backend): backend.rawValue
             case .peer(let peer): peer.rawValue
             case .reference(let reference): reference.rawValue
+            case .referee: Cyclictest.name
             }
         return number == 1 ? name : "\(name)#\(number)"
     }
@@ -36,7 +39,7 @@ package struct Row: Hashable, Sendable {
         switch subject {
         case .backend: .backend
         case .peer: .peer
-        case .reference: .reference
+        case .reference, .referee: .reference
         }
     }
 
@@ -53,5 +56,19 @@ extension Row {
     /// What its deadlines are instants of: peers know of no clock but the one that suspends.
     func clock(asked: TimerClock) -> TimerClock {
         if case .peer = subject { .suspending } else { asked }
+    }
+
+    /// Why it cannot be measured like this; nil where it can.
+    func obstacle(period: UInt64, clock: TimerClock) -> String? {
+        switch subject {
+        case .backend, .reference: nil
+        case .peer(let peer): peer.obstacle(period: period)
+        case .referee: Cyclictest.obstacle(period: period, clock: clock)
+        }
+    }
+
+    /// Nanoseconds that it has to be started before the first deadline, beyond what every row is.
+    func lead(period: UInt64) -> UInt64 {
+        if case .peer(let peer) = subject { peer.lead(period: period) } else { 0 }
     }
 }

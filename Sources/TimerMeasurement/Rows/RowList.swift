@@ -2,7 +2,7 @@ internal import PreciseTimer
 
 /// The rows that there are, for those who want to choose.
 package enum RowList {
-    /// One line for each backend and reference.
+    /// One line for each backend, peer and reference.
     package static var text: String {
         let backends = TimerService.Backend.allCases.map { backend in
             switch backend.availability {
@@ -10,9 +10,17 @@ package enum RowList {
             case .unavailable(let reason): (backend.rawValue, "backend, unavailable: \(reason)")
             }
         }
+        let peers = Peer.allCases.map { peer in
+            switch peer.availability {
+            case .available: (peer.rawValue, "peer, with --peers: \(peer.summary)")
+            case .unavailable(let reason): (peer.rawValue, "peer, unavailable: \(reason)")
+            }
+        }
         let references = Reference.allCases.map { ($0.rawValue, "reference, always measured: \($0.summary)") }
-        let peers = Peer.allCases.map { ($0.rawValue, "peer, with --peers: \($0.summary)") }
-        let rows = backends + peers + references
+        let referee =
+            Cyclictest.path == nil
+            ? "reference, not installed (it is in rt-tests)" : "reference, installed: \(Cyclictest.summary)"
+        let rows = backends + peers + references + [(Cyclictest.name, referee)]
         let width = rows.map(\.0.count).max() ?? 0
         return
             rows.map { name, about in

@@ -1,0 +1,49 @@
+internal import Dispatch
+internal import TimerAlarms
+internal import TimerCore
+
+/// A repeating Dispatch timer source, as strict as there is.
+final class DispatchSourcePeer: Ticking {
+    private let probe: Probe
+    private let source: Lock<any DispatchSourceTimer>
+    private let isStopped = StopFlag()
+
+    /// - Parameters:
+    ///   - probe: what hears of the ticks.
+    ///   - queue: a serial queue, where they come.
+    /// - Throws: `TimerError` where Dispatch timers cannot work in this process.
+    init(_ probe: Probe, on queue: DispatchQueue) throws(TimerError) {
+        try DispatchPreflight.check()
+        self.probe = probe
+        let source = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+        source.schedule(
+            deadline: DispatchTime(uptimeNanoseconds: probe.deadlines.start.nanoseconds),
+            repeating: .nanoseconds(Int(probe.deadlines.period)),
+            leeway: .nanoseconds(0)
+        )
+        self.source = Lock(source)
+        self.source.withLock { source in
+            source.setEventHandler { [weak self] in
+                let now = KernelClock.now(.suspending)
+                self?.tick(at: now)
+            }
+            // At once, for releasing a source that was never activated ends the process.
+            source.activate()
+        }
+    }
+
+    deinit { stop() }
+
+    private func tick(at now: TimerInstant) {
+        guard !isStopped.isSet else { return }
+        if !probe.record(at: now, .deadlines) { stop() }
+    }
+
+    /// Dispatch has no way to say that a source does not work.
+    var failure: TimerError? { nil }
+
+    func stop() {
+        isStopped.set()
+        source.withLock { $0.cancel() }
+    }
+}
