@@ -80,13 +80,8 @@ package struct Measurement {
         _ stage: Progress.Stage,
         _ goesOn: (Progress) -> Bool
     ) throws(MeasurementError) -> (Cell, Turn, wasStopped: Bool) {
-<<<<<<< HEAD
-        let run = CaseRun(planned: planned, plan: plan, goal: goal)
-        let (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
-=======
         let run = planned.run(plan, goal: goal)
-        let (turn, cost, wasStopped) = try run.measure { watcher.goesOn(progress(stage, planned)) }
->>>>>>> rows
+        let (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
         let cell = Cell(planned.case, turn, cost: cost, at: KernelClock.now(.suspending).nanoseconds - start)
         return (cell, turn, wasStopped)
     }
