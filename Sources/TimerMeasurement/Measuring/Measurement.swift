@@ -4,8 +4,6 @@ internal import TimerCore
 /// Carries a plan out: a warm-up that does not count, then round by round, in each of which the cases take turns so fast that
 /// what the machine does to one it does to all of them.
 package struct Measurement {
-        let run = planned.run(plan, goal: goal)
-        let (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
     /// What is measured.
     package let plan: MeasurementPlan
     /// What was measured, the last round perhaps not to its end.
