@@ -8,6 +8,7 @@ extension Remark {
     /// - Parameters:
     ///   - plan: what is asked for.
     ///   - host: the machine that it is asked of.
+    /// - Returns: the remarks, those on what is left out first.
     package static func all(for plan: MeasurementPlan, on host: Host) -> [Remark] {
         plan.leftOut + ofProcessors(host) + plan.loads.compactMap { of($0, plan, host) }
             + [ofClock(plan), ofDelivery(plan), ofTimers(plan), ofBuild(host)].compactMap(\.self)
@@ -50,48 +51,53 @@ extension Remark {
                 reason: "there are no more"
             )
         case .handler:
-            return names(plan.rows.filter { $0.subject == .referee }).map { rows in
-                Remark(asked: "--load \(load.name)", obtained: "nothing for \(rows)", reason: "it calls no handler")
-            }
+            return names(plan.rows.filter { $0.subject == .referee })
+                .map { rows in
+                    Remark(asked: "--load \(load.name)", obtained: "nothing for \(rows)", reason: "it calls no handler")
+                }
         case .churn, .pending:
-            return names(plan.rows.filter { !$0.subject.hasService }).map { rows in
-                Remark(
-                    asked: "--load \(load.name)",
-                    obtained: "nothing for \(rows)",
-                    reason: "it is a load on the queue of a timer service, which only backends have"
-                )
-            }
+            return names(plan.rows.filter { !$0.subject.hasService })
+                .map { rows in
+                    Remark(
+                        asked: "--load \(load.name)",
+                        obtained: "nothing for \(rows)",
+                        reason: "it is a load on the queue of a timer service, which only backends have"
+                    )
+                }
         }
     }
 
     private static func ofClock(_ plan: MeasurementPlan) -> Remark? {
-        names(plan.rows.filter { $0.subject.isPeer && plan.clock != .suspending }).map { rows in
-            Remark(
-                asked: "--clock \(plan.clock.rawValue)",
-                obtained: "suspending for \(rows)",
-                reason: "what is written without the library keeps to that one"
-            )
-        }
+        names(plan.rows.filter { $0.subject.isPeer && plan.clock != .suspending })
+            .map { rows in
+                Remark(
+                    asked: "--clock \(plan.clock.rawValue)",
+                    obtained: "suspending for \(rows)",
+                    reason: "what is written without the library keeps to that one"
+                )
+            }
     }
 
     private static func ofDelivery(_ plan: MeasurementPlan) -> Remark? {
-        names(plan.rows.filter { !$0.subject.runs(plan.delivery) }).map { rows in
-            Remark(
-                asked: "--deliver \(plan.delivery.rawValue)",
-                obtained: "inline for \(rows)",
-                reason: "they tick on threads or tasks of their own"
-            )
-        }
+        names(plan.rows.filter { !$0.subject.runs(plan.delivery) })
+            .map { rows in
+                Remark(
+                    asked: "--deliver \(plan.delivery.rawValue)",
+                    obtained: "inline for \(rows)",
+                    reason: "they tick on threads or tasks of their own"
+                )
+            }
     }
 
     private static func ofTimers(_ plan: MeasurementPlan) -> Remark? {
-        names(plan.rows.filter { $0.subject == .referee && plan.timers > 1 }).map { rows in
-            Remark(
-                asked: "--timers \(plan.timers)",
-                obtained: "1 for \(rows)",
-                reason: "it has a thread for each, where the other rows have one for all"
-            )
-        }
+        names(plan.rows.filter { $0.subject == .referee && plan.timers > 1 })
+            .map { rows in
+                Remark(
+                    asked: "--timers \(plan.timers)",
+                    obtained: "1 for \(rows)",
+                    reason: "it has a thread for each, where the other rows have one for all"
+                )
+            }
     }
 
     private static func ofBuild(_ host: Host) -> Remark? {

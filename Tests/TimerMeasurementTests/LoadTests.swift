@@ -1,0 +1,119 @@
+import PreciseTimer
+import TestSupport
+import Testing
+import TimerAlarms
+import TimerCore
+import TimerMeasurement
+
+/// Loads on the machine and on the services that are measured.
+@Suite(.serialized)
+struct LoadTests {
+    @Test(arguments: ["idle", "cpu:2", "handler:100us", "churn:5000", "pending:1000", "memory"])
+    func everyLoadLetsARowAccountForItsDeadlines(_ load: String) async throws {
+        let rows = [Row(.backend(.timerFD)), Row(.reference(.timerFD)), Row(.peer(.dispatchSource))]
+        let cells = try await Short.measure(rows) { $0.loads = [(try? Load.parse(load)) ?? .idle] }
+        #expect(cells.map(\.case.load) == [load, load, load])
+        for cell in cells {
+            #expect(UInt64(cell.ticks) + cell.missed >= 20)
+            #expect(cell.fault == nil)
+        }
+        #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
+    }
+
+    @Test
+    func whatALoadTakesIsNotInARowsPrice() async throws {
+        let cell =
+            try await
+            Short.measure([Row(.reference(.timerFD))]) { request in
+                request.loads = [.cpu(2)]
+                request.duration = .milliseconds(500)
+            }[0]
+        #expect(Double(cell.cost.cpu) < 0.5 * Double(cell.elapsed))
+        #expect(cell.cost.cpu >= 0)
+    }
+
+    @Test
+    func spinningThreadsAreBilled() async throws {
+        let load = try LoadRun(.cpu(2), on: nil)
+        let before = load.usage
+        try await Task.sleep(for: .milliseconds(300))
+        let used = load.usage - before
+        load.stop()
+        // Other tests may run at the same time.
+        #expect(used.cpuNanoseconds > 90_000_000)
+    }
+
+    @Test
+    func aStoppedLoadWorksNoMore() async throws {
+        for load in [Load.cpu(2), .memory] {
+            let run = try LoadRun(load, on: nil)
+            run.stop()
+            run.stop()
+            #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
+            #expect(run.usage == ResourceUsage(cpuNanoseconds: 0, voluntarySwitches: 0, involuntarySwitches: 0))
+        }
+    }
+
+    @Test
+    func theMemoryLoadHasTheKernelFindMemory() async throws {
+        let load = try LoadRun(.memory, on: nil)
+        defer { load.stop() }
+        #expect(await soon { load.usage.cpuNanoseconds > 50_000_000 })
+    }
+
+    @Test
+    func pendingTimersWaitAndGo() throws {
+        let service = try TimerService(.timerFD)
+        let load = try LoadRun(.pending(1000), on: service)
+        #expect(service.activeTimers.count == 1000)
+        let hour = service.now.advanced(by: .seconds(3_590))
+        #expect(service.activeTimers.filter { ($0.nextDeadline ?? service.now) < hour }.isEmpty)
+        load.stop()
+        #expect(service.activeTimers.isEmpty)
+        service.shutdown()
+    }
+
+    @Test
+    func refusedTimersLeaveNothingOn() throws {
+        let service = try TimerService(.timerFD)
+        service.shutdown()
+        #expect(throws: TimerError.self) { try LoadRun(.pending(10), on: service) }
+    }
+
+    @Test
+    func churnKeepsToItsRate() async throws {
+        let service = try TimerService(.timerFD)
+        let (isStopped, ended) = (StopFlag(), Lock<UInt64?>(nil))
+        let start = service.now
+        try Thread.start("test.churn") {
+            let scheduled = ChurnLoad(service, 20_000).run(until: isStopped)
+            ended.withLock { $0 = scheduled }
+        }
+        try await Task.sleep(for: .milliseconds(200))
+        isStopped.set()
+        #expect(await soon { ended.withLock { $0 } != nil })
+        let elapsed = start.duration(to: service.now)
+        let scheduled = try #require(ended.withLock { $0 })
+        #expect(scheduled <= ChurnLoad.goal(perSecond: 20_000, after: UInt64(elapsed / .nanoseconds(1))))
+        #expect(scheduled > 200)
+        #expect(service.activeTimers.isEmpty)
+        service.shutdown()
+    }
+
+    @Test
+    func aRatesGoalIsNeverExceeded() {
+        #expect(ChurnLoad.goal(perSecond: 10_000, after: 999_999) == 9)
+        #expect(ChurnLoad.goal(perSecond: 10_000, after: 1_000_000) == 10)
+        #expect(ChurnLoad.goal(perSecond: 1, after: 999_999_999) == 0)
+        #expect(ChurnLoad.goal(perSecond: 10_000_000, after: .max) == 184_467_440_737_095_516)
+    }
+
+    @Test
+    func loadsOfTimersNeedAService() async throws {
+        for load in [Load.churn(1000), .pending(1000)] {
+            let run = try LoadRun(load, on: nil)
+            #expect(run.usage.cpuNanoseconds == 0)
+            run.stop()
+        }
+    }
+}

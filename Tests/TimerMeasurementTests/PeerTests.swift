@@ -1,0 +1,82 @@
+import PreciseTimer
+import TestSupport
+import Testing
+import TimerCore
+import TimerMeasurement
+
+/// Real turns of what one would write without the library.
+@Suite(.serialized)
+struct PeerTests {
+    @Test(arguments: Peer.available)
+    func everyPeerAccountsForItsDeadlines(_ peer: Peer) async throws {
+        let cell = try await Short.measure([Row(.peer(peer))])[0]
+        #expect(cell.case == Case(row: peer.rawValue, kind: .peer, load: "idle"))
+        #expect(UInt64(cell.ticks) + cell.missed >= 20)
+        #expect(cell.fault == nil)
+    }
+
+    @Test(arguments: Peer.available)
+    func everyPeerTicksWithManyTimers(_ peer: Peer) async throws {
+        let cell = try await Short.measure([Row(.peer(peer))]) { $0.timers = 5 }[0]
+        #expect(UInt64(cell.ticks) + cell.missed >= 100)
+    }
+
+    /// A second turn finds what the first left behind; none is to leave more than the one before.
+    @Test(arguments: Peer.available)
+    func peersLeaveNoThreadsAndDescriptors(_ peer: Peer) async throws {
+        try await Short.turns(2, of: Row(.peer(peer)))
+        let descriptors = ProcFS.openDescriptors
+        try await Short.turns(50, of: Row(.peer(peer)))
+        #expect(await soon { ProcFS.threads(named: "peer.").isEmpty })
+        // Dispatch may open one for a moment, and keeps some for itself.
+        #expect(await soon { ProcFS.openDescriptors <= descriptors + 3 })
+    }
+
+    @Test
+    func aStoppedTurnEndsItsPeer() async throws {
+        for peer in Peer.available {
+            try await onOwnThread {
+                var measurement = Measurement(try Short.plan([Row(.peer(peer))]) { $0.duration = .seconds(60) })
+                #expect(throws: MeasurementError.stopped) { try measurement.run(.init { _ in false }) }
+            }
+        }
+        #expect(await soon { ProcFS.threads(named: "peer.").isEmpty })
+    }
+
+    @Test
+    func peersAreMeasuredOnTheirOwnClock() async throws {
+        let cell = try await Short.measure([Row(.peer(.dispatchSource))]) { $0.clock = .wall }[0]
+        #expect(UInt64(cell.ticks) + cell.missed >= 20)
+    }
+
+    @Test
+    func foundationHasNoTimersBelowAMicrosecond() throws {
+        var request = Short.request([Row(.peer(.foundationTimer)), Row(.peer(.libevent))])
+        request.period = .nanoseconds(999)
+        let plan = try MeasurementPlan(request)
+        #expect(plan.rows.map(\.name) == ["peer-libevent"])
+        #expect(plan.leftOut.map(\.asked) == ["peer-foundation-timer"])
+        request.rows.removeLast()
+        #expect(throws: MeasurementPlan.Refusal.self) { try MeasurementPlan(request) }
+    }
+
+    @Test
+    func aPeriodThatNobodyCanMeetIsAccountedFor() async throws {
+        for peer in Peer.available {
+            let cell =
+                try await
+                Short.measure([Row(.peer(peer))]) { request in
+                    request.period = .microseconds(1)
+                    request.duration = .microseconds(200)
+                }[0]
+            #expect(UInt64(cell.ticks) + cell.missed >= 200, "\(peer)")
+        }
+    }
+
+    @Test
+    func theListNamesEveryRow() {
+        let names = RowList.text.split(separator: "\n").map { $0.split(separator: " ")[0] }
+        let rows = TimerService.Backend.allCases.map(\.rawValue) + Peer.allCases.map(\.rawValue)
+        #expect(names.map(String.init) == rows + Reference.allCases.map(\.rawValue) + ["cyclictest"])
+    }
+}

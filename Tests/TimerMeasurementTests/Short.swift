@@ -1,0 +1,46 @@
+import TestSupport
+import TimerCore
+import TimerMeasurement
+
+/// Measurements that are over soon.
+enum Short {
+    /// Twenty deadlines of 2 ms, once.
+    static func request(_ rows: [Row]) -> MeasurementPlan.Request {
+        var request = MeasurementPlan.Request(rows: rows)
+        request.period = .milliseconds(2)
+        request.duration = .milliseconds(40)
+        request.rounds = 1
+        request.warmUp = .zero
+        return request
+    }
+
+    static func plan(_ rows: [Row], _ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws
+        -> MeasurementPlan
+    {
+        var request = request(rows)
+        change(&request)
+        return try MeasurementPlan(request)
+    }
+
+    /// The cells of its only round.
+    static func measure(
+        _ rows: [Row],
+        _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
+    ) async throws -> [Cell] {
+        let plan = try plan(rows, change)
+        return try await onOwnThread {
+            var measurement = Measurement(plan)
+            try measurement.run(.init { _ in true })
+            return measurement.rounds[0].cells
+        }
+    }
+
+    /// Many turns of a row, each of two deadlines.
+    static func turns(_ count: Int, of row: Row) async throws {
+        _ = try await measure([row]) { request in
+            request.period = .microseconds(200)
+            request.duration = .milliseconds(2)
+            request.rounds = count
+        }
+    }
+}
