@@ -110,6 +110,7 @@ let package = Package(
         .testTarget(
             name: "TimerMeasurementTests",
             dependencies: ["TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore"],
+            exclude: ["Golden"],
             swiftSettings: settings
         ),
         .testTarget(name: "CompareBackendsTests", dependencies: ["compare-backends"], swiftSettings: settings),

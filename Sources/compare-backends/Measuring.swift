@@ -32,7 +32,7 @@ struct Measuring {
             let screen = console
             try comparison.run(
                 Measurement.Watcher { _ in
-                    return !screen.isInterrupted
+                    !screen.isInterrupted
                 }
             )
             return nil

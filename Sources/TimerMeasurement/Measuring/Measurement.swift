@@ -11,8 +11,10 @@ package struct Measurement {
         /// Called after each turn that counts, with the number of the round, from 1.
         let turnEnded: (Int, Case, Turn) -> Void
 
-        package init(goesOn: @escaping (Progress) -> Bool, turnEnded: @escaping (Int, Case, Turn) -> Void = { _, _, _ in })
-        {
+        package init(
+            goesOn: @escaping (Progress) -> Bool,
+            turnEnded: @escaping (Int, Case, Turn) -> Void = { _, _, _ in }
+        ) {
             self.goesOn = goesOn
             self.turnEnded = turnEnded
         }

@@ -90,7 +90,8 @@ package struct MeasurementPlan: Hashable, Sendable {
             throw Refusal(description: "the duration must be at least \(Self.fewestDeadlines) periods of \(needed)")
         }
         let (deadlines, overflow) = deadlinesPerRound.multipliedReportingOverflow(by: UInt64(timers))
-        guard !overflow, deadlines <= Self.mostDeadlines, deadlinesOfWarmUp <= Self.mostDeadlines / UInt64(timers) else {
+        guard !overflow, deadlines <= Self.mostDeadlines, deadlinesOfWarmUp <= Self.mostDeadlines / UInt64(timers)
+        else {
             throw Refusal(
                 description: "that makes more than \(Self.mostDeadlines) deadlines for each row in a round: ask for a "
                     + "longer period, a shorter duration or warm-up, or fewer timers"
