@@ -112,6 +112,7 @@ let package = Package(
         .testTarget(
             name: "TimerMeasurementTests",
             dependencies: ["TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore", "TestSupport"],
+            exclude: ["Golden"],
             swiftSettings: settings
         ),
         .testTarget(

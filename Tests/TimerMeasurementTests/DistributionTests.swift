@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TimerMeasurement
 
@@ -40,6 +41,71 @@ import TimerMeasurement
         let distribution = Distribution([])
         #expect(distribution.percentile(50) == 0)
         #expect(distribution.moments.standardDeviation == 0)
+    }
+
+    /// Latenesses over six decades.
+    private func some(_ count: Int, seed: UInt64) -> [Int64] {
+        var generator = SplitMix64(seed: seed)
+        return (0..<count).map { _ in Int64(generator.next() % 1000) << Int64(generator.next() % 20) }
+    }
+
+    @Test func distributionsAreAddedInAnyOrder() {
+        let values = [some(300, seed: 1), some(50, seed: 2), some(0, seed: 3), some(777, seed: 4)]
+        let all = Distribution(values.joined())
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+            var sum = Distribution()
+            for part in order { sum.add(Distribution(values[part])) }
+            #expect(sum.buckets == all.buckets)
+            #expect(sum.moments.count == 1127)
+            #expect(sum.moments.min == all.moments.min)
+            #expect(sum.moments.max == all.moments.max)
+            #expect(abs(sum.moments.mean / all.moments.mean - 1) < 1e-9)
+            #expect(sum.percentiles([1, 50, 99, 100]) == all.percentiles([1, 50, 99, 100]))
+        }
+    }
+
+    @Test(arguments: [[], [0], [-5, 10], [1, 1, 1], [.max]] as [[Int64]])
+    func whatIsSavedIsReadAgain(values: [Int64]) throws {
+        let distribution = Distribution(values)
+        #expect(try JSONDecoder().decode(Distribution.self, from: JSONEncoder().encode(distribution)) == distribution)
+    }
+
+    @Test func aWideOneIsReadAgain() throws {
+        let distribution = Distribution(some(500, seed: 5))
+        #expect(try JSONDecoder().decode(Distribution.self, from: JSONEncoder().encode(distribution)) == distribution)
+    }
+
+    /// Two values, of which the text says where they are.
+    private func decode(_ buckets: String, moments: String? = nil) throws -> Distribution {
+        let moments = moments ?? #"{"count":2,"min":5,"max":7,"mean":6,"squared_distances":2}"#
+        let text = #"{"moments":\#(moments),"buckets":"\#(buckets)"}"#
+        return try JSONDecoder().decode(Distribution.self, from: Data(text.utf8))
+    }
+
+    @Test func soundTextIsRead() throws {
+        #expect(try decode("5:1 7:1") == Distribution([5, 7]))
+    }
+
+    @Test(arguments: [
+        "", "5:1", "5:1 7:2", "5:1 7:0 8:1", "7:1 5:1", "5:1 5:1", "5:2 x", "5:1 7:1 7", "5 7", "5: 7:1", "-5:1 7:1",
+        "5:-1 7:3", "5:1 7:99999999999999999999", "5:3 7:18446744073709551615", "5:1 3600000000001:1", "6:1 7:1",
+        "5:1 8:1", "5:1:1 7:1", "5.0:1 7:1", "5:1,7:1",
+    ])
+    func hostileBucketsAreRefused(text: String) {
+        #expect(throws: DecodingError.self) { try decode(text) }
+    }
+
+    @Test(arguments: [
+        #"{"count":-2,"min":5,"max":7,"mean":6,"squared_distances":2}"#,
+        #"{"count":2,"min":7,"max":5,"mean":6,"squared_distances":2}"#,
+        #"{"count":2,"min":5,"max":7,"mean":8,"squared_distances":2}"#,
+        #"{"count":2,"min":5,"max":7,"mean":6,"squared_distances":-2}"#,
+        #"{"count":2,"min":5,"max":7,"mean":1e999,"squared_distances":2}"#,
+        #"{"count":1e30,"min":5,"max":7,"mean":6,"squared_distances":2}"#,
+        #"{"count":2,"min":5,"max":99999999999999999999,"mean":6,"squared_distances":2}"#,
+    ])
+    func hostileMomentsAreRefused(moments: String) {
+        #expect(throws: DecodingError.self) { try decode("5:1 7:1", moments: moments) }
     }
 
     @Test func meanAndDeviationOfKnownValues() {

@@ -5,7 +5,7 @@ import TimerMeasurement
     /// Ticks every millisecond that get later by `ppm`, with something added to each.
     private func fitted(ppm: Int64, ticks: Int, adding noise: (Int) -> Int64 = { _ in 0 }) -> Drift? {
         let latenesses = (0..<ticks).map { 50_000 + Int64($0) * ppm + noise($0) }
-        return Drift(Synthetic.recording(latenesses).samples, period: 1_000_000)
+        return Drift(Turn([Synthetic.recording(latenesses)]).points)
     }
 
     @Test(arguments: [Int64(0), 5, -3, 33_000])
@@ -41,8 +41,8 @@ import TimerMeasurement
 
     @Test func missedDeadlinesStretchTheTime() throws {
         // Only every second deadline has a tick, each 4 ns later than the one before: 2 ppm.
-        let samples = (0..<100).map { Sample(index: UInt64(2 * $0), lateness: Int64(4 * $0)) }
-        let drift = try #require(Drift(samples[...], period: 1_000_000))
+        let points = (0..<100).map { Turn.Point(time: UInt64(2_000_000 * $0), lateness: Int64(4 * $0)) }
+        let drift = try #require(Drift(points))
         #expect(abs(drift.ppm - 2) < 1e-6)
     }
 
@@ -70,6 +70,6 @@ import TimerMeasurement
         #expect(try #require(Drift([turns[0]])).noise == 3)
         let noise = try #require(Drift(turns)).noise
         #expect(abs(noise - 0.3 * (Double.pi / 2).squareRoot()) < 1e-9)
-        #expect(Drift([]) == nil)
+        #expect(Drift([Drift]()) == nil)
     }
 }

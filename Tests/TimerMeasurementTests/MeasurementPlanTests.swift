@@ -6,9 +6,23 @@ import TimerMeasurement
     private func plan(
         period: Duration = .milliseconds(1),
         duration: Duration = .milliseconds(700),
-        rounds: Int = 3
+        rounds: Int = 3,
+        warmUp: Duration = .milliseconds(100),
+        timers: Int = 1,
+        loads: [Load] = [.idle],
+        seed: UInt64 = 1
     ) throws -> MeasurementPlan {
-        try MeasurementPlan(backends: [.timerFD, .dispatch], period: period, duration: duration, rounds: rounds)
+        var request = MeasurementPlan.Request(
+            rows: Row.of([.timerFD, .dispatch]) + Reference.allCases.map { Row(.reference($0)) }
+        )
+        request.period = period
+        request.duration = duration
+        request.rounds = rounds
+        request.warmUp = warmUp
+        request.timers = timers
+        request.loads = loads
+        request.seed = seed
+        return try MeasurementPlan(request)
     }
 
     @Test func deadlinesAreWholePeriods() throws {
@@ -33,9 +47,33 @@ import TimerMeasurement
         #expect(throws: MeasurementPlan.Refusal.self) { try plan(rounds: rounds) }
     }
 
-    @Test func moreThanTwentyMillionDeadlinesAreTooMany() throws {
-        #expect(try plan(period: .nanoseconds(50), duration: .seconds(1)).deadlinesPerRound == 20_000_000)
-        #expect(throws: MeasurementPlan.Refusal.self) { try plan(period: .nanoseconds(49), duration: .seconds(1)) }
+    @Test func moreThanTenMillionDeadlinesAreTooMany() throws {
+        #expect(try plan(period: .nanoseconds(100), duration: .seconds(1)).deadlinesPerRound == 10_000_000)
+        #expect(throws: MeasurementPlan.Refusal.self) { try plan(period: .nanoseconds(99), duration: .seconds(1)) }
+    }
+
+    @Test func everyTimerHasItsDeadlines() throws {
+        #expect(try plan(timers: 14_285).timers == 14_285)
+        #expect(throws: MeasurementPlan.Refusal.self) { try plan(timers: 14_286) }
+        for timers in [0, -1, Int.max, Int.min] {
+            #expect(throws: MeasurementPlan.Refusal.self) { try plan(timers: timers) }
+        }
+    }
+
+    @Test(arguments: [Duration.seconds(10_001), .seconds(86_401), .seconds(1_000_000_000_000_000_000)])
+    func aWarmUpMustMakeSense(warmUp: Duration) {
+        #expect(throws: MeasurementPlan.Refusal.self) { try plan(warmUp: warmUp) }
+    }
+
+    @Test func aWarmUpHasADeadlineAtLeast() throws {
+        #expect(try plan(warmUp: .seconds(-1)).deadlinesOfWarmUp == 1)
+        #expect(try plan(warmUp: .milliseconds(100)).deadlinesOfWarmUp == 100)
+    }
+
+    @Test func aPlanHasARowAndALoad() throws {
+        #expect(throws: MeasurementPlan.Refusal.self) { try plan(loads: []) }
+        #expect(throws: MeasurementPlan.Refusal.self) { try MeasurementPlan(MeasurementPlan.Request(rows: [])) }
+        #expect(try plan(loads: [.idle, .cpu(2), .idle]).loads == [.idle, .cpu(2)])
     }
 
     @Test func turnsAreShortButNotTooShort() throws {
@@ -54,15 +92,53 @@ import TimerMeasurement
         #expect(Set(turns) == [100, 101])
     }
 
-    @Test func everyRowIsFirstOnce() throws {
-        let plan = try plan()
-        let firsts = (0..<4).compactMap { plan.order(inTurn: $0).first?.name }
-        #expect(firsts == ["timerfd", "floor-nanosleep", "dispatch", "floor-timerfd"])
+    @Test func everyTurnHasEveryCaseOnce() throws {
+        let plan = try plan(loads: [.idle, .cpu(2), .memory])
+        #expect(plan.cases.count == 12)
+        for turn in 0..<30 {
+            let order = plan.order(inTurn: turn)
+            #expect(order.count == 12)
+            #expect(Set(order) == Set(plan.cases))
+        }
     }
 
-    @Test func everyTurnHasEveryRowOnce() throws {
+    @Test func theRowsUnderOneLoadFollowEachOther() throws {
+        let plan = try plan(loads: [.idle, .cpu(2), .memory])
+        for turn in 0..<30 {
+            let loads = plan.order(inTurn: turn).map(\.load)
+            #expect(zip(loads, loads.dropFirst()).count { $0 != $1 } == 2)
+        }
+    }
+
+    @Test func turnsDiffer() throws {
         let plan = try plan()
-        for turn in 0..<9 { #expect(Set(plan.order(inTurn: turn)) == Set(plan.rows)) }
-        #expect(plan.rows.count == 4)
+        let orders = (0..<24).map { plan.order(inTurn: $0).map(\.row.name) }
+        #expect(Set(orders).count > 10)
+        // Every row comes first, and last, and behind every other at some time.
+        #expect(Set(orders.compactMap(\.first)).count == 4)
+        #expect(Set(orders.compactMap(\.last)).count == 4)
+        let neighbours = orders.flatMap { order in zip(order, order.dropFirst()).map { "\($0) \($1)" } }
+        #expect(Set(neighbours).count == 12)
+    }
+
+    @Test func theOrderComesFromTheSeed() throws {
+        let (first, same, other) = (try plan(seed: 7), try plan(seed: 7), try plan(seed: 8))
+        let orders = [first, same, other].map { plan in (0..<10).map { plan.order(inTurn: $0) } }
+        #expect(orders[0] == orders[1])
+        #expect(orders[0] != orders[2])
+    }
+
+    @Test func whatIsAskedForIsSaved() throws {
+        let options = try plan(rounds: 5, timers: 3, loads: [.idle, .cpu(2)], seed: 9).options
+        #expect(options.rows == ["timerfd", "dispatch", "floor-nanosleep", "floor-timerfd"])
+        #expect(options.period == 1_000_000)
+        #expect(options.duration == 700_000_000)
+        #expect(options.warmUp == 100_000_000)
+        #expect(options.rounds == 5)
+        #expect(options.timers == 3)
+        #expect(options.delivery == "inline")
+        #expect(options.clock == "suspending")
+        #expect(options.loads == ["idle", "cpu:2"])
+        #expect(options.seed == 9)
     }
 }

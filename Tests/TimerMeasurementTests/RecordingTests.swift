@@ -71,6 +71,33 @@ import TimerMeasurement
         #expect(deadlines.passed(at: TimerInstant(nanoseconds: Synthetic.start + 1000)) == 2)
     }
 
+    @Test func aCallStandsForTheOldestOpenDeadline() {
+        var recording = Recording(of: deadlines, goal: 10)
+        for time in [5, 3500, 4010] { recording.record(at: deadlines.start.moved(by: UInt64(time)), .deadlines) }
+        #expect(recording.samples.map(\.index) == [0, 1, 4])
+        #expect(recording.samples.map(\.lateness) == [5, 2500, 10])
+        #expect(recording.samples.map(\.missed) == [0, 2, 0])
+        #expect(recording.accounted == 5)
+        #expect(recording.fault == nil)
+    }
+
+    @Test func whoCallsOftenEnoughMissesNothing() {
+        var recording = Recording(of: deadlines, goal: 10)
+        for time in [5, 3500, 3600] { recording.record(at: deadlines.start.moved(by: UInt64(time)), .calls) }
+        #expect(recording.samples.map(\.index) == [0, 1, 2])
+        #expect(recording.samples.map(\.lateness) == [5, 2500, 1600])
+        #expect(recording.missed == 0)
+        #expect(recording.accounted == 3)
+    }
+
+    @Test func aCallBeforeItsDeadlineIsAnEarlyTick() {
+        var recording = Recording(of: deadlines, goal: 10)
+        recording.record(at: TimerInstant(nanoseconds: Synthetic.start - 7), .deadlines)
+        #expect(recording.samples.map(\.lateness) == [-7])
+        #expect(recording.early == 1)
+        #expect(recording.missed == 0)
+    }
+
     @Test func aRowIsGivenUpOnlyWithoutTicks() {
         var patience = Patience(limit: 10, now: 100)
         let answers = [(0, 110), (1, 111), (1, 121), (1, 122)].map { patience.isOver(ticks: $0, now: $1) }

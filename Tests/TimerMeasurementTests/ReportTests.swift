@@ -2,90 +2,112 @@ import PreciseTimer
 import Testing
 import TimerMeasurement
 
-/// The results of a comparison that never happened, as values, as a table and as JSON.
+/// What the results of a comparison that never happened come down to.
 @Suite struct ReportTests {
     /// Forty ticks a round: timerfd is twice as late as the floor, but for one round of ten times.
-    private func report(partialAfterRounds: Int? = nil) throws -> Report {
-        let plan = try MeasurementPlan(
-            backends: [.timerFD],
-            period: .milliseconds(1),
-            duration: .milliseconds(40),
-            rounds: 3
-        )
-        let floor = [100, 200, 300].map { Synthetic.round(Array(repeating: $0, count: 40)) }
-        let backend = [200, 400, 3000].map { Synthetic.round(Array(repeating: $0, count: 40)) }
-        return Report(
-            host: Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .release),
-            options: Report.Options(plan),
-            partialAfterRounds: partialAfterRounds,
-            rows: [
-                RowReport(.backend(.timerFD), period: plan.period, rounds: backend, floor: floor),
-                RowReport(.reference(.timerFD), period: plan.period, rounds: floor, floor: floor),
-            ]
+    private var results: Results {
+        Synthetic.results(
+            [(100, 200), (200, 400), (300, 3000)]
+                .map { floor, backend in
+                    [
+                        Synthetic.cell(Synthetic.case("timerfd"), Array(repeating: backend, count: 40)),
+                        Synthetic.cell(
+                            Synthetic.case(Results.floor, .reference),
+                            Array(repeating: floor, count: 40)
+                        ),
+                    ]
+                }
         )
     }
 
     @Test func aRowIsTheSumOfItsRounds() throws {
-        let row = try #require(try report().rows.first)
+        let row = try #require(Report(results).rows.first)
+        #expect(row.case.row == "timerfd")
         #expect(row.ticks == 120)
         #expect(row.missed == 0)
         #expect(row.lateness.min == 200)
         #expect(row.lateness.max == 3000)
         #expect(row.lateness.mean == 1200)
         #expect(row.lateness.p50 == 400)
-        #expect(row.drift == 0)
+        #expect(row.lateness.p99 == 3000)
+        #expect(row.jitter.p99LessP50 == 2600)
+        #expect(row.corrected == row.lateness)
+        #expect(row.drift?.ppm == 0)
+        #expect(row.cpuPercent == 1)
         #expect(row.wakeUpsPerTick == 1)
+        #expect(row.contextSwitchesPerTick == 1)
     }
 
     @Test func turnsAddUpToARound() {
-        let round = Synthetic.round([100, 300]).adding(Synthetic.round([200, -5]))
-        #expect(round.ticks == 4)
-        #expect(round.early == 1)
-        #expect(round.lateness.moments.count == 4)
-        #expect(round.lateness.moments.max == 300)
-        #expect(round.wakeUps == 4)
-        #expect(round.fault == "1 of 2 ticks came before their deadline")
+        let timerFD = Synthetic.case("timerfd")
+        var cell = Synthetic.cell(timerFD, [100, 300])
+        cell.add(Synthetic.cell(timerFD, [200, -5], at: 500))
+        #expect(cell.ticks == 4)
+        #expect(cell.early == 1)
+        #expect(cell.lateness.moments.count == 4)
+        #expect(cell.lateness.moments.max == 300)
+        #expect(cell.cost.wakeUps == 4)
+        #expect(cell.stretches.map(\.time) == [0, 500])
+        #expect(cell.fault == "1 of 2 ticks came before their deadline")
+        #expect(Report(Synthetic.results([[cell]])).faults == ["timerfd, round 1: \(cell.fault ?? "")"])
     }
 
-    @Test func theRatioIsTheMedianOfTheRoundsRatios() throws {
-        let report = try report()
+    @Test func roundsOfSeveralMachinesAreOneRow() throws {
+        let rounds = [[Int64](repeating: 100, count: 990), [Int64](repeating: 10_000, count: 10)]
+            .map { [Synthetic.cell(Synthetic.case("timerfd"), $0)] }
+        let merged = Results(
+            hosts: [Synthetic.host, Synthetic.host],
+            options: results.options,
+            rounds: [Round(host: 0, cells: rounds[0]), Round(host: 1, cells: rounds[1])]
+        )
+        let row = try #require(Report(merged).rows.first)
+        #expect(row.ticks == 1000)
+        // Of all ticks; the mean of the machines' p99 would be 5,050.
+        #expect(row.lateness.p99 == 100)
+        #expect(row.lateness.max == 10_000)
+    }
+
+    @Test func theRatioIsTheMedianOfTheRoundsRatios() {
+        let report = Report(results)
         #expect(report.rows.map(\.ratioToFloor.p50) == [2, 1])
         #expect(report.rows.map(\.ratioToFloor.p99) == [2, 1])
     }
 
-    @Test func aFloorOfZeroGivesNoRatio() {
-        let rounds = [Synthetic.round(Array(repeating: 0, count: 40))]
-        let row = RowReport(.reference(.timerFD), period: 1_000_000, rounds: rounds, floor: rounds)
+    @Test func theFloorIsThatOfTheSameLoad() {
+        let cells = [("idle", Int64(100)), ("cpu:2", 500)]
+            .flatMap { load, floor in
+                [
+                    Synthetic.cell(Synthetic.case("timerfd", load: load), Array(repeating: 1000, count: 40)),
+                    Synthetic.cell(
+                        Synthetic.case(Results.floor, .reference, load: load),
+                        Array(repeating: floor, count: 40)
+                    ),
+                ]
+            }
+        #expect(Report(Synthetic.results([cells])).rows.map(\.ratioToFloor.p50) == [10, 1, 2, 1])
+    }
+
+    @Test func aFloorOfZeroGivesNoRatio() throws {
+        let zeroes = Synthetic.cell(Synthetic.case(Results.floor, .reference), Array(repeating: 0, count: 40))
+        let row = try #require(Report(Synthetic.results([[zeroes]])).rows.first)
         #expect(row.ratioToFloor.p50 == nil)
         #expect(row.ratioToFloor.p99 == nil)
     }
 
     @Test func aSingleTickGivesNoNumberThatIsNone() throws {
-        let rounds = [Synthetic.round([100])]
-        let row = RowReport(.reference(.timerFD), period: 1_000_000, rounds: rounds, floor: rounds)
+        let report = Report(Synthetic.results([[Synthetic.cell(Synthetic.case("timerfd"), [100])]]))
+        let row = try #require(report.rows.first)
         #expect(row.drift == nil)
-        #expect(row.lateness.stddev == 0)
-        let json = try Report(host: .current, options: try report().options, rows: [row]).json()
+        #expect(row.jitter.stddev == 0)
+        let json = try ResultsFile.encode(report)
         #expect(json.contains("\"ticks\" : 1"))
-        #expect(!json.contains("drift_ppm"))
+        #expect(!json.contains("\"drift\""))
     }
 
-    @Test func theTableIsAligned() throws {
-        let lines = ResultTable(try report()).description.split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.prefix(7).joined(separator: "\n") == Golden.table)
-    }
-
-    @Test func thePartialTableSaysSo() throws {
-        let heading = ResultTable(try report(partialAfterRounds: 2)).description.split(separator: "\n").first
-        #expect(heading?.hasSuffix("(PARTIAL: only 2 complete)") == true)
-    }
-
-    @Test func theJSONIsComplete() throws {
-        #expect(try report().json() == Golden.json)
-    }
-
-    @Test func thePartialJSONSaysSo() throws {
-        #expect(try report(partialAfterRounds: 2).json().contains("\"partial_after_rounds\" : 2"))
+    @Test func missingRoundsMakeResultsPartial() {
+        #expect(!results.isPartial)
+        let partial = Synthetic.results(results.rounds.map(\.cells), asked: 4)
+        #expect(partial.isPartial)
     }
 
     @Test func theModelIsFoundInTheProcessorsFacts() {

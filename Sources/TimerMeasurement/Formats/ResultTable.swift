@@ -1,115 +1,118 @@
-/// The results as an aligned table, with what was measured above it and what the columns mean below.
+/// The results as an aligned table, with what was measured above it, and below it what the pairs, the machine and the columns
+/// have to say.
 package struct ResultTable: CustomStringConvertible {
-    /// One column: two lines of header, and what stands in it.
-    private struct Column: Sendable {
-        let group: String
-        let title: String
-        let cell: @Sendable (RowReport) -> String
-    }
-
     private let report: Report
+    private let colour: Bool
+    private let columns: [ResultColumn]
+    private let layout: TableLayout
 
-    package init(_ report: Report) { self.report = report }
+    /// A table.
+    ///
+    /// - Parameters:
+    ///   - report: what it shows.
+    ///   - colour: whether what matters stands out by colour, which only a terminal understands.
+    package init(_ report: Report, colour: Bool = false) {
+        self.report = report
+        self.colour = colour
+        let spread = LatenessBins(report.rows).map { [ResultColumn.spread($0)] } ?? []
+        let columns = [ResultColumn.name] + ResultColumn.all(for: report) + spread
+        self.columns = columns
+        layout = TableLayout(columns, for: report.rows.map { row in columns.map { $0.text(row) } })
+    }
 
-    /// All of it.
+    /// All of it, without a line end at its end.
     package var description: String {
-        ([heading, report.results.hosts.map(\.summary).joined(separator: "\n"), ""] + lines + ["", legend]).joined(separator: "\n")
+        let notes = Notes(report)
+        let parts = [
+            [shown(notes.heading, .strong)] + notes.hosts,
+            layout.header + body,
+            PairLines(report).lines(colour: colour),
+            notes.remarks + notes.disturbances,
+            legend,
+        ]
+        return parts.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
     }
 
-    private var heading: String {
-        let options = report.results.options
-        let rounds = options.rounds == 1 ? "1 round" : "\(options.rounds) rounds"
-        let heading =
-            "A timer every \(DurationText.format(nanoseconds: options.period)), \(rounds) of "
-            + "\(DurationText.format(nanoseconds: options.duration)) for each row, which take turns"
-        return report.results.isPartial ? heading + " (PARTIAL: only \(report.results.rounds.count) begun)" : heading
-    }
-
-    private static let columns = [
-        Column(group: "", title: "backend") { $0.case.description },
-        Column(group: "", title: "ticks") { String($0.ticks) },
-        Column(group: "", title: "missed") { String($0.missed) },
-        Column(group: "lateness (µs)", title: "p50") { NumberText.microseconds(Double($0.lateness.p50)) },
-        Column(group: "lateness (µs)", title: "p90") { NumberText.microseconds(Double($0.lateness.p90)) },
-        Column(group: "lateness (µs)", title: "p99") { NumberText.microseconds(Double($0.lateness.p99)) },
-        Column(group: "lateness (µs)", title: "p99.9") { NumberText.microseconds(Double($0.lateness.p999)) },
-        Column(group: "lateness (µs)", title: "max") { NumberText.microseconds(Double($0.lateness.max)) },
-        Column(group: "jitter", title: "(µs)") { NumberText.microseconds($0.jitter.stddev) },
-        Column(group: "drift", title: "(ppm)") { NumberText.fixed($0.drift?.ppm, places: 1) },
-        Column(group: "drift", title: "±noise") { NumberText.fixed($0.drift?.noise, places: 1) },
-        Column(group: "CPU", title: "(%)") { NumberText.fixed($0.cpuPercent, places: 2) },
-        Column(group: "wake-ups", title: "per tick") { NumberText.fixed($0.wakeUpsPerTick, places: 2) },
-        Column(group: "× floor", title: "p50") { NumberText.fixed($0.ratioToFloor.p50, places: 2) },
-        Column(group: "× floor", title: "p99") { NumberText.fixed($0.ratioToFloor.p99, places: 2) },
-    ]
-
-    /// The header and the rows. The first column is flush left, numbers are flush right.
-    private var lines: [String] {
-        let cells = [Self.columns.map(\.title)] + report.rows.map { row in Self.columns.map { $0.cell(row) } }
-        var widths = Self.columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
-        widen(&widths)
-        let body = cells.map { line in
-            zip(line, widths).enumerated().map { pad($1.0, to: $1.1, left: $0 == 0) }.joined(separator: "  ")
-        }
-        return [groups(widths)] + body
-    }
-
-    /// Makes the first column of a group wider where its columns together are too narrow for its title.
-    private func widen(_ widths: inout [Int]) {
-        for group in groupRanges {
-            let name = Self.columns[group.lowerBound].group.count
-            // Room for a rule on both sides of the name of several columns.
-            let lack = name + (group.count > 1 ? 4 : 0) - width(of: group, widths)
-            if lack > 0 { widths[group.lowerBound] += lack }
-        }
-    }
-
-    /// The line of the groups' names, each above its columns.
-    private func groups(_ widths: [Int]) -> String {
-        groupRanges
-            .map { title(Self.columns[$0.lowerBound].group, over: $0, width: width(of: $0, widths)) }
-            .joined(separator: "  ")
-    }
-
-    /// The columns of each group.
-    private var groupRanges: [Range<Int>] {
-        var ranges: [Range<Int>] = []
-        for (position, column) in Self.columns.enumerated() {
-            if let last = ranges.last, !column.group.isEmpty, Self.columns[last.lowerBound].group == column.group {
-                ranges[ranges.count - 1] = last.lowerBound..<position + 1
-            } else {
-                ranges.append(position..<position + 1)
+    /// The rows, in a block for each load where there are several.
+    private var body: [String] {
+        var loads: [String] = []
+        for row in report.rows where !loads.contains(row.case.load) { loads.append(row.case.load) }
+        let needTitles = loads.count > 1 || loads.contains { $0 != Case.idle }
+        return loads.enumerated()
+            .flatMap { number, load in
+                let rows = report.rows.filter { $0.case.load == load }
+                let title = needTitles ? (number > 0 ? [""] : []) + [shown("load \(load)", .strong)] : []
+                return title + lines(of: rows)
             }
+    }
+
+    /// The rows of one load, with a thin line between those of one kind and those of the next.
+    private func lines(of rows: [RowReport]) -> [String] {
+        let winners = columns.map { least(of: rows, in: $0) }
+        let faulty = Set(
+            report.results.rounds.flatMap { round in round.cells.filter { $0.fault != nil }.map(\.case) }
+        )
+        return rows.enumerated()
+            .flatMap { number, row in
+                let cells = columns.enumerated()
+                    .map { position, column in
+                        let isWrong =
+                            position == 0 && faulty.contains(row.case) || column.title == "early" && row.early > 0
+                        let ink: Ink? =
+                            if isWrong {
+                                .wrong
+                            } else if row.case.kind == .reference {
+                                .faint
+                            } else {
+                                winners[position].flatMap { column.rivalry?(row) == $0 ? .best : nil }
+                            }
+                        return Inked(column.text(row), ink)
+                    }
+                let isNewKind = number > 0 && rows[number - 1].case.kind != row.case.kind
+                return (isNewKind ? [shown(layout.rule, .faint)] : []) + [layout.line(cells, colour: colour)]
+            }
+    }
+
+    /// The least of a column that is not everybody's; what has no timer is no rival.
+    private func least(of rows: [RowReport], in column: ResultColumn) -> Double? {
+        guard let rivalry = column.rivalry else { return nil }
+        let values = rows.filter { $0.case.kind != .reference }.compactMap(rivalry)
+        guard let least = values.min(), let greatest = values.max(), least < greatest else { return nil }
+        return least
+    }
+
+    /// What the columns mean, a line for each.
+    private var legend: [String] {
+        let explained = columns.compactMap { column in
+            column.about.map { (term: column.term, about: $0) }
         }
-        return ranges
+        let terms = explained + Self.kinds(in: report)
+        let width = terms.map(\.term.count).max() ?? 0
+        return terms.map { term, about in
+            let padded = Inked(term, .strong).padded(to: width + 2, flushLeft: true, colour: colour)
+            return padded + about
+        }
     }
 
-    /// A group's name, with a rule that shows how far it reaches where it has several columns.
-    private func title(_ name: String, over columns: Range<Int>, width: Int) -> String {
-        guard columns.count > 1 else { return pad(name, to: width, left: false) }
-        let rule = width - name.count - 2
-        return String(repeating: "─", count: rule / 2) + " \(name) " + String(repeating: "─", count: rule - rule / 2)
+    /// What the names of some rows begin with.
+    private static func kinds(in report: Report) -> [(term: String, about: String)] {
+        let kinds = Set(report.rows.map(\.case.kind))
+        let peers = ("peer-…", "what one would write without the library")
+        let floors = ("floor-…", "references without the library: bare loops of clock_nanosleep and of timerfd")
+        return (kinds.contains(.peer) ? [peers] : []) + (kinds.contains(.reference) ? [floors] : [])
     }
 
-    private func width(of columns: Range<Int>, _ widths: [Int]) -> Int {
-        widths[columns].reduce(0, +) + 2 * (columns.count - 1)
-    }
+    private func shown(_ text: String, _ ink: Ink) -> String { colour ? ink.on(text) : text }
+}
 
-    private func pad(_ text: String, to width: Int, left: Bool) -> String {
-        let space = String(repeating: " ", count: max(0, width - text.count))
-        return left ? text + space : space + text
+extension ResultColumn {
+    /// What the legend calls it.
+    fileprivate var term: String {
+        switch (group, title) {
+        case ("lateness (µs)", "p50"): "p50 … p99.9"
+        case ("× floor", _): "× floor"
+        case ("", _), ("lateness (µs)", _), ("price", _), ("p50 of (µs)", _): title
+        default: group
+        }
     }
-
-    private let legend = """
-        lateness  from the deadline to the handler's first line, by the clock; percentiles of all rounds' ticks together
-        missed    deadlines that got no tick of their own, for the tick before them came too late
-        jitter    standard deviation of the lateness
-        drift     slope of the lateness, in µs per second: the median over all turns of a line through the medians of up
-                  to 16 blocks of ticks of the turn's second half, when processors have settled. ±noise is three standard
-                  errors of it, from the blocks' distances to the lines or the turns' spread, whichever is more: a drift
-                  below it is none that this run could see; a longer --duration sees smaller ones
-        CPU       time on a processor per time that passed; wake-ups are voluntary context switches
-        × floor   lateness as a multiple of floor-timerfd's in the same round; the median of the rounds
-        floor-…   references without the library: bare loops of clock_nanosleep and of timerfd
-        """
 }

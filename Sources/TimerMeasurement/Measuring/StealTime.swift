@@ -17,7 +17,8 @@ package struct StealTime: Hashable, Sendable {
 
     /// Up to now; nil where the kernel does not say.
     package static var current: StealTime? {
-        FileManager.default.contents(atPath: "/proc/stat").flatMap { StealTime(stat: String(decoding: $0, as: UTF8.self)) }
+        FileManager.default.contents(atPath: "/proc/stat")
+            .flatMap { StealTime(stat: String(decoding: $0, as: UTF8.self)) }
     }
 
     /// From the text of /proc/stat: the eighth number of its first line (proc_stat(5)).

@@ -34,7 +34,9 @@ extension Cell: Codable {
         fault = try container.decodeIfPresent(String.self, forKey: .fault)
         ticks = lateness.moments.count
         let counts = [missed, elapsed, cost.cpu.magnitude, cost.wakeUps.magnitude, cost.contextSwitches.magnitude]
-        guard self.stretches.count == stretches.count, (0...ticks).contains(early), counts.allSatisfy({ $0 < 1 << 52 })
+        // Below 2^52 each, so that the sums of a thousand rounds are no overflow.
+        guard self.stretches.count == stretches.count, (0...ticks).contains(early), counts.allSatisfy({ $0 < 1 << 52 }),
+            wake.moments.count == ticks, hop.moments.count == ticks, UInt64(omitted.moments.count) == missed
         else {
             throw DecodingError.dataCorruptedError(
                 forKey: .lateness,
@@ -66,7 +68,7 @@ extension Stretch {
     fileprivate init?(_ text: Substring) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let time = UInt64(parts[0]), let median = Int64(parts[1]),
-            let greatest = Int64(parts[2])
+            let greatest = Int64(parts[2]), time < 1 << 62, median.magnitude < 1 << 62, greatest.magnitude < 1 << 62
         else { return nil }
         self.init(time: time, median: median, greatest: greatest)
     }

@@ -32,7 +32,7 @@ package enum ResultsFile {
         }
         do {
             let results = try JSONDecoder().decode(Read.self, from: data).results
-            guard results.isSound else { throw Problem(description: "has rounds on a host that it does not name") }
+            if let flaw = results.flaw { throw Problem(description: flaw) }
             return results
         } catch let problem as Problem {
             throw problem
@@ -108,8 +108,42 @@ package enum ResultsFile {
 }
 
 extension Results {
-    /// Whether every round's host is there, and there is a round.
-    fileprivate var isSound: Bool {
-        !rounds.isEmpty && rounds.allSatisfy { hosts.indices.contains($0.host) }
+    /// More rounds than any merged results have; the sums of so many fit a number.
+    private static let mostRounds = 1000
+
+    /// What decoding alone does not find; nil where all is well.
+    fileprivate var flaw: String? {
+        if rounds.isEmpty { return "has no rounds" }
+        if rounds.count > Self.mostRounds { return "has \(rounds.count) rounds, and \(Self.mostRounds) are the most" }
+        if !rounds.allSatisfy({ hosts.indices.contains($0.host) }) {
+            return "has rounds on a host that it does not name"
+        }
+        if rounds.contains(where: { Set($0.cells.map(\.case)).count < $0.cells.count }) {
+            return "has a round that measured one case twice"
+        }
+        if options.period == 0 || options.timers < 1 || options.rounds < 1 { return "has options that make no sense" }
+        return texts.allSatisfy(\.isOneLine) ? nil : "has a name or remark that is no plain line of text"
+    }
+
+    /// What is shown as it is.
+    private var texts: [String] {
+        hosts.flatMap { [$0.system, $0.kernel, $0.machine, $0.cpu ?? ""] }
+            + remarks.flatMap { [$0.asked, $0.obtained, $0.reason] }
+            + [options.delivery, options.clock] + options.rows + options.loads
+            + rounds.flatMap { round in
+                round.disturbances + round.cells.flatMap { [$0.case.row, $0.case.load, $0.fault ?? ""] }
+            }
+    }
+}
+
+extension String {
+    /// Whether it can be shown in a line: no line ends, and nothing that a terminal would obey.
+    fileprivate var isOneLine: Bool {
+        unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
+        }
     }
 }

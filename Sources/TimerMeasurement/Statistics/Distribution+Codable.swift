@@ -9,9 +9,9 @@ extension Distribution: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let moments = try container.decode(Moments.self, forKey: .moments)
-        let text = try container.decode(String.self, forKey: .buckets)
-        let buckets = text.split(separator: " ").compactMap(Bucket.init)
-        guard let distribution = Distribution(moments, buckets) else {
+        let texts = try container.decode(String.self, forKey: .buckets).split(separator: " ")
+        let buckets = texts.compactMap(Bucket.init)
+        guard buckets.count == texts.count, let distribution = Distribution(moments, buckets) else {
             throw DecodingError.dataCorruptedError(
                 forKey: .buckets,
                 in: container,

@@ -55,7 +55,9 @@ package struct Distribution: Hashable, Sendable {
             guard !overflow, bucket.count > 0, bucket.value <= Self.greatest else { return nil }
             sum = next
         }
-        guard ascending, (0...Self.most).contains(moments.count), sum == UInt64(moments.count) else { return nil }
+        guard ascending, moments.isSound, (0...Self.most).contains(moments.count), sum == UInt64(moments.count),
+            buckets.first?.value ?? 0 <= max(moments.min, 0), buckets.last?.value ?? 0 <= max(moments.max, 0)
+        else { return nil }
         self.moments = moments
         self.buckets = buckets
     }

@@ -50,6 +50,14 @@ package struct Moments: Codable, Hashable, Sendable {
         count += other.count
     }
 
+    /// Whether a series can have these; what was saved may not.
+    var isSound: Bool {
+        // The mean of equal values may be rounded to beyond them.
+        let slack = 1e-6 * Double(Swift.max(min.magnitude, max.magnitude))
+        return count >= 0 && min <= max && squares >= 0 && squares.isFinite
+            && (Double(min) - slack...Double(max) + slack).contains(mean)
+    }
+
     /// The standard deviation of the values themselves; 0 where there are none.
     package var standardDeviation: Double { count == 0 ? 0 : (squares / Double(count)).squareRoot() }
 }

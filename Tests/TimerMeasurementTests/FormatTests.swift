@@ -1,0 +1,121 @@
+import Testing
+import TimerCore
+import TimerMeasurement
+
+/// Each format, to the letter and in what it promises.
+@Suite struct FormatTests {
+    @Test func theTable() throws {
+        try Golden.expect(ResultTable(Synthetic.comparison()).description + "\n", in: "table.txt")
+    }
+
+    @Test func theTableInColour() throws {
+        let table = ResultTable(Synthetic.comparison(), colour: true).description
+        try Golden.expect(table + "\n", in: "table-colour.txt")
+    }
+
+    @Test func theTableOfSeveralLoads() throws {
+        let report = Synthetic.comparison(rounds: 3, loads: ["idle", "cpu:2"], asked: 5, delivery: "queue")
+        try Golden.expect(ResultTable(report).description + "\n", in: "table-loads.txt")
+    }
+
+    @Test func theJSON() throws {
+        let json = try ResultsFile.encode(Synthetic.comparison(rounds: 2))
+        try Golden.expect(json + "\n", in: "results.json")
+    }
+
+    @Test func theCSV() throws { try Golden.expect(CSVTable(Synthetic.comparison()).description, in: "results.csv") }
+
+    @Test func theMarkdown() throws {
+        try Golden.expect(MarkdownTable(Synthetic.comparison()).description + "\n", in: "results.md")
+    }
+
+    @Test func thePercentiles() throws {
+        let file = try #require(PercentileFile.all(Synthetic.comparison()).first)
+        try Golden.expect(file.text, in: "percentiles.hgrm")
+    }
+
+    @Test func theSamples() throws {
+        var recording = Recording(
+            of: Deadlines(start: TimerInstant(nanoseconds: Synthetic.start), period: 1_000_000),
+            goal: 10
+        )
+        recording.record(Synthetic.arrival(0, of: recording.deadlines, lateness: 55_123))
+        recording.record(Synthetic.arrival(1, of: recording.deadlines, lateness: -7))
+        var arrival = Synthetic.arrival(2, of: recording.deadlines, lateness: 3_500_000, missed: 3)
+        arrival.woke = TimerInstant(nanoseconds: arrival.delivered.nanoseconds - 1000)
+        recording.record(arrival)
+        let turn = Turn([recording, Synthetic.recording([0])])
+        let lines = SampleLines.lines(turn, of: Synthetic.case("timerfd#2", load: "cpu:2"), round: 3)
+        try Golden.expect(SampleLines.header + lines, in: "samples.csv")
+    }
+
+    @Test func colourIsOnlyLaidOverTheTable() {
+        let report = Synthetic.comparison()
+        let coloured = ResultTable(report, colour: true).description
+        let plain = coloured.replacing(/\u{1B}\[[0-9;]*m/, with: "")
+        #expect(coloured.contains("\u{1B}[1;32m"))
+        #expect(plain == ResultTable(report).description)
+    }
+
+    @Test func theTableFitsItsTerminal() {
+        let widths = ResultTable(Synthetic.comparison()).description.split(separator: "\n").map(\.count)
+        #expect(widths.allSatisfy { $0 <= 132 })
+        #expect(widths.contains { $0 > 90 })
+    }
+
+    @Test func partialResultsSaySo() {
+        let heading = ResultTable(Synthetic.comparison(rounds: 2, asked: 3)).description.split(separator: "\n").first
+        #expect(heading?.hasSuffix("(PARTIAL: only 2 begun)") == true)
+    }
+
+    @Test func fewRoundsSayThatTheyTellNothing() {
+        let few = ResultTable(Synthetic.comparison(rounds: 7)).description
+        let enough = ResultTable(Synthetic.comparison(rounds: 8)).description
+        #expect(few.contains("Fewer than 8 rounds tell nothing apart, and these are 7."))
+        #expect(!enough.contains("tell nothing apart"))
+    }
+
+    @Test func earlyTicksHaveAColumnOnlyWhereThereAreSome() {
+        let early = Report(Synthetic.results([[Synthetic.cell(Synthetic.case("timerfd"), [5, -5, 5])]]))
+        let table = ResultTable(early, colour: true).description
+        #expect(table.contains("early"))
+        #expect(table.contains("\u{1B}[1;31m1\u{1B}[0m"))
+        #expect(table.contains("\u{1B}[1;31mtimerfd\u{1B}[0m"))
+        #expect(!ResultTable(Synthetic.comparison()).description.contains("early"))
+    }
+
+    @Test func resultsWithoutTicksAreATableAllTheSame() {
+        let none = Report(Synthetic.results([[Synthetic.cell(Synthetic.case("timerfd"), [])]].map { $0 }))
+        #expect(ResultTable(none).description.contains("timerfd"))
+        #expect(PercentileFile.all(none).isEmpty)
+        #expect(CSVTable(none).description.split(separator: "\n").count == 2)
+    }
+
+    @Test func percentileFilesAreNamedForEveryFileSystem() {
+        let cases = [("timerfd", "idle"), ("timerfd#2", "cpu:2"), ("../etc/pass wd", "handler:1.5ms")]
+        let cells = cases.map { Synthetic.cell(Synthetic.case($0, load: $1), [5, 7]) }
+        let names = PercentileFile.all(Report(Synthetic.results([cells]))).map(\.name)
+        #expect(
+            names == [
+                "timerfd.hgrm", "timerfd-corrected.hgrm", "timerfd#2@cpu-2.hgrm", "timerfd#2@cpu-2-corrected.hgrm",
+                "..-etc-pass-wd@handler-1.5ms.hgrm", "..-etc-pass-wd@handler-1.5ms-corrected.hgrm",
+            ]
+        )
+    }
+
+    @Test func hostileNamesDoNotTakeTheFormatsApart() {
+        let report = Report(Synthetic.results([[Synthetic.cell(Synthetic.case("a|b,\"c\""), [5, 7])]]))
+        #expect(CSVTable(report).description.contains("\n\"a|b,\"\"c\"\"\",backend,idle,1000000,2,0,0,"))
+        #expect(MarkdownTable(report).description.contains("| a\\|b,\"c\" | 2 |"))
+    }
+
+    @Test(
+        arguments: [
+            (true, [:], true), (false, [:], false), (true, ["NO_COLOR": "1"], false), (true, ["NO_COLOR": ""], true),
+            (true, ["TERM": "dumb"], false), (true, ["TERM": "xterm"], true), (false, ["TERM": "xterm"], false),
+        ] as [(Bool, [String: String], Bool)]
+    )
+    func colourIsForTerminalsThatWantIt(isTerminal: Bool, environment: [String: String], isWanted: Bool) {
+        #expect(ColourChoice.isWanted(isTerminal: isTerminal, environment: environment) == isWanted)
+    }
+}
