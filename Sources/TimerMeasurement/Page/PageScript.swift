@@ -1,0 +1,4 @@
+enum PageScript {
+    static let errors = ""
+    static let text = ""
+}

@@ -1,0 +1,3 @@
+enum PageStyle {
+    static let text = ""
+}
