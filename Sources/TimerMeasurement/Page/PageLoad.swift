@@ -30,7 +30,8 @@ struct PageLoad {
             title: "How late, for what share of the ticks",
             load: load,
             sentence: PageSentences.curves(rows),
-            note: "A tick that carries missed deadlines counts once among the ticks, and once for every one of them among "
+            note:
+                "A tick that carries missed deadlines counts once among the ticks, and once for every one of them among "
                 + "the deadlines: that corrects for coordinated omission. Solid: backends, dashed: peers, dotted: "
                 + "references. The thinner, fainter lines are the deadlines’.",
             controls: """
@@ -59,7 +60,8 @@ struct PageLoad {
             title: "Drift: where ten seconds would lead",
             load: load,
             sentence: PageSentences.drift(rows),
-            note: "The slope of the lateness, drawn on: 1 ppm is 1 µs per second. The band is ± three standard errors; as "
+            note:
+                "The slope of the lateness, drawn on: 1 ppm is 1 µs per second. The band is ± three standard errors; as "
                 + "long as it holds the zero line, no drift was seen."
         )
     }
@@ -70,7 +72,8 @@ struct PageLoad {
             title: "Precision and its price",
             load: load,
             sentence: PageSentences.price(rows),
-            note: "The marker is the median lateness, the whisker ends at the 99th percentile; to the right costs more, "
+            note:
+                "The marker is the median lateness, the whisker ends at the 99th percentile; to the right costs more, "
                 + "further up is later. The processor’s time is that of all threads of the row, its handlers included."
         )
     }

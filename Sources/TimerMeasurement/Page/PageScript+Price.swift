@@ -8,7 +8,7 @@ extension PageScript {
           const panel = width / columns, tall = 132, left = 44;
           // Panels share a scale. A row that drifts far more than the others would flatten them: it leaves its panel.
           const reaches = entries.filter(entry => entry.drift)
-            .map(entry => Math.abs(entry.drift.ppm) + entry.drift.noise).sort((a, b) => a - b);
+            .map(entry => Math.abs(entry.drift.ppm) + entry.drift.noise_ppm).sort((a, b) => a - b);
           const middle = reaches[Math.floor((reaches.length - 1) / 2)] || 0;
           const reach = Math.max(0.1, ...reaches.filter(reach => reach <= 6 * middle)) * span;
           const root = svg("g"), spots = [];
@@ -34,13 +34,13 @@ extension PageScript {
               spots.push({ x: x(5), y: y(0), entry, lines: ["too few ticks in a turn for a slope"] });
               return;
             }
-            const said = digits(drift.ppm) + " ± " + digits(drift.noise) + " ppm";
-            const low = span * (drift.ppm - drift.noise), high = span * (drift.ppm + drift.noise);
+            const said = digits(drift.ppm) + " ± " + digits(drift.noise_ppm) + " ppm";
+            const low = span * (drift.ppm - drift.noise_ppm), high = span * (drift.ppm + drift.noise_ppm);
             // What leaves the panel is cut where it does.
             const cut = us => [Math.abs(us) <= reach ? span : span * reach / Math.abs(us), Math.max(-reach, Math.min(reach, us))];
             const out = [low, high].some(us => Math.abs(us) > reach * 1.001);
             const [lx, ly] = cut(low), [hx, hy] = cut(high), [ex, ey] = cut(span * drift.ppm);
-            const real = Math.abs(drift.ppm) > drift.noise;
+            const real = Math.abs(drift.ppm) > drift.noise_ppm;
             const corner = lx < span && hx < span && ly === hy ? [] : [[span, hx < span ? hy : high], [span, lx < span ? ly : low]];
             group.append(
               text(x0 - 2, y0 + 30, said + (out ? ", off the scale" : ""), { class: real ? "alarm" : "tick" }),

@@ -50,7 +50,8 @@ extension PageSentences {
         guard let peak = peaks.max(by: { $0.lateness < $1.lateness }) else { return nil }
         let round = rounds.lastIndex { $0.start <= peak.time } ?? 0
         let mark = rounds.indices.contains(round) && !rounds[round].disturbances.isEmpty ? ", a disturbed one" : ""
-        return "The latest tick of all was one of \(PageText.possessive(peak.row)), \(PageText.time(peak.lateness)) after "
+        return
+            "The latest tick of all was one of \(PageText.possessive(peak.row)), \(PageText.time(peak.lateness)) after "
             + "its deadline, in round \(round + 1)\(mark)."
     }
 

@@ -62,9 +62,9 @@ package enum PageSentences {
         var sentences: [String] = []
         if drifting.isEmpty {
             sentences.append(
-                "No row drifts by more than its noise: any drift that there is, is too small for this run, which sees "
-                    + "less than \(PageText.number(widest.drift.noise)) ppm in none of them worse than with "
-                    + "\(widest.name)."
+                "No row drifts by more than its noise: a drift that there may be is too small for this run to see. "
+                    + "Least surely known is \(PageText.possessive(widest.name)), to "
+                    + "± \(PageText.number(widest.drift.noise)) ppm."
             )
         } else {
             let parts = drifting.prefix(4)

@@ -48,13 +48,16 @@ struct PageTables {
 
     /// All rows.
     var results: String {
-        let groups = Self.groups.map { "<th scope=\"colgroup\" colspan=\"\($0.count)\">\(PageText.escaped($0.name))</th>" }
+        let groups = Self.groups.map {
+            "<th scope=\"colgroup\" colspan=\"\($0.count)\">\(PageText.escaped($0.name))</th>"
+        }
         let titles = Self.columns.map { "<th scope=\"col\">\(PageText.escaped($0.title))</th>" }
         let body = rows.map { row in
             let cells = Self.columns.map { column in
                 "<td\(column.isAlarming(row) ? " class=\"alarm\"" : "")>\(PageText.escaped(column.cell(row)))</td>"
             }
-            return "<tr data-row=\"\(PageText.escaped(row.case.row))\"><th scope=\"row\">\(PageText.escaped(row.case.row))"
+            return
+                "<tr data-row=\"\(PageText.escaped(row.case.row))\"><th scope=\"row\">\(PageText.escaped(row.case.row))"
                 + " <span class=\"kind\">\(row.case.kind.rawValue)</span></th>\(cells.joined())</tr>"
         }
         return Self.scrolling(
