@@ -72,7 +72,7 @@ struct OutputOptions: ParsableArguments {
     func write(_ report: Report, to files: Files, _ console: inout Console) throws {
         if let page = files.report { try page.replace(with: Page(report).html) }
         if let histograms {
-            for file in PercentileFile.all(of: report) {
+            for file in PercentileFile.all(report) {
                 try OutputFile("\(histograms)/\(file.name)").replace(with: file.text)
             }
         }

@@ -13,7 +13,7 @@ final class SampleFile {
 
     /// Writes the ticks of a turn.
     func append(_ round: Int, _ case: Case, _ turn: Turn) throws {
-        try file.append(SampleLines.lines(round: round, `case`, turn))
+        try file.append(SampleLines.lines(turn, of: `case`, round: round))
     }
 
     /// Takes it back: nothing came to it.

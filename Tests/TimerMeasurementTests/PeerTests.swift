@@ -37,7 +37,7 @@ struct PeerTests {
         for peer in Peer.available {
             try await onOwnThread {
                 var measurement = Measurement(try Short.plan([Row(.peer(peer))]) { $0.duration = .seconds(60) })
-                #expect(throws: MeasurementError.stopped) { try measurement.run(.init { _ in false }) }
+                #expect(throws: MeasurementError.stopped) { try measurement.run(goesOn: { _ in false }) }
             }
         }
         #expect(await soon { ProcFS.threads(named: "peer.").isEmpty })

@@ -79,7 +79,7 @@ struct RefereeTests {
         let descriptors = ProcFS.openDescriptors
         try await onOwnThread {
             var measurement = Measurement(try Short.plan([Row(.referee)]) { $0.duration = .seconds(60) })
-            #expect(throws: MeasurementError.stopped) { try measurement.run(.init { $0.stage == .warmUp }) }
+            #expect(throws: MeasurementError.stopped) { try measurement.run(goesOn: { $0.stage == .warmUp }) }
         }
         try await Short.turns(5, of: Row(.referee))
         #expect(await soon { ProcFS.openDescriptors <= descriptors })

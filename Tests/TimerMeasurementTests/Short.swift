@@ -30,7 +30,7 @@ enum Short {
         let plan = try plan(rows, change)
         return try await onOwnThread {
             var measurement = Measurement(plan)
-            try measurement.run(.init { _ in true })
+            try measurement.run(goesOn: { _ in true })
             return measurement.rounds[0].cells
         }
     }

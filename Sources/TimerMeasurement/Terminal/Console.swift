@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import TimerAlarms
 package import TimerCore
 
@@ -24,6 +25,14 @@ package struct Console {
 
     /// Whether Ctrl-C was pressed.
     package var isInterrupted: Bool { Interrupt.isRequested }
+
+    /// Whether results on standard output may be coloured.
+    package var isColoured: Bool {
+        ColourChoice.isWanted(
+            isTerminal: StandardOutput.isTerminal,
+            environment: ProcessInfo.processInfo.environment
+        )
+    }
 
     /// Hands the results over, ended by a new line.
     package mutating func hand(over results: String) throws(TimerError) {
