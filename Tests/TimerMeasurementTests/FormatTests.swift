@@ -5,11 +5,11 @@ import TimerMeasurement
 /// Each format, to the letter and in what it promises.
 @Suite struct FormatTests {
     @Test func theTable() throws {
-        try Golden.expect(ResultTable(Synthetic.comparison()).description + "\n", in: "table.txt")
+        try Golden.expect(ResultTable(Synthetic.comparison).description + "\n", in: "table.txt")
     }
 
     @Test func theTableInColour() throws {
-        let table = ResultTable(Synthetic.comparison(), colour: true).description
+        let table = ResultTable(Synthetic.comparison, colour: true).description
         try Golden.expect(table + "\n", in: "table-colour.txt")
     }
 
@@ -23,14 +23,14 @@ import TimerMeasurement
         try Golden.expect(json + "\n", in: "results.json")
     }
 
-    @Test func theCSV() throws { try Golden.expect(CSVTable(Synthetic.comparison()).description, in: "results.csv") }
+    @Test func theCSV() throws { try Golden.expect(CSVTable(Synthetic.comparison).description, in: "results.csv") }
 
     @Test func theMarkdown() throws {
-        try Golden.expect(MarkdownTable(Synthetic.comparison()).description + "\n", in: "results.md")
+        try Golden.expect(MarkdownTable(Synthetic.comparison).description + "\n", in: "results.md")
     }
 
     @Test func thePercentiles() throws {
-        let file = try #require(PercentileFile.all(Synthetic.comparison()).first)
+        let file = try #require(PercentileFile.all(Synthetic.comparison).first)
         try Golden.expect(file.text, in: "percentiles.hgrm")
     }
 
@@ -50,7 +50,7 @@ import TimerMeasurement
     }
 
     @Test func colourIsOnlyLaidOverTheTable() {
-        let report = Synthetic.comparison()
+        let report = Synthetic.comparison
         let coloured = ResultTable(report, colour: true).description
         let plain = coloured.replacing(/\u{1B}\[[0-9;]*m/, with: "")
         #expect(coloured.contains("\u{1B}[1;32m"))
@@ -58,7 +58,7 @@ import TimerMeasurement
     }
 
     @Test func theTableFitsItsTerminal() {
-        let widths = ResultTable(Synthetic.comparison()).description.split(separator: "\n").map(\.count)
+        let widths = ResultTable(Synthetic.comparison).description.split(separator: "\n").map(\.count)
         #expect(widths.allSatisfy { $0 <= 132 })
         #expect(widths.contains { $0 > 90 })
     }
@@ -81,7 +81,7 @@ import TimerMeasurement
         #expect(table.contains("early"))
         #expect(table.contains("\u{1B}[1;31m1\u{1B}[0m"))
         #expect(table.contains("\u{1B}[1;31mtimerfd\u{1B}[0m"))
-        #expect(!ResultTable(Synthetic.comparison()).description.contains("early"))
+        #expect(!ResultTable(Synthetic.comparison).description.contains("early"))
     }
 
     @Test func resultsWithoutTicksAreATableAllTheSame() {

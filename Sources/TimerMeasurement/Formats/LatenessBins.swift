@@ -51,13 +51,12 @@ struct LatenessBins: Hashable, Sendable {
         for bucket in distribution.buckets { counts[bin(of: bucket.value)] += bucket.count }
         guard let fullest = counts.max(), fullest > 0 else { return "" }
         let bars = Array("▁▂▃▄▅▆▇█")
-        return String(
-            counts.map { count in
-                guard count > 0 else { return " " }
-                let height = (Double(count) / Double(fullest) * Double(bars.count)).rounded(.up)
-                return bars[min(bars.count, Int(height)) - 1]
-            }
-        )
+        let text = counts.map { count -> Character in
+            guard count > 0 else { return " " }
+            let height = (Double(count) / Double(fullest) * Double(bars.count)).rounded(.up)
+            return bars[min(bars.count, Int(height)) - 1]
+        }
+        return String(text).trimmedAtTheEnd
     }
 
     private func bin(of value: UInt64) -> Int {
