@@ -52,13 +52,15 @@ struct ResultColumn: Sendable {
     }
 
     private static func counts(for report: Report) -> [ResultColumn] {
-        let ticks = ResultColumn("", "ticks", "calls of the handler, in all rounds together") { String($0.ticks) }
+        let ticks = ResultColumn("count", "ticks", "calls of the handler, in all rounds together") { String($0.ticks) }
         let missed = ResultColumn(
-            "",
+            "count",
             "missed",
             "deadlines that got no tick of their own, for the tick before them came too late"
         ) { String($0.missed) }
-        let early = ResultColumn("", "early", "ticks before their deadline, which must never be") { String($0.early) }
+        let early = ResultColumn("count", "early", "ticks before their deadline, which must never be") {
+            String($0.early)
+        }
         return [ticks, missed] + (report.rows.contains { $0.early > 0 } ? [early] : [])
     }
 
@@ -90,16 +92,21 @@ struct ResultColumn: Sendable {
     private static let drift = [
         ResultColumn(
             "drift",
-            "ppm ±noise",
-            "µs later per second that passes; less than its noise is none that this measurement could see"
+            "ppm ±",
+            "µs later per second that passes, ± its noise: less than that is none that this measurement could see"
         ) { row in
-            row.drift.map { "\(NumberText.fixed($0.ppm, places: 1)) ±\(NumberText.fixed($0.noise, places: 1))" } ?? "–"
+            // Digits below the noise say nothing.
+            row.drift.map { drift in
+                let places = drift.noise < 10 ? 1 : 0
+                return
+                    "\(NumberText.fixed(drift.ppm, places: places)) ±\(NumberText.fixed(drift.noise, places: places))"
+            } ?? "–"
         }
     ]
 
     private static let price = [
         figure("price", "CPU %", "time on a processor per time that passed", places: 2) { $0.cpuPercent },
-        figure("price", "wakes", "how often a thread was woken, per tick", places: 2) { $0.wakeUpsPerTick },
+        figure("price", "wake", "how often a thread was woken, per tick", places: 2) { $0.wakeUpsPerTick },
         figure("price", "switch", "context switches, per tick", places: 2) { $0.contextSwitchesPerTick },
     ]
 
@@ -119,7 +126,7 @@ struct ResultColumn: Sendable {
     /// The row's latenesses as bars.
     static func spread(_ bins: LatenessBins) -> ResultColumn {
         let about =
-            "ticks by lateness, in \(LatenessBins.count) bins from \(bins.range), each wider than the last by one factor; "
+            "ticks by lateness, in \(LatenessBins.count) bins of \(bins.range), each wider than the last by one factor; "
             + "the fullest is full"
         return ResultColumn("spread", bins.range, about) { bins.bars($0.distribution) }
     }

@@ -111,7 +111,7 @@ extension ResultColumn {
         switch (group, title) {
         case ("lateness (µs)", "p50"): "p50 … p99.9"
         case ("× floor", _): "× floor"
-        case ("", _), ("lateness (µs)", _), ("price", _), ("p50 of (µs)", _): title
+        case ("count", _), ("lateness (µs)", _), ("price", _), ("p50 of (µs)", _): title
         default: group
         }
     }
