@@ -77,6 +77,7 @@ struct ResultColumn: Sendable {
             microseconds(lateness, "p99") { $0.lateness.p99 },
             microseconds(lateness, "p99.9") { $0.lateness.p999 },
             microseconds(lateness, "max", "the latest tick") { $0.lateness.max },
+            figure(lateness, "jitter", "standard deviation of the lateness", places: 1) { $0.jitter.stddev / 1000 },
         ]
         if report.rows.contains(where: { $0.missed > 0 }) {
             columns.append(microseconds("corrected", "p99 (µs)", corrected) { $0.corrected.p99 })
@@ -85,8 +86,7 @@ struct ResultColumn: Sendable {
             columns.append(microseconds("p50 of (µs)", "wake", wake) { $0.wake.p50 })
             columns.append(microseconds("p50 of (µs)", "hop", hop) { $0.hop.p50 })
         }
-        let jitter = "standard deviation of the lateness"
-        return columns + [figure("jitter", "(µs)", jitter, places: 1) { $0.jitter.stddev / 1000 }]
+        return columns
     }
 
     private static let drift = [
@@ -105,7 +105,7 @@ struct ResultColumn: Sendable {
     ]
 
     private static let price = [
-        figure("price", "CPU %", "time on a processor per time that passed", places: 2) { $0.cpuPercent },
+        figure("price", "CPU%", "time on a processor per time that passed", places: 2) { $0.cpuPercent },
         figure("price", "wake", "how often a thread was woken, per tick", places: 2) { $0.wakeUpsPerTick },
         figure("price", "switch", "context switches, per tick", places: 2) { $0.contextSwitchesPerTick },
     ]

@@ -14,11 +14,6 @@ package struct Distribution: Hashable, Sendable {
         package let value: UInt64
         /// How many values fell into it.
         package fileprivate(set) var count: UInt64
-
-        init(value: UInt64, count: UInt64) {
-            self.value = value
-            self.count = count
-        }
     }
 
     /// Count, extremes, mean and standard deviation, in nanoseconds.
