@@ -8,14 +8,22 @@ import Testing
 enum Golden {
     private static let isWritten = ProcessInfo.processInfo.environment["PRECISE_TIMER_WRITE_GOLDEN"] == "1"
 
+    /// What is in a file.
+    static func read(_ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: file(name)), as: UTF8.self)
+    }
+
+    private static func file(_ name: String) -> URL {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/\(name)")
+    }
+
     /// Expects a text to be that of a file, or writes the file and fails.
     static func expect(_ text: String, in name: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/\(name)")
         if isWritten {
-            try Data(text.utf8).write(to: file)
+            try Data(text.utf8).write(to: file(name))
             Issue.record("Golden/\(name) was written, and nothing was tested", sourceLocation: sourceLocation)
         } else {
-            let expected = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+            let expected = try read(name)
             #expect(text == expected, "differs from Golden/\(name)", sourceLocation: sourceLocation)
         }
     }

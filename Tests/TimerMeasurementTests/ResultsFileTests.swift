@@ -4,9 +4,12 @@ import TimerMeasurement
 
 /// A file that somebody else wrote, or broke.
 @Suite struct ResultsFileTests {
-    private let results = Synthetic.comparison(rounds: 2).results
+    private static let report = Synthetic.comparison(rounds: 2)
+    private static let text = Result { try ResultsFile.encode(report) }
 
-    private func text() throws -> String { try ResultsFile.encode(Report(results)) }
+    private var results: Results { Self.report.results }
+
+    private func text() throws -> String { try Self.text.get() }
 
     /// What is wrong with a text; nil where nothing is.
     private func problem(_ text: String) -> String? {

@@ -2,6 +2,9 @@ import TimerCore
 import TimerMeasurement
 
 extension Synthetic {
+    /// The one that most tests look at, computed once.
+    static let comparison = comparison()
+
     /// A comparison as one sees it: three backends and a floor, some with a stall, a round that was disturbed, and a wish that
     /// was not granted.
     static func comparison(

@@ -29,7 +29,7 @@ struct Inked: Hashable, Sendable {
     /// The text at a width, on either side of which there is space; coloured or not.
     func padded(to width: Int, flushLeft: Bool, colour: Bool) -> String {
         let space = String(repeating: " ", count: max(0, width - text.count))
-        let shown = colour ? ink?.on(text) ?? text : text
+        let shown = colour && !text.isEmpty ? ink?.on(text) ?? text : text
         return flushLeft ? shown + space : space + shown
     }
 }

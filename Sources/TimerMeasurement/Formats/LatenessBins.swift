@@ -3,7 +3,7 @@ internal import Foundation
 /// Bins of lateness, each wider than the one before by the same factor, that are the same for all rows of a table.
 struct LatenessBins: Hashable, Sendable {
     /// How many bins there are.
-    static let count = 12
+    static let count = 8
     /// Nothing that a timer does is told apart below this, in nanoseconds.
     private static let finest: UInt64 = 100
 
@@ -51,13 +51,12 @@ struct LatenessBins: Hashable, Sendable {
         for bucket in distribution.buckets { counts[bin(of: bucket.value)] += bucket.count }
         guard let fullest = counts.max(), fullest > 0 else { return "" }
         let bars = Array("▁▂▃▄▅▆▇█")
-        return String(
-            counts.map { count in
-                guard count > 0 else { return " " }
-                let height = (Double(count) / Double(fullest) * Double(bars.count)).rounded(.up)
-                return bars[min(bars.count, Int(height)) - 1]
-            }
-        )
+        let text = counts.map { count -> Character in
+            guard count > 0 else { return " " }
+            let height = (Double(count) / Double(fullest) * Double(bars.count)).rounded(.up)
+            return bars[min(bars.count, Int(height)) - 1]
+        }
+        return String(text).trimmedAtTheEnd
     }
 
     private func bin(of value: UInt64) -> Int {

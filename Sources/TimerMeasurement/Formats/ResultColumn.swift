@@ -52,13 +52,15 @@ struct ResultColumn: Sendable {
     }
 
     private static func counts(for report: Report) -> [ResultColumn] {
-        let ticks = ResultColumn("", "ticks", "calls of the handler, in all rounds together") { String($0.ticks) }
+        let ticks = ResultColumn("count", "ticks", "calls of the handler, in all rounds together") { String($0.ticks) }
         let missed = ResultColumn(
-            "",
+            "count",
             "missed",
             "deadlines that got no tick of their own, for the tick before them came too late"
         ) { String($0.missed) }
-        let early = ResultColumn("", "early", "ticks before their deadline, which must never be") { String($0.early) }
+        let early = ResultColumn("count", "early", "ticks before their deadline, which must never be") {
+            String($0.early)
+        }
         return [ticks, missed] + (report.rows.contains { $0.early > 0 } ? [early] : [])
     }
 
@@ -75,6 +77,7 @@ struct ResultColumn: Sendable {
             microseconds(lateness, "p99") { $0.lateness.p99 },
             microseconds(lateness, "p99.9") { $0.lateness.p999 },
             microseconds(lateness, "max", "the latest tick") { $0.lateness.max },
+            figure(lateness, "jitter", "standard deviation of the lateness", places: 1) { $0.jitter.stddev / 1000 },
         ]
         if report.rows.contains(where: { $0.missed > 0 }) {
             columns.append(microseconds("corrected", "p99 (µs)", corrected) { $0.corrected.p99 })
@@ -83,23 +86,27 @@ struct ResultColumn: Sendable {
             columns.append(microseconds("p50 of (µs)", "wake", wake) { $0.wake.p50 })
             columns.append(microseconds("p50 of (µs)", "hop", hop) { $0.hop.p50 })
         }
-        let jitter = "standard deviation of the lateness"
-        return columns + [figure("jitter", "(µs)", jitter, places: 1) { $0.jitter.stddev / 1000 }]
+        return columns
     }
 
     private static let drift = [
         ResultColumn(
             "drift",
-            "ppm ±noise",
-            "µs later per second that passes; less than its noise is none that this measurement could see"
+            "ppm ±",
+            "µs later per second that passes, ± its noise: less than that is none that this measurement could see"
         ) { row in
-            row.drift.map { "\(NumberText.fixed($0.ppm, places: 1)) ±\(NumberText.fixed($0.noise, places: 1))" } ?? "–"
+            // Digits below the noise say nothing.
+            row.drift.map { drift in
+                let places = drift.noise < 10 ? 1 : 0
+                return
+                    "\(NumberText.fixed(drift.ppm, places: places)) ±\(NumberText.fixed(drift.noise, places: places))"
+            } ?? "–"
         }
     ]
 
     private static let price = [
-        figure("price", "CPU %", "time on a processor per time that passed", places: 2) { $0.cpuPercent },
-        figure("price", "wakes", "how often a thread was woken, per tick", places: 2) { $0.wakeUpsPerTick },
+        figure("price", "CPU%", "time on a processor per time that passed", places: 2) { $0.cpuPercent },
+        figure("price", "wake", "how often a thread was woken, per tick", places: 2) { $0.wakeUpsPerTick },
         figure("price", "switch", "context switches, per tick", places: 2) { $0.contextSwitchesPerTick },
     ]
 
@@ -119,7 +126,7 @@ struct ResultColumn: Sendable {
     /// The row's latenesses as bars.
     static func spread(_ bins: LatenessBins) -> ResultColumn {
         let about =
-            "ticks by lateness, in \(LatenessBins.count) bins from \(bins.range), each wider than the last by one factor; "
+            "ticks by lateness, in \(LatenessBins.count) bins of \(bins.range), each wider than the last by one factor; "
             + "the fullest is full"
         return ResultColumn("spread", bins.range, about) { bins.bars($0.distribution) }
     }

@@ -64,7 +64,7 @@ package struct ResultTable: CustomStringConvertible {
                             } else if row.case.kind == .reference {
                                 .faint
                             } else {
-                                winners[position].flatMap { column.rivalry?(row) == $0 ? .best : nil }
+                                winners[position] == column.text(row) ? .best : nil
                             }
                         return Inked(column.text(row), ink)
                     }
@@ -73,11 +73,13 @@ package struct ResultTable: CustomStringConvertible {
             }
     }
 
-    /// The least of a column that is not everybody's; what has no timer is no rival.
-    private func least(of rows: [RowReport], in column: ResultColumn) -> Double? {
+    /// The least of a column, as it is shown; nil where that is shown for all. References are no rivals.
+    private func least(of rows: [RowReport], in column: ResultColumn) -> String? {
         guard let rivalry = column.rivalry else { return nil }
-        let values = rows.filter { $0.case.kind != .reference }.compactMap(rivalry)
-        guard let least = values.min(), let greatest = values.max(), least < greatest else { return nil }
+        let rivals = rows.filter { $0.case.kind != .reference }
+        let values = rivals.compactMap { row in rivalry(row).map { (value: $0, text: column.text(row)) } }
+        guard let least = values.min(by: { $0.value < $1.value })?.text, values.contains(where: { $0.text != least })
+        else { return nil }
         return least
     }
 
@@ -111,7 +113,7 @@ extension ResultColumn {
         switch (group, title) {
         case ("lateness (µs)", "p50"): "p50 … p99.9"
         case ("× floor", _): "× floor"
-        case ("", _), ("lateness (µs)", _), ("price", _), ("p50 of (µs)", _): title
+        case ("count", _), ("lateness (µs)", _), ("price", _), ("p50 of (µs)", _): title
         default: group
         }
     }

@@ -11,6 +11,7 @@ package enum SampleLines {
     ///   - turn: the ticks.
     ///   - case: what was measured.
     ///   - round: the round's number, from 1; so are the timers' numbers.
+    /// - Returns: the lines. Linear in the ticks.
     package static func lines(_ turn: Turn, of case: Case, round: Int) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(turn.recordings.reduce(0) { $0 + $1.ticks } * 96)

@@ -12,10 +12,10 @@ struct TableLayout: Sendable {
             (lines.map { $0[column].count } + [columns[column].title.count]).max() ?? 0
         }
         groups = Self.groups(of: columns)
-        // Where a group is narrower than its name, with room for a rule on both sides, its first column gets wider.
+        // Where a group is narrower than its name its first column gets wider.
         for group in groups {
             let name = columns[group.lowerBound].group.count
-            let lack = name + (group.count > 1 ? 4 : 0) - width(of: group)
+            let lack = name - width(of: group)
             if lack > 0 { widths[group.lowerBound] += lack }
         }
     }
@@ -49,6 +49,7 @@ struct TableLayout: Sendable {
                 .padded(to: width(of: group), flushLeft: isFlushLeft(group.lowerBound), colour: false)
         }
         let rule = width(of: group) - name.count - 2
+        guard rule > 1 else { return Inked(name).padded(to: width(of: group), flushLeft: false, colour: false) }
         return String(repeating: "─", count: rule / 2) + " \(name) " + String(repeating: "─", count: rule - rule / 2)
     }
 

@@ -14,11 +14,6 @@ package struct Distribution: Hashable, Sendable {
         package let value: UInt64
         /// How many values fell into it.
         package fileprivate(set) var count: UInt64
-
-        init(value: UInt64, count: UInt64) {
-            self.value = value
-            self.count = count
-        }
     }
 
     /// Count, extremes, mean and standard deviation, in nanoseconds.
@@ -82,8 +77,12 @@ package struct Distribution: Hashable, Sendable {
     package func percentiles(_ percents: [Double]) -> [Int64] {
         guard moments.count > 0 else { return percents.map { _ in 0 } }
         let histogram = histogram
-        // The histogram answers with the upper end of a bucket, which may lie above the greatest value there was.
-        return percents.map { min(Int64(histogram.valueAtPercentile($0)), max(moments.max, 0)) }
+        // The answer is the upper end of a bucket, which may lie above the greatest value there was. The histogram was made
+        // from the lower ends, and takes that of its last bucket for its greatest value.
+        return percents.map { percent in
+            let value = histogram.highestEquivalentForValue(histogram.valueAtPercentile(percent))
+            return min(Int64(value), max(moments.max, 0))
+        }
     }
 
     /// The value that a share of all (in percent) does not exceed, in nanoseconds.
