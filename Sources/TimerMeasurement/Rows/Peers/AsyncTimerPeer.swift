@@ -2,7 +2,8 @@ internal import AsyncAlgorithms
 internal import TimerAlarms
 internal import TimerCore
 
-/// A task that iterates over an `AsyncTimerSequence` of swift-async-algorithms.
+/// A task that iterates over an `AsyncTimerSequence` of swift-async-algorithms, which misses nothing: what is late comes at
+/// once, one after the other.
 ///
 /// The sequence has no start: its grid begins a period after the iteration does. So the iteration begins a period before
 /// the first deadline, as closely as it can be done, which costs 200 µs on a processor in each turn. All its lateness is
@@ -31,7 +32,7 @@ final class AsyncTimerPeer: Ticking {
         while KernelClock.now(.suspending) < beginning {}
         for await _ in AsyncTimerSequence(interval: period, clock: .suspending) {
             let now = KernelClock.now(.suspending)
-            guard !Task.isCancelled, probe.record(at: now, .deadlines) else { return }
+            guard !Task.isCancelled, probe.record(at: now, .calls) else { return }
         }
     }
 
