@@ -59,9 +59,9 @@ enum PageStyle {
           border-radius: 10px; }
         figcaption { margin-top: 8px; }
         .scroll { overflow-x: auto; margin: 20px 0; max-width: 100%; }
-        table { border-collapse: collapse; font-size: 13.5px; font-variant-numeric: tabular-nums; }
+        table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
         caption { text-align: left; font-weight: 600; font-size: 17px; padding-bottom: 8px; }
-        th, td { padding: 4px 9px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
+        th, td { padding: 4px 6px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
         th { font-weight: 600; } thead th { color: var(--quiet); font-weight: 500; }
         th[scope="colgroup"] { text-align: center; border-bottom-color: var(--strong); }
         tr > :first-child { text-align: left; padding-left: 0; }
