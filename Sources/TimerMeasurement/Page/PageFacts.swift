@@ -117,6 +117,8 @@ struct PageFacts {
     }
 
     private static func length(_ nanoseconds: UInt64) -> String {
-        DurationText.format(nanoseconds: nanoseconds).replacing("us", with: "µs")
+        let text = DurationText.format(nanoseconds: nanoseconds)
+        let number = text.prefix { !$0.isLetter }
+        return "\(number) \(text.dropFirst(number.count).replacing("us", with: "µs"))"
     }
 }

@@ -49,7 +49,7 @@ struct PageLoad {
             title: "Lateness as time went on",
             load: load,
             sentence: PageSentences.time(entries, data.rounds),
-            note: "For every stretch of time the line gives the median, and the hair above it ends at the latest tick. "
+            note: "For every stretch of time the dot is the median, and the hair above it ends at the latest tick. "
                 + "Rounds are numbered; those that were disturbed from outside are shaded. They count all the same."
         )
     }
@@ -62,7 +62,7 @@ struct PageLoad {
             sentence: PageSentences.drift(rows),
             note:
                 "The slope of the lateness, drawn on: 1 ppm is 1 µs per second. The band is ± three standard errors; as "
-                + "long as it holds the zero line, no drift was seen."
+                + "long as it holds the zero line, no drift was seen. An arrow marks what leaves the common scale."
         )
     }
 

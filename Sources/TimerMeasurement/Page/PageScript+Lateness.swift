@@ -7,7 +7,7 @@ extension PageScript {
           const loads = data.loads.filter(load => entries.some(entry => entry.load === load));
           const rows = data.rows.filter(row => state.rows.has(row.name));
           const beside = Math.max(1, Math.min(loads.length, Math.floor((width - 120) / 270)));
-          const left = room(rows.map(row => row.name), width < 600 ? 118 : 180);
+          const left = room(rows.map(row => row.name), width < 600 ? 126 : 190);
           const facet = (width - left) / beside, lane = 24, top = 26;
           const height = top + rows.length * lane + 40;
           const domain = decades(entries.flatMap(entry => [Math.max(entry.p50, least), entry.max]));
@@ -59,7 +59,7 @@ extension PageScript {
           const entries = shown(load), wide = width >= 640;
           const left = 54, right = wide ? room(entries.map(entry => entry.row), 180) + 12 : 12;
           const top = 22, height = wide ? 420 : 320, bottom = height - 46;
-          const domain = decades(shown().flatMap(entry => entry.deadlines.values.concat(entry.ticks.values)));
+          const domain = decades(shown().flatMap(entry => entry.ticks.values.slice(1).concat(entry.deadlines.values.slice(1))));
           const most = Math.max(1, ...entries.map(entry => Math.log10(Math.max(entry.deadlines.count, entry.ticks.count))));
           const x = nines => left + (width - left - right) * nines / most, y = logScale(domain, bottom, top);
           const root = svg("g"), spots = [], labels = [];
@@ -111,7 +111,7 @@ extension PageScript {
         const overTime = (width, load) => {
           const entries = shown(load), wide = width >= 640;
           const names = wide ? room(entries.map(entry => entry.row), 170) : 0;
-          const left = names + 48, strip = wide ? 46 : 62, top = 24, gap = 8;
+          const left = names + 48, strip = wide ? 46 : 62, top = 24, gap = 14;
           const bottom = top + entries.length * (strip + gap), height = bottom + 36;
           const ends = data.rounds.map(round => round.end / 1e6);
           const end = Math.max(1e-6, ...ends, ...entries.flatMap(entry => entry.times.slice(-1)).map(at => at / 1e6));
@@ -140,7 +140,7 @@ extension PageScript {
           root.append(text(left, bottom + 28, "seconds since the beginning; lateness upwards, logarithmic", { class: "axis" }));
           entries.forEach((entry, number) => {
             const y0 = top + number * (strip + gap), y = logScale(domain, y0 + strip, y0 + (wide ? 4 : 18));
-            const marks = powers(domain, wide ? 3 : 2);
+            const marks = powers(domain, 2);
             for (const power of marks) {
               root.append(line(left, y(power), width - 8, y(power), "grid"),
                 text(left - 5, y(power) + 4, powerText(power), { class: "tick", "text-anchor": "end" }));
@@ -153,7 +153,9 @@ extension PageScript {
               text(wide ? 0 : left, wide ? y0 + strip / 2 + 4 : y0 + 11, wide ? short(entry.row, names) : entry.row,
                 { class: "label" }),
               svg("path", { d: hairs, class: "hair", "stroke-width": thick }),
-              svg("path", { d: path(at.map((x, i) => [x, y(entry.medians[i])])), class: "solid", "stroke-width": 1.6 })));
+              svg("path", { d: path(at.map((x, i) => [x, y(entry.medians[i])])), class: "hair", "stroke-width": 1 }),
+              svg("path", { d: at.map((x, i) => path([[x, y(entry.medians[i])]]) + "h0").join(""), class: "solid",
+                "stroke-width": 2.6, "stroke-linecap": "round" })));
             entry.times.forEach((time_, i) => {
               const index = data.rounds.findLastIndex(round => round.start <= time_);
               const round = data.rounds[Math.max(0, index)];

@@ -5,36 +5,37 @@ extension PageScript {
         const overDrift = (width, load) => {
           const entries = shown(load), span = 10;
           const columns = Math.max(1, Math.min(entries.length, Math.floor(width / (width < 640 ? 165 : 200))));
-          const panel = width / columns, tall = 132, left = 44;
+          const panel = width / columns, left = 44;
           // Panels share a scale. A row that drifts far more than the others would flatten them: it leaves its panel.
           const reaches = entries.filter(entry => entry.drift)
             .map(entry => Math.abs(entry.drift.ppm) + entry.drift.noise_ppm).sort((a, b) => a - b);
+          const tall = reaches.length ? 132 : 44;
           const middle = reaches[Math.floor((reaches.length - 1) / 2)] || 0;
           const reach = Math.max(0.1, ...reaches.filter(reach => reach <= 6 * middle)) * span;
-          const root = svg("g"), spots = [];
+          const root = svg("g"), spots = [], [unit, name] = reach < 2000 ? [1, "µs"] : reach < 2e6 ? [1e3, "ms"] : [1e6, "s"];
           entries.forEach((entry, number) => {
             const x0 = (number % columns) * panel + left, y0 = Math.floor(number / columns) * tall;
             const x = seconds => x0 + (panel - left - 14) * seconds / span;
             const inner = y => Math.max(y0 + 38, Math.min(y0 + tall - 26, y));
             const y = us => y0 + 38 + (tall - 64) * (1 - us / reach) / 2;
-            for (const us of steps(-reach, reach, 3)) {
-              root.append(line(x(0), y(us), x(span), y(us), us === 0 ? "zero" : "grid"),
-                text(x0 - 5, y(us) + 4, plain(us), { class: "tick", "text-anchor": "end" }));
-            }
             const drift = entry.drift, row = rowOf.get(entry.row);
             const group = series(entry, text(x0 - 2, y0 + 15, short(entry.row, panel - 56), { class: "label" }));
-            root.append(group);
-            if (number === 0) root.append(text(0, y0 + 15, "µs", { class: "axis" }));
+            if (!drift) {
+              group.append(text(x0 - 2, y0 + 30, "too few ticks", { class: "tick" }));
+              root.append(group);
+              spots.push({ x: x0 + 20, y: y0 + 22, entry, lines: [entry.ticks.count + " ticks, too few in a turn for a slope"] });
+              return;
+            }
+            for (const us of steps(-reach, reach, 3)) {
+              root.append(line(x(0), y(us), x(span), y(us), us === 0 ? "zero" : "grid"),
+                text(x0 - 5, y(us) + 4, plain(us / unit), { class: "tick", "text-anchor": "end" }));
+            }
             for (const seconds of [0, 5, 10]) {
               root.append(text(x(seconds), y0 + tall - 10, seconds + (seconds === 10 ? " s" : ""), { class: "tick",
                 "text-anchor": "middle" }));
             }
-            if (!drift) {
-              group.append(text(x0 - 2, y0 + 30, "too few ticks for a slope", { class: "tick" }));
-              spots.push({ x: x(5), y: y(0), entry, lines: ["too few ticks in a turn for a slope"] });
-              return;
-            }
-            const said = digits(drift.ppm) + " ± " + digits(drift.noise_ppm) + " ppm";
+            if (number % columns === 0) root.append(text(0, y0 + 15, name, { class: "axis" }));
+            const said = (drift.ppm > 0 ? "+" : "") + digits(drift.ppm) + " ± " + digits(drift.noise_ppm) + " ppm";
             const low = span * (drift.ppm - drift.noise_ppm), high = span * (drift.ppm + drift.noise_ppm);
             // What leaves the panel is cut where it does.
             const cut = us => [Math.abs(us) <= reach ? span : span * reach / Math.abs(us), Math.max(-reach, Math.min(reach, us))];
@@ -43,13 +44,14 @@ extension PageScript {
             const real = Math.abs(drift.ppm) > drift.noise_ppm;
             const corner = lx < span && hx < span && ly === hy ? [] : [[span, hx < span ? hy : high], [span, lx < span ? ly : low]];
             group.append(
-              text(x0 - 2, y0 + 30, said + (out ? ", off the scale" : ""), { class: real ? "alarm" : "tick" }),
+              text(x0 - 2, y0 + 30, said + (out ? " ↗" : ""), { class: real ? "alarm" : "tick" }),
               svg("path", { d: path([[0, 0], [hx, hy], ...corner, [lx, ly]].map(([s, us]) => [x(s), inner(y(us))])) + "Z",
                 class: "band" }),
               svg("path", { d: path([[x(0), y(0)], [x(ex), y(ey)]]), class: "line" }), marker(row, x(ex), y(ey), 3.5));
             const lines = ["drift " + said, real ? "more than its noise" : "no more than its noise",
-              "from a turn’s middle to its end " + time(drift.end_offset_ns),
+              ...(out ? ["leaves the scale that all share"] : []), "from a turn’s middle to its end " + time(drift.end_offset_ns),
               "after " + span + " s " + time(drift.ppm * span * 1000)];
+            root.append(group);
             for (const seconds of [0, span / 2, span]) spots.push({ x: x(seconds), y: y(0), entry, lines });
           });
           return { height: tall * Math.max(1, Math.ceil(entries.length / columns)), root, spots, weight: 1,

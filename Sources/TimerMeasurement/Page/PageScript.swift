@@ -58,7 +58,7 @@ enum PageScript {
         // As many nines as there are, without the error of binary fractions.
         const percentile = nines => {
           const percent = 100 * (1 - 10 ** -nines);
-          return percent.toFixed(Math.max(nines < 1 ? 0 : 1, Math.ceil(nines) - 1)).replace(/\.0+$/, "");
+          return String(+percent.toFixed(Math.max(nines < 1 ? 0 : 1, Math.ceil(nines) - 1)));
         };
 
         // How a row looks: its colour, dash and marker.
@@ -123,9 +123,13 @@ enum PageScript {
           return labels;
         };
         const room = (names, most) => Math.min(most, 14 + 7.1 * Math.max(0, ...names.map(name => name.length)));
+        // What is too long loses its middle, for the ends differ; a peer's marker tells that it is one.
         const short = (name, width) => {
-          const count = Math.max(3, Math.floor((width - 10) / 6.9));
-          return name.length > count ? name.slice(0, count - 1) + "…" : name;
+          const count = Math.max(5, Math.floor((width - 6) / 7));
+          if (name.length <= count) return name;
+          const rest = name.replace(/^peer-/, "");
+          const half = Math.floor((count - 1) / 2);
+          return rest.length <= count ? rest : rest.slice(0, half) + "…" + rest.slice(-half);
         };
         """#
 }

@@ -91,6 +91,6 @@ extension PageSentences {
             }
         }
         return "Cheapest, \(said(cheapest)); dearest, \(said(dearest)). "
-            + "No row beats \(PageText.list(front.map(\.row.case.row))) in both price and median."
+            + "No row beats \(PageText.list(front.map(\.row.case.row), "or")) in both price and median."
     }
 }

@@ -38,7 +38,7 @@ package enum PageSentences {
         let who =
             missing.count == 1
             ? "\(most.case.row) alone missed deadlines: \(most.missed) of \(most.deadlines)"
-            : "\(missing.count) of \(rows.count) rows missed deadlines, \(most.case.row) the most: \(most.missed) of "
+            : "\(missing.count == rows.count ? "All" : "\(missing.count) of") \(rows.count) rows missed deadlines, \(most.case.row) the most: \(most.missed) of "
                 + "\(most.deadlines)"
         return "\(who) (\(PageText.percent(most.missedShare))). With those counted, half of its deadlines were served "
             + "within \(PageText.time(most.corrected.p50)) and 99 of 100 within \(PageText.time(most.corrected.p99))."
@@ -72,11 +72,11 @@ package enum PageSentences {
                     "\($0.name) by \(signed($0.drift.ppm)) ± \(PageText.number($0.drift.noise)) ppm, "
                         + "\(PageText.time($0.drift.ppm.magnitude * 10_000)) in ten seconds"
                 }
-            sentences.append("More than the noise drift \(parts.joined(separator: "; ")).")
-            if drifting.count > 4 { sentences.append("So do \(drifting.count - 4) more.") }
+            let what = drifting.count == 1 ? "One row drifts" : "\(drifting.count) rows drift"
+            sentences.append("\(what) by more than the noise: \(parts.joined(separator: "; ")).")
             let others = known.count - drifting.count
             if others > 0 {
-                sentences.append("Of \(PageText.count(others, "other row")) no drift was seen.")
+                sentences.append("In \(PageText.count(others, "other row")) no drift was seen.")
             }
         }
         let unknown = rows.filter { $0.drift == nil }.map(\.case.row)

@@ -26,7 +26,7 @@ enum PageStyle {
         * { box-sizing: border-box; }
         body { margin: 0; background: var(--ground); color: var(--ink); line-height: 1.5;
           font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif; }
-        header, main, .bar { max-width: 1120px; margin: 0 auto; padding: 0 20px; }
+        header, main, .bar { max-width: 1200px; margin: 0 auto; padding: 0 20px; }
         header { padding-top: 36px; }
         h1 { font-size: 32px; line-height: 1.15; letter-spacing: -0.02em; margin: 0; }
         h2 { font-size: 23px; letter-spacing: -0.01em; margin: 56px 0 16px; padding-top: 12px;
@@ -59,9 +59,9 @@ enum PageStyle {
           border-radius: 10px; }
         figcaption { margin-top: 8px; }
         .scroll { overflow-x: auto; margin: 20px 0; max-width: 100%; }
-        table { border-collapse: collapse; font-size: 13.5px; font-variant-numeric: tabular-nums; }
+        table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
         caption { text-align: left; font-weight: 600; font-size: 17px; padding-bottom: 8px; }
-        th, td { padding: 4px 9px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
+        th, td { padding: 4px 6px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
         th { font-weight: 600; } thead th { color: var(--quiet); font-weight: 500; }
         th[scope="colgroup"] { text-align: center; border-bottom-color: var(--strong); }
         tr > :first-child { text-align: left; padding-left: 0; }
@@ -71,7 +71,7 @@ enum PageStyle {
         .alarm { color: var(--alarm); font-weight: 600; }
         .words td { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 12ch; }
         .words th { vertical-align: top; font-weight: 500; color: var(--quiet); }
-        .verdict { text-align: left; } .faster { color: var(--good); font-weight: 600; }
+        .faster { color: var(--good); font-weight: 600; }
         .slower { color: var(--alarm); font-weight: 600; } .indistinguishable { color: var(--quiet); }
         li { overflow-wrap: anywhere; }
         .facts { padding-bottom: 60px; } .facts h3 { margin-top: 28px; }
@@ -123,7 +123,7 @@ enum PageStyle {
           body { font-size: 12px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
           header, main, .bar { max-width: none; padding: 0; }
           nav { position: static; border: 0; margin: 0; } #legend button { border-color: transparent; padding: 0 8px 0 0; }
-          .choice, #theme, #tip { display: none; }
+          .choice, #theme, #tip, #legend [data-kind] { display: none; }
           figure, tr, li { break-inside: avoid; } h2, h3, caption { break-after: avoid; }
           figure { border: 0; padding: 0; } section.load { break-before: page; }
           h1 { font-size: 24px; } h2 { margin-top: 20px; font-size: 18px; } .lead { font-size: 13px; }

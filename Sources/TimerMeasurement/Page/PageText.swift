@@ -57,9 +57,9 @@ enum PageText {
     }
 
     /// Names or clauses as one does in a sentence: `a, b and c`.
-    static func list(_ parts: [String]) -> String {
+    static func list(_ parts: [String], _ word: String = "and") -> String {
         guard let last = parts.last, parts.count > 1 else { return parts.first ?? "" }
-        return parts.dropLast().joined(separator: ", ") + " and " + last
+        return parts.dropLast().joined(separator: ", ") + " \(word) " + last
     }
 
     /// A number of things, in the right number.
