@@ -20,4 +20,15 @@ import TimerMeasurement
         #expect(line(.round(3, of: 3), elapsed: .max) == full)
         #expect(line(.round(3, of: 3), elapsed: 5, total: 0) == full)
     }
+
+    @Test func aLongNameIsCutForTheLineToFit() {
+        let progress = Progress(
+            stage: .round(10, of: 10),
+            row: "peer-libevent-precise@handler:200us",
+            elapsed: 0,
+            total: 12_000_000_000
+        )
+        #expect(progress.line.count == 79)
+        #expect(progress.line.hasSuffix("…, 12 s left"))
+    }
 }

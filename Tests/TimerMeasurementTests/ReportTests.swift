@@ -115,4 +115,13 @@ import TimerMeasurement
         #expect(Host.cpuModel(in: "processor\t: 0\nmodel name\n") == nil)
         #expect(Host.cpuModel(in: "") == nil)
     }
+
+    @Test func resultsArePartialWhereRoundsOrTurnsAreLacking() {
+        let cell = Synthetic.cell(Synthetic.case("timerfd"), [1, 2])
+        let whole = Synthetic.results([[cell], [cell]])
+        #expect(!whole.isPartial)
+        #expect(Synthetic.results([[cell], [cell]], asked: 3).isPartial)
+        let rounds = [Round(cells: [cell]), Round(isComplete: false, cells: [cell])]
+        #expect(Results(hosts: whole.hosts, options: whole.options, rounds: rounds).isPartial)
+    }
 }

@@ -34,11 +34,11 @@ package struct Measurement {
             do throws(MeasurementError) {
                 try measure(round: number, into: &cells, goesOn, turnEnded)
             } catch {
-                keep(cells, disturbances + ["it was not finished: \(error)"])
+                keep(cells, disturbances, isComplete: false)
                 throw error
             }
             disturbances += [StallCheck.disturbance("after it"), steal?.disturbance(until: .current)].compactMap(\.self)
-            keep(cells, disturbances)
+            keep(cells, disturbances, isComplete: true)
         }
     }
 
@@ -67,9 +67,9 @@ package struct Measurement {
     }
 
     /// Adds a round, unless nothing was measured in it.
-    private mutating func keep(_ cells: [Case: Cell], _ disturbances: [String]) {
+    private mutating func keep(_ cells: [Case: Cell], _ disturbances: [String], isComplete: Bool) {
         let ordered = plan.cases.compactMap { cells[$0.case] }
-        if !ordered.isEmpty { rounds.append(Round(disturbances: disturbances, cells: ordered)) }
+        if !ordered.isEmpty { rounds.append(Round(disturbances: disturbances, isComplete: isComplete, cells: ordered)) }
     }
 
     private func measure(

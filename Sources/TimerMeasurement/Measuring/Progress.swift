@@ -21,6 +21,9 @@ package struct Progress: Hashable, Sendable {
         self.total = total
     }
 
+    /// The columns that every terminal has, but for the last one.
+    private static let widest = 79
+
     /// One line for a terminal, below 80 columns wide.
     package var line: String {
         let done = min(elapsed, total)
@@ -33,6 +36,9 @@ package struct Progress: Hashable, Sendable {
             case .warmUp: "warm-up"
             case .round(let round, let rounds): "round \(round) of \(rounds)"
             }
-        return "[\(bar)] \(stage): \(row), \(left) s left"
+        let (before, after) = ("[\(bar)] \(stage): ", ", \(left) s left")
+        // A line that the terminal breaks could not be taken back.
+        let room = max(Self.widest - before.count - after.count, 1)
+        return before + (row.count <= room ? row : row.prefix(room - 1) + "…") + after
     }
 }

@@ -6,7 +6,7 @@ package struct Results: Hashable, Sendable {
     package internal(set) var options: Options
     /// Where something else was obtained.
     package internal(set) var remarks: [Remark]
-    /// The rounds that are complete.
+    /// One after the other, in time.
     package internal(set) var rounds: [Round]
 
     package init(hosts: [Host], options: Options, remarks: [Remark] = [], rounds: [Round]) {
@@ -16,8 +16,8 @@ package struct Results: Hashable, Sendable {
         self.rounds = rounds
     }
 
-    /// Whether some rounds are lacking.
-    package var isPartial: Bool { rounds.count < options.rounds }
+    /// Whether rounds are lacking, or turns of the last one.
+    package var isPartial: Bool { rounds.count < options.rounds || !rounds.allSatisfy(\.isComplete) }
 
     /// What was measured, in the order of the table.
     package var cases: [Case] {
