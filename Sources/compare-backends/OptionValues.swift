@@ -24,26 +24,26 @@ enum Backends {
             }
     }
 
-    /// What is measured: the backends that were asked for by name, all of them, or else what there is, with a word about
-    /// what there is not.
+    /// What is measured: the backends that were asked for by name, all of them, or else what there is.
     static func measured(
         _ asked: [TimerService.Backend]?,
-        on clock: TimerClock,
-        _ console: inout Console
+        on clock: TimerClock
     ) throws -> [TimerService.Backend] {
-        guard let asked else {
-            return TimerService.Backend.allCases.filter { backend in
-                guard let obstacle = obstacle(to: backend, on: clock) else { return true }
-                console.note("\(backend.rawValue) is left out: \(obstacle)")
-                return false
-            }
-        }
+        guard let asked else { return TimerService.Backend.allCases.filter { obstacle(to: $0, on: clock) == nil } }
         for backend in asked {
             if let obstacle = obstacle(to: backend, on: clock) {
                 throw UnavailableBackend(name: backend.rawValue, reason: obstacle)
             }
         }
         return asked
+    }
+
+    /// A line about each backend that nobody named and that cannot be measured.
+    static func leftOut(_ asked: [TimerService.Backend]?, on clock: TimerClock) -> [String] {
+        guard asked == nil else { return [] }
+        return TimerService.Backend.allCases.compactMap { backend in
+            obstacle(to: backend, on: clock).map { "\(backend.rawValue) is left out: \($0)" }
+        }
     }
 
     /// Why a backend cannot be measured; nil where it can.

@@ -76,8 +76,9 @@ struct Recommend: ParsableCommand {
     }
 
     private func measured(_ console: inout Console) throws -> Report {
+        for line in Backends.leftOut(nil, on: .suspending) { console.note(line) }
         console.catchInterrupt()
-        var measuring = Measuring(plan: try plan(for: Backends.measured(nil, on: .suspending, &console)))
+        var measuring = Measuring(plan: try plan(for: Backends.measured(nil, on: .suspending)))
         measuring.run(&console)
         guard measuring.failure == nil, let report = measuring.report else { throw measuring.ending(nothing: true) }
         return report

@@ -28,12 +28,11 @@ struct Run: ParsableCommand {
 
     func run() throws {
         var console = Console(isQuiet: measurement.quiet)
-        let plan = try measurement.plan(
-            for: Backends.measured(measurement.backends, on: measurement.clock, &console)
-        )
+        let plan = try measurement.plan(for: Backends.measured(measurement.backends, on: measurement.clock))
         let baseline = try decision.loadBaseline(for: plan)
         try Judgement.check(decision.rules, for: plan.cases.map(\.case), baseline: baseline.map(Report.init))
         let files = try output.openFiles()
+        for line in Backends.leftOut(measurement.backends, on: measurement.clock) { console.note(line) }
         if Host.Build.current == .debug {
             console.note("this is a debug build; for real figures use swift run -c release compare-backends")
         }

@@ -1,14 +1,14 @@
-/// The results as comma-separated values (RFC 4180, lines ended by LF): a line of names, then one for each case. Units are
+/// The results as comma-separated values (RFC 4180, but lines end in LF): a line of names, then one for each case. Units are
 /// in the names, what there is none of is empty, and numbers have a point in every language.
 package struct CSVTable: CustomStringConvertible {
     private let report: Report
 
     package init(_ report: Report) { self.report = report }
 
-    /// All of it, every line with its end.
+    /// All of it, without the end of its last line.
     package var description: String {
         let lines = [Self.fields.map(\.name)] + report.rows.map { row in Self.fields.map { $0.value(row) ?? "" } }
-        return lines.map { $0.map(\.quotedForCSV).joined(separator: ",") + "\n" }.joined()
+        return lines.map { $0.map(\.quotedForCSV).joined(separator: ",") }.joined(separator: "\n")
     }
 
     /// A name, and what stands below it.
