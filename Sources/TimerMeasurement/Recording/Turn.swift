@@ -25,7 +25,7 @@ package struct Turn: Hashable, Sendable {
 
     /// Nanoseconds from the first deadline to the last tick.
     package var elapsed: UInt64 {
-        let end = recordings.compactMap(\.lastReading?.nanoseconds).max() ?? start
+        let end = recordings.compactMap(\.last?.delivered.nanoseconds).max() ?? start
         return max(end, start) - start
     }
 
