@@ -5,7 +5,10 @@ internal import TimerMeasurement
 struct DecisionOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Former results (JSON) of this machine: also print, behind a table, what has changed.", valueName: "file")
+        help: ArgumentHelp(
+            "Former results (JSON) of this machine: also print, behind a table, what has changed.",
+            valueName: "file"
+        )
     )
     var baseline: String?
 

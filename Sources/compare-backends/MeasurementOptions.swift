@@ -32,7 +32,10 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The time between two deadlines of a timer, or a rate, as in 60hz. (default: 1ms)", valueName: "time"),
+        help: ArgumentHelp(
+            "The time between two deadlines of a timer, or a rate, as in 60hz. (default: 1ms)",
+            valueName: "time"
+        ),
         transform: { try PeriodText.parse($0) }
     )
     var period: Duration = .milliseconds(1)
@@ -100,7 +103,10 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("What the order of the turns is drawn from. (default: another one each time)", valueName: "number"),
+        help: ArgumentHelp(
+            "What the order of the turns is drawn from. (default: another one each time)",
+            valueName: "number"
+        ),
         transform: { try WholeNumber.parse($0) }
     )
     var seed: UInt64 = .random(in: 0..<1 << 32)

@@ -66,7 +66,9 @@ struct Recommend: ParsableCommand {
         let results = try SavedResults.load(path)
         if let period, UInt64(period.nanosecondsRoundedUp) != results.options.period {
             let measured = DurationText.format(nanoseconds: results.options.period)
-            throw ValidationError("\(path) was measured with a period of \(measured): leave --period out, or measure anew")
+            throw ValidationError(
+                "\(path) was measured with a period of \(measured): leave --period out, or measure anew"
+            )
         }
         let report = Report(results)
         guard report.rows.contains(where: { $0.case.kind == .backend }) else {

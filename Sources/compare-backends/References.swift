@@ -13,7 +13,9 @@ enum References {
         return try text.split(separator: ",", omittingEmptySubsequences: false)
             .map { name in
                 guard let row = available.first(where: { $0.name == name }) else {
-                    throw BadValue(description: "the references are none or \(available.map(\.name).joined(separator: ", "))")
+                    throw BadValue(
+                        description: "the references are none or \(available.map(\.name).joined(separator: ", "))"
+                    )
                 }
                 return row
             }

@@ -109,7 +109,10 @@ import Testing
 
     @Test func controlCLeavesPartialResults() async throws {
         let outcome = try await Command.run(
-            ["--backends", "timerfd", "--references", "none", "--warmup", "10ms", "--duration", "60s", "--format", "json"],
+            [
+                "--backends", "timerfd", "--references", "none", "--warmup", "10ms", "--duration", "60s", "--format",
+                "json",
+            ],
             interruptedAfter: 4
         )
         #expect(outcome.status == 130)

@@ -42,7 +42,8 @@ import Testing
 
     @Test func aFileIsReplacedAndNotWrittenInto() async throws {
         try await measured { _ in
-            try String(repeating: "x", count: 1_000_000).write(toFile: path("out.md"), atomically: true, encoding: .utf8)
+            try String(repeating: "x", count: 1_000_000)
+                .write(toFile: path("out.md"), atomically: true, encoding: .utf8)
             let outcome = try await Command.run(
                 CommandTests.shortRun + [
                     "--backends", "timerfd", "--quiet", "--format", "markdown", "--output", path("out.md"),
@@ -62,7 +63,9 @@ import Testing
                 )
                 #expect(outcome.status == 0)
             }
-            let merge = try await Command.run(["merge", path("one.json"), path("two.json"), "--output", path("all.json")])
+            let merge = try await Command.run([
+                "merge", path("one.json"), path("two.json"), "--output", path("all.json"),
+            ])
             #expect(merge.status == 0)
             let merged = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("all.json").utf8))
             let one = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("one.json").utf8))

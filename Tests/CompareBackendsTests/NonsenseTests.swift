@@ -14,10 +14,13 @@ import Testing
         ["--timers", "-3"], ["--timers", "100000000"], ["--backends", "epoll"], ["--backends", ""],
         ["--backends", "timerfd,"], ["--backends", "floor-timerfd"], ["--references", "timerfd"],
         ["--references", ""], ["--deliver", "nowhere"], ["--clock", "cpu"], ["--load", "heavy"], ["--load", ""],
-        ["--load", "cpu:0"], ["--load", "cpu:-1"], ["--load", "cpu:99999"], ["--load", "cpu:"], ["--load", "handler:0s"],
-        ["--load", "handler:nan"], ["--load", "handler"], ["--load", "churn:1e9"], ["--load", "pending:10000000000000000000"],
+        ["--load", "cpu:0"], ["--load", "cpu:-1"], ["--load", "cpu:99999"], ["--load", "cpu:"],
+        ["--load", "handler:0s"],
+        ["--load", "handler:nan"], ["--load", "handler"], ["--load", "churn:1e9"],
+        ["--load", "pending:10000000000000000000"],
         ["--load", "idle:1"], ["--seed", "-1"], ["--seed", "18446744073709551616"], ["--format", "xml"],
-        ["--fail-if", "timerfd"], ["--fail-if", "timerfd.lateness.max > 1ms"], ["--fail-if", "nobody.lateness.p50 > 1ms"],
+        ["--fail-if", "timerfd"], ["--fail-if", "timerfd.lateness.max > 1ms"],
+        ["--fail-if", "nobody.lateness.p50 > 1ms"],
         ["--fail-if", "timerfd.lateness.p50 > 1.2x"], ["--nonsense"], ["extra"], ["recommend", "--cpu", "nan"],
         ["recommend", "--cpu", "-1"], ["recommend", "--lateness", "soon"], ["recommend", "--period", "0s"], ["diff"],
         ["merge"], ["report"], ["list", "extra"],
@@ -33,7 +36,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--baseline", "FILE"], ["diff", "FILE", "FILE"], ["merge", "FILE"], ["report", "FILE"], ["recommend", "--from", "FILE"],
+        ["--baseline", "FILE"], ["diff", "FILE", "FILE"], ["merge", "FILE"], ["report", "FILE"],
+        ["recommend", "--from", "FILE"],
     ])
     func filesThatAreNoResults(arguments: [String]) async throws {
         for content in ["", "not JSON", "[]", "{}", "{\"schema\": 1}", "{\"schema\": 2}", "{\"schema\": 1e400}"] {
@@ -45,7 +49,8 @@ import Testing
     }
 
     @Test func aBaselineOfAnotherHostIsRefusedAndADiffWithItIsNot() async throws {
-        let run = CommandTests.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet", "--format", "json"]
+        let run =
+            CommandTests.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet", "--format", "json"]
         let here = try await Command.run(run)
         try #require(here.status == 0)
         let foreign = try #require(

@@ -23,7 +23,9 @@ import TimerMeasurement
         try Golden.expect(json + "\n", in: "results.json")
     }
 
-    @Test func theCSV() throws { try Golden.expect(CSVTable(Synthetic.comparison).description + "\n", in: "results.csv") }
+    @Test func theCSV() throws {
+        try Golden.expect(CSVTable(Synthetic.comparison).description + "\n", in: "results.csv")
+    }
 
     @Test func theMarkdown() throws {
         try Golden.expect(MarkdownTable(Synthetic.comparison).description + "\n", in: "results.md")

@@ -67,9 +67,11 @@ import TimerMeasurement
     }
 
     @Test func aValueBeyondItsBoundFails() throws {
-        #expect(try failures("timerfd@handler:1.5ms.lateness.p50 > 9us") == [
-            "timerfd@handler:1.5ms.lateness.p50 > 9us: timerfd@handler:1.5ms.lateness.p50 is 10.0us"
-        ])
+        #expect(
+            try failures("timerfd@handler:1.5ms.lateness.p50 > 9us") == [
+                "timerfd@handler:1.5ms.lateness.p50 > 9us: timerfd@handler:1.5ms.lateness.p50 is 10.0us"
+            ]
+        )
         #expect(try failures("timerfd@handler:1.5ms.lateness.p50 > 10us").isEmpty)
         #expect(try failures("floor-timerfd.lateness.p50 < 1us").count == 1)
         #expect(try failures("floor-timerfd.lateness.p50 < 500ns").isEmpty)
@@ -81,9 +83,11 @@ import TimerMeasurement
     }
 
     @Test func aMultipleIsOfTheBaselinesFigure() throws {
-        #expect(try failures("floor-timerfd.lateness.p50 > 1.2x", lateness: 1220, baseline: 1000) == [
-            "floor-timerfd.lateness.p50 > 1.2x: floor-timerfd.lateness.p50 is 0.6us, 1.22x of the baseline's 0.5us"
-        ])
+        #expect(
+            try failures("floor-timerfd.lateness.p50 > 1.2x", lateness: 1220, baseline: 1000) == [
+                "floor-timerfd.lateness.p50 > 1.2x: floor-timerfd.lateness.p50 is 0.6us, 1.22x of the baseline's 0.5us"
+            ]
+        )
         #expect(try failures("floor-timerfd.lateness.p50 > 1.2x", lateness: 1180, baseline: 1000).isEmpty)
     }
 

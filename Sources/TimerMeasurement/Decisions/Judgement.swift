@@ -54,7 +54,9 @@ package struct Judgement: Hashable, Sendable {
             let concerned = cases.filter { rule.concerns($0) }
             guard !concerned.isEmpty else {
                 let names = cases.map(\.description).joined(separator: ", ")
-                throw Rule.Problem(description: "\(rule): nothing measured is named \(rule.subject); there will be \(names)")
+                throw Rule.Problem(
+                    description: "\(rule): nothing measured is named \(rule.subject); there will be \(names)"
+                )
             }
             guard case .timesBaseline = rule.bound else { continue }
             guard let baseline else {

@@ -10,6 +10,7 @@ package enum Merging {
     /// Merges results of the same question, of one host or several.
     ///
     /// - Parameter results: at least one.
+    /// - Returns: the hosts and rounds of all.
     /// - Throws: `Problem` where they answer different questions.
     package static func merge(_ results: [Results]) throws(Problem) -> Results {
         guard var merged = results.first else { throw Problem(description: "there is nothing to merge") }

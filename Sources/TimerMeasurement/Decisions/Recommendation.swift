@@ -69,7 +69,9 @@ package struct Recommendation: Hashable, Sendable {
             if let wished = wish.cpu, let cpu = row.cpuPercent, cpu > wished {
                 return "\(NumberText.fixed(cpu, places: 2)) % of a processor\(load), which is too much"
             }
-            guard wish.lateness == nil, let rival = best.first(where: { $0.case.load == row.case.load }) else { continue }
+            guard wish.lateness == nil, let rival = best.first(where: { $0.case.load == row.case.load }) else {
+                continue
+            }
             if Comparing(row.case, with: rival.case, in: results, by: .p99).verdict == .slower {
                 return "\(late), later than \(rival.case.row)"
             }
@@ -89,10 +91,11 @@ extension Recommendation: CustomStringConvertible {
             lines.append("No backend meets that here.")
             if let nearest { lines.append("The least late is \(nearest.row): \(Self.figures(of: nearest)).") }
         }
-        lines += candidates.dropFirst(choice == nil ? 0 : 1).map { candidate in
-            let verdict = candidate.objection ?? "good enough as well, and dearer: \(Self.figures(of: candidate))"
-            return "  \(candidate.row): \(verdict)"
-        }
+        lines += candidates.dropFirst(choice == nil ? 0 : 1)
+            .map { candidate in
+                let verdict = candidate.objection ?? "good enough as well, and dearer: \(Self.figures(of: candidate))"
+                return "  \(candidate.row): \(verdict)"
+            }
         return lines.joined(separator: "\n")
     }
 

@@ -58,7 +58,8 @@ package struct Rule: Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with a figure that there is none of.
     private static func problem(of left: String) -> String {
         if left.hasSuffix(".max") || left.hasSuffix(".min") {
-            return "no rule can be about a greatest or least value: one stall of the host makes it, and says nothing of "
+            return
+                "no rule can be about a greatest or least value: one stall of the host makes it, and says nothing of "
                 + "the timers; take p99 or p99.9"
         }
         return "the figures are " + Figure.all.map(\.name).joined(separator: ", ")
@@ -67,7 +68,9 @@ package struct Rule: Hashable, Sendable, CustomStringConvertible {
     private static func bound(_ text: String, of figure: Figure) throws(Problem) -> Bound {
         if let factor = number(text, unit: "x") {
             guard figure.canBeRelative else {
-                throw Problem(description: "\(figure.name) may well be zero, of which there is no multiple: give a bound")
+                throw Problem(
+                    description: "\(figure.name) may well be zero, of which there is no multiple: give a bound"
+                )
             }
             return .timesBaseline(factor)
         }

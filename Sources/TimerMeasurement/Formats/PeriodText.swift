@@ -1,4 +1,3 @@
-
 /// A period as people write it: a length of time, or a rate in Hertz, as `60hz`.
 package enum PeriodText {
     /// Why a text is no period.

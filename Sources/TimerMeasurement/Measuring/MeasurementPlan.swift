@@ -136,6 +136,7 @@ package struct MeasurementPlan: Hashable, Sendable {
     /// one load follow each other, for a row is held against the others under its load.
     ///
     /// - Parameter turn: counted over all rounds; the warm-up is 0.
+    /// - Returns: every case, once.
     package func order(inTurn turn: Int) -> [PlannedCase] {
         var generator = SplitMix64(seed: seed &+ UInt64(turn) &* 0x9E37_79B9)
         return loads.shuffled(using: &generator)
