@@ -31,12 +31,12 @@ struct Run: ParsableCommand {
         let plan = try measurement.plan(for: Backends.measured(measurement.backends, on: measurement.clock))
         let baseline = try decision.loadBaseline(for: plan)
         try Judgement.check(decision.rules, for: plan.cases.map(\.case), baseline: baseline.map(Report.init))
+        console.catchInterrupt()
         let files = try output.openFiles()
         for line in Backends.leftOut(measurement.backends, on: measurement.clock) { console.note(line) }
         if Host.Build.current == .debug {
             console.note("this is a debug build; for real figures use swift run -c release compare-backends")
         }
-        console.catchInterrupt()
         var measuring = Measuring(plan: plan, samples: files.samples)
         measuring.run(&console)
         guard let report = measuring.report else {

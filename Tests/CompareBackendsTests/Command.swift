@@ -19,22 +19,22 @@ enum Command {
     /// - Parameters:
     ///   - arguments: what is written after its name.
     ///   - output: where its results go; to a file that the outcome shows, unless told.
-    ///   - patience: the seconds after which Ctrl-C is pressed; nil where it is not.
+    ///   - isTime: Ctrl-C is pressed once this is true; nil where it is not.
     /// - Returns: how it ended.
     /// - Throws: where it could not be started.
     static func run(
         _ arguments: [String],
         output: FileHandle? = nil,
-        interruptedAfter patience: Double? = nil
+        interruptedOnce isTime: (@Sendable () -> Bool)? = nil
     ) async throws -> Outcome {
         // It blocks until the command has ended.
-        try await onOwnThread { try runHere(arguments, output: output, interruptedAfter: patience) }
+        try await onOwnThread { try runHere(arguments, output: output, interruptedOnce: isTime) }
     }
 
     private static func runHere(
         _ arguments: [String],
         output: FileHandle?,
-        interruptedAfter patience: Double?
+        interruptedOnce isTime: (() -> Bool)?
     ) throws -> Outcome {
         let process = Process()
         process.executableURL = try executable
@@ -43,8 +43,8 @@ enum Command {
         process.standardOutput = output ?? files[0].handle
         process.standardError = files[1].handle
         try process.run()
-        if let patience {
-            Foundation.Thread.sleep(forTimeInterval: patience)
+        if let isTime {
+            while process.isRunning && !isTime() { Foundation.Thread.sleep(forTimeInterval: 0.02) }
             process.interrupt()
         }
         process.waitUntilExit()

@@ -100,27 +100,38 @@ import Testing
     }
 
     @Test func controlCBeforeTheFirstTickLeavesNoResults() async throws {
-        let outcome = try await Command.run(["--warmup", "60s"], interruptedAfter: 2)
+        let samples = try TemporaryFile().path
+        let outcome = try await Command.run(["--warmup", "60s", "--samples", samples]) { Self.lines(of: samples) == 1 }
         #expect(outcome.status == 130)
         #expect(!outcome.wasSignalled)
         #expect(outcome.output.isEmpty)
         #expect(outcome.complaints.last == "stopped by Ctrl-C: no results")
+        #expect(!FileManager.default.fileExists(atPath: samples), "a file without results is taken back")
     }
 
     @Test func controlCLeavesPartialResults() async throws {
+        let samples = try TemporaryFile()
+        let path = samples.path
         let outcome = try await Command.run(
             [
-                "--backends", "timerfd", "--references", "none", "--warmup", "10ms", "--duration", "60s", "--format",
-                "json",
-            ],
-            interruptedAfter: 4
-        )
+                "--backends", "timerfd", "--references", "none", "--warmup", "10ms", "--duration", "1s", "--rounds", "100",
+                "--format", "json", "--samples", path,
+            ]
+        ) { Self.lines(of: path) > 1 }
         #expect(outcome.status == 130)
         #expect(!outcome.wasSignalled)
         let report = try JSONDecoder().decode(DecodedReport.self, from: Data(outcome.output.utf8))
         #expect(report.partial)
         #expect(report.rows.map(\.case.row) == ["timerfd"])
         #expect(outcome.complaints.last == "stopped by Ctrl-C: partial results")
+        let ticks = report.rows.first?.ticks ?? 0
+        #expect(Self.lines(of: path) == ticks + 1, "every tick that counts is in the samples")
+    }
+
+    /// The header of the samples is written when Ctrl-C is heard, the rest turn by turn.
+    private static func lines(of path: String) -> Int {
+        let text = try? String(contentsOfFile: path, encoding: .utf8)
+        return text?.split(separator: "\n").count ?? 0
     }
 
     static let shortRun = ["--period", "5ms", "--duration", "100ms", "--rounds", "1", "--warmup", "10ms"]

@@ -11,7 +11,7 @@ struct RefereeRun: TurnRun {
     private static let slice: UInt64 = 100_000_000
     /// How much longer than its deadlines it may take before it is asked to end, and then before it is made to. It needs
     /// some 60 ms to start, more on a busy machine; and it skips deadlines and then takes longer for its number of wake-ups.
-    private static let grace: UInt64 = 1_000_000_000
+    private static let grace: UInt64 = 3_000_000_000
     private static let longestEnd: UInt64 = 5_000_000_000
 
     func measure(_ watch: () -> Bool) throws(MeasurementError) -> (Turn, Cost, wasStopped: Bool) {
