@@ -114,7 +114,8 @@ import Testing
         let path = samples.path
         let outcome = try await Command.run(
             [
-                "--backends", "timerfd", "--references", "none", "--warmup", "10ms", "--duration", "1s", "--rounds", "100",
+                "--backends", "timerfd", "--references", "none", "--warmup", "10ms", "--duration", "1s", "--rounds",
+                "100",
                 "--format", "json", "--samples", path,
             ]
         ) { Self.lines(of: path) > 1 }
