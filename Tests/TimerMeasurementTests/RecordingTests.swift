@@ -67,6 +67,21 @@ import TimerMeasurement
         #expect(recording.misplaced == 1)
     }
 
+    @Test func whoCountsItselfIsTakenAtItsWord() {
+        var recording = Recording(of: deadlines, goal: 10)
+        let late = [10, 4990, 5010] as [UInt64]
+        for (fires, time) in zip([1, 4, 1] as [UInt64], late) {
+            recording.record(at: deadlines.start.moved(by: time), .fires(fires))
+        }
+        #expect(recording.samples.map(\.index) == [0, 1, 5])
+        #expect(recording.samples.map(\.missed) == [0, 3, 0])
+        #expect(recording.samples.map(\.lateness) == [10, 3990, 10])
+        #expect(recording.early == 0)
+        // Nothing that is not a count stops it or upsets it.
+        recording.record(at: deadlines.start.moved(by: 6010), .fires(0))
+        #expect(recording.accounted == 7)
+    }
+
     @Test func whatComesAfterTheGoalIsLeftOut() {
         var recording = Recording(of: deadlines, goal: 2)
         for index in 0..<5 { recording.record(Synthetic.arrival(UInt64(index), of: deadlines, lateness: 5)) }

@@ -33,6 +33,8 @@ package struct Recording: Hashable, Sendable {
         /// The one of the same number: what is called often enough misses nothing, however late. So a loop that makes up
         /// for what is late, or never notices.
         case calls
+        /// So many of the oldest, as the one who calls says how many times it was due since its call before.
+        case fires(UInt64)
     }
 
     /// The deadlines that were to be met.
@@ -89,10 +91,21 @@ package struct Recording: Hashable, Sendable {
     /// Takes in a tick of somebody who only calls. Constant time, allocates nothing.
     package mutating func record(at now: TimerInstant, _ counting: Counting) {
         let index = accounted
-        // A call before its deadline is to be seen in the results, not to upset the arithmetic.
-        let next = counting == .calls ? index + 1 : max(deadlines.passed(at: now), index + 1)
+        let next =
+            switch counting {
+            case .deadlines: deadlines.passed(at: now)
+            case .calls: index + 1
+            case .fires(let count): index.addingReportingOverflow(count).partialValue
+            }
         record(
-            Arrival(index: index, deadline: deadlines[index], missed: next - index - 1, woke: now, delivered: now)
+            // A call before its deadline is to be seen in the results, not to upset the arithmetic.
+            Arrival(
+                index: index,
+                deadline: deadlines[index],
+                missed: max(next, index + 1) - index - 1,
+                woke: now,
+                delivered: now
+            )
         )
     }
 
