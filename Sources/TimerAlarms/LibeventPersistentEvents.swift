@@ -10,14 +10,19 @@ package import TimerCore
 package final class LibeventPersistentEvents: Sendable {
     /// What is asked of one event.
     package struct Event: Sendable {
-        /// When it fires first.
+        /// When it is added. It fires a period later, and so on.
         let start: TimerInstant
         /// Nanoseconds, which are rounded up to libevent's microseconds.
         let period: UInt64
-        /// Called on the events' thread, with a reading of the clock; returns whether to go on.
-        let onFire: @Sendable (TimerInstant) -> Bool
+        /// Called on the events' thread, with a reading of the clock and by how many nanoseconds the event was added later
+        /// than it should have been; returns whether to go on.
+        let onFire: @Sendable (TimerInstant, UInt64) -> Bool
 
-        package init(start: TimerInstant, period: UInt64, onFire: @escaping @Sendable (TimerInstant) -> Bool) {
+        package init(
+            start: TimerInstant,
+            period: UInt64,
+            onFire: @escaping @Sendable (TimerInstant, UInt64) -> Bool
+        ) {
             self.start = start
             self.period = period
             self.onFire = onFire
@@ -34,7 +39,7 @@ package final class LibeventPersistentEvents: Sendable {
     /// Starts events.
     ///
     /// - Parameters:
-    ///   - events: at least one.
+    ///   - events: at least one, in the order of their starts, all of which are within one period.
     ///   - isPrecise: whether the base has `EVENT_BASE_FLAG_PRECISE_TIMER`; its time is cached either way.
     /// - Throws: `TimerError` where the system refuses what the base needs, or the thread.
     package init(_ events: [Event], isPrecise: Bool) throws(TimerError) {
@@ -61,15 +66,29 @@ package final class LibeventPersistentEvents: Sendable {
 
     private func start(_ wanted: [Event]) throws(TimerError) {
         let firings = unsafe zip(events, wanted).map { unsafe Firing($0, $1, of: self) }
-        for firing in firings { try firing.add() }
+        for firing in firings { try firing.assign() }
         // The thread holds all of it until the loop has ended.
         try Thread.start("peer.libevent") {
-            withExtendedLifetime(firings) { self.run() }
+            withExtendedLifetime(firings) { self.run(firings) }
         }
     }
 
-    private func run() {
+    private func run(_ firings: [Firing]) {
+        for firing in firings {
+            guard sleep(until: firing.start) else { return }
+            if !firing.add() { return hasFailed.store(true, ordering: .relaxed) }
+        }
         if unsafe event_base_dispatch(base) < 0 { hasFailed.store(true, ordering: .relaxed) }
+    }
+
+    /// Sleeps, and looks now and then whether it is to stop; returns whether to go on.
+    private func sleep(until start: TimerInstant) -> Bool {
+        while !isStopped.load(ordering: .acquiring) {
+            let now = KernelClock.now(.suspending)
+            if now >= start { return true }
+            KernelClock.sleep(until: min(start, now.moved(by: 50_000_000)))
+        }
+        return false
     }
 
     /// Why nothing fires any more; nil where nothing is known to have failed.
@@ -84,13 +103,14 @@ package final class LibeventPersistentEvents: Sendable {
         if let event = unsafe events.first { unsafe event_active(event, CInt(EV_TIMEOUT), 0) }
     }
 
-    /// What libevent calls for one event; used on the events' thread, but for the first `add()`.
+    /// What libevent calls for one event; used on the events' thread, but for `assign()`.
     @safe
     private final class Firing: Sendable {
         private nonisolated(unsafe) let event: OpaquePointer
         private let wanted: Event
         private let owner: LibeventPersistentEvents
-        private let isRepeating = Atomic(false)
+        /// How many nanoseconds after its start the event was added.
+        private let delay = Atomic<UInt64>(0)
 
         init(_ event: OpaquePointer, _ wanted: Event, of owner: LibeventPersistentEvents) {
             unsafe self.event = event
@@ -98,16 +118,22 @@ package final class LibeventPersistentEvents: Sendable {
             self.owner = owner
         }
 
-        /// Adds the event for its first time: a delay, as libevent knows no instants.
-        func add() throws(TimerError) {
+        var start: TimerInstant { wanted.start }
+
+        /// Says what is to be called.
+        func assign() throws(TimerError) {
             let argument = unsafe Unmanaged.passUnretained(self).toOpaque()
             let callback: event_callback_fn = { unsafe Firing.run($2) }
-            let now = KernelClock.now(.suspending)
-            var delay = Self.length(max(wanted.start, now).nanoseconds - now.nanoseconds)
-            guard
-                unsafe event_assign(event, owner.base, -1, CShort(EV_PERSIST), callback, argument) == 0,
-                unsafe event_add(event, &delay) == 0
-            else { throw TimerError(.systemRefused, "adding a libevent event") }
+            guard unsafe event_assign(event, owner.base, -1, CShort(EV_PERSIST), callback, argument) == 0 else {
+                throw TimerError(.systemRefused, "assigning a libevent event")
+            }
+        }
+
+        /// Adds the event with its period, as libevent knows no instants; returns whether that was accepted.
+        func add() -> Bool {
+            var period = Self.length(wanted.period)
+            delay.store(KernelClock.now(.suspending).nanoseconds - start.nanoseconds, ordering: .relaxed)
+            return unsafe event_add(event, &period) == 0
         }
 
         private static func run(_ argument: UnsafeMutableRawPointer?) {
@@ -121,12 +147,8 @@ package final class LibeventPersistentEvents: Sendable {
                 unsafe event_base_loopbreak(owner.base)
                 return
             }
-            if !isRepeating.exchange(true, ordering: .relaxed) {
-                var period = Self.length(wanted.period)
-                unsafe event_add(event, &period)
-            }
             // When the last event is gone the loop ends.
-            if !wanted.onFire(now) { unsafe event_del(event) }
+            if !wanted.onFire(now, delay.load(ordering: .relaxed)) { unsafe event_del(event) }
         }
 
         /// Microseconds, rounded up: libevent is early enough as it is.

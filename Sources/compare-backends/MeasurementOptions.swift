@@ -50,12 +50,12 @@ struct MeasurementOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How many rounds are measured; fewer than \(Comparing.fewestRounds) tell no two rows apart. (default: 10)",
+            "How many rounds are measured; fewer than \(Comparing.fewestRounds) tell no two rows apart. (default: 12)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0) }
     )
-    var rounds = 10
+    var rounds = 12
 
     @Option(
         parsing: .unconditional,

@@ -7,7 +7,7 @@ struct Measuring {
     private let samples: SampleFile?
     private var rounds: [Round] = []
     /// Why it ended early; nil where it did not.
-    private(set) var failure: MeasurementError?
+    private var failure: MeasurementError?
     /// Why the ticks could not be written; nil where they could.
     private var writing: (any Error)?
 
@@ -43,6 +43,9 @@ struct Measuring {
             Results(hosts: [host], options: plan.options, remarks: Remark.all(for: plan, on: host), rounds: rounds)
         )
     }
+
+    /// Whether it ended early, or ticks were lost on the way to their file.
+    var isFlawed: Bool { failure != nil || writing != nil }
 
     /// The ending that a measurement which ended early asks for.
     func ending(nothing: Bool) -> any Error {

@@ -18,6 +18,6 @@ struct Merge: ParsableCommand {
     var output: String?
 
     func run() throws {
-        try Delivery.deliver(try ResultsFile.encode(Report(try SavedResults.load(results))), to: output)
+        try Handover.write(try ResultsFile.encode(Report(try SavedResults.load(results))), to: output)
     }
 }

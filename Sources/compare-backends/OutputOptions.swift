@@ -56,31 +56,50 @@ struct OutputOptions: ParsableArguments {
         }
     }
 
-    /// Opens the files before anything is measured.
+    /// Opens the files before anything is measured; where one cannot be opened none is left behind.
     func openFiles() throws -> Files {
         if let histograms {
             do { try OutputFile.createFolder(histograms) } catch { throw ValidationError("\(error)") }
         }
-        return Files(
-            output: try output.map { try Delivery.open($0) },
-            report: try report.map { try Delivery.open($0) },
-            samples: try samples.map { try SampleFile(Delivery.open($0)) }
-        )
+        var opened: [OutputFile] = []
+        func open(_ path: String?) throws -> OutputFile? {
+            guard let path else { return nil }
+            let file = try Handover.open(path)
+            opened.append(file)
+            return file
+        }
+        do {
+            let (output, report, samples) = (try open(output), try open(report), try open(samples))
+            return Files(output: output, report: report, samples: samples.map { SampleFile($0) })
+        } catch {
+            for file in opened { file.discard() }
+            throw error
+        }
     }
 
-    /// Writes a report wherever it was asked for.
+    /// Writes a report wherever it was asked for, the results first. What cannot be written keeps nothing else from it.
     func write(_ report: Report, to files: Files, _ console: inout Console) throws {
-        if let page = files.report { try page.replace(with: Page(report).html) }
+        var failures: [any Error] = []
+        do {
+            if let output = files.output {
+                try output.replace(with: try text(of: report, colour: false) + "\n")
+            } else {
+                try console.hand(over: try text(of: report, colour: console.isColoured))
+            }
+        } catch {
+            failures.append(error)
+        }
+        do { try files.report?.replace(with: Page(report).html) } catch { failures.append(error) }
         if let histograms {
-            for file in PercentileFile.all(report) {
-                try OutputFile("\(histograms)/\(file.name)").replace(with: file.text)
+            do {
+                for file in PercentileFile.all(report) {
+                    try OutputFile("\(histograms)/\(file.name)").replace(with: file.text)
+                }
+            } catch {
+                failures.append(error)
             }
         }
-        if let output = files.output {
-            try output.replace(with: try text(of: report, colour: false) + "\n")
-        } else {
-            try console.hand(over: try text(of: report, colour: console.isColoured))
-        }
+        if let failure = failures.first { throw failure }
     }
 
     private func text(of report: Report, colour: Bool) throws -> String {

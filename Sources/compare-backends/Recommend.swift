@@ -9,7 +9,7 @@ struct Recommend: ParsableCommand {
         abstract: "Say which backend to take on this machine, and why.",
         discussion: """
             Of the backends that are good enough it is the one that costs least. Without --from they are measured now, which \
-            takes some twenty seconds with a period of 1ms.
+            takes half a minute with a period of 1ms.
 
             Exit code 1: none is good enough.
             """
@@ -25,7 +25,7 @@ struct Recommend: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "99 of 100 ticks are to be late by no more than this. Without it, what cannot be told from the best is good "
+            "99 of 100 deadlines are to be served within this time. Without it, what cannot be told from the best is good "
                 + "enough.",
             valueName: "time"
         ),
@@ -82,7 +82,7 @@ struct Recommend: ParsableCommand {
         console.catchInterrupt()
         var measuring = Measuring(plan: try plan(for: Backends.measured(nil, on: .suspending)))
         measuring.run(&console)
-        guard measuring.failure == nil, let report = measuring.report else { throw measuring.ending(nothing: true) }
+        guard !measuring.isFlawed, let report = measuring.report else { throw measuring.ending(nothing: true) }
         return report
     }
 

@@ -20,6 +20,6 @@ struct ReportPage: ParsableCommand {
 
     func run() throws {
         let page = Page(Report(try SavedResults.load(results))).html
-        try Delivery.deliver(page, to: output)
+        try Handover.write(page, to: output)
     }
 }

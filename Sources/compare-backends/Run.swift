@@ -48,7 +48,7 @@ struct Run: ParsableCommand {
             try console.hand(over: "\n" + Difference(old: Report(baseline), new: report).description)
         }
         for fault in report.faults { console.say("error: \(fault)") }
-        if measuring.failure != nil { throw measuring.ending(nothing: false) }
+        if measuring.isFlawed { throw measuring.ending(nothing: false) }
         guard report.faults.isEmpty else { throw ExitCode.failure }
         let failures = try Judgement(decision.rules, of: report, baseline: baseline.map(Report.init)).failures
         for failure in failures { console.say("failed: \(failure)") }

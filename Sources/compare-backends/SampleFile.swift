@@ -5,14 +5,14 @@ internal import TimerMeasurement
 final class SampleFile {
     private let file: OutputFile
 
-    /// Begins the file with its header.
-    init(_ file: OutputFile) throws {
-        self.file = file
-        try file.replace(with: SampleLines.header)
-    }
+    private var hasBegun = false
 
-    /// Writes the ticks of a turn.
+    init(_ file: OutputFile) { self.file = file }
+
+    /// Writes the ticks of a turn, before the first of them a header in place of what was in the file.
     func append(_ round: Int, _ case: Case, _ turn: Turn) throws {
+        if !hasBegun { try file.replace(with: SampleLines.header) }
+        hasBegun = true
         try file.append(SampleLines.lines(turn, of: `case`, round: round))
     }
 

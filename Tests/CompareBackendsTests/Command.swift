@@ -19,26 +19,34 @@ enum Command {
     /// - Parameters:
     ///   - arguments: what is written after its name.
     ///   - output: where its results go; to a file that the outcome shows, unless told.
+    ///   - redirection: what a shell does with its descriptors before, as `>&-`.
     ///   - isTime: Ctrl-C is pressed once this is true; nil where it is not.
     /// - Returns: how it ended.
     /// - Throws: where it could not be started.
     static func run(
         _ arguments: [String],
         output: FileHandle? = nil,
+        redirection: String = "",
         interruptedOnce isTime: (@Sendable () -> Bool)? = nil
     ) async throws -> Outcome {
         // It blocks until the command has ended.
-        try await onOwnThread { try runHere(arguments, output: output, interruptedOnce: isTime) }
+        try await onOwnThread { try runHere(arguments, output, redirection, interruptedOnce: isTime) }
     }
 
     private static func runHere(
         _ arguments: [String],
-        output: FileHandle?,
+        _ output: FileHandle?,
+        _ redirection: String,
         interruptedOnce isTime: (() -> Bool)?
     ) throws -> Outcome {
         let process = Process()
-        process.executableURL = try executable
-        process.arguments = arguments
+        if redirection.isEmpty {
+            process.executableURL = try executable
+            process.arguments = arguments
+        } else {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "exec \"$0\" \"$@\" \(redirection)", try executable.path] + arguments
+        }
         let files = try (0..<2).map { _ in try TemporaryFile() }
         process.standardOutput = output ?? files[0].handle
         process.standardError = files[1].handle

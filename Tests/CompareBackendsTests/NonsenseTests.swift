@@ -102,6 +102,34 @@ import Testing
         #expect(outcome.complaint.hasPrefix("error: writing the results"))
     }
 
+    @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+    func noFileIsTakenForAStandardDescriptorThatIsClosed(redirection: String) async throws {
+        let (results, page) = (try TemporaryFile(), try TemporaryFile())
+        let outcome = try await Command.run(
+            CommandTests.shortRun + [
+                "--backends", "timerfd", "--format", "json", "--output", results.path, "--report", page.path,
+            ],
+            redirection: redirection
+        )
+        #expect(outcome.status == 0)
+        #expect(try JSONDecoder().decode(DecodedReport.self, from: Data(results.text.utf8)).schema == 2)
+        #expect(try page.text.hasSuffix("</html>\n") || page.text.hasSuffix("</html>"))
+        // Results without a place to go to are an error, and nothing else gets them.
+        let lost = try await Command.run(
+            CommandTests.shortRun + ["--backends", "timerfd", "--report", page.path],
+            redirection: redirection
+        )
+        #expect(lost.status == (redirection.contains(" >&-") || redirection == ">&-" ? 1 : 0))
+        #expect(try page.text.hasSuffix("</html>\n") || page.text.hasSuffix("</html>"))
+    }
+
+    @Test func whatCannotBeOpenedLeavesNothingBehind() async throws {
+        let output = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try await refused(["--output", output, "--samples", "/nonexistent/samples"], code: 2)
+        #expect(!FileManager.default.fileExists(atPath: output))
+        try await refused(["--histograms", "/etc/passwd"], code: 2)
+    }
+
     private func refused(_ arguments: [String], code: Int32) async throws {
         let outcome = try await Command.run(arguments)
         #expect(outcome.status == code, "\(arguments) \(outcome.complaint)")

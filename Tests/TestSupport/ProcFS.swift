@@ -16,6 +16,18 @@ package enum ProcFS {
             .compactMap { field("SigBlk:", of: "/proc/self/task/\($0)/status") }
     }
 
+    /// How many pages the kernel had to find for the threads whose name begins like this (proc_pid_stat(5), minflt).
+    package static func pageFaults(ofThreadsNamed prefix: String) -> Int {
+        entries("/proc/self/task")
+            .filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
+            .compactMap { thread in
+                // Behind the name, which is in brackets and may contain anything.
+                text("/proc/self/task/\(thread)/stat")?.split(separator: ")").last
+                    .flatMap { Int($0.split(separator: " ")[7]) }
+            }
+            .reduce(0, +)
+    }
+
     /// How many descriptors are open.
     package static var openDescriptors: Int { entries("/proc/self/fd").count }
 

@@ -34,8 +34,10 @@ struct ChildProcessTests {
     @Test
     func oneThatIsGivenUpIsEnded() throws {
         func giveUp() throws {
-            var child = try ChildProcess("/bin/sh", ["-c", "trap '' INT; sleep 100"])
+            var child = try ChildProcess("/bin/sh", ["-c", "trap '' INT; echo ready; sleep 100"])
+            while child.outputText.isEmpty { KernelClock.sleep(for: .milliseconds(1)) }
             child.interrupt()
+            KernelClock.sleep(for: .milliseconds(20))
             let end = child.poll()
             #expect(end == nil)
         }

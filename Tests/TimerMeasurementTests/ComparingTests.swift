@@ -14,7 +14,7 @@ import TimerMeasurement
     }
 
     /// Rounds of two cases, the first's lateness a multiple of the second's under noise of its own.
-    private func ratios(_ factor: Double, rounds: Int = 10, seed: UInt64) -> [Double] {
+    private func ratios(_ factor: Double, rounds: Int = 12, seed: UInt64) -> [Double] {
         var noise = Noise(generator: SplitMix64(seed: seed))
         return (0..<rounds).map { _ in factor * exp(0.03 * noise.next()) / exp(0.03 * noise.next()) }
     }
@@ -54,8 +54,30 @@ import TimerMeasurement
         #expect(Comparing(ratios: []).interval == nil)
     }
 
-    @Test func oneRoundThatFallsOutDoesNotTurnTheVerdict() {
-        #expect(Comparing(ratios: [0.9, 0.91, 0.89, 0.9, 0.92, 0.88, 0.9, 0.9, 0.91, 30]).verdict == .faster)
+    @Test func oneRoundOfTwelveThatFallsOutDoesNotTurnTheVerdict() {
+        let equal = [0.9, 0.91, 0.89, 0.9, 0.92, 0.88, 0.9, 0.9, 0.91]
+        #expect(Comparing(ratios: equal + [0.9, 0.91, 30]).verdict == .faster)
+        #expect(Comparing(ratios: (equal + [0.9, 0.91, 30]).map { 1 / $0 }).verdict == .slower)
+        // Of ten that is chance in one of fifty cases, which is not one in a hundred.
+        #expect(Comparing(ratios: equal + [30]).verdict == .indistinguishable)
+        #expect(Comparing(ratios: equal + [0.9]).verdict == .faster)
+    }
+
+    @Test func equalOnesAreHardlyEverToldApart() {
+        for rounds in [8, 10, 12] {
+            let verdicts = (1...150).map { Comparing(ratios: ratios(1, rounds: rounds, seed: $0)).verdict }
+            #expect(verdicts.count { $0 != .indistinguishable } <= 3, "\(rounds) rounds")
+        }
+    }
+
+    @Test func theSignTestIsTheBinomialSum() {
+        let known: [(few: Int, all: Int, chance: Double)] = [
+            (0, 1, 1), (0, 8, 2 / 256), (1, 10, 22 / 1024), (1, 12, 26 / 4096), (5, 10, 1),
+        ]
+        for (few, all, chance) in known {
+            #expect(abs(SignTest.chance(ofAtMost: few, of: all) - chance) < 1e-12)
+        }
+        #expect(SignTest.chance(ofAtMost: 0, of: 1000) > 0)
     }
 
     @Test func whatTheMachineDoesToARoundFallsOut() throws {

@@ -47,6 +47,7 @@ import TimerMeasurement
         let one = results(timerFD: 1, dispatch: 2)
         for change: (inout Options) -> Void in [
             { $0.period += 1 }, { $0.timers = 2 }, { $0.delivery = "queue" }, { $0.clock = "wall" },
+            { $0.duration += 1 },
         ] {
             var options = one.options
             change(&options)
@@ -56,20 +57,86 @@ import TimerMeasurement
         #expect(throws: Merging.Problem.self) { try Merging.merge([]) }
     }
 
+    @Test func runsOfOneMachineAreMergedAsSuch() throws {
+        // What reading the clock takes is measured anew each time.
+        let one = results(rounds: 1, timerFD: 1, dispatch: 2)
+        let host = Self.host(clockRead: 27.3)
+        let other = Results(hosts: [host], options: one.options, rounds: one.rounds)
+        #expect(try Merging.merge([one, other]).hosts == [Synthetic.host])
+    }
+
+    @Test func whatCouldNotBeReadAgainIsNotMerged() throws {
+        let many = results(rounds: 600, timerFD: 1, dispatch: 2)
+        let problem = #expect(throws: Merging.Problem.self) { try Merging.merge([many, many]) }
+        #expect(problem?.description == "together it has 1200 rounds, and 1000 are the most")
+    }
+
+    @Test func whatIsMergedKeepsTheOrderThatWasAskedFor() throws {
+        var partial = results(rounds: 1, timerFD: 1, dispatch: 2)
+        partial = Results(
+            hosts: partial.hosts,
+            options: partial.options,
+            rounds: [Round(isComplete: false, cells: partial.rounds[0].cells.suffix(2))]
+        )
+        let report = Report(try Merging.merge([partial, results(rounds: 1, timerFD: 1, dispatch: 2)]))
+        #expect(report.rows.map(\.case) == [timerFD, dispatch, floor])
+        #expect(report.pairs.map(\.first) == [timerFD, timerFD])
+    }
+
+    private static func host(
+        machine: String = "x86_64",
+        kernel: String = "6.1",
+        cpu: String? = "A CPU",
+        processors: Int = 2,
+        build: Host.Build = .release,
+        clockSource: String? = "tsc",
+        governor: String? = "performance",
+        usable: Int? = 2,
+        quota: Double? = 1.5,
+        clockRead: Double? = 26.1
+    ) -> Host {
+        Host(
+            system: "Linux",
+            kernel: kernel,
+            machine: machine,
+            cpu: cpu,
+            processors: processors,
+            build: build,
+            clockSource: clockSource,
+            governor: governor,
+            hypervisor: true,
+            usableProcessors: usable,
+            cpuQuota: quota,
+            clockRead: clockRead
+        )
+    }
+
     @Test func anotherMachineIsNoBaselineAndAnotherKernelIs() {
         func difference(_ other: Host) -> String? { Synthetic.host.difference(from: other) }
-        #expect(difference(Synthetic.host) == nil)
-        let kernel = Host(system: "Linux", kernel: "7", machine: "x86_64", cpu: "A CPU", processors: 2, build: .release)
-        #expect(difference(kernel) == nil)
-        for other in [
-            Host(system: "Linux", kernel: "6.1", machine: "arm64", cpu: "A CPU", processors: 2, build: .release),
-            Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: nil, processors: 2, build: .release),
-            Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 4, build: .release),
-            Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .debug),
+        for same in [
+            Synthetic.host, Self.host(kernel: "7"), Self.host(clockRead: 30),
+            // A file of a machine that did not tell.
+            Self.host(clockSource: nil, governor: nil, usable: nil),
         ] {
-            let difference = difference(other)
-            #expect(difference != nil)
+            #expect(difference(same) == nil)
         }
+        for other in [
+            Self.host(machine: "arm64"), Self.host(cpu: nil), Self.host(processors: 4), Self.host(build: .debug),
+            Self.host(clockSource: "hpet"), Self.host(governor: "powersave"), Self.host(usable: 1),
+            Self.host(quota: nil), Self.host(quota: 1),
+        ] {
+            #expect(difference(other) != nil)
+        }
+    }
+
+    @Test func fewRoundsAreSaidToTellNothing() {
+        let few = Report(results(rounds: 7, timerFD: 50_000, dispatch: 40_000))
+        let enough = Report(results(rounds: 8, timerFD: 50_000, dispatch: 40_000))
+        #expect(Difference(old: few, new: enough).description.contains("and these are 7"))
+        #expect(Difference(old: enough, new: enough).caution == nil)
+        #expect(Recommendation(.init(), from: few).description.contains("and these are 7"))
+        #expect(Recommendation(.init(lateness: 60_000), from: few).caution == nil)
+        #expect(Recommendation(.init(), from: enough).caution == nil)
     }
 
     @Test func aDifferenceSaysWhatBecameOfEachCase() throws {
@@ -94,6 +161,44 @@ import TimerMeasurement
                 "timerfd is in the old results only", "dispatch is in the new results only",
             ]
         )
+    }
+
+    @Test func whatIsTooDearSetsNoStandard() {
+        // The one that is earlier costs ten times as much.
+        let rounds = (0..<8)
+            .map { _ in
+                [(timerFD, Int64(50_000), Int64(1)), (dispatch, 40_000, 10)]
+                    .map { row, lateness, price in
+                        let latenesses = Array(repeating: lateness, count: 40)
+                        let cost = Cost(cpu: price * 400_000, wakeUps: 40, contextSwitches: 40)
+                        return Cell(row, Turn([Synthetic.recording(latenesses, period: 1_000_000)]), cost: cost, at: 0)
+                    }
+            }
+        let report = Report(Synthetic.results(rounds))
+        #expect(Recommendation(.init(), from: report).choice?.row == "dispatch")
+        #expect(Recommendation(.init(cpu: 5), from: report).choice?.row == "timerfd")
+    }
+
+    @Test func deadlinesWithoutATickOfTheirOwnCountInARecommendation() {
+        // Each tick is punctual, and carries four deadlines that were not.
+        let deadlines = Deadlines(start: Synthetic.recording([0], period: 1_000_000).deadlines.start, period: 1_000_000)
+        var recording = Recording(of: deadlines, goal: 41)
+        for index in stride(from: 0, to: 40, by: 5) as StrideTo<UInt64> {
+            recording.record(Synthetic.arrival(index, of: deadlines, lateness: 4_000_100, missed: 4))
+        }
+        let cell = Cell(timerFD, Turn([recording]), cost: Cost(cpu: 1, wakeUps: 1, contextSwitches: 1), at: 0)
+        let report = Report(Synthetic.results([[cell]]))
+        #expect(Recommendation(.init(lateness: 3_900_000), from: report).choice == nil)
+        #expect(Recommendation(.init(lateness: 4_100_000), from: report).choice != nil)
+    }
+
+    @Test func aBackendWithAFaultIsNotRecommended() {
+        let report = Report(
+            Synthetic.results([[Synthetic.cell(timerFD, [5, -5]), Synthetic.cell(dispatch, [5, 5])]])
+        )
+        let recommendation = Recommendation(.init(lateness: 1_000), from: report)
+        #expect(recommendation.choice?.row == "dispatch")
+        #expect(recommendation.candidates.last?.objection == "1 of 2 ticks came before their deadline")
     }
 
     @Test func ofThoseGoodEnoughTheCheapestIsRecommended() {

@@ -52,6 +52,10 @@ import TimerMeasurement
         #expect(fitted(ppm: 0, ticks: 0) == nil)
     }
 
+    @Test func ticksAtOneTimeHaveNoDrift() {
+        #expect(Drift((0..<100).map { Turn.Point(time: 0, lateness: $0) }) == nil)
+    }
+
     @Test func theMedianOfTheTurnsCounts() throws {
         let turns = [1.0, 500, 2].map { Drift(ppm: $0, noise: 3, endOffset: 10 * $0) }
         let drift = try #require(Drift(turns))

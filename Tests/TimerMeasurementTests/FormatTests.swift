@@ -73,13 +73,13 @@ import TimerMeasurement
 
     @Test func aPlainRunFitsOneHundredAndTwentyColumns() {
         let widths = plainRun().split(separator: "\n").map(\.count)
-        #expect(widths.allSatisfy { $0 <= 120 })
+        #expect(widths.max() ?? 0 <= 120)
         #expect(widths.contains { $0 > 90 })
     }
 
     @Test func partialResultsSaySo() {
         let heading = ResultTable(Synthetic.comparison(rounds: 2, asked: 3)).description.split(separator: "\n").first
-        #expect(heading?.hasSuffix("(PARTIAL: only 2 begun)") == true)
+        #expect(heading?.hasSuffix("(PARTIAL: only 2 of 3 rounds were begun)") == true)
     }
 
     @Test func fewRoundsSayThatTheyTellNothing() {

@@ -38,10 +38,10 @@ import TimerMeasurement
     }
 
     private static let golden = """
-        {"entries":[{"cpu":1,"deadlines":\(curve),"early":0,"greatest":[400],"load":"idle","max":400,"medians":[300],\
+        {"entries":[{"cpu":1,"deadlines":\(curve),"greatest":[400],"load":"idle","max":400,"medians":[300],\
         "missed":0,"name":"timerfd","p50":200,"p90":400,"p99":400,"p999":400,"row":"timerfd","ticks":\(curve),\
-        "times":[0]}],"loads":["idle"],"nines":[\(nines)],"period":1000000,"rounds":[{"disturbances":[],"end":3000,\
-        "host":0,"start":0}],"rows":[{"hue":0,"kind":"backend","name":"timerfd","variant":0}]}
+        "times":[0]}],"loads":["idle"],"nines":[\(nines)],"rounds":[{"disturbances":[],"end":4000,\
+        "start":0}],"rows":[{"hue":0,"kind":"backend","name":"timerfd","variant":0}]}
         """
     private static let curve = "{\"count\":4,\"values\":[100,100,200,200,300,300,300,400]}"
     private static let nines = (0...70).map { $0 % 10 == 0 ? "\($0 / 10)" : "\(Double($0) / 10)" }
@@ -59,7 +59,8 @@ import TimerMeasurement
             }
             #expect(html.contains("data-show-load=\"\(load)\""))
         }
-        #expect(html.components(separatedBy: "<table class=\"results\">").count == 3)
+        // The figures and more figures, for each load.
+        #expect(html.components(separatedBy: "<table class=\"results\">").count == 5)
         #expect(html.contains("<th scope=\"row\">timerfd "))
     }
 
@@ -146,8 +147,8 @@ import TimerMeasurement
             [Synthetic.cell(Synthetic.case("a"), [1, 2, 3])], [Synthetic.cell(Synthetic.case("a"), [4, 5, 6])],
         ]
         let spans = try #require(try value(Page(Report(Synthetic.results(rounds))))["rounds"] as? [[String: Any]])
-        #expect(spans.map { $0["start"] as? Int } == [0, 2000])
-        #expect(spans.map { $0["end"] as? Int } == [2000, 4000])
+        #expect(spans.map { $0["start"] as? Int } == [0, 3000])
+        #expect(spans.map { $0["end"] as? Int } == [3000, 6000])
     }
 
     @Test func peersHaveTheColourOfTheirBackend() throws {
@@ -165,7 +166,7 @@ import TimerMeasurement
     @Test func partialAndDebugResultsSaySo() {
         let cell = Synthetic.cell(Synthetic.case("a"), [100])
         let html = Page(Report(Synthetic.results([[cell]], asked: 3))).html
-        #expect(html.contains("Partial: 1 of 3 rounds are in it."))
+        #expect(html.contains("Partial: only 1 of 3 rounds were begun."))
         #expect(!html.contains("debug build"))
     }
 

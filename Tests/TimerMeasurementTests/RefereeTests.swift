@@ -74,14 +74,17 @@ struct RefereeTests {
     }
 
     @Test(.enabled(if: Cyclictest.path != nil))
-    func itLeavesNoDescriptorsAndIsStopped() async throws {
-        try await Short.turns(1, of: Row(.referee))
-        let descriptors = ProcFS.openDescriptors
-        try await onOwnThread {
-            var measurement = Measurement(try Short.plan([Row(.referee)]) { $0.duration = .seconds(60) })
-            #expect(throws: MeasurementError.stopped) { try measurement.run(goesOn: { $0.stage == .warmUp }) }
+    func itLeavesNoDescriptorsAndIsStopped() async {
+        // A process of its own, where nobody else opens any.
+        await #expect(processExitsWith: .success) {
+            try await Short.turns(1, of: Row(.referee))
+            let descriptors = ProcFS.openDescriptors
+            try await onOwnThread {
+                var measurement = Measurement(try Short.plan([Row(.referee)]) { $0.duration = .seconds(60) })
+                #expect(throws: MeasurementError.stopped) { try measurement.run(goesOn: { $0.stage == .warmUp }) }
+            }
+            try await Short.turns(5, of: Row(.referee))
+            #expect(await soon { ProcFS.openDescriptors <= descriptors })
         }
-        try await Short.turns(5, of: Row(.referee))
-        #expect(await soon { ProcFS.openDescriptors <= descriptors })
     }
 }

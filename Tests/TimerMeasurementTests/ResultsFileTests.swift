@@ -78,6 +78,11 @@ import TimerMeasurement
         ("\"row\" : \"libevent\"", "\"row\" : \"\\u001b[2Jlibevent\""), ("\"os\" : \"Linux\"", "\"os\" : \"Li\\nnux\""),
         ("\"reason\"", "\"season\""), ("\"drifts\"", "\"drafts\""), ("\"hosts\"", "\"guests\""),
         ("\"noise_ppm\" : ", "\"noise_ppm\" : 1e999, \"was\" : "), ("\"elapsed_ns\" : ", "\"elapsed_ns\" : -"),
+        ("\"rounds\" : 2", "\"rounds\" : 9223372036854775807"), ("\"rounds\" : 2", "\"rounds\" : 1001"),
+        ("\"stretches\" : \"0:", "\"stretches\" : \"4611686018427387903:"),
+        ("\"noise_ppm\" : ", "\"noise_ppm\" : -1, \"was\" : "), ("\"ppm\" : ", "\"ppm\" : 1e306, \"was\" : "),
+        ("\"end_offset_ns\" : ", "\"end_offset_ns\" : 1e306, \"was\" : "),
+        ("\"clock_source\" : \"tsc\"", "\"clock_source\" : \"\\u001b[2J\""),
     ])
     func whatDoesNotFitIsRefusedInALine(original: String, replacement: String) throws {
         expectOneClearLine(problem(try damaged(original, replacement)))

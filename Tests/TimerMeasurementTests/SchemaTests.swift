@@ -26,6 +26,14 @@ import TimerMeasurement
         #expect(try problems(json).isEmpty)
     }
 
+    @Test func whatIsKnownOfThisMachineIsOfTheSchema() throws {
+        let rounds = Synthetic.results([[Synthetic.cell(Synthetic.case("timerfd"), [5, 5])]])
+        let here = Results(hosts: [.current], options: rounds.options, rounds: rounds.rounds)
+        let json = try ResultsFile.encode(Report(here))
+        #expect(json.contains("clock_read_ns"))
+        #expect(try problems(json).isEmpty)
+    }
+
     @Test(arguments: [
         ("\"schema\" : 2", "\"schema\" : 3"), ("\"partial\" : false", "\"partial\" : 0"),
         ("\"kind\" : \"peer\"", "\"kind\" : \"friend\""), ("\"ticks\" : 80", "\"ticks\" : 80.5"),

@@ -1,4 +1,5 @@
 import TestSupport
+import Testing
 import TimerCore
 import TimerMeasurement
 
@@ -31,7 +32,7 @@ enum Short {
         return try await onOwnThread {
             var measurement = Measurement(plan)
             try measurement.run(goesOn: { _ in true })
-            return measurement.rounds[0].cells
+            return try #require(measurement.rounds.first).cells
         }
     }
 

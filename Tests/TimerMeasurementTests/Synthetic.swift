@@ -36,7 +36,7 @@ enum Synthetic {
     /// A turn of such ticks, which took 1 % of a processor and one wake-up for each tick.
     static func cell(_ case: Case, _ latenesses: [Int64], period: UInt64 = 1_000_000, at time: UInt64 = 0) -> Cell {
         let ticks = Int64(latenesses.count)
-        let cost = Cost(cpu: (ticks - 1) * Int64(period) / 100, wakeUps: ticks, contextSwitches: ticks)
+        let cost = Cost(cpu: ticks * Int64(period) / 100, wakeUps: ticks, contextSwitches: ticks)
         return Cell(`case`, Turn([recording(latenesses, period: period)]), cost: cost, at: time)
     }
 
@@ -47,7 +47,13 @@ enum Synthetic {
         machine: "x86_64",
         cpu: "A CPU",
         processors: 2,
-        build: .release
+        build: .release,
+        clockSource: "tsc",
+        governor: "performance",
+        hypervisor: true,
+        usableProcessors: 2,
+        cpuQuota: 1.5,
+        clockRead: 26.1
     )
 
     /// Results of rounds with these cells.

@@ -58,6 +58,13 @@ import TimerMeasurement
         #expect(cell.lateness.moments.max == 900)
     }
 
+    @Test func ticksArePaidForOverAPeriodEach() {
+        #expect(Turn([Synthetic.recording([5, 5, 5, 5], period: 1000)]).elapsed == 4005)
+        #expect(Turn([Synthetic.recording([], period: 1000)]).elapsed == 0)
+        let cell = Synthetic.cell(Synthetic.case("timerfd"), Array(repeating: 0, count: 10))
+        #expect(Report(Synthetic.results([[cell]])).rows[0].cpuPercent == 1)
+    }
+
     @Test func gapsAreComparedWithTheirDeadlines() {
         let turn = Turn([Synthetic.recording([5, 15, 2]), Synthetic.recording([100, 100])])
         let errors = Array(turn.intervalErrors)
@@ -82,11 +89,11 @@ import TimerMeasurement
         #expect(turn.start == Synthetic.start)
         #expect(turn.points.map(\.time) == [0, 500, 1000, 1500])
         #expect(turn.points.map(\.lateness) == [1, 501, 1, 501])
-        #expect(turn.elapsed == 2001)
+        #expect(turn.elapsed == 3001)
         let cell = cell(turn)
         #expect(cell.ticks == 4)
         #expect(cell.lateness.moments.count == 4)
-        #expect(cell.elapsed == 2001)
+        #expect(cell.elapsed == 3001)
         #expect(cell.stretches.map(\.time) == [7])
     }
 

@@ -78,8 +78,15 @@ package struct ChildProcess: ~Copyable {
         var none = sigset_t()
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        // And does with them what a program does, also where this one ignores some.
+        var usual = sigset_t()
+        unsafe sigemptyset(&usual)
+        unsafe sigaddset(&usual, SIGINT)
+        unsafe sigaddset(&usual, SIGPIPE)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &usual)
         unsafe posix_spawnattr_setpgroup(&attributes, 0)
-        unsafe posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+        let flags = CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP)
+        unsafe posix_spawnattr_setflags(&attributes, flags)
         var texts: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
         defer { while let text = unsafe texts.popLast() { unsafe free(text) } }
         unsafe texts.append(nil)
@@ -113,6 +120,7 @@ package struct ChildProcess: ~Copyable {
 
     private static func text(_ descriptor: CInt) -> String {
         lseek(descriptor, 0, SEEK_SET)
-        return ProcFile.text(of: descriptor) ?? ""
+        let bytes = try? InputFile.rest(of: descriptor, attempting: "reading what a program wrote")
+        return String(decoding: bytes ?? [], as: UTF8.self)
     }
 }

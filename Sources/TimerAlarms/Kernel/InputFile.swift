@@ -7,13 +7,16 @@ package enum InputFile {
     ///
     /// - Throws: `TimerError` with the system's reason.
     package static func read(_ path: String) throws(TimerError) -> [UInt8] {
-        let attempted = "reading \(path)"
-        let descriptor: CInt
         switch SystemCall.retrying({ unsafe open(path, O_RDONLY | O_CLOEXEC) }) {
-        case .success(let opened): descriptor = opened
-        case .failure(let errno): throw errno.error(attempting: attempted)
+        case .success(let descriptor):
+            defer { close(descriptor) }
+            return try rest(of: descriptor, attempting: "reading \(path)")
+        case .failure(let errno): throw errno.error(attempting: "reading \(path)")
         }
-        defer { close(descriptor) }
+    }
+
+    /// All that is left to read.
+    static func rest(of descriptor: CInt, attempting attempted: String) throws(TimerError) -> [UInt8] {
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {

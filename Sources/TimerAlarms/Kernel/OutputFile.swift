@@ -36,6 +36,8 @@ package final class OutputFile: Sendable {
         if case .failure(let errno) = SystemCall.retrying({ ftruncate(descriptor, 0) }), errno != Errno(EINVAL) {
             throw errno.error(attempting: "writing to \(path)")
         }
+        // Where it cannot be emptied there is no beginning to go back to either.
+        lseek(descriptor, 0, SEEK_SET)
     }
 
     /// Writes text behind what was written before.
@@ -47,9 +49,15 @@ package final class OutputFile: Sendable {
     package func discard() { if isNew { unsafe unlink(path) } }
 
     /// Creates a folder where there is none.
+    ///
+    /// - Throws: `TimerError` with the system's reason, also where no file can be put into it.
     package static func createFolder(_ path: String) throws(TimerError) {
         if case .failure(let errno) = SystemCall.retrying({ unsafe mkdir(path, 0o777) }), errno != Errno(EEXIST) {
             throw errno.error(attempting: "creating the folder \(path)")
+        }
+        // The dot is there in folders only.
+        if case .failure(let errno) = SystemCall.retrying({ unsafe access(path + "/.", W_OK | X_OK) }) {
+            throw errno.error(attempting: "writing into the folder \(path)")
         }
     }
 }

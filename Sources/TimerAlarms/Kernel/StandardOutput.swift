@@ -13,4 +13,13 @@ package enum StandardOutput {
 
     /// From now on a reader that has gone is an error of the writing, as a full disk is, and does not end the process.
     package static func survivesItsReader() { signal(SIGPIPE, SIG_IGN) }
+
+    /// Occupies the standard descriptors that are closed, so that no file that is opened later is taken for them. What is
+    /// written to them is refused still.
+    package static func keepsItsPlace() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+            // The kernel gives out the least that is free, which is this one.
+            _ = unsafe open("/dev/null", O_RDONLY)
+        }
+    }
 }

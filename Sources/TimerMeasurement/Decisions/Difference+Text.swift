@@ -19,6 +19,7 @@ extension Difference: CustomStringConvertible {
                       host may have changed between them: floor.p50, a multiple of what the host allowed in the same round, \
             tells that apart
             """
-        return ([table] + (lines.isEmpty ? [] : ["", explanation]) + unmatched).joined(separator: "\n")
+        return ([table] + (lines.isEmpty ? [] : ["", explanation]) + [caution].compactMap(\.self) + unmatched)
+            .joined(separator: "\n")
     }
 }

@@ -16,6 +16,8 @@ package struct Difference: Hashable, Sendable {
 
     /// The figures of every case that is in both, in the order of the new table.
     package let lines: [Line]
+    /// Why no verdict is possible; nil where it is.
+    package let caution: String?
     /// The cases that are in one only, each with where.
     package let unmatched: [String]
 
@@ -30,6 +32,10 @@ package struct Difference: Hashable, Sendable {
                 return Line(row.case, figure, before, after, old: old.results, new: new.results)
             }
         }
+        let fewest = min(old.results.rounds.count, new.results.rounds.count)
+        caution =
+            fewest < Comparing.fewestRounds
+            ? "Fewer than \(Comparing.fewestRounds) rounds tell nothing apart, and these are \(fewest)." : nil
         let (former, latter) = (old.rows.map(\.case), new.rows.map(\.case))
         unmatched =
             former.filter { !latter.contains($0) }.map { "\($0) is in the old results only" }
@@ -37,7 +43,7 @@ package struct Difference: Hashable, Sendable {
     }
 
     /// What is compared: precision, with and without what the host has to do with it, and price.
-    private static let figures = ["lateness.p50", "lateness.p99", "floor.p50", "missed", "cpu"]
+    private static let figures = ["lateness.p50", "lateness.p99", "corrected.p99", "floor.p50", "missed", "cpu"]
 }
 
 extension Difference.Line {
@@ -66,6 +72,7 @@ extension Results {
         switch figure.name {
         case "lateness.p50": return rounds.compactMap { $0[`case`].map { Double($0.lateness.percentile(50)) } }
         case "lateness.p99": return rounds.compactMap { $0[`case`].map { Double($0.lateness.percentile(99)) } }
+        case "corrected.p99": return rounds.compactMap { $0[`case`].map { Double($0.corrected.percentile(99)) } }
         case "floor.p50" where `case` != floor: return Comparing(`case`, with: floor, in: self, by: .p50).ratios
         default: return []
         }

@@ -29,10 +29,13 @@ package struct Figure: Hashable, Sendable, CustomStringConvertible {
     /// All that a rule can be about, in the order of the table.
     package static let all: [Figure] =
         spread("lateness") { $0.lateness } + spread("corrected") { $0.corrected } + spread("wake") { $0.wake }
-        + spread("hop") { $0.hop } + spread("interval-error") { $0.intervalError } + [
+        + spread("hop", canBeRelative: false) { $0.hop } + spread("interval-error") { $0.intervalError } + [
             Figure(name: "jitter.stddev", unit: .nanoseconds, canBeRelative: true) { $0.jitter.stddev },
             Figure(name: "jitter.p99-p50", unit: .nanoseconds, canBeRelative: true) { Double($0.jitter.p99LessP50) },
-            Figure(name: "drift", unit: .partsPerMillion, canBeRelative: false) { $0.drift?.ppm.magnitude },
+            // A drift below its noise is none that was seen.
+            Figure(name: "drift", unit: .partsPerMillion, canBeRelative: false) { row in
+                row.drift.map { $0.ppm.magnitude > $0.noise ? $0.ppm.magnitude : 0 }
+            },
             Figure(name: "missed", unit: .percent, canBeRelative: false) { $0.missedPercent },
             Figure(name: "cpu", unit: .percent, canBeRelative: true) { $0.cpuPercent },
             Figure(name: "wakeups", unit: .perTick, canBeRelative: true) { $0.wakeUpsPerTick },
@@ -46,14 +49,15 @@ package struct Figure: Hashable, Sendable, CustomStringConvertible {
 
     private static func spread(
         _ name: String,
+        canBeRelative: Bool = true,
         _ spread: @escaping @Sendable (RowReport) -> RowReport.Spread
     ) -> [Figure] {
         [
-            Figure(name: "\(name).p50", unit: .nanoseconds, canBeRelative: true) { Double(spread($0).p50) },
-            Figure(name: "\(name).p90", unit: .nanoseconds, canBeRelative: true) { Double(spread($0).p90) },
-            Figure(name: "\(name).p99.9", unit: .nanoseconds, canBeRelative: true) { Double(spread($0).p999) },
-            Figure(name: "\(name).p99", unit: .nanoseconds, canBeRelative: true) { Double(spread($0).p99) },
-            Figure(name: "\(name).mean", unit: .nanoseconds, canBeRelative: true) { spread($0).mean },
+            Figure(name: "\(name).p50", unit: .nanoseconds, canBeRelative: canBeRelative) { Double(spread($0).p50) },
+            Figure(name: "\(name).p90", unit: .nanoseconds, canBeRelative: canBeRelative) { Double(spread($0).p90) },
+            Figure(name: "\(name).p99.9", unit: .nanoseconds, canBeRelative: canBeRelative) { Double(spread($0).p999) },
+            Figure(name: "\(name).p99", unit: .nanoseconds, canBeRelative: canBeRelative) { Double(spread($0).p99) },
+            Figure(name: "\(name).mean", unit: .nanoseconds, canBeRelative: canBeRelative) { spread($0).mean },
         ]
     }
 

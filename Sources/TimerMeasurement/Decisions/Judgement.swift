@@ -58,12 +58,23 @@ package struct Judgement: Hashable, Sendable {
                     description: "\(rule): nothing measured is named \(rule.subject); there will be \(names)"
                 )
             }
+            if rule.figure.unit == .timesFloor {
+                for `case` in concerned
+                where !cases.contains(where: { $0.row == Results.floor && $0.load == `case`.load }) {
+                    throw Rule.Problem(description: "\(rule): without \(Results.floor) there are no multiples of it")
+                }
+            }
             guard case .timesBaseline = rule.bound else { continue }
             guard let baseline else {
                 throw Rule.Problem(description: "\(rule): a multiple needs a --baseline")
             }
-            for `case` in concerned where !baseline.rows.contains(where: { $0.case == `case` }) {
-                throw Rule.Problem(description: "\(rule): the baseline has no \(`case`)")
+            for `case` in concerned {
+                guard let row = baseline.rows.first(where: { $0.case == `case` }) else {
+                    throw Rule.Problem(description: "\(rule): the baseline has no \(`case`)")
+                }
+                guard rule.figure(row) != nil else {
+                    throw Rule.Problem(description: "\(rule): the baseline has no \(`case`).\(rule.figure)")
+                }
             }
         }
     }

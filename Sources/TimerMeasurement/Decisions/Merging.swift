@@ -18,7 +18,13 @@ package enum Merging {
             if let difference = merged.options.difference(from: other.options) {
                 throw Problem(description: "they answer different questions: \(difference)")
             }
+            guard merged.options.duration == other.options.duration else {
+                let durations = [merged, other].map { DurationText.format(nanoseconds: $0.options.duration) }
+                throw Problem(description: "their rounds are not equally long: \(durations[0]) and \(durations[1])")
+            }
             merged.add(other)
+            // What could not be read again is not written.
+            if let flaw = merged.flaw { throw Problem(description: "together it \(flaw)") }
         }
         return merged
     }
@@ -27,7 +33,7 @@ package enum Merging {
 extension Results {
     fileprivate mutating func add(_ other: Results) {
         let places = other.hosts.map { host in
-            if let known = hosts.firstIndex(of: host) { return known }
+            if let known = hosts.firstIndex(where: { $0.isSame(as: host) }) { return known }
             hosts.append(host)
             return hosts.count - 1
         }

@@ -7,7 +7,10 @@ package struct CSVTable: CustomStringConvertible {
 
     /// All of it, without the end of its last line.
     package var description: String {
-        let lines = [Self.fields.map(\.name)] + report.rows.map { row in Self.fields.map { $0.value(row) ?? "" } }
+        let partial = report.results.isPartial ? "true" : "false"
+        let lines =
+            [Self.fields.map(\.name) + ["partial"]]
+            + report.rows.map { row in Self.fields.map { $0.value(row) ?? "" } + [partial] }
         return lines.map { $0.map(\.quotedForCSV).joined(separator: ",") }.joined(separator: "\n")
     }
 

@@ -3,7 +3,7 @@ internal import Foundation
 /// Bins of lateness, each wider than the one before by the same factor, that are the same for all rows of a table.
 struct LatenessBins: Hashable, Sendable {
     /// How many bins there are.
-    static let count = 8
+    static let count = 10
     /// Nothing that a timer does is told apart below this, in nanoseconds.
     private static let finest: UInt64 = 100
 

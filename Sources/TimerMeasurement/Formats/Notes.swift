@@ -12,7 +12,10 @@ struct Notes: Sendable {
     init(_ report: Report) {
         let results = report.results
         heading = Self.heading(results)
-        hosts = results.hosts.map(\.summary)
+        hosts = results.hosts.flatMap { host in
+            [host.summary]
+                + (host.clockRead.map { ["Reading the clock takes \(NumberText.fixed($0, places: 0)) ns"] } ?? [])
+        }
         remarks = results.remarks.map { "Note: \($0)" }
         let disturbed = results.rounds.enumerated()
             .filter { !$0.element.disturbances.isEmpty }
@@ -30,7 +33,7 @@ struct Notes: Sendable {
         let clock = options.clock == "suspending" ? "" : ", by the \(options.clock) clock"
         let rounds = options.rounds == 1 ? "1 round" : "\(options.rounds) rounds"
         let turns = "\(rounds) of \(DurationText.format(nanoseconds: options.duration)) for each row, which take turns"
-        let partial = results.isPartial ? " (PARTIAL: only \(results.rounds.count) begun)" : ""
+        let partial = results.lack.map { " (PARTIAL: \($0))" } ?? ""
         return "\(timers)\(place)\(clock), \(turns)\(partial)"
     }
 }

@@ -27,7 +27,8 @@ struct PairLines: Sendable {
     var heading: String? {
         guard !pairs.isEmpty else { return nil }
         let share = NumberText.fixed(100 * Comparing.confidence, places: 0)
-        return "Pairs: the first's lateness as a multiple of the second's, and where that may well lie (\(share) %)."
+        return
+            "Pairs: the first's lateness (corrected) as a multiple of the second's, and where that may well lie (\(share) %)."
             + (rounds < Comparing.fewestRounds
                 ? "\nFewer than \(Comparing.fewestRounds) rounds tell nothing apart, and these are \(rounds)." : "")
     }
@@ -57,7 +58,7 @@ struct PairLines: Sendable {
 
     private func text(_ figure: Comparing.Figure, of pair: Pair) -> Inked {
         guard let report = pair.figures.first(where: { $0.figure == figure }) else { return Inked("") }
-        let numbers = [report.ratio, report.low, report.high].map { NumberText.fixed($0, places: 2) }
+        let numbers = [report.ratio, report.low, report.high].map { NumberText.ratio($0) }
         // All verdicts are as long as the longest, so that the numbers stand below each other.
         let longest = Comparing.Verdict.indistinguishable.rawValue.count
         let verdict = Inked(report.verdict.rawValue).padded(to: longest, flushLeft: true, colour: false)

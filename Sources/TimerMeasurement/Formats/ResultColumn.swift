@@ -58,7 +58,7 @@ struct ResultColumn: Sendable {
             "missed",
             "deadlines that got no tick of their own, for the tick before them came too late"
         ) { String($0.missed) }
-        let early = ResultColumn("count", "early", "ticks before their deadline, which must never be") {
+        let early = ResultColumn("count", "early", "ticks before their deadline; of a backend there must be none") {
             String($0.early)
         }
         return [ticks, missed] + (report.rows.contains { $0.early > 0 } ? [early] : [])
@@ -68,7 +68,7 @@ struct ResultColumn: Sendable {
         let lateness = "lateness (µs)"
         let p50 = "what so many percent of all ticks do not exceed, from the deadline to the handler's first line"
         let corrected =
-            "the same for every deadline: one that got no tick of its own was as late as the tick that carried it"
+            "the same for every deadline: one that got no tick of its own was late until the tick came that carried it"
         let wake = "the part until the alarm's thread looked at the clock (p50)"
         let hop = "the part from there to the handler, in its queue (p50)"
         var columns = [
@@ -83,7 +83,7 @@ struct ResultColumn: Sendable {
             columns.append(microseconds("corrected", "p99 (µs)", corrected) { $0.corrected.p99 })
         }
         if report.results.options.delivery != HandlerPlace.inline.rawValue {
-            columns.append(microseconds("p50 of (µs)", "wake", wake) { $0.wake.p50 })
+            columns.append(microseconds("p50 of (µs)", "waking", wake) { $0.wake.p50 })
             columns.append(microseconds("p50 of (µs)", "hop", hop) { $0.hop.p50 })
         }
         return columns
@@ -114,7 +114,7 @@ struct ResultColumn: Sendable {
         figure(
             "× floor",
             "p50",
-            "lateness as a multiple of floor-timerfd's under the same load: the median of the rounds' ratios",
+            "corrected lateness as a multiple of floor-timerfd's under the same load: the median of the rounds' ratios",
             places: 2
         ) { $0.ratioToFloor.p50 },
         figure("× floor", "p99", places: 2) { $0.ratioToFloor.p99 },

@@ -22,8 +22,8 @@ package enum Load: Hashable, Sendable {
     }
 
     /// More of anything is a slip of the keyboard.
-    private static let mostThreads = 1024
-    private static let mostTimers = 10_000_000
+    private static let mostThreads = 256
+    private static let mostTimers = 1_000_000
     private static let longestWork: UInt64 = 10_000_000_000
 
     /// Reads a load, as `idle`, `cpu`, `cpu:2`, `handler:200us`, `churn:10000`, `pending:100000` or `memory`.

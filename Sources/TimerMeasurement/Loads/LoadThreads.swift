@@ -31,6 +31,7 @@ final class LoadThreads: LoadWork {
                 throw error
             }
         }
+        for _ in 0..<count { entered.wait() }
     }
 
     private func start(_ name: String, _ work: @escaping @Sendable (StopFlag) -> Void) throws(TimerError) {
@@ -42,7 +43,6 @@ final class LoadThreads: LoadWork {
             ended.signal()
         }
         state.withLock { $0.unawaited += 1 }
-        entered.wait()
     }
 
     deinit { stop() }

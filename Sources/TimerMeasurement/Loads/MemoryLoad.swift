@@ -1,30 +1,27 @@
+internal import TimerAlarms
+
 /// Allocates, touches and frees blocks of mixed sizes without pause.
 enum MemoryLoad {
-    /// How many blocks are held at a time; the oldest is freed for a new one.
+    /// How many small blocks are held at a time; the oldest is freed for a new one.
     private static let blocks = 128
-    /// From 64 bytes, which the allocator has at hand, to a megabyte, for which it goes to the kernel: by powers of two.
+    /// From 64 bytes to a megabyte, by powers of two.
     private static let sizes: ClosedRange<UInt64> = 6...20
-    /// A store to each page makes the kernel find memory for it.
-    private static let page = 4096
+    /// Blocks from this size come from the kernel. An allocator would learn to keep them.
+    private static let mapped = 1 << 17
 
     /// Works until the flag is set.
     static func run(until isStopped: StopFlag) {
         var generator = SplitMix64(seed: 1)
-        var held: [UnsafeMutableRawBufferPointer] = unsafe []
-        unsafe held.reserveCapacity(blocks)
+        var held: [[UInt8]] = Array(repeating: [], count: blocks)
         var oldest = 0
         while !isStopped.isSet {
             let size = 1 << Int(generator.next() % UInt64(sizes.count) + sizes.lowerBound)
-            let block = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-            for offset in stride(from: 0, to: size, by: page) { unsafe block[offset] = 1 }
-            if unsafe held.count < blocks {
-                unsafe held.append(block)
+            if size >= mapped {
+                MappedMemory(byteCount: size)?.touch()
             } else {
-                unsafe held[oldest].deallocate()
-                unsafe held[oldest] = unsafe block
+                held[oldest] = [UInt8](repeating: 1, count: size)
                 oldest = (oldest + 1) % blocks
             }
         }
-        while let block = unsafe held.popLast() { unsafe block.deallocate() }
     }
 }

@@ -20,11 +20,13 @@ struct CaseRun: TurnRun {
         let load = try attempt { () throws(TimerError) in try LoadRun(planned.load, on: service) }
         defer { load.stop() }
         let probes = makeProbes()
-        let before = usage(without: load)
         let ticking = try attempt { () throws(TimerError) in try start(probes, on: service) }
         // Also where the wait is given up.
         defer { ticking.stop() }
-        let wasStopped = try wait(for: probes, of: ticking, watch)
+        // What it takes to get ready is not in the price.
+        var wasStopped = !waitForStart(of: probes, watch)
+        let before = usage(without: load)
+        if !wasStopped { wasStopped = try wait(for: probes, of: ticking, watch) }
         ticking.stop()
         let used = usage(without: load) - before
         let cost = Cost(
@@ -35,6 +37,9 @@ struct CaseRun: TurnRun {
         return (Turn(probes.map(\.result)), cost, wasStopped)
     }
 
+    /// Nanoseconds that a handler works.
+    private var work: UInt64 { if case .handler(let work) = planned.load { work } else { 0 } }
+
     /// A service of the row's own, so that it has nothing else to do.
     private func startService() throws(TimerError) -> TimerService? {
         guard case .backend(let backend) = row.subject else { return nil }
@@ -43,13 +48,13 @@ struct CaseRun: TurnRun {
 
     /// One for each timer, whose deadlines are spread over the period.
     private func makeProbes() -> [Probe] {
-        // Time for the probes' memory to be touched, and for the row's thread to be asleep.
-        let lead = 5_000_000 + goal * UInt64(plan.timers) * 20 + row.lead(period: plan.period)
+        // Time for the probes' memory to be touched, for the timers to be created, and for the row's thread to be asleep.
+        let timers = UInt64(plan.timers)
+        let lead = 5_000_000 + goal * timers * 20 + timers * 10_000 + row.lead(period: plan.period)
         let start = KernelClock.now(row.clock(asked: plan.clock)).moved(by: lead)
-        let work: UInt64 = if case .handler(let work) = planned.load { work } else { 0 }
         return (0..<UInt64(plan.timers))
             .map { timer in
-                // No overflow: with so many timers the period is short, or the goal would be out of the plan's bounds.
+                // No overflow: the timer's number is below the divisor.
                 let phase = plan.period.multipliedFullWidth(by: timer)
                 let offset = UInt64(plan.timers).dividingFullWidth(phase).quotient
                 return Probe(
@@ -79,16 +84,26 @@ struct CaseRun: TurnRun {
         return (plan.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - ofLoad
     }
 
+    /// Waits until shortly before the first deadline. Returns whether to go on.
+    private func waitForStart(of probes: [Probe], _ watch: () -> Bool) -> Bool {
+        // Closer than this the one who waits would meet the ones who tick.
+        let start = probes[0].deadlines.start.moved(backBy: 500_000)
+        while KernelClock.now(start.clock) < start {
+            if !watch() { return false }
+            pause(until: start)
+        }
+        return true
+    }
+
     /// Waits until the probes have all ticks. Returns whether it was stopped before.
     private func wait(
         for probes: [Probe],
         of ticking: any Ticking,
         _ watch: () -> Bool
     ) throws(MeasurementError) -> Bool {
-        let clock = probes[0].deadlines.start.clock
         let end = probes[probes.count - 1].deadlines[goal - 1]
         var patience = Patience(
-            limit: goal * plan.period + 5_000_000_000,
+            limit: goal * plan.period + work + 5_000_000_000,
             now: KernelClock.now(.suspending).nanoseconds
         )
         while true {
@@ -101,11 +116,17 @@ struct CaseRun: TurnRun {
             }
             if !watch() { return true }
             // The end is waited for closely: a slice at the end of every turn would add up to seconds.
-            let now = KernelClock.now(clock)
-            let afterEnd = end.moved(by: 2_000_000)
-            let next = now < afterEnd ? min(now.moved(by: Self.slice), afterEnd) : now.moved(by: 5_000_000)
-            if plan.delivery == .main { MainThread.serve(until: next) } else { KernelClock.sleep(until: next) }
+            pause(until: end.moved(by: 2_000_000))
         }
+    }
+
+    /// Waits for an instant, or a slice of time where it is further away, or a moment where it has come.
+    private func pause(until instant: TimerInstant) {
+        // Not on the clock that is measured: a step of it must not keep the command from hearing Ctrl-C.
+        let (now, awaited) = (KernelClock.now(.suspending), KernelClock.now(instant.clock))
+        let left = instant.nanoseconds - min(instant, awaited).nanoseconds
+        let next = now.moved(by: left == 0 ? 5_000_000 : min(left, Self.slice))
+        if plan.delivery == .main { MainThread.serve(until: next) } else { KernelClock.sleep(until: next) }
     }
 
     private func attempt<Outcome>(_ body: () throws(TimerError) -> Outcome) throws(MeasurementError) -> Outcome {

@@ -25,7 +25,7 @@ package struct Measurement {
     ) throws(MeasurementError) {
         start = KernelClock.now(.suspending).nanoseconds
         for planned in plan.order(inTurn: 0) {
-            _ = try measure(planned, goal: plan.deadlinesOfWarmUp, .warmUp, goesOn)
+            if try measure(planned, goal: plan.deadlinesOfWarmUp, .warmUp, goesOn).wasStopped { throw .stopped }
         }
         for number in 1...plan.rounds {
             var cells: [Case: Cell] = [:]
@@ -80,19 +80,22 @@ package struct Measurement {
     ) throws(MeasurementError) -> (Cell, Turn, wasStopped: Bool) {
         let run = planned.run(plan, goal: goal)
         let (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
-        let cell = Cell(planned.case, turn, cost: cost, at: KernelClock.now(.suspending).nanoseconds - start)
-        return (cell, turn, wasStopped)
+        return (Cell(planned.case, turn, cost: cost, at: time(of: turn)), turn, wasStopped)
+    }
+
+    /// Nanoseconds from the beginning to a turn's first deadline, which may be on another clock.
+    private func time(of turn: Turn) -> UInt64 {
+        let now = KernelClock.now(.suspending).nanoseconds - start
+        let age = KernelClock.now(turn.clock).nanoseconds
+        return now - min(now, age - min(age, turn.start))
     }
 
     private func progress(_ stage: Progress.Stage, _ planned: PlannedCase) -> Progress {
-        let deadlines = plan.deadlinesOfWarmUp + plan.deadlinesPerRound * UInt64(plan.rounds)
-        return Progress(
+        Progress(
             stage: stage,
             row: "\(planned.case)",
             elapsed: KernelClock.now(.suspending).nanoseconds - start,
-            // A turn takes some milliseconds more than its deadlines, to begin and to end.
-            total: UInt64(plan.cases.count)
-                * (deadlines * plan.period + UInt64(plan.rounds * plan.turnsPerRound + 1) * 8_000_000)
+            total: plan.expectedTime
         )
     }
 }

@@ -15,7 +15,7 @@ package struct MeasurementPlan: Hashable, Sendable {
         package var period: Duration = .milliseconds(1)
         /// How long each case is measured in each round.
         package var duration: Duration = .milliseconds(300)
-        package var rounds = 10
+        package var rounds = 12
         /// How long each case runs before anything counts.
         package var warmUp: Duration = .milliseconds(100)
         /// How many timers tick at a time, their deadlines spread over the period.
@@ -58,6 +58,8 @@ package struct MeasurementPlan: Hashable, Sendable {
     private static let mostDeadlines: UInt64 = 10_000_000
     /// A result of more rounds is too large to be read.
     private static let mostRounds = 100
+    /// More make results that cannot be held against each other in reasonable time.
+    static let mostCases = 200
     /// A longer duration is a slip of the keyboard: one day.
     private static let longestDuration: UInt64 = 86_400_000_000_000
 
@@ -74,7 +76,9 @@ package struct MeasurementPlan: Hashable, Sendable {
             throw Refusal(description: "the timers must be 1 or more, not \(request.timers)")
         }
         let period = UInt64(request.period.nanosecondsRoundedUp)
-        let obstacles = request.rows.map { ($0, $0.obstacle(period: period, clock: request.clock)) }
+        var known: Set<Row> = []
+        let asked = request.rows.filter { known.insert($0).inserted }
+        let obstacles = asked.map { ($0, $0.obstacle(period: period, clock: request.clock)) }
         rows = obstacles.filter { $0.1 == nil }.map(\.0)
         leftOut = obstacles.compactMap { row, obstacle in
             obstacle.map { Remark(asked: row.name, obtained: "left out", reason: $0) }
@@ -82,6 +86,11 @@ package struct MeasurementPlan: Hashable, Sendable {
         if let first = leftOut.first, rows.isEmpty { throw Refusal(description: "\(first)") }
         var seen: Set<Load> = []
         loads = request.loads.filter { seen.insert($0).inserted }
+        guard rows.count * loads.count <= Self.mostCases else {
+            throw Refusal(
+                description: "\(rows.count) rows under \(loads.count) loads are more than \(Self.mostCases) cases"
+            )
+        }
         self.period = period
         duration = UInt64(max(request.duration, .zero).nanosecondsRoundedUp)
         rounds = request.rounds
@@ -128,6 +137,17 @@ package struct MeasurementPlan: Hashable, Sendable {
 
     /// How many deadlines a timer has in the warm-up.
     package var deadlinesOfWarmUp: UInt64 { max(warmUp / period, 1) }
+
+    /// Nanoseconds that all of it is going to take.
+    package var expectedTime: UInt64 {
+        let deadlines = deadlinesOfWarmUp + deadlinesPerRound * UInt64(rounds)
+        let turns = UInt64(rounds * turnsPerRound + 1)
+        return cases.reduce(0) { time, planned in
+            // What a turn takes more than its deadlines, to begin and to end.
+            let more: UInt64 = planned.row.subject == .referee ? 70_000_000 : 8_000_000
+            return time + deadlines * period + turns * more
+        }
+    }
 
     /// Nanoseconds that a turn lasts at least, where the duration allows it.
     private static let shortestTurn: UInt64 = 100_000_000

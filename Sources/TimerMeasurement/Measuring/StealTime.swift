@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import TimerAlarms
 
 /// How long other guests of the same host had the processors that this machine wanted.
 package struct StealTime: Hashable, Sendable {
@@ -17,8 +17,7 @@ package struct StealTime: Hashable, Sendable {
 
     /// Up to now; nil where the kernel does not say.
     package static var current: StealTime? {
-        FileManager.default.contents(atPath: "/proc/stat")
-            .flatMap { StealTime(stat: String(decoding: $0, as: UTF8.self)) }
+        ProcFile.text("/proc/stat").flatMap { StealTime(stat: $0) }
     }
 
     /// From the text of /proc/stat: the eighth number of its first line (proc_stat(5)).

@@ -14,7 +14,6 @@ struct PageData: Encodable, Hashable, Sendable {
     struct Round: Encodable, Hashable, Sendable {
         let start: UInt64
         let end: UInt64
-        let host: Int
         let disturbances: [String]
     }
 
@@ -31,7 +30,6 @@ struct PageData: Encodable, Hashable, Sendable {
         let row: String
         let load: String
         let missed: UInt64
-        let early: Int
         let p50: Int64
         let p90: Int64
         let p99: Int64
@@ -48,7 +46,6 @@ struct PageData: Encodable, Hashable, Sendable {
         let greatest: [Int64]
     }
 
-    let period: UInt64
     /// Where curves have points: 1 is 90 %, 2 is 99 %, and so on.
     let nines: [Double]
     let loads: [String]
@@ -68,7 +65,6 @@ struct PageData: Encodable, Hashable, Sendable {
             if !loads.contains(row.load) { loads.append(row.load) }
             if !rows.contains(where: { $0.name == row.row }) { rows.append((row.row, row.kind)) }
         }
-        period = report.results.options.period
         nines = Self.grid
         self.loads = loads
         self.rows = zip(rows, PageLook.of(rows))
@@ -78,7 +74,6 @@ struct PageData: Encodable, Hashable, Sendable {
                 Round(
                     start: span.start / 1000,
                     end: span.end / 1000,
-                    host: round.host,
                     disturbances: round.disturbances
                 )
             }
@@ -100,7 +95,6 @@ extension PageData.Entry {
         self.row = row.case.row
         load = row.case.load
         missed = row.missed
-        early = row.early
         p50 = row.lateness.p50
         p90 = row.lateness.p90
         p99 = row.lateness.p99

@@ -19,11 +19,7 @@ struct PageFacts {
     /// What a reader must know before all else.
     var warnings: String {
         var warnings = report.faults.map { "This must never be: \($0)" }
-        if results.isPartial {
-            warnings.append(
-                "Partial: \(results.rounds.count) of \(PageText.count(results.options.rounds, "round")) are in it."
-            )
-        }
+        if let lack = results.lack { warnings.append("Partial: \(lack).") }
         if results.hosts.contains(where: { $0.build == .debug }) {
             warnings.append("A debug build was measured: real figures come from release builds.")
         }
@@ -43,9 +39,18 @@ struct PageFacts {
     }
 
     private var hosts: String {
+        let unknown = "not known"
         let facts: [(String, (Host) -> String)] = [
             ("system", { "\($0.system) \($0.kernel)" }), ("machine", { $0.machine }),
             ("processor", { $0.cpu ?? "not named" }), ("processors online", { String($0.processors) }),
+            ("processors it may use", { $0.usableProcessors.map(String.init) ?? unknown }),
+            (
+                "limit of its control group",
+                { $0.cpuQuota.map { "\(NumberText.fixed($0, places: 2)) processors" } ?? "none" }
+            ),
+            ("a guest of another machine", { $0.hypervisor.map { $0 ? "yes" : "no" } ?? unknown }),
+            ("frequency governor", { $0.governor ?? unknown }), ("clock source", { $0.clockSource ?? unknown }),
+            ("reading the clock", { $0.clockRead.map { "\(NumberText.fixed($0, places: 1)) ns" } ?? unknown }),
             ("build", { $0.build.rawValue }),
         ]
         let names = results.hosts.indices.map { results.hosts.count > 1 ? "host \($0 + 1)" : "" }

@@ -16,6 +16,7 @@ struct PageLoad {
             \(figures.map(\.html).joined(separator: "\n"))
             \(table.results)
             \(table.comparisons)
+            \(table.details)
             </section>
             """
     }

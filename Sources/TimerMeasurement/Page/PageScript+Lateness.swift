@@ -84,7 +84,7 @@ extension PageScript {
               points.forEach(([nines, value], i) => spots.push({ x: x(nines), y: y(value), entry, lines: [
                 i < points.length - 1 ? percentile(nines) + " % of the " + name + " no later than " + time(value)
                   : "the latest: " + time(value),
-                "one in " + digits(10 ** nines) + " is later", missedText(entry)] }));
+                ...(i < points.length - 1 ? ["one in " + digits(10 ** nines) + " is later"] : []), missedText(entry)] }));
               return points[points.length - 1];
             };
             let end;

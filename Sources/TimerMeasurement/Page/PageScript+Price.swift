@@ -98,16 +98,21 @@ extension PageScript {
               spots.push({ x: cx, y: at, entry, lines: [digits(entry.cpu) + " % of a processor", ...figures(entry)] });
             }
           }
-          // A name stands where nothing else does; where there is no such place, hovering tells.
+          // A name stands where nothing else does, further off with a line to its marker; where there is no such place,
+          // hovering tells.
           for (const { entry, group, cx, a, b } of names) {
             const long = entry.row.length * 7 + 4;
             const places = [[cx + 10, a + 4], [cx - 10 - long, a + 4], [cx - long / 2, a + 20], [cx - long / 2, b - 8],
-              [cx + 10, a + 18], [cx - 10 - long, a + 18], [cx + 8, b + 2], [cx - 8 - long, b + 2]];
+              [cx + 10, a + 18], [cx - 10 - long, a + 18], [cx + 8, b + 2], [cx - 8 - long, b + 2],
+              ...[1, 2, 3].flatMap(step => [[cx - long / 2, a + 20 + 14 * step], [cx - long / 2, b - 8 - 14 * step]])];
             const free = places.find(([px, py]) => px >= left && px + long <= width && py > top - 8 && py < bottom
               && taken.every(([x1, y1, x2, y2]) => px > x2 || px + long < x1 || py - 11 > y2 || py + 3 < y1));
             if (!free) continue;
             taken.push([free[0], free[1] - 11, free[0] + long, free[1] + 3]);
             group.append(text(free[0], free[1], entry.row, { class: "label" }));
+            const [below, above] = [free[1] - a, b - free[1]];
+            if (below > 24) group.append(svg("path", { d: path([[cx, a + 8], [cx, free[1] - 11]]), class: "leader" }));
+            if (above > 12) group.append(svg("path", { d: path([[cx, b - 2], [cx, free[1] + 3]]), class: "leader" }));
           }
           return { height, root, spots, weight: 1, label: "Lateness of every row against its time on a processor" };
         };

@@ -13,6 +13,28 @@ struct PageTables {
     let pairs: [PairReport]
     let load: String
 
+    private static func time(_ group: String, _ title: String, _ value: @escaping @Sendable (RowReport) -> Double)
+        -> Column
+    {
+        Column(group: group, title: title) { NumberText.microseconds(value($0)) }
+    }
+
+    /// What few readers look for, and those badly.
+    private static let details = [
+        time("lateness (µs)", "min") { Double($0.lateness.min) },
+        time("lateness (µs)", "mean") { $0.lateness.mean },
+        time("lateness (µs)", "p99 − p50") { Double($0.jitter.p99LessP50) },
+        time("until the alarm woke (µs)", "p50") { Double($0.wake.p50) },
+        time("until the alarm woke (µs)", "p99") { Double($0.wake.p99) },
+        time("from there to the handler (µs)", "p50") { Double($0.hop.p50) },
+        time("from there to the handler (µs)", "p99") { Double($0.hop.p99) },
+        time("interval error (µs)", "p50") { Double($0.intervalError.p50) },
+        time("interval error (µs)", "p99") { Double($0.intervalError.p99) },
+        Column(group: "drift (µs)", title: "end offset") { row in
+            row.drift.map { NumberText.microseconds($0.endOffset) } ?? "–"
+        },
+    ]
+
     private static let columns = [
         Column(group: "", title: "ticks") { String($0.ticks) },
         Column(group: "deadlines", title: "missed", cell: { String($0.missed) }, isAlarming: { $0.missed > 0 }),
@@ -35,7 +57,7 @@ struct PageTables {
     ]
 
     /// Neighbours with one name, each with how many columns it spans.
-    private static var groups: [(name: String, count: Int)] {
+    private static func groups(of columns: [Column]) -> [(name: String, count: Int)] {
         columns.map(\.group)
             .reduce(into: []) { groups, name in
                 if let last = groups.last, last.name == name {
@@ -46,14 +68,18 @@ struct PageTables {
             }
     }
 
-    /// All rows.
-    var results: String {
-        let groups = Self.groups.map {
-            "<th scope=\"colgroup\" colspan=\"\($0.count)\">\(PageText.escaped($0.name))</th>"
-        }
-        let titles = Self.columns.map { "<th scope=\"col\">\(PageText.escaped($0.title))</th>" }
+    /// The figures of all rows.
+    var results: String { table("Results", "The figures", Self.columns) }
+
+    /// More figures of all rows.
+    var details: String { table("More figures", "More figures", Self.details) }
+
+    private func table(_ name: String, _ caption: String, _ columns: [Column]) -> String {
+        let groups = Self.groups(of: columns)
+            .map { "<th scope=\"colgroup\" colspan=\"\($0.count)\">\(PageText.escaped($0.name))</th>" }
+        let titles = columns.map { "<th scope=\"col\">\(PageText.escaped($0.title))</th>" }
         let body = rows.map { row in
-            let cells = Self.columns.map { column in
+            let cells = columns.map { column in
                 "<td\(column.isAlarming(row) ? " class=\"alarm\"" : "")>\(PageText.escaped(column.cell(row)))</td>"
             }
             return
@@ -61,9 +87,9 @@ struct PageTables {
                 + " <span class=\"kind\">\(row.case.kind.rawValue)</span></th>\(cells.joined())</tr>"
         }
         return Self.scrolling(
-            "Results, \(load)",
+            "\(name), \(load)",
             """
-            <table class="results"><caption>The figures</caption>
+            <table class="results"><caption>\(caption)</caption>
             <thead><tr><td></td>\(groups.joined())</tr>
             <tr><th scope="col">row</th>\(titles.joined())</tr></thead>
             <tbody>
@@ -102,7 +128,7 @@ struct PageTables {
             """
         ) + """
 
-            <p class="quiet">The ratio is the first’s lateness to the second’s, the median of the rounds; below 1 the first \
+            <p class="quiet">The ratio is the first’s corrected lateness to the second’s, the median of the rounds; below 1 the first \
             is less late. The interval holds it in 99 of 100 samples of the rounds; faster or slower is said only where \
             all of it lies on one side of 1, and of \(Comparing.fewestRounds) rounds at least.</p>
             """
@@ -116,8 +142,8 @@ struct PageTables {
             case .slower: "▲ "
             case .indistinguishable: ""
             }
-        return "<td>\(NumberText.fixed(pair.ratio, places: 2))</td>"
-            + "<td>\(NumberText.fixed(pair.low, places: 2)) – \(NumberText.fixed(pair.high, places: 2))</td>"
+        return "<td>\(NumberText.ratio(pair.ratio))</td>"
+            + "<td>\(NumberText.ratio(pair.low)) – \(NumberText.ratio(pair.high))</td>"
             + "<td class=\"verdict \(pair.verdict.rawValue)\">\(mark)\(pair.verdict.rawValue)</td>"
     }
 

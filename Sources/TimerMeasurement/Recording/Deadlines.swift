@@ -13,6 +13,9 @@ package struct Deadlines: Hashable, Sendable {
         self.period = period
     }
 
+    /// A period before deadline 0: what repeats without a start of its own is begun then.
+    var beginning: TimerInstant { start.moved(backBy: period) }
+
     /// The deadline of a number.
     package subscript(index: UInt64) -> TimerInstant {
         TimerInstant(nanoseconds: start.nanoseconds + index * period, clock: start.clock)
@@ -21,5 +24,12 @@ package struct Deadlines: Hashable, Sendable {
     /// How many deadlines have passed at an instant of the same clock.
     package func passed(at now: TimerInstant) -> UInt64 {
         now.nanoseconds < start.nanoseconds ? 0 : (now.nanoseconds - start.nanoseconds) / period + 1
+    }
+}
+
+extension TimerInstant {
+    /// So many nanoseconds earlier.
+    func moved(backBy nanoseconds: UInt64) -> TimerInstant {
+        TimerInstant(nanoseconds: self.nanoseconds - min(nanoseconds, self.nanoseconds), clock: clock)
     }
 }

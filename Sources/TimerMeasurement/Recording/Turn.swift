@@ -20,13 +20,16 @@ package struct Turn: Hashable, Sendable {
 
     package init(_ recordings: [Recording]) { self.recordings = recordings }
 
+    /// What its deadlines are instants of.
+    var clock: TimerClock { recordings[0].deadlines.start.clock }
+
     /// The first deadline of all, in nanoseconds on its clock.
     package var start: UInt64 { recordings.map(\.deadlines.start.nanoseconds).min() ?? 0 }
 
-    /// Nanoseconds from the first deadline to the last tick.
+    /// Nanoseconds from a period before the first deadline to the last tick: the time that the ticks are to be paid for.
     package var elapsed: UInt64 {
-        let end = recordings.compactMap(\.last?.delivered.nanoseconds).max() ?? start
-        return max(end, start) - start
+        guard let end = recordings.compactMap(\.last?.delivered.nanoseconds).max() else { return 0 }
+        return max(end, start) - start + recordings[0].deadlines.period
     }
 
     /// The ticks of all timers, in the order of their deadlines.

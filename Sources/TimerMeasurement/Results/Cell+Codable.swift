@@ -36,7 +36,8 @@ extension Cell: Codable {
         let counts = [missed, elapsed, cost.cpu.magnitude, cost.wakeUps.magnitude, cost.contextSwitches.magnitude]
         // Below 2^52 each, so that the sums of a thousand rounds are no overflow.
         guard self.stretches.count == stretches.count, (0...ticks).contains(early), counts.allSatisfy({ $0 < 1 << 52 }),
-            wake.moments.count == ticks, hop.moments.count == ticks, UInt64(omitted.moments.count) == missed
+            wake.moments.count == ticks, hop.moments.count == ticks, UInt64(omitted.moments.count) == missed,
+            drifts.allSatisfy(\.isSensible)
         else {
             throw DecodingError.dataCorruptedError(
                 forKey: .lateness,
@@ -64,11 +65,18 @@ extension Cell: Codable {
     }
 }
 
+extension Drift {
+    /// Whether it can be that of a measurement, and drawn: no clock runs so wrong.
+    fileprivate var isSensible: Bool {
+        ppm.magnitude < 1e15 && (0..<1e15).contains(noise) && endOffset.magnitude < 1e18
+    }
+}
+
 extension Stretch {
     fileprivate init?(_ text: Substring) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let time = UInt64(parts[0]), let median = Int64(parts[1]),
-            let greatest = Int64(parts[2]), time < 1 << 62, median.magnitude < 1 << 62, greatest.magnitude < 1 << 62
+            let greatest = Int64(parts[2]), time < 1 << 52, median.magnitude < 1 << 62, greatest.magnitude < 1 << 62
         else { return nil }
         self.init(time: time, median: median, greatest: greatest)
     }

@@ -24,7 +24,7 @@ package struct Cell: Hashable, Sendable {
     package internal(set) var stretches: [Stretch]
     /// What it cost.
     package internal(set) var cost: Cost
-    /// Nanoseconds from the first deadline to the last tick.
+    /// Nanoseconds from a period before the first deadline to the last tick, of all turns.
     package internal(set) var elapsed: UInt64
     /// What must never be, where it was first; nil where all is well. Of peers nothing is expected.
     package internal(set) var fault: String?

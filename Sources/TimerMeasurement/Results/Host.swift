@@ -21,7 +21,7 @@ package struct Host: Codable, Hashable, Sendable {
     /// How many processors' time its control group allows it; nil where that is not limited.
     package let cpuQuota: Double?
     /// Nanoseconds that one reading of the clock takes.
-    package let clockRead: Double?
+    package private(set) var clockRead: Double?
 
     /// How the command was compiled.
     package enum Build: String, Codable, Sendable {
@@ -102,6 +102,13 @@ package struct Host: Codable, Hashable, Sendable {
             cpuQuota: ProcFile.text("/proc/self/cgroup").flatMap { CPUQuota.find(groups: $0, reading: ProcFile.text) },
             clockRead: ClockPrice.current
         )
+    }
+
+    /// Whether it is the same machine in the same state, though what was measured of it differs a little each time.
+    package func isSame(as other: Host) -> Bool {
+        var other = other
+        other.clockRead = clockRead
+        return self == other
     }
 
     /// The only line of one of the kernel's files.

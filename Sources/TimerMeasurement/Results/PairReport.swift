@@ -28,7 +28,7 @@ package struct PairReport: Encodable, Hashable, Sendable {
         self.ratio = ratio
         self.low = low
         self.high = high
-        verdict = comparing.verdict
+        verdict = comparing.verdict(in: interval)
     }
 
     private enum CodingKeys: String, CodingKey {

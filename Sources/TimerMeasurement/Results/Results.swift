@@ -19,10 +19,28 @@ package struct Results: Hashable, Sendable {
     /// Whether rounds are lacking, or turns of the last one.
     package var isPartial: Bool { rounds.count < options.rounds || !rounds.allSatisfy(\.isComplete) }
 
-    /// What was measured, in the order of the table.
+    /// How many rounds are lacking, in a few words; nil where none is.
+    package var lack: String? {
+        guard isPartial else { return nil }
+        let incomplete = rounds.count { !$0.isComplete }
+        let begun = rounds.count < options.rounds ? "only \(rounds.count) of \(options.rounds) rounds were begun" : nil
+        let ended =
+            incomplete == 0 ? nil : incomplete == 1 ? "one round is incomplete" : "\(incomplete) rounds are incomplete"
+        return [begun, ended].compactMap(\.self).joined(separator: ", and ")
+    }
+
+    /// What was measured, in the order that it was asked for.
     package var cases: [Case] {
-        var seen: Set<Case> = []
-        return rounds.flatMap { $0.cells.map(\.case) }.filter { seen.insert($0).inserted }
+        let all = Set(rounds.flatMap { $0.cells.map(\.case) })
+        let loads = Dictionary(options.loads.enumerated().map { ($1, $0) }) { first, _ in first }
+        let rows = Dictionary(options.rows.enumerated().map { ($1, $0) }) { first, _ in first }
+        return
+            all.map { `case` in
+                // What nobody asked for comes last, by its name.
+                (place: (loads[`case`.load] ?? .max, rows[`case`.row] ?? .max, `case`.description), case: `case`)
+            }
+            .sorted { $0.place < $1.place }
+            .map(\.case)
     }
 
     /// The row that every other's lateness is given as a multiple of.

@@ -112,9 +112,14 @@ extension Results {
     private static let mostRounds = 1000
 
     /// What decoding alone does not find; nil where all is well.
-    fileprivate var flaw: String? {
+    var flaw: String? {
         if rounds.isEmpty { return "has no rounds" }
-        if rounds.count > Self.mostRounds { return "has \(rounds.count) rounds, and \(Self.mostRounds) are the most" }
+        let count = max(rounds.count, options.rounds)
+        if count > Self.mostRounds { return "has \(count) rounds, and \(Self.mostRounds) are the most" }
+        if hosts.count > rounds.count { return "has more hosts than rounds" }
+        if let most = rounds.map(\.cells.count).max(), most > MeasurementPlan.mostCases {
+            return "has a round of \(most) cases, and \(MeasurementPlan.mostCases) are the most"
+        }
         if !rounds.allSatisfy({ hosts.indices.contains($0.host) }) {
             return "has rounds on a host that it does not name"
         }
@@ -127,7 +132,9 @@ extension Results {
 
     /// What is shown as it is.
     private var texts: [String] {
-        hosts.flatMap { [$0.system, $0.kernel, $0.machine, $0.cpu ?? ""] }
+        hosts.flatMap {
+            [$0.system, $0.kernel, $0.machine, $0.cpu, $0.clockSource, $0.governor].compactMap(\.self)
+        }
             + remarks.flatMap { [$0.asked, $0.obtained, $0.reason] }
             + [options.delivery, options.clock] + options.rows + options.loads
             + rounds.flatMap { round in

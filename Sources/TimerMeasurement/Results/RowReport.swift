@@ -37,7 +37,7 @@ package struct RowReport: Encodable, Hashable, Sendable {
     package let early: Int
     /// From the deadline to the handler.
     package let lateness: Spread
-    /// The same for every deadline: one that got no tick of its own was as late as the tick that carried it.
+    /// The same for every deadline: one that got no tick of its own was late until the tick came that carried it.
     package let corrected: Spread
     /// From the deadline to when the alarm's thread looked at the clock.
     package let wake: Spread
@@ -152,9 +152,9 @@ extension [Distribution] {
 extension Double {
     /// Rounded for people; nil where there is no number, for JSON has no infinity.
     func rounded(places: Int) -> Double? {
-        guard isFinite else { return nil }
         let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
         // Adding zero turns a negative zero into a plain one.
-        return (self * scale).rounded() / scale + 0
+        let rounded = (self * scale).rounded() / scale + 0
+        return rounded.isFinite ? rounded : nil
     }
 }

@@ -6,6 +6,7 @@ internal import TimerCore
 /// Timers of the library.
 struct BackendTimers: Ticking {
     private let timers: [PreciseTimer]
+    private let probes: [Probe]
 
     /// Schedules a timer for each probe.
     init(_ probes: [Probe], on service: TimerService, deliver place: HandlerPlace) throws(TimerError) {
@@ -18,6 +19,7 @@ struct BackendTimers: Ticking {
         var timers: [PreciseTimer] = []
         for probe in probes { timers.append(try Self.schedule(probe, on: service, delivery)) }
         self.timers = timers
+        self.probes = probes
     }
 
     private static func schedule(
@@ -47,10 +49,11 @@ struct BackendTimers: Ticking {
     }
 
     var failure: TimerError? {
-        for timer in timers {
-            if case .ended(.backendFailed(let error)) = timer.state { return error }
-        }
-        return nil
+        // A backend that fails ends all its timers: one that has not ended by itself tells.
+        guard let open = probes.firstIndex(where: { !$0.progress.isComplete }),
+            case .ended(.backendFailed(let error)) = timers[open].state
+        else { return nil }
+        return error
     }
 
     func stop() { for timer in timers { timer.cancel() } }

@@ -1,5 +1,6 @@
 internal import Dispatch
 package import PreciseTimer
+internal import TimerAlarms
 internal import TimerCore
 
 /// What one would write without the library.
@@ -65,7 +66,12 @@ extension Peer {
     }
 
     /// Nanoseconds that it has to be started before the first deadline, beyond what every row is.
-    func lead(period: UInt64) -> UInt64 { self == .asyncTimer ? period : 0 }
+    func lead(period: UInt64) -> UInt64 {
+        switch self {
+        case .asyncTimer, .libevent, .libeventPrecise: period
+        case .dispatchSource, .dispatchAfter, .foundationTimer, .taskSleep: 0
+        }
+    }
 
     /// Starts a timer for each probe; all of them end with a `stop()`, and with the value that is returned.
     ///
@@ -73,14 +79,16 @@ extension Peer {
     func start(_ probes: [Probe], deliver place: HandlerPlace) throws(TimerError) -> any Ticking {
         switch self {
         case .dispatchSource:
+            try DispatchPreflight.check()
             let queue = Self.queue(place)
-            return try PeerTimers(probes) { probe throws(TimerError) in try DispatchSourcePeer(probe, on: queue) }
+            return PeerTimers(timers: probes.map { DispatchSourcePeer($0, on: queue) })
         case .dispatchAfter:
+            try DispatchPreflight.check()
             let queue = Self.queue(place)
-            return try PeerTimers(probes) { probe throws(TimerError) in try DispatchAfterPeer(probe, on: queue) }
+            return PeerTimers(timers: probes.map { DispatchAfterPeer($0, on: queue) })
         case .foundationTimer: return try FoundationTimersPeer(probes, deliver: place)
-        case .taskSleep: return try PeerTimers(probes) { TaskSleepPeer($0, deliver: place) }
-        case .asyncTimer: return try PeerTimers(probes) { AsyncTimerPeer($0, deliver: place) }
+        case .taskSleep: return PeerTimers(timers: probes.map { TaskSleepPeer($0, deliver: place) })
+        case .asyncTimer: return PeerTimers(timers: probes.map { AsyncTimerPeer($0, deliver: place) })
         case .libevent: return try LibeventPeer(probes, isPrecise: false)
         case .libeventPrecise: return try LibeventPeer(probes, isPrecise: true)
         }

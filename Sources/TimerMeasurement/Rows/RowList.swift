@@ -16,7 +16,7 @@ package enum RowList {
             case .unavailable(let reason): (peer.rawValue, "peer, unavailable: \(reason)")
             }
         }
-        let references = Reference.allCases.map { ($0.rawValue, "reference, always measured: \($0.summary)") }
+        let references = Reference.allCases.map { ($0.rawValue, "reference: \($0.summary)") }
         let referee =
             Cyclictest.path == nil
             ? "reference, not installed (it is in rt-tests)" : "reference, installed: \(Cyclictest.summary)"

@@ -1,4 +1,4 @@
-/// Two cases held against each other, round by round: what slows a whole round down is in both and falls out.
+/// The latenesses of two cases held against each other, round by round: what slows a whole round down is in both and falls out.
 package struct Comparing: Hashable, Sendable {
     /// The figure that is compared.
     package enum Figure: String, Codable, CaseIterable, Sendable {
@@ -29,13 +29,14 @@ package struct Comparing: Hashable, Sendable {
 
     package init(ratios: [Double]) { self.ratios = ratios }
 
-    /// Compares the latenesses of two cases.
+    /// Compares the latenesses of two cases: of all deadlines, also of those that got no tick of their own. One that leaves
+    /// out what is late must not look better than one that makes up for it.
     package init(_ first: Case, with second: Case, in results: Results, by figure: Figure) {
         ratios = results.rounds.compactMap { round in
             guard let first = round[first], let second = round[second] else { return nil }
             let ratio =
-                Double(first.lateness.percentile(figure.percentile))
-                / Double(second.lateness.percentile(figure.percentile))
+                Double(first.corrected.percentile(figure.percentile))
+                / Double(second.corrected.percentile(figure.percentile))
             return ratio.isFinite ? ratio : nil
         }
     }
@@ -50,12 +51,24 @@ package struct Comparing: Hashable, Sendable {
     /// Where the median ratio may well lie; nil where no round has both.
     package var interval: ClosedRange<Double>? { Bootstrap.interval(ofMedian: ratios, share: Self.confidence) }
 
-    /// What follows.
-    package var verdict: Verdict {
-        interval.map { Self.verdict(of: $0, rounds: ratios.count) } ?? .indistinguishable
+    /// What follows: one of two is faster only if the whole interval says so, and if so many of the rounds do that equal
+    /// ones hardly would. For so few rounds an interval by itself is somewhat too narrow.
+    package var verdict: Verdict { interval.map(verdict(in:)) ?? .indistinguishable }
+
+    /// The same, of the interval that was computed before.
+    func verdict(in interval: ClosedRange<Double>) -> Verdict {
+        let verdict = Self.verdict(of: interval, rounds: ratios.count)
+        let against =
+            switch verdict {
+            case .faster: ratios.count { $0 >= 1 }
+            case .slower: ratios.count { $0 <= 1 }
+            case .indistinguishable: 0
+            }
+        let isChance = SignTest.chance(ofAtMost: against, of: ratios.count) > 1 - Self.confidence
+        return isChance ? .indistinguishable : verdict
     }
 
-    /// What follows from the interval of a ratio: one of two is faster only if the whole interval says so.
+    /// What follows from the interval of a ratio alone.
     static func verdict(of interval: ClosedRange<Double>, rounds: Int) -> Verdict {
         guard rounds >= fewestRounds else { return .indistinguishable }
         if interval.upperBound < 1 { return .faster }

@@ -50,6 +50,8 @@ package struct Drift: Codable, Hashable, Sendable {
                 let ticks = points[start..<end]
                 return (ticks.map { Double($0.time) }.median ?? 0, ticks.map { Double($0.lateness) }.median ?? 0)
             }
+        // All at one time, as many timers with one tick each may be.
+        guard medians[0].time < medians[count - 1].time else { return nil }
         let line = Line(through: medians)
         ppm = line.slope * 1_000_000
         noise = 3 * line.slopeError * 1_000_000

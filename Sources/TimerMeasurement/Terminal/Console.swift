@@ -17,8 +17,11 @@ package struct Console {
         showsProgress = !isQuiet && StandardError.isTerminal
     }
 
-    /// From now on a reader of the results that has gone is an error as any other.
-    package static func survivesItsReader() { StandardOutput.survivesItsReader() }
+    /// From now on a reader of the results that has gone, or was never there, is an error as any other.
+    package static func survivesItsReader() {
+        StandardOutput.survivesItsReader()
+        StandardOutput.keepsItsPlace()
+    }
 
     /// From now on the first Ctrl-C is noted, instead of ending the process. The second one ends it.
     package func catchInterrupt() { Interrupt.watch() }

@@ -6,14 +6,9 @@ internal import TimerCore
 /// once, one after the other.
 ///
 /// The sequence has no start: its grid begins a period after the iteration does. So the iteration begins a period before
-/// the first deadline, as closely as it can be done, which costs 200 µs on a processor in each turn. All its lateness is
-/// too large by what the iteration begins late: below 1 µs as a rule, and as much as the sleep before it is late where that
-/// is more than the 200 µs.
+/// the first deadline, and what it begins late is no lateness of its ticks.
 final class AsyncTimerPeer: Ticking {
     private let task: Task<Void, Never>
-
-    /// Nanoseconds that are spun through after a sleep: more than most sleeps are late.
-    private static let spun: UInt64 = 200_000
 
     init(_ probe: Probe, deliver place: HandlerPlace) {
         task =
@@ -26,13 +21,15 @@ final class AsyncTimerPeer: Ticking {
 
     private static func run(_ probe: Probe, isolation: isolated (any Actor)?) async {
         let period = Duration(wholeNanoseconds: probe.deadlines.period)
-        let beginning = probe.deadlines.start.advanced(by: .zero - period)
-        let sleepEnd = SuspendingClock.Instant(beginning.advanced(by: .zero - Duration(wholeNanoseconds: spun)))
-        guard (try? await Task.sleep(until: sleepEnd, clock: .suspending)) != nil else { return }
-        while KernelClock.now(.suspending) < beginning {}
+        let beginning = probe.deadlines.beginning
+        guard (try? await Task.sleep(until: SuspendingClock.Instant(beginning), clock: .suspending)) != nil else {
+            return
+        }
+        let now = KernelClock.now(.suspending)
+        let delay = now.nanoseconds - min(beginning, now).nanoseconds
         for await _ in AsyncTimerSequence(interval: period, clock: .suspending) {
             let now = KernelClock.now(.suspending)
-            guard !Task.isCancelled, probe.record(at: now, .calls) else { return }
+            guard !Task.isCancelled, probe.record(at: now.moved(backBy: delay), .calls) else { return }
         }
     }
 

@@ -8,12 +8,12 @@ final class DispatchSourcePeer: Ticking {
     private let source: Lock<any DispatchSourceTimer>
     private let isStopped = StopFlag()
 
+    /// Starts it. Dispatch ends the process where timers cannot work in it, so that is to be looked at before.
+    ///
     /// - Parameters:
     ///   - probe: what hears of the ticks.
     ///   - queue: a serial queue, where they come.
-    /// - Throws: `TimerError` where Dispatch timers cannot work in this process.
-    init(_ probe: Probe, on queue: DispatchQueue) throws(TimerError) {
-        try DispatchPreflight.check()
+    init(_ probe: Probe, on queue: DispatchQueue) {
         self.probe = probe
         let source = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
         source.schedule(

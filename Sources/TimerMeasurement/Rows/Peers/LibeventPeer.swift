@@ -2,6 +2,9 @@ internal import TimerAlarms
 internal import TimerCore
 
 /// Persistent events on a libevent base and a thread of their own.
+///
+/// An event has no start: its grid begins a period after it is added. So it is added a period before the first deadline,
+/// and what it is added late is no lateness of its ticks.
 final class LibeventPeer: Ticking {
     private let events: LibeventPersistentEvents
 
@@ -10,9 +13,9 @@ final class LibeventPeer: Ticking {
         events = try LibeventPersistentEvents(
             probes.map { probe in
                 LibeventPersistentEvents.Event(
-                    start: probe.deadlines.start,
+                    start: probe.deadlines.beginning,
                     period: probe.deadlines.period,
-                    onFire: { probe.record(at: $0, .calls) }
+                    onFire: { now, delay in probe.record(at: now.moved(backBy: delay), .calls) }
                 )
             },
             isPrecise: isPrecise

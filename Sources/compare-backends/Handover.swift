@@ -3,9 +3,9 @@ internal import TimerAlarms
 internal import TimerMeasurement
 
 /// Handing over what a command was asked for.
-enum Delivery {
+enum Handover {
     /// Writes to a file, or where none was named to standard output.
-    static func deliver(_ text: String, to path: String?) throws {
+    static func write(_ text: String, to path: String?) throws {
         guard let path else {
             var console = Console()
             return try console.hand(over: text)
