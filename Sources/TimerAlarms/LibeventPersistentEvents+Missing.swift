@@ -5,7 +5,11 @@ package import TimerCore
 package final class LibeventPersistentEvents: Sendable {
     /// What is asked of one event.
     package struct Event: Sendable {
-        package init(start: TimerInstant, period: UInt64, onFire: @escaping @Sendable (TimerInstant) -> Bool) {}
+        package init(
+            start: TimerInstant,
+            period: UInt64,
+            onFire: @escaping @Sendable (TimerInstant, Int64) -> Bool
+        ) {}
     }
 
     /// Refuses.

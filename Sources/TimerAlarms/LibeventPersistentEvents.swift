@@ -10,18 +10,18 @@ package import TimerCore
 package final class LibeventPersistentEvents: Sendable {
     /// What is asked of one event.
     package struct Event: Sendable {
-        /// When it is added. It fires a period later, and so on.
+        /// When its period begins, as closely as libevent can be had to: it fires a period later, and so on.
         let start: TimerInstant
         /// Nanoseconds, which are rounded up to libevent's microseconds.
         let period: UInt64
-        /// Called on the events' thread, with a reading of the clock and by how many nanoseconds the event was added later
-        /// than it should have been; returns whether to go on.
-        let onFire: @Sendable (TimerInstant, UInt64) -> Bool
+        /// Called on the events' thread, with a reading of the clock and by how many nanoseconds its period began after its
+        /// start; returns whether to go on.
+        let onFire: @Sendable (TimerInstant, Int64) -> Bool
 
         package init(
             start: TimerInstant,
             period: UInt64,
-            onFire: @escaping @Sendable (TimerInstant, UInt64) -> Bool
+            onFire: @escaping @Sendable (TimerInstant, Int64) -> Bool
         ) {
             self.start = start
             self.period = period
@@ -39,7 +39,7 @@ package final class LibeventPersistentEvents: Sendable {
     /// Starts events.
     ///
     /// - Parameters:
-    ///   - events: at least one, in the order of their starts, all of which are within one period.
+    ///   - events: at least one.
     ///   - isPrecise: whether the base has `EVENT_BASE_FLAG_PRECISE_TIMER`; its time is cached either way.
     /// - Throws: `TimerError` where the system refuses what the base needs, or the thread.
     package init(_ events: [Event], isPrecise: Bool) throws(TimerError) {
@@ -66,29 +66,15 @@ package final class LibeventPersistentEvents: Sendable {
 
     private func start(_ wanted: [Event]) throws(TimerError) {
         let firings = unsafe zip(events, wanted).map { unsafe Firing($0, $1, of: self) }
-        for firing in firings { try firing.assign() }
+        for firing in firings { try firing.add() }
         // The thread holds all of it until the loop has ended.
         try Thread.start("peer.libevent") {
-            withExtendedLifetime(firings) { self.run(firings) }
+            withExtendedLifetime(firings) { self.run() }
         }
     }
 
-    private func run(_ firings: [Firing]) {
-        for firing in firings {
-            guard sleep(until: firing.start) else { return }
-            if !firing.add() { return hasFailed.store(true, ordering: .relaxed) }
-        }
+    private func run() {
         if unsafe event_base_dispatch(base) < 0 { hasFailed.store(true, ordering: .relaxed) }
-    }
-
-    /// Sleeps, and looks now and then whether it is to stop; returns whether to go on.
-    private func sleep(until start: TimerInstant) -> Bool {
-        while !isStopped.load(ordering: .acquiring) {
-            let now = KernelClock.now(.suspending)
-            if now >= start { return true }
-            KernelClock.sleep(until: min(start, now.moved(by: 50_000_000)))
-        }
-        return false
     }
 
     /// Why nothing fires any more; nil where nothing is known to have failed.
@@ -103,14 +89,15 @@ package final class LibeventPersistentEvents: Sendable {
         if let event = unsafe events.first { unsafe event_active(event, CInt(EV_TIMEOUT), 0) }
     }
 
-    /// What libevent calls for one event; used on the events' thread, but for `assign()`.
+    /// What libevent calls for one event; used on the events' thread, but for `add()`.
     @safe
     private final class Firing: Sendable {
         private nonisolated(unsafe) let event: OpaquePointer
         private let wanted: Event
         private let owner: LibeventPersistentEvents
-        /// How many nanoseconds after its start the event was added.
-        private let delay = Atomic<UInt64>(0)
+        /// Whether its period has begun, and how many nanoseconds after its start.
+        private let hasBegun = Atomic(false)
+        private let delay = Atomic<Int64>(0)
 
         init(_ event: OpaquePointer, _ wanted: Event, of owner: LibeventPersistentEvents) {
             unsafe self.event = event
@@ -118,22 +105,28 @@ package final class LibeventPersistentEvents: Sendable {
             self.owner = owner
         }
 
-        var start: TimerInstant { wanted.start }
-
-        /// Says what is to be called.
-        func assign() throws(TimerError) {
+        /// Adds the event for its start: a delay, as libevent knows no instants.
+        func add() throws(TimerError) {
             let argument = unsafe Unmanaged.passUnretained(self).toOpaque()
             let callback: event_callback_fn = { unsafe Firing.run($2) }
-            guard unsafe event_assign(event, owner.base, -1, CShort(EV_PERSIST), callback, argument) == 0 else {
-                throw TimerError(.systemRefused, "assigning a libevent event")
-            }
+            let now = KernelClock.now(.suspending)
+            var delay = Self.length(max(wanted.start, now).nanoseconds - now.nanoseconds)
+            guard
+                unsafe event_assign(event, owner.base, -1, CShort(EV_PERSIST), callback, argument) == 0,
+                unsafe event_add(event, &delay) == 0
+            else { throw TimerError(.systemRefused, "adding a libevent event") }
         }
 
-        /// Adds the event with its period, as libevent knows no instants; returns whether that was accepted.
-        func add() -> Bool {
+        /// Has the event repeat from now on, as it would for one who adds it at this moment.
+        private func begin() {
             var period = Self.length(wanted.period)
-            delay.store(KernelClock.now(.suspending).nanoseconds - start.nanoseconds, ordering: .relaxed)
-            return unsafe event_add(event, &period) == 0
+            let now = KernelClock.now(.suspending)
+            delay.store(Int64(bitPattern: now.nanoseconds &- wanted.start.nanoseconds), ordering: .relaxed)
+            // In a callback libevent would count from when it last woke.
+            unsafe event_base_update_cache_time(owner.base)
+            unsafe event_add(event, &period)
+            // Which takes back a `stop()` that has come since the last look.
+            if owner.isStopped.load(ordering: .acquiring) { unsafe event_base_loopbreak(owner.base) }
         }
 
         private static func run(_ argument: UnsafeMutableRawPointer?) {
@@ -147,6 +140,7 @@ package final class LibeventPersistentEvents: Sendable {
                 unsafe event_base_loopbreak(owner.base)
                 return
             }
+            guard hasBegun.exchange(true, ordering: .relaxed) else { return begin() }
             // When the last event is gone the loop ends.
             if !wanted.onFire(now, delay.load(ordering: .relaxed)) { unsafe event_del(event) }
         }

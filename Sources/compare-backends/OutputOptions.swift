@@ -58,9 +58,6 @@ struct OutputOptions: ParsableArguments {
 
     /// Opens the files before anything is measured; where one cannot be opened none is left behind.
     func openFiles() throws -> Files {
-        if let histograms {
-            do { try OutputFile.createFolder(histograms) } catch { throw ValidationError("\(error)") }
-        }
         var opened: [OutputFile] = []
         func open(_ path: String?) throws -> OutputFile? {
             guard let path else { return nil }
@@ -70,6 +67,9 @@ struct OutputOptions: ParsableArguments {
         }
         do {
             let (output, report, samples) = (try open(output), try open(report), try open(samples))
+            if let histograms {
+                do { try OutputFile.createFolder(histograms) } catch { throw ValidationError("\(error)") }
+            }
             return Files(output: output, report: report, samples: samples.map { SampleFile($0) })
         } catch {
             for file in opened { file.discard() }

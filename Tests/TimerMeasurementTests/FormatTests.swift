@@ -89,6 +89,15 @@ import TimerMeasurement
         #expect(!enough.contains("tell nothing apart"))
     }
 
+    @Test func smallRatiosKeepTwoDigitsThatTellSomething() {
+        let rounds = (0..<8)
+            .map { _ in
+                [("dispatch", Int64(100)), ("timerfd", 22_528)]
+                    .map { Synthetic.cell(Synthetic.case($0), Array(repeating: $1, count: 40)) }
+            }
+        #expect(ResultTable(Report(Synthetic.results(rounds))).description.contains("× 0.0044 (0.0044 to 0.0044)"))
+    }
+
     @Test func earlyTicksHaveAColumnOnlyWhereThereAreSome() {
         let early = Report(Synthetic.results([[Synthetic.cell(Synthetic.case("timerfd"), [5, -5, 5])]]))
         let table = ResultTable(early, colour: true).description

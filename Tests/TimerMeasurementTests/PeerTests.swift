@@ -14,6 +14,14 @@ struct PeerTests {
         #expect(UInt64(cell.ticks) + cell.missed >= 20)
     }
 
+    /// What has no start of its own is measured on the grid that it has.
+    @Test(arguments: Peer.available.filter { [.asyncTimer, .libeventPrecise].contains($0) }, [1, 3])
+    func repeatingPeersAreNeverEarlyOnTheirGrid(_ peer: Peer, timers: Int) async throws {
+        let cell = try await Short.measure([Row(.peer(peer))]) { $0.timers = timers }[0]
+        // libevent counts whole microseconds.
+        #expect(cell.lateness.moments.min >= -1000)
+    }
+
     @Test(arguments: Peer.available)
     func everyPeerTicksWithManyTimers(_ peer: Peer) async throws {
         let cell = try await Short.measure([Row(.peer(peer))]) { $0.timers = 5 }[0]

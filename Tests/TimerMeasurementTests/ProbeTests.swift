@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TimerAlarms
 import TimerCore
@@ -33,6 +34,16 @@ struct ProbeTests {
     }
 
     /// Of the first sample's room, whether or not there is a sample.
+    @Test
+    func whoWorksStillIsNotComplete() async throws {
+        let deadlines = Deadlines(start: KernelClock.now(.suspending), period: 1_000_000)
+        let probe = Probe(deadlines, goal: 1, work: 100_000_000)
+        try Thread.start("test.handler") { _ = probe.record(at: deadlines.start, .calls) }
+        #expect(await soon { probe.progress.ticks == 1 })
+        #expect(await soon { probe.progress.isComplete })
+        #expect(KernelClock.now(.suspending) >= deadlines.start.moved(by: 100_000_000))
+    }
+
     private static func address(of recording: Recording) -> UInt {
         unsafe recording.samples.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
     }

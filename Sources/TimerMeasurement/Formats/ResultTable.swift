@@ -101,7 +101,10 @@ package struct ResultTable: CustomStringConvertible {
         let kinds = Set(report.rows.map(\.case.kind))
         let peers = ("peer-…", "what one would write without the library")
         let floors = ("floor-…", "references without the library: bare loops of clock_nanosleep and of timerfd")
+        let hasReferee = report.rows.contains { $0.case.row == Cyclictest.name }
+        let referee = (Cyclictest.name, "the program of rt-tests, measured from outside; its price has its start in it")
         return (kinds.contains(.peer) ? [peers] : []) + (kinds.contains(.reference) ? [floors] : [])
+            + (hasReferee ? [referee] : [])
     }
 
     private func shown(_ text: String, _ ink: Ink) -> String { colour ? ink.on(text) : text }

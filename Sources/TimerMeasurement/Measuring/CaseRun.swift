@@ -87,7 +87,7 @@ struct CaseRun: TurnRun {
     /// Waits until shortly before the first deadline. Returns whether to go on.
     private func waitForStart(of probes: [Probe], _ watch: () -> Bool) -> Bool {
         // Closer than this the one who waits would meet the ones who tick.
-        let start = probes[0].deadlines.start.moved(backBy: 500_000)
+        let start = probes[0].deadlines.start.shifted(by: -500_000)
         while KernelClock.now(start.clock) < start {
             if !watch() { return false }
             pause(until: start)

@@ -145,7 +145,7 @@ package struct MeasurementPlan: Hashable, Sendable {
         return cases.reduce(0) { time, planned in
             // What a turn takes more than its deadlines, to begin and to end.
             let more: UInt64 = planned.row.subject == .referee ? 70_000_000 : 8_000_000
-            return time + deadlines * period + turns * more
+            return time + deadlines * period + turns * (more + planned.row.lead(period: period))
         }
     }
 

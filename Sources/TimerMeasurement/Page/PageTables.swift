@@ -130,7 +130,8 @@ struct PageTables {
 
             <p class="quiet">The ratio is the first’s corrected lateness to the second’s, the median of the rounds; below 1 the first \
             is less late. The interval holds it in 99 of 100 samples of the rounds; faster or slower is said only where \
-            all of it lies on one side of 1, and of \(Comparing.fewestRounds) rounds at least.</p>
+            all of it lies on one side of 1, and where equal rows would have so many rounds agree once in a hundred times \
+            at most, for which there must be \(Comparing.fewestRounds).</p>
             """
     }
 

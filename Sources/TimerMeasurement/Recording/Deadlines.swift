@@ -14,7 +14,7 @@ package struct Deadlines: Hashable, Sendable {
     }
 
     /// A period before deadline 0: what repeats without a start of its own is begun then.
-    var beginning: TimerInstant { start.moved(backBy: period) }
+    var beginning: TimerInstant { start.shifted(by: -Int64(clamping: period)) }
 
     /// The deadline of a number.
     package subscript(index: UInt64) -> TimerInstant {
@@ -28,8 +28,10 @@ package struct Deadlines: Hashable, Sendable {
 }
 
 extension TimerInstant {
-    /// So many nanoseconds earlier.
-    func moved(backBy nanoseconds: UInt64) -> TimerInstant {
-        TimerInstant(nanoseconds: self.nanoseconds - min(nanoseconds, self.nanoseconds), clock: clock)
+    /// So many nanoseconds later, or earlier where they are negative.
+    func shifted(by nanoseconds: Int64) -> TimerInstant {
+        let (moved, overflow) = self.nanoseconds.subtractingReportingOverflow(nanoseconds.magnitude)
+        if nanoseconds < 0 { return TimerInstant(nanoseconds: overflow ? 0 : moved, clock: clock) }
+        return self.moved(by: nanoseconds.magnitude)
     }
 }

@@ -14,6 +14,8 @@ package final class Probe: Sendable {
     private let work: UInt64
     /// Whether somebody is at the recording.
     private let isBusy = Atomic(false)
+    /// Whether a handler works.
+    private let isAtWork = Atomic(false)
     // Constant; what it points to is touched in `withRecording` only, by one thread at a time, and is there from the
     // initialiser to deinit. A pointer, because a property's accesses would be checked on every tick.
     private nonisolated(unsafe) let recording: UnsafeMutablePointer<Recording>
@@ -42,29 +44,35 @@ package final class Probe: Sendable {
 
     /// Records a tick, and works for as long as the load wants. Returns whether more are wanted.
     package func record(_ arrival: Recording.Arrival) -> Bool {
-        let more = withRecording { recording in
-            recording.record(arrival)
-            return !recording.isComplete
-        }
-        if work > 0 { Self.work(from: arrival.delivered, for: work) }
-        return more
+        working(from: arrival.delivered) { $0.record(arrival) }
     }
 
     /// Records a tick of somebody who only calls, and works for as long as the load wants. Returns whether more are wanted.
     package func record(at now: TimerInstant, _ counting: Recording.Counting) -> Bool {
+        working(from: now) { $0.record(at: now, counting) }
+    }
+
+    private func working(from start: TimerInstant, _ record: (inout Recording) -> Void) -> Bool {
+        if work > 0 { isAtWork.store(true, ordering: .relaxed) }
         let more = withRecording { recording in
-            recording.record(at: now, counting)
+            record(&recording)
             return !recording.isComplete
         }
-        if work > 0 { Self.work(from: now, for: work) }
+        if work > 0 {
+            Self.work(from: start, for: work)
+            isAtWork.store(false, ordering: .releasing)
+        }
         return more
     }
 
     /// The next deadline that no tick accounts for.
     var nextDeadline: TimerInstant { deadlines[withRecording { $0.accounted }] }
 
-    /// How many ticks have come, and whether that is all.
-    var progress: (ticks: Int, isComplete: Bool) { withRecording { ($0.ticks, $0.isComplete) } }
+    /// How many ticks have come, and whether that is all, the last handler's work included.
+    package var progress: (ticks: Int, isComplete: Bool) {
+        let (ticks, isComplete) = withRecording { ($0.ticks, $0.isComplete) }
+        return (ticks, isComplete && !isAtWork.load(ordering: .acquiring))
+    }
 
     /// What was recorded.
     package var result: Recording { withRecording { $0 } }

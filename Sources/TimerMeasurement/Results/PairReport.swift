@@ -19,8 +19,8 @@ package struct PairReport: Encodable, Hashable, Sendable {
     /// Compares; nil where no round has both.
     init?(_ first: Case, _ second: Case, _ figure: Comparing.Figure, in results: Results) {
         let comparing = Comparing(first, with: second, in: results, by: figure)
-        guard let ratio = comparing.ratios.median?.rounded(places: 3), let interval = comparing.interval,
-            let low = interval.lowerBound.rounded(places: 3), let high = interval.upperBound.rounded(places: 3)
+        guard let ratio = comparing.ratios.median?.rounded(places: 6), let interval = comparing.interval,
+            let low = interval.lowerBound.rounded(places: 6), let high = interval.upperBound.rounded(places: 6)
         else { return nil }
         self.first = first
         self.second = second

@@ -1,3 +1,4 @@
+internal import HeapModule
 package import TimerAlarms
 package import TimerCore
 
@@ -43,14 +44,27 @@ package final class ReferenceLoop: Ticking {
         waitingBy wait: (TimerInstant) -> Void,
         readingBy now: (TimerClock) -> TimerInstant = KernelClock.now
     ) {
-        // A list and no queue: a comparison for each timer takes less than a nanosecond, and none of the library is in it.
-        var deadlines = probes.map { $0.nextDeadline.nanoseconds }
-        let clock = probes[0].deadlines.start.clock
-        while let earliest = deadlines.min(), earliest < .max, let timer = deadlines.firstIndex(of: earliest) {
-            wait(TimerInstant(nanoseconds: earliest, clock: clock))
+        // Not the library's queue: none of the library is in a floor.
+        var queue = Heap(probes.enumerated().map { Next(nanoseconds: $1.nextDeadline.nanoseconds, timer: $0) })
+        while let next = queue.min {
+            let probe = probes[next.timer]
+            wait(TimerInstant(nanoseconds: next.nanoseconds, clock: probe.deadlines.start.clock))
             if isStopped.withLock({ $0 }) { return }
-            let more = probes[timer].record(at: now(clock), .deadlines)
-            deadlines[timer] = more ? probes[timer].nextDeadline.nanoseconds : .max
+            if probe.record(at: now(probe.deadlines.start.clock), .deadlines) {
+                queue.replaceMin(with: Next(nanoseconds: probe.nextDeadline.nanoseconds, timer: next.timer))
+            } else {
+                queue.removeMin()
+            }
+        }
+    }
+
+    /// A timer's next deadline.
+    private struct Next: Comparable {
+        let nanoseconds: UInt64
+        let timer: Int
+
+        static func < (first: Next, second: Next) -> Bool {
+            (first.nanoseconds, first.timer) < (second.nanoseconds, second.timer)
         }
     }
 }

@@ -6,7 +6,8 @@ internal import TimerCore
 /// once, one after the other.
 ///
 /// The sequence has no start: its grid begins a period after the iteration does. So the iteration begins a period before
-/// the first deadline, and what it begins late is no lateness of its ticks.
+/// the first deadline, and what it begins late is no lateness of its ticks; but for the way from the main actor to the
+/// sequence, where they are delivered there.
 final class AsyncTimerPeer: Ticking {
     private let task: Task<Void, Never>
 
@@ -26,10 +27,10 @@ final class AsyncTimerPeer: Ticking {
             return
         }
         let now = KernelClock.now(.suspending)
-        let delay = now.nanoseconds - min(beginning, now).nanoseconds
+        let delay = Int64(clamping: now.nanoseconds) - Int64(clamping: beginning.nanoseconds)
         for await _ in AsyncTimerSequence(interval: period, clock: .suspending) {
             let now = KernelClock.now(.suspending)
-            guard !Task.isCancelled, probe.record(at: now.moved(backBy: delay), .calls) else { return }
+            guard !Task.isCancelled, probe.record(at: now.shifted(by: -delay), .calls) else { return }
         }
     }
 

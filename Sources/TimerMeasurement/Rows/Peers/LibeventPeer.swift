@@ -3,8 +3,8 @@ internal import TimerCore
 
 /// Persistent events on a libevent base and a thread of their own.
 ///
-/// An event has no start: its grid begins a period after it is added. So it is added a period before the first deadline,
-/// and what it is added late is no lateness of its ticks.
+/// An event has no start: its grid begins a period after it is added. So its period begins a period before the first
+/// deadline, and what it begins late is no lateness of its ticks.
 final class LibeventPeer: Ticking {
     private let events: LibeventPersistentEvents
 
@@ -15,7 +15,7 @@ final class LibeventPeer: Ticking {
                 LibeventPersistentEvents.Event(
                     start: probe.deadlines.beginning,
                     period: probe.deadlines.period,
-                    onFire: { now, delay in probe.record(at: now.moved(backBy: delay), .calls) }
+                    onFire: { now, delay in probe.record(at: now.shifted(by: -delay), .calls) }
                 )
             },
             isPrecise: isPrecise
