@@ -47,6 +47,8 @@ import Testing
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(5)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 3 })
+            // What Dispatch opens the first time that anybody waits on it, as the test's time limit does, is there now.
+            try await Task.sleep(for: .milliseconds(1))
             let (descriptors, threads) = (ProcFS.openDescriptors, ProcFS.threads(named: "").count)
             for number in 1..<10_000 {
                 let period = Duration.milliseconds(100 + number % 400)
@@ -54,9 +56,9 @@ import Testing
             }
             #expect(backend.shared.pendingCount == 10_000)
             #expect(eventually { target.count >= 10_000 })
-            // Dispatch and the test's own runner may keep one more worker.
-            #expect(ProcFS.threads(named: "").count <= threads + 1)
-            #expect(ProcFS.openDescriptors <= descriptors + 2)
+            // Dispatch and the test's own runner may keep one more worker, and more for a moment.
+            #expect(eventually { ProcFS.threads(named: "").count <= threads + 1 })
+            #expect(eventually { ProcFS.openDescriptors <= descriptors + 2 })
         }
     }
 

@@ -38,8 +38,8 @@ struct PeerTests {
             let descriptors = ProcFS.openDescriptors
             try await Short.turns(50, of: row)
             #expect(await soon { ProcFS.threads(named: "peer.").isEmpty })
-            // Dispatch may open one for a moment, and keeps some for itself.
-            #expect(await soon { ProcFS.openDescriptors <= descriptors + 3 })
+            // Dispatch opens some when anybody first waits on it, and keeps them.
+            #expect(await soon { ProcFS.openDescriptors <= descriptors + 10 })
         }
     }
 
