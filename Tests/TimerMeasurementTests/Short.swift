@@ -36,6 +36,15 @@ enum Short {
         }
     }
 
+    /// Whether a measurement of a minute ends as one that was stopped.
+    static func isStopped(_ row: Row, _ goesOn: @escaping @Sendable (Progress) -> Bool) async throws -> Bool {
+        try await onOwnThread {
+            var measurement = Measurement(try plan([row]) { $0.duration = .seconds(60) })
+            do throws(MeasurementError) { try measurement.run(goesOn: goesOn) } catch { return error == .stopped }
+            return false
+        }
+    }
+
     /// Many turns of a row, each of two deadlines.
     static func turns(_ count: Int, of row: Row) async throws {
         _ = try await measure([row]) { request in
