@@ -37,8 +37,8 @@ extension TimerService {
         public var clocks: Set<TimerClock> {
             switch self {
             case .dispatch: DispatchAlarm.clocks
-            case .timerFD: Set(TimerClock.allCases)
-            case .libevent, .runLoop: [.suspending]
+            case .timerFD, .libevent: Set(TimerClock.allCases)
+            case .runLoop: [.suspending]
             }
         }
 
@@ -48,7 +48,7 @@ extension TimerService {
             return switch self {
             case .dispatch: try DispatchAlarm(clock)
             case .timerFD: try TimerFDAlarm(clock)
-            case .libevent: try LibeventBackend.makeAlarm()
+            case .libevent: try LibeventBackend.makeAlarm(clock)
             case .runLoop: RunLoopAlarm()
             }
         }
