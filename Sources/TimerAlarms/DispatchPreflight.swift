@@ -5,16 +5,16 @@ package import TimerCore
 /// Finds out whether Dispatch timers can work in this process.
 ///
 /// Dispatch has no way to say that they cannot: without descriptors for its event loop it ends the process, without one
-/// for the timers of a clock they never fire, without threads it hangs, and after a fork it is dead. So the first use of
-/// each clock tries what Dispatch is going to need, and then waits for one timer to have fired. From then on Dispatch keeps
-/// its descriptors.
+/// for the timers of a clock they never fire, without threads it hangs, and after a fork it is dead. So each start tries
+/// what Dispatch is going to need, and then waits for one timer to have fired: a millisecond, as a rule. From then on
+/// Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires any more, and the next start says so.
 package enum DispatchPreflight {
     /// The process that uses Dispatch timers; 0 before the first use.
     private static let process = Atomic<Int32>(0)
     /// The last trial on each clock.
     private static let trials = Lock<[TimerClock: Trial]>([:])
 
-    /// Waits for the first timer on a clock, at most for five seconds. Not to be called with a lock held.
+    /// Waits for a timer on a clock, at most for five seconds. Not to be called with a lock held.
     ///
     /// - Throws: `TimerError` with what is lacking.
     package static func check(_ clock: TimerClock) throws(TimerError) {
@@ -26,7 +26,7 @@ package enum DispatchPreflight {
         }
         let last = trials.withLock { $0[clock] }
         let trial: Trial
-        if let last, last.isOpen {
+        if let last, last.isStarting {
             trial = last
         } else {
             // An epoll, an event descriptor and a timer for its event loop, one more for a moment.
@@ -36,24 +36,23 @@ package enum DispatchPreflight {
             try trial.begin(on: clock)
         }
         if !trial.succeeds(within: .seconds(5)) {
-            throw TimerError(.systemRefused, "waiting 5 s for a first Dispatch timer to fire (it may lack threads)")
+            throw TimerError(.systemRefused, "waiting 5 s for a Dispatch timer to fire (it may lack threads, or its descriptors were closed)")
         }
     }
 
     /// One timer that is to fire, a millisecond after it was set: for one that is due at once Dispatch needs no descriptor.
     private final class Trial: Sendable {
         private let fired = DispatchSemaphore(value: 0)
-        private let hasFired = Atomic(false)
-        /// Whether the timer is on its way into Dispatch, which may take until the system has a thread again.
-        private let isStarting = Atomic(true)
+        private let hasStarted = Atomic(false)
 
-        /// Whether it has succeeded or still may: another trial would tell no more.
-        var isOpen: Bool { hasFired.load(ordering: .acquiring) || isStarting.load(ordering: .acquiring) }
+        /// Whether the timer is on its way into Dispatch, which may take until the system has a thread again. Another trial
+        /// would tell no more.
+        var isStarting: Bool { !hasStarted.load(ordering: .acquiring) }
 
         /// Starts the timer on a thread of its own, which Dispatch may hold back.
         func begin(on clock: TimerClock) throws(TimerError) {
             do throws(TimerError) { try Thread.start("timer.preflight") { self.startTimer(on: clock) } } catch {
-                isStarting.store(false, ordering: .releasing)
+                hasStarted.store(true, ordering: .releasing)
                 throw error
             }
         }
@@ -61,7 +60,6 @@ package enum DispatchPreflight {
         private func startTimer(on clock: TimerClock) {
             let source = DispatchSource.makeTimerSource(flags: .strict, queue: DispatchQueue(label: "timer.preflight"))
             source.setEventHandler {
-                self.hasFired.store(true, ordering: .releasing)
                 self.fired.signal()
                 source.cancel()
             }
@@ -70,12 +68,11 @@ package enum DispatchPreflight {
             case .suspending, .continuous: source.schedule(deadline: .now() + .milliseconds(1), leeway: .nanoseconds(0))
             }
             source.activate()
-            isStarting.store(false, ordering: .releasing)
+            hasStarted.store(true, ordering: .releasing)
         }
 
         /// Waits for the timer to fire.
         func succeeds(within limit: DispatchTimeInterval) -> Bool {
-            if hasFired.load(ordering: .acquiring) { return true }
             guard fired.wait(timeout: .now() + limit) == .success else { return false }
             // For the next one who waits.
             fired.signal()
