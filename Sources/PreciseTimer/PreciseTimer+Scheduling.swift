@@ -11,8 +11,8 @@ extension PreciseTimer {
     /// ```
     ///
     /// The handler is called where `deliver` says, never twice at once, and never from inside this call. For the time of
-    /// a call the target is held, so its `deinit` may run there. That it is gone is noticed at the next deadline, or when
-    /// ``PreciseTimer/state`` is read. What the handler captures is the caller's: to capture the target there would keep
+    /// a call the target is held, so its `deinit` may run there. If the target is released the timer ends: with its next
+    /// deadline, or within seconds if that is far or the timer is paused. What the handler captures is the caller's: to capture the target there would keep
     /// it alive. O(log n) for n timers on the service.
     ///
     /// - Parameters:
@@ -26,8 +26,8 @@ extension PreciseTimer {
     ///   - file: the file that ``TimerService/activeTimers`` names.
     ///   - line: the line that it names.
     ///   - target: the object that the ticks are for.
-    ///   - onEnd: hears once why the timer ended, on the thread that ended it or, where a handler was running, on that
-    ///     handler's after its return.
+    ///   - onEnd: called once, with the reason the timer ended: on the thread that ended it or, if a handler was running,
+    ///     on that handler's after its return. For a released target that may be a thread of the library's. Return quickly.
     ///   - handler: called with the target and the facts of the tick.
     /// - Returns: the handle, which may be dropped.
     /// - Throws: `TimerError` for a schedule that makes no sense, and where the system refuses a thread or descriptor.

@@ -48,8 +48,8 @@ public final class PreciseTimer: Sendable {
     /// Holds back all ticks until ``resume()``, while the grid runs on. Returns false where the timer was paused already
     /// or has ended.
     ///
-    /// As with ``cancel()``, at most a handler that is already running on another thread finishes. There is no look at a
-    /// paused timer: that its target is gone is noticed when it is resumed, or its ``state`` is read.
+    /// As with ``cancel()``, at most a handler that is already running on another thread finishes. A paused timer ends
+    /// within seconds if its target is released.
     @discardableResult
     public func pause() -> Bool { core.pause(id) }
 

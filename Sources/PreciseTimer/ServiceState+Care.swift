@@ -27,13 +27,15 @@ extension ServiceState {
         }
     }
 
-    /// Ends the timers whose target is gone, among so many slots from where the last look ended.
+    /// Ends the timers whose target is gone, among so many slots from where the last look ended; after the last slot comes
+    /// the first one again.
     mutating func findDeadTargets(among count: Int) -> Found {
         var found = Found()
-        if care.position >= scheduler.slotCapacity { care.position = 0 }
-        let end = min(care.position + count, scheduler.slotCapacity)
-        for position in care.position..<end {
-            guard let entry = scheduler[Slot(position)], !entry.hasEnded else { continue }
+        let capacity = scheduler.slotCapacity
+        for _ in 0..<min(count, capacity) {
+            let slot = Slot(care.position < capacity ? care.position : 0)
+            care.position = slot.position + 1
+            guard let entry = scheduler[slot], !entry.hasEnded else { continue }
             let record = record(of: entry.id)
             if let target = record.destination?.promotedTarget {
                 found.targets.append(target)
@@ -41,7 +43,6 @@ extension ServiceState {
                 found.farewells.append(farewell)
             }
         }
-        care.position = end
         return found
     }
 

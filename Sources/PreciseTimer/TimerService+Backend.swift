@@ -6,12 +6,12 @@ extension TimerService {
     /// The choice of an alarm. The raw value is the name on the command line.
     @nonexhaustive
     public enum Backend: String, CaseIterable, Codable, Sendable {
-        /// A strict Dispatch timer source. The first service on it in a process is started only after a trial timer has
-        /// fired: the call waits for that, and ten seconds of silence are a `TimerError`.
+        /// A strict Dispatch timer source. A service on it starts only after a trial timer has fired: the call waits for
+        /// that, a millisecond as a rule, and five seconds of silence are a `TimerError`.
         case dispatch
         /// The kernel's timerfd, read by a thread of the service's own.
         case timerFD = "timerfd"
-        /// libevent with its precise clock, on a thread of the service's own.
+        /// A timerfd in a libevent loop, on a thread of the service's own.
         case libevent
         /// A Foundation `Timer` on a run loop, on a thread of the service's own: what most code starts from. A few hundred
         /// bytes of each service stay allocated, because Foundation never frees a timer.

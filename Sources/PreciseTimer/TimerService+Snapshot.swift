@@ -11,8 +11,7 @@ extension TimerService {
         public let nextDeadline: TimerInstant?
         /// Whether its ticks are held back.
         public let isPaused: Bool
-        /// Whether its target exists. A timer whose target is gone ends with its next deadline, if
-        /// it is not paused.
+        /// Whether its target exists. A timer whose target is gone ends within seconds.
         public let isTargetAlive: Bool
         /// How many ticks it has had.
         public let ticks: UInt64

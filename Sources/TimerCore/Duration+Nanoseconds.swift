@@ -2,14 +2,9 @@
 extension Duration {
     /// Whole nanoseconds, rounded up; saturates at the ends of `Int64`, some 292 years either way.
     package var nanosecondsRoundedUp: Int64 {
-        let (seconds, attoseconds) = components
-        // Division truncates towards zero, which already is upward where the attoseconds are negative.
-        let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        let fraction = remainder > 0 ? quotient + 1 : quotient
-        let (whole, tooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflow) = whole.addingReportingOverflow(fraction)
-        if tooLarge || overflow { return seconds < 0 ? .min : .max }
-        return sum
+        // Division truncates towards zero, which already is upward for a negative length.
+        let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return Int64(clamping: rest > 0 ? whole + 1 : whole)
     }
 
     /// Whole nanoseconds of a length that is not negative, rounded up. One too long to represent becomes the longest that

@@ -32,8 +32,12 @@ public struct TimerInstant: InstantProtocol, Hashable, Sendable {
     public func advanced(by duration: Duration) -> TimerInstant {
         if isNever { return self }
         let offset = duration.nanosecondsRoundedUp
-        if offset == .max { return .never(on: clock) }
-        return offset < 0 ? moved(backBy: offset.magnitude) : moved(by: UInt64(offset))
+        switch offset {
+        case .max: return .never(on: clock)
+        case .min: return TimerInstant(nanoseconds: 0, clock: clock)
+        case ..<0: return moved(backBy: offset.magnitude)
+        default: return moved(by: UInt64(offset))
+        }
     }
 
     /// The exact duration from this instant to another of the same clock; negative where the other is earlier.

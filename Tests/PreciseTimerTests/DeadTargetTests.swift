@@ -64,6 +64,24 @@ import Testing
         withExtendedLifetime(survivor) {}
     }
 
+    @Test func aTargetIsFoundThoughTimersWereAddedSinceTheLastSearch() throws {
+        let (virtual, reasons) = (VirtualTime(), Notes<Reason>())
+        var target: Thing? = Thing()
+        try PreciseTimer.schedule(
+            .every(.seconds(100)),
+            on: virtual.service,
+            paused: true,
+            target: try #require(target),
+            onEnd: { reasons.append($0) },
+            handler: { _, _ in }
+        )
+        virtual.advance(by: .seconds(2))
+        target = nil
+        try PreciseTimer.schedule(.every(.seconds(100)), on: virtual.service, target: reasons) { _, _ in }
+        virtual.advance(by: .seconds(2))
+        #expect(reasons.all == [.targetReleased])
+    }
+
     @Test func theServiceOfAPausedTimerEndsWithItAndItsThreadToo() throws {
         let ends = Count()
         var target: Thing? = Thing()

@@ -14,6 +14,8 @@ struct ForeverTests {
             PreciseTimer.Schedule.every(forever, after: .seconds(1)),
             .every(.nanoseconds(Int64.max) + .nanoseconds(1), after: .seconds(1)),
             .fixedDelay(forever, after: .seconds(1)),
+            // Longer than 64 bits of seconds.
+            .every(forever * 18, after: .seconds(1)),
         ]
     )
     func afterTheFirstTickThereIsNoDeadlineAnyMore(schedule: PreciseTimer.Schedule) throws {

@@ -15,7 +15,9 @@ struct TimerInstantTests {
         #expect(second.advanced(by: .nanoseconds(7) + atto).nanoseconds == 1_000_000_008)
     }
 
-    @Test(arguments: [Duration.seconds(Int64.max), .seconds(9_223_372_037), .nanoseconds(Int64.max)])
+    @Test(arguments: [
+        Duration.seconds(Int64.max) * 18, .seconds(Int64.max), .seconds(9_223_372_037), .nanoseconds(Int64.max),
+    ])
     func durationsTooLargeSaturateToNever(_ duration: Duration) {
         #expect(duration.nanosecondsRoundedUp == .max)
         #expect(second.advanced(by: duration).isNever)
@@ -23,7 +25,10 @@ struct TimerInstantTests {
 
     @Test func durationsTooNegativeSaturateToTheOrigin() {
         #expect(Duration.seconds(Int64.min).nanosecondsRoundedUp == .min)
+        #expect((Duration.seconds(Int64.min) * 18).nanosecondsRoundedUp == .min)
         #expect(second.advanced(by: .seconds(Int64.min)).nanoseconds == 0)
+        let late = TimerInstant(nanoseconds: .max - 1)
+        #expect(late.advanced(by: late.duration(to: TimerInstant(nanoseconds: 0))).nanoseconds == 0)
         #expect(second.advanced(by: .seconds(-2)).nanoseconds == 0)
         #expect(second.advanced(by: .milliseconds(-400)).nanoseconds == 600_000_000)
     }
