@@ -1,0 +1,76 @@
+import Foundation
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// What keeps a service healthy costs nothing while there are no timers, and leaves the loops of hosts alone.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct CareTests {
+    typealias Backend = TimerService.Backend
+
+    @Test(arguments: Backend.available)
+    func theCaretakersThreadIsThereWhileTimersAreAndEndsAfterThem(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            Fault.limitSeconds(60)
+            let target = Log()
+            let service = try TimerService(backend)
+            #expect(ProcFS.threads(named: "timer.care") == [], "there is no timer")
+            for _ in 0..<2 {
+                let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) {
+                    $0.note($1)
+                }
+                #expect(eventually { ProcFS.threads(named: "timer.care").count == 1 })
+                timer.cancel()
+                #expect(eventually { ProcFS.threads(named: "timer.care") == [] })
+            }
+        }
+    }
+
+    @Test func onALoopOfTheHostsASilentAlarmWaitsForItsHost() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            let (log, reasons) = (Log(), Notes<PreciseTimer.EndReason>())
+            let timers = try TimerService.pollable()
+            try PreciseTimer.schedule(
+                .once(after: .zero),
+                on: timers.service,
+                target: log,
+                onEnd: { reasons.append($0) },
+                handler: { $0.note($1) }
+            )
+            // Twice as long as it takes for an alarm with a thread of its own.
+            pause(.seconds(12))
+            #expect(reasons.all == [])
+            timers.process()
+            #expect(log.count == 1)
+            #expect(reasons.all == [.completed])
+        }
+    }
+
+    @Test func aTimerFDServiceWakesOnceAMinuteToFindAClosedDescriptor() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            let (service, log) = (try TimerService(.timerFD), Log())
+            #expect(Self.timerDescriptors == ["60"], "each further minute, also without a timer")
+            try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: log) { $0.note($1) }
+            #expect(Self.timerDescriptors == ["60"])
+        }
+    }
+
+    /// The intervals, in seconds, of the timerfds whose next expiry is at most a minute away (proc_pid_fdinfo(5)).
+    private static var timerDescriptors: [String] {
+        let folder = "/proc/self/fdinfo"
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return numbers.compactMap { number -> String? in
+            guard let text = try? String(contentsOfFile: "\(folder)/\(number)", encoding: .utf8),
+                let value = seconds("it_value:", in: text), let interval = seconds("it_interval:", in: text),
+                let left = Int(value), (1...60).contains(left)
+            else { return nil }
+            return interval
+        }
+    }
+
+    private static func seconds(_ name: String, in text: String) -> String? {
+        text.split(separator: "\n").first { $0.hasPrefix(name) }?
+            .split { !$0.isNumber }.first.map(String.init)
+    }
+}
