@@ -1,5 +1,6 @@
 #if Libevent
 internal import CLibevent
+internal import CLinuxTimers
 internal import Glibc
 internal import Synchronization
 package import TimerCore

@@ -186,8 +186,8 @@ private final class ProbedTimer: Sendable {
             flaw: overlaps.value > 0
                 ? "two handlers at once"
                 : keepsGrid
-                ? ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
-                : ticks.lazy.compactMap(\.flawInTime).first
+                    ? ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
+                    : ticks.lazy.compactMap(\.flawInTime).first
         )
     }
 }

@@ -1,10 +1,11 @@
-#if Libevent
-import CLibevent
-#endif
 import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
+
+#if Libevent
+import CLibevent
+#endif
 
 /// Forked children of both kinds: by `fork`, and by `_Fork`, which tells nobody.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ForkTests {

@@ -44,7 +44,10 @@ import Testing
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
         let first = try #require(run.report?.timers.first)
-        #expect(first.ends.isEmpty && first.flaw == nil && first.accounted >= 20, "the running one keeps its grid: \(run)")
+        #expect(
+            first.ends.isEmpty && first.flaw == nil && first.accounted >= 20,
+            "the running one keeps its grid: \(run)"
+        )
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
     }
 

@@ -48,7 +48,8 @@ import Testing
         let log = Log()
         let start = service.now.advanced(by: .milliseconds(2))
         let timer = try PreciseTimer.schedule(.every(.milliseconds(2), at: start), on: service, target: stuck) {
-            worker, tick in await worker.work(tick, passing: true)
+            worker,
+            tick in await worker.work(tick, passing: true)
         }
         try PreciseTimer.schedule(.every(.milliseconds(2)), on: service, target: other) { worker, tick in
             await worker.work(tick, passing: false)
@@ -72,7 +73,8 @@ import Testing
             Fault.limitSeconds(20)
             let stuck = Worker()
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: stuck) {
-                worker, tick in await worker.work(tick, passing: true)
+                worker,
+                tick in await worker.work(tick, passing: true)
             }
             #expect(await soon { stuck.log.count == 1 })
             #expect(timer.cancel())
@@ -174,11 +176,12 @@ import Testing
             let due = service.now.advanced(by: .milliseconds(20))
             owner.value = Owner(service) { isReleased.open() }
             for _ in 0..<5 {
-                try owner.value?.schedule(at: due, onEnd: { ends.append($0) }) { tick in
-                    ticks.note(tick)
-                    if isShutDown { owner.value?.service.shutdown() }
-                    owner.value = nil
-                }
+                try owner.value?
+                    .schedule(at: due, onEnd: { ends.append($0) }) { tick in
+                        ticks.note(tick)
+                        if isShutDown { owner.value?.service.shutdown() }
+                        owner.value = nil
+                    }
             }
         }
         await isReleased.pass()

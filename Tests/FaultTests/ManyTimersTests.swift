@@ -17,8 +17,10 @@ import Testing
             let target = Log()
             let churn = { (count: Int) in
                 for _ in 0..<count {
-                    try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) { $0.note($1) }
-                        .cancel()
+                    try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) {
+                        $0.note($1)
+                    }
+                    .cancel()
                 }
             }
             try churn(20_000)
@@ -41,10 +43,13 @@ import Testing
     func ofSixtyFourThreadsThatCancelATimerOneHasEndedIt(backend: Backend) async throws {
         let service = try TimerService(backend)
         let target = Log()
-        let timers = try (0..<1_000).map { number in
-            // Some tick meanwhile.
-            try PreciseTimer.schedule(.every(.milliseconds(1 + number % 50)), on: service, target: target) { $0.note($1) }
-        }
+        let timers = try (0..<1_000)
+            .map { number in
+                // Some tick meanwhile.
+                try PreciseTimer.schedule(.every(.milliseconds(1 + number % 50)), on: service, target: target) {
+                    $0.note($1)
+                }
+            }
         let ended = Count()
         try await onThreads(64) { _ in
             for _ in 0..<2 { ended.add(timers.filter { $0.cancel() }.count) }
@@ -90,14 +95,17 @@ import Testing
         // A timer that a thread replaced after another one had may have lost its place without an end, so all begin anew.
         service.shutdown()
         let last = try TimerService(backend)
-        let once = try (0..<64).map { number in
-            let log = Log()
-            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: last, target: log) { $0.note($1) }
-            places[number].value = timer
-            return log
-        }
+        let once = try (0..<64)
+            .map { number in
+                let log = Log()
+                let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: last, target: log) { $0.note($1) }
+                places[number].value = timer
+                return log
+            }
         try await onThreads(8) { thread in
-            for number in 0..<512 { try? places[(number + thread * 8) % 64].value?.reschedule(.every(.microseconds(200))) }
+            for number in 0..<512 {
+                try? places[(number + thread * 8) % 64].value?.reschedule(.every(.microseconds(200)))
+            }
         }
         let now = last.now
         for place in places { try place.value?.reschedule(.once(at: now.advanced(by: .milliseconds(5)))) }

@@ -36,10 +36,11 @@ enum Probe {
         let report: ProbeReport?
 
         var description: String {
-            let steps = report?.steps.map { step in
-                "\(step.text) \(step.isMet) \(Int(step.seconds * 1000)) ms, CPU \(Int(step.cpuSeconds * 1000)) ms"
-                    + (step.refusal.map { " [\($0.text)]" } ?? "")
-            }
+            let steps = report?.steps
+                .map { step in
+                    "\(step.text) \(step.isMet) \(Int(step.seconds * 1000)) ms, CPU \(Int(step.cpuSeconds * 1000)) ms"
+                        + (step.refusal.map { " [\($0.text)]" } ?? "")
+                }
             let ends = report?.timers.map { "\($0.ticks.count) ticks, ends \($0.ends), flaw \($0.flaw ?? "none")" }
             return "\(outcome); \(steps ?? []); \(ends ?? [])"
         }

@@ -94,7 +94,8 @@ import Testing
         let group = try ControlGroup("pids")
         ControlGroup.write("\(limit)", to: "\(group.path)/pids.max")
         let steps = [
-            "write=\(group.path)/cgroup.procs:0", "schedule=3x10000", "ticks-or-ends=5", "write=\(group.path)/pids.max:max",
+            "write=\(group.path)/cgroup.procs:0", "schedule=3x10000", "ticks-or-ends=5",
+            "write=\(group.path)/pids.max:max",
             "shutdown", "schedule=3x10000", "ticks=5",
         ]
         let run = try await Probe.run(backend, steps)

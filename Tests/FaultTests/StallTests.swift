@@ -88,7 +88,9 @@ import Testing
             mark.wait()
             let hog = Process()
             hog.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            hog.arguments = ["chrt", "-f", "50", Probe.path, "timerfd", "suspending", "5", "spin=\(threads)x0.9", "rest=1"]
+            hog.arguments = [
+                "chrt", "-f", "50", Probe.path, "timerfd", "suspending", "5", "spin=\(threads)x0.9", "rest=1",
+            ]
             hog.standardOutput = FileHandle.nullDevice
             try? hog.run()
             hog.waitUntilExit()
