@@ -6,9 +6,8 @@ enum RefusedCalls {
     private typealias Disarm = @convention(c) () -> Void
     private typealias Count = @convention(c) () -> CInt
 
-    /// Makes calls fail from now on. False if the library is not there.
-    ///
-    /// - Parameter text: CALLS:ERROR:SKIPPED:TIMES, as in `epoll_wait:9:0:1`.
+    /// Makes calls fail from now on, as CALLS:ERROR:SKIPPED:TIMES says: `epoll_wait:9:0:1`. False if the library is not
+    /// there.
     static func arm(_ text: String) -> Bool {
         let parts = text.split(separator: ":").map(String.init)
         let numbers = parts.dropFirst().compactMap { CInt($0) }

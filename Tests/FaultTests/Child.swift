@@ -29,6 +29,7 @@ enum Child {
     ///   - isAlone: whether no other child may run meanwhile.
     ///   - body: called once it runs, with its process id, on the thread that waits for it.
     /// - Returns: how it ended.
+    /// - Throws: `POSIXError` if it could not be started.
     static func run(
         _ command: [String],
         environment: [String: String] = [:],

@@ -60,7 +60,8 @@ import CLibevent
             // The parent's timers tick meanwhile.
             let before = target.count
             loop(1.2)
-            #expect(Fork.exitCode(of: child) == 0, "1: it spins; 2: it ticks")
+            let code = Fork.exitCode(of: child)
+            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -1: it hangs")
             #expect(target.count > before)
             let ticks = target.ticks
             let accounted = Array(ticks.dropLast()).accounted
@@ -96,7 +97,8 @@ import CLibevent
             }
             let before = target.count
             loop(1200)
-            #expect(Fork.exitCode(of: child) == 0, "1: it spins; 2: it ticks")
+            let code = Fork.exitCode(of: child)
+            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -1: it hangs")
             #expect(target.count > before)
             let ticks = target.ticks
             let accounted = Array(ticks.dropLast()).accounted

@@ -33,7 +33,7 @@ import Testing
         #expect(run.report?.step("ticks-or-ends")?.isMet == true, "\(run)")
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
         let last = try #require(run.report?.timers.last, "\(run)")
-        #expect(last.ticks.count >= 5 && last.flaw == nil, "\(run)")
+        #expect(last.accounted >= 5 && last.flaw == nil, "\(run)")
     }
 
     /// A service on another clock of a backend may need another descriptor.

@@ -88,12 +88,10 @@ import Testing
     func aHandlerThatAbortsEndsTheProcessByThatSignal(backend: Backend, kind: DeliveryKind) async {
         await #expect(processExitsWith: .signal(SIGABRT)) { [backend, kind] in
             Fault.limitSeconds(20)
-            let place = Place(kind)
-            let timer = try place.schedule(.once(after: .milliseconds(1)), on: backend.shared, target: Log()) { _ in
-                abort()
-            }
-            for _ in 0..<1_000 where timer.state == .scheduled { try await Task.sleep(for: .milliseconds(10)) }
-            exit(0)
+            let (place, target) = (Place(kind), Log())
+            _ = try place.schedule(.once(after: .milliseconds(1)), on: backend.shared, target: target) { _ in abort() }
+            try await Task.sleep(for: .seconds(10))
+            withExtendedLifetime(target) { exit(0) }
         }
     }
 
@@ -176,12 +174,13 @@ import Testing
             let due = service.now.advanced(by: .milliseconds(20))
             owner.value = Owner(service) { isReleased.open() }
             for _ in 0..<5 {
-                try owner.value?
-                    .schedule(at: due, onEnd: { ends.append($0) }) { tick in
-                        ticks.note(tick)
-                        if isShutDown { owner.value?.service.shutdown() }
-                        owner.value = nil
-                    }
+                let onEnd: @Sendable (PreciseTimer.EndReason) -> Void = { ends.append($0) }
+                let handler: @Sendable (PreciseTimer.Tick) -> Void = { tick in
+                    ticks.note(tick)
+                    if isShutDown { owner.value?.service.shutdown() }
+                    owner.value = nil
+                }
+                try owner.value?.schedule(at: due, onEnd: onEnd, handler: handler)
             }
         }
         await isReleased.pass()

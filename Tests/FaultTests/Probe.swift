@@ -56,6 +56,8 @@ enum Probe {
     ///   - seconds: after which the probe ends itself by SIGALRM.
     ///   - isAlone: whether no other child may run meanwhile.
     ///   - body: called once it runs, with its process id.
+    /// - Returns: how it ended, and its report.
+    /// - Throws: `POSIXError` if it could not be started.
     static func run(
         _ backend: TimerService.Backend,
         _ steps: [String],

@@ -4,8 +4,7 @@ import TestSupport
 extension Probe.Run {
     /// Why nobody heard of the fault, or a timer was not as it has to be; nil if every schedule was answered with an error
     /// of the system's or its timers went on ticking as they should, or ended once because the backend had failed.
-    ///
-    /// - Parameter ticks: how many deadlines each timer that goes on has accounted for at least.
+    /// A timer that goes on must have accounted for so many deadlines.
     func silence(ticks: UInt64) -> String? {
         guard let report else { return "no report" }
         let refusals = report.steps.compactMap(\.refusal)

@@ -15,12 +15,26 @@ import Testing
     /// Afterwards, without the fault, a new service works, or says that it does not.
     private static let again = ["disarm", "shutdown", "schedule=1x10000", "ticks-or-ends=5"]
 
-    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available)
+    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available.filter { $0 != .dispatch })
     func aTimerfdThatCannotBeSetAnyMoreEndsTheTimers(backend: Backend) async throws {
         let steps = Self.running + ["arm=timerfd_settime:22:0:1000000000", "ends=15", "rest=1"] + Self.again
         let run = try await Probe.run(backend, steps, under: .preload(), limit: 90)
         try expectEnds(run)
         try expectIdle(run)
+    }
+
+    /// A limitation: libdispatch leaves its timer as it was, expired, and so is woken again at once. Its thread spins, the
+    /// timers tick on their grid, and no code of ours runs that could notice.
+    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler))
+    func dispatchTicksOnIfItsTimerfdCannotBeSetAnyMore() async throws {
+        let steps = Self.running + ["arm=timerfd_settime:22:0:1000000000", "ticks=100"] + Self.again
+        let run = try await Probe.run(.dispatch, steps + ["rest=1"], under: .preload())
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+        #expect((run.report?.refusedCalls ?? 0) > 0)
+        #expect(run.report?.step("ticks=100")?.isMet == true, "\(run)")
+        // Once it can be set again, the spinning is over.
+        #expect((run.report?.step("rest")?.load ?? 1) < 0.1, "\(run)")
     }
 
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, [EBADF, EINVAL])
@@ -59,8 +73,11 @@ import Testing
         // Some backends have no descriptor of the kind, and go on.
         #expect(run.silence(ticks: 5) == nil, "\(run)")
         #expect(run.report?.step("ticks-or-ends")?.isMet == true, "\(run)")
-        try expectIdle(run)
-        if run.report?.step("reuse")?.isMet == true {
+        // With another file in place of its epoll, libdispatch's own thread calls epoll_wait again at once, for ever.
+        if backend != .dispatch || kind != "[eventpoll]" { try expectIdle(run) }
+        // What libevent and Foundation have opened themselves, they close by its number in the end.
+        let isOurs = backend == .timerFD || backend == .libevent && kind == "[timerfd]" || backend == .dispatch
+        if isOurs && run.report?.step("reuse")?.isMet == true {
             #expect(run.report?.step("still-open")?.isMet == true, "a file of the host's was closed: \(run)")
         }
     }
