@@ -2,8 +2,8 @@ import TestSupport
 
 /// What a test asks of a probe's report.
 extension Probe.Run {
-    /// Why nobody heard of the fault, or a timer was not as it has to be; nil if every schedule was answered with an error
-    /// of the system's or its timers went on ticking as they should, or ended once because the backend had failed.
+    /// Why the fault went unheard, or which timer misbehaved; nil if each schedule got an error of the system's, or timers
+    /// that went on ticking on their grid, or ended once because the backend had failed.
     /// A timer that goes on must have accounted for so many deadlines.
     func silence(ticks: UInt64) -> String? {
         guard let report else { return "no report" }
