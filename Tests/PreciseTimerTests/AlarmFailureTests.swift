@@ -125,6 +125,7 @@ import TimerCore
         on service: TimerService,
         _ reasons: Notes<PreciseTimer.EndReason>
     ) throws {
-        try PreciseTimer.schedule(schedule, on: service, target: reasons, onEnd: { reasons.append($0) }) { _, _ in }
+        let onEnd: @Sendable (PreciseTimer.EndReason) -> Void = { reasons.append($0) }
+        try PreciseTimer.schedule(schedule, on: service, target: reasons, onEnd: onEnd) { _, _ in }
     }
 }
