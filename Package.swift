@@ -101,9 +101,19 @@ let package = Package(
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "fault-probe",
+            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
+            path: "Tests/FaultProbe",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FaultTests",
-            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
+            dependencies: [
+                "PreciseTimer", "TimerAlarms", "TestSupport", "fault-probe",
+                .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
+            ],
+            exclude: ["refuse.c"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -157,27 +157,3 @@ private func whatAForkedChildSees(_ timer: PreciseTimer, _ backend: TimerService
 }
 
 private func exitQuickly(_ code: Int32) -> Never { _exit(code) }
-
-/// Forking, which Swift hides for good reasons, and what can be known of a child.
-private enum Fork {
-    static func fork() -> pid_t {
-        typealias Function = @convention(c) () -> pid_t
-        guard let address = unsafe dlsym(nil, "fork") else { return -1 }
-        return unsafe unsafeBitCast(address, to: Function.self)()
-    }
-
-    /// The exit code of a child, or -1 where a signal ended it.
-    static func exitCode(of child: pid_t) -> Int32 {
-        var status: Int32 = 0
-        while unsafe waitpid(child, &status, 0) == -1 {
-            if errno != EINTR { return -2 }
-        }
-        return status & 0x7f == 0 ? (status >> 8) & 0xff : -1
-    }
-
-    static var cpuSeconds: Double {
-        var time = timespec()
-        _ = unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-}

@@ -2,7 +2,7 @@ internal import Dispatch
 package import PreciseTimer
 
 /// The kinds of delivery.
-package enum DeliveryKind: String, CaseIterable, Sendable {
+package enum DeliveryKind: String, CaseIterable, Codable, Sendable {
     case inline, serialQueue, concurrentQueue, mainActor, actor
 
     /// Those where a tick leaves the alarm's thread.

@@ -1,0 +1,211 @@
+import Glibc
+import PreciseTimer
+import TestSupport
+
+/// Timers on one backend, and the steps that they are taken through.
+final class Probe {
+    private let backend: TimerService.Backend
+    private var clock: TimerClock
+    private var policy = PreciseTimer.MissedTickPolicy.skip
+    private var service: TimerService?
+    /// Services whose successor has come; kept, so that they end by what happens to them only.
+    private var former: [TimerService] = []
+    private var timers: [ProbedTimer] = []
+    /// How many of the timers were on a service that was shut down. One whose handler runs ends a little later.
+    private var shutDown = 0
+    private var steps: [ProbeReport.Step] = []
+
+    init(_ backend: TimerService.Backend, _ clock: TimerClock) {
+        self.backend = backend
+        self.clock = clock
+    }
+
+    var report: ProbeReport {
+        ProbeReport(steps: steps, timers: timers.map(\.report), refusedCalls: RefusedCalls.count)
+    }
+
+    /// Takes one step, and notes how it went.
+    func run(_ text: String) {
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        let (cpu, start) = (Reading.cpuSeconds, Reading.seconds)
+        var isMet = false
+        var refusal: ProbeReport.Refusal?
+        do throws(TimerError) {
+            isMet = try perform(parts[0], parts.count > 1 ? parts[1] : "")
+        } catch {
+            refusal = ProbeReport.Refusal(code: error.code.name, errno: error.errno, text: error.description)
+        }
+        let step = ProbeReport.Step(
+            text: text,
+            seconds: Reading.seconds - start,
+            cpuSeconds: Reading.cpuSeconds - cpu,
+            isMet: isMet,
+            refusal: refusal
+        )
+        steps.append(step)
+    }
+
+    /// Performs a step; returns whether what it waited for came to pass.
+    private func perform(_ name: String, _ value: String) throws(TimerError) -> Bool {
+        switch name {
+        // A service in place of the former one, which goes on.
+        case "service":
+            leaveService()
+            service = try TimerService(backend, clock: clock)
+        // The clock of the services to come.
+        case "clock":
+            leaveService()
+            clock = TimerClock(rawValue: value) ?? clock
+        // nice, pinned, batch or idle: the service is started from a thread of such attributes.
+        case "service-from": return try startService(fromThread: value)
+        // PREFIX: whether the threads named like this, but for the starting one, are as the main thread.
+        case "ordinary-threads": return ThreadAttributes.othersAreOrdinary(named: value, minding: .all)
+        // The same for all threads, apart from their nice values.
+        case "usual-processors-and-policy":
+            return ThreadAttributes.othersAreOrdinary(named: value, minding: .processorsAndPolicy)
+        // COUNTxMICROSECONDS: periodic timers, on a new service if there is none.
+        case "schedule": try schedule(value)
+        // skip, delay or a limit to catch up: for the timers scheduled after this.
+        case "policy": policy = value == "delay" ? .delay : Int(value).map { .catchUp(limit: $0) } ?? .skip
+        // COUNT: waits until every timer that goes on has accounted for so many more deadlines.
+        case "ticks": return awaitTicks(UInt64(value) ?? 0, orEnds: false)
+        // COUNT: the same, but an ended timer will do.
+        case "ticks-or-ends": return awaitTicks(UInt64(value) ?? 0, orEnds: true)
+        // SECONDS: waits until every timer has ended.
+        case "ends": return wait(seconds: Double(value) ?? 0) { timers.allSatisfy(\.hasEnded) }
+        // SECONDS: lets time pass, for its processor time.
+        case "rest": pause(.milliseconds(Int((Double(value) ?? 0) * 1000)))
+        // Ends the service, so that the next schedule starts another one.
+        case "shutdown":
+            service?.shutdown()
+            service = nil
+            shutDown = timers.count
+        // CALLS:ERROR:SKIPPED:TIMES, for the preloaded library.
+        case "arm": return RefusedCalls.arm(value)
+        case "disarm": RefusedCalls.disarm()
+        // CODE: exits, with all timers alive.
+        case "exit": exit(CInt(value) ?? 0)
+        default: return SystemFault.perform(name, value)
+        }
+        return true
+    }
+
+    private func leaveService() {
+        if let service { former.append(service) }
+        service = nil
+    }
+
+    private func startService(fromThread attribute: String) throws(TimerError) -> Bool {
+        let result = Box<Result<TimerService, TimerError>>()
+        let (backend, clock) = (backend, clock)
+        let isSet = ThreadAttributes.run(with: attribute) {
+            result.value = Result { () throws(TimerError) in try TimerService(backend, clock: clock) }
+        }
+        service = try result.value?.get()
+        return isSet && service != nil
+    }
+
+    private func schedule(_ value: String) throws(TimerError) {
+        let numbers = value.split(separator: "x").compactMap { Int($0) }
+        if self.service == nil { self.service = try TimerService(backend, clock: clock) }
+        guard let service else { return }
+        for _ in 0..<numbers[0] {
+            timers.append(try ProbedTimer(every: .microseconds(numbers[1]), policy, on: service))
+        }
+    }
+
+    private func awaitTicks(_ count: UInt64, orEnds: Bool) -> Bool {
+        let goals = timers.dropFirst(shutDown).filter { !$0.hasEnded }.map { ($0, $0.accounted + count) }
+        return wait(seconds: 20) {
+            goals.allSatisfy { timer, goal in timer.accounted >= goal || orEnds && timer.hasEnded }
+        }
+    }
+
+    private func wait(seconds: Double, until condition: () -> Bool) -> Bool {
+        let end = Reading.seconds + seconds
+        while !condition() {
+            if Reading.seconds >= end { return false }
+            pause(.milliseconds(2))
+        }
+        return true
+    }
+}
+
+/// A periodic timer, with all that is heard of it.
+private final class ProbedTimer: Sendable {
+    private let log = Log()
+    private let running = Count()
+    private let overlaps = Count()
+    private let ends = Notes<String>()
+    private let period: Duration
+    private let keepsGrid: Bool
+
+    init(
+        every period: Duration,
+        _ policy: PreciseTimer.MissedTickPolicy,
+        on service: TimerService
+    ) throws(TimerError) {
+        self.period = period
+        keepsGrid = policy != .delay
+        let (ends, running, overlaps) = (ends, running, overlaps)
+        try PreciseTimer.schedule(
+            .every(period),
+            on: service,
+            missedTicks: policy,
+            target: log,
+            onEnd: { reason in
+                if case .backendFailed(let error) = reason {
+                    ends.append(error.code.name)
+                } else {
+                    ends.append("\(reason)")
+                }
+            },
+            handler: { log, tick in
+                if running.add(1) > 1 { overlaps.add(1) }
+                log.note(tick)
+                running.add(-1)
+            }
+        )
+    }
+
+    var hasEnded: Bool { !ends.all.isEmpty }
+
+    /// How many deadlines its ticks stand for.
+    var accounted: UInt64 { log.ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
+
+    var report: ProbeReport.Timer {
+        let ticks = log.ticks
+        return ProbeReport.Timer(
+            ticks: ticks.map { tick in
+                ProbeReport.Tick(
+                    index: tick.index,
+                    missed: tick.missed,
+                    deadline: tick.deadline.nanoseconds,
+                    woke: tick.woke.nanoseconds,
+                    delivered: tick.delivered.nanoseconds
+                )
+            },
+            ends: ends.all,
+            flaw: overlaps.value > 0
+                ? "two handlers at once"
+                : keepsGrid
+                    ? ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
+                    : ticks.lazy.compactMap(\.flawInTime).first
+        )
+    }
+}
+
+/// What the probe reads of itself.
+enum Reading {
+    /// Seconds of monotonic time.
+    static var seconds: Double { read(CLOCK_MONOTONIC) }
+
+    /// The processor time of the whole process, in seconds.
+    static var cpuSeconds: Double { read(CLOCK_PROCESS_CPUTIME_ID) }
+
+    private static func read(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        _ = unsafe clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

@@ -1,0 +1,30 @@
+import Glibc
+
+/// The preloaded library that refuses calls, if the test has preloaded it.
+enum RefusedCalls {
+    private typealias Arm = @convention(c) (UnsafePointer<CChar>, CInt, CInt, CInt) -> Void
+    private typealias Disarm = @convention(c) () -> Void
+    private typealias Count = @convention(c) () -> CInt
+
+    /// Makes calls fail from now on, as CALLS:ERROR:SKIPPED:TIMES says: `epoll_wait:9:0:1`. False if the library is not
+    /// there.
+    static func arm(_ text: String) -> Bool {
+        let parts = text.split(separator: ":").map(String.init)
+        let numbers = parts.dropFirst().compactMap { CInt($0) }
+        guard numbers.count == 3, let address = unsafe dlsym(nil, "fault_arm") else { return false }
+        unsafe unsafeBitCast(address, to: Arm.self)(parts[0], numbers[0], numbers[1], numbers[2])
+        return true
+    }
+
+    /// Lets all calls through again.
+    static func disarm() {
+        guard let address = unsafe dlsym(nil, "fault_disarm") else { return }
+        unsafe unsafeBitCast(address, to: Disarm.self)()
+    }
+
+    /// How many calls have failed.
+    static var count: Int {
+        guard let address = unsafe dlsym(nil, "fault_count") else { return 0 }
+        return unsafe Int(unsafeBitCast(address, to: Count.self)())
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// Faults that a process can bring upon itself.
+enum SystemFault {
+    /// Performs a step; false for one that there is not, or that the system did not allow.
+    static func perform(_ name: String, _ value: String) -> Bool {
+        switch name {
+        // KIND: closes every descriptor of a kind, as `[timerfd]`; `all` for all above standard error.
+        case "close": close(value)
+        // Opens files until a number that was closed is taken again, as a host does.
+        case "reuse": return reuse()
+        // Whether the files that took those numbers are still open.
+        case "still-open": return unsafe reused.allSatisfy { fcntl($0, F_GETFD) != -1 && isFile($0) }
+        // No descriptor can be opened any more; so many, if told.
+        case "fill": fill(leaving: Int(value) ?? 0)
+        case "unfill": setLimit(CInt(RLIMIT_NOFILE.rawValue), 1_000)
+        // No thread can be started any more: as a user who has too many processes.
+        case "nproc":
+            guard setgid(65_534) == 0, setuid(65_534) == 0 else { return false }
+            setLimit(processes, 0)
+        case "no-nproc": setLimit(processes, .max)
+        // FILE:TEXT, as for a control group.
+        case "write": return write(value)
+        // FILE: makes an empty file, which tells the test that the probe has come so far.
+        case "mark": return FileManager.default.createFile(atPath: value, contents: nil)
+        // HERTZ: a thread that sends SIGUSR1 to the process, which has a handler.
+        case "signals": return sendSignals(hertz: Int(value) ?? 1)
+        // COUNTxSECONDS: threads that burn processors for a while.
+        case "spin": return spin(value)
+        default: return false
+        }
+        return true
+    }
+
+    private nonisolated(unsafe) static var closed: Set<CInt> = []
+    private nonisolated(unsafe) static var reused: [CInt] = []
+
+    private static var descriptors: [CInt] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return names.compactMap { CInt($0) }.filter { $0 > 2 && fcntl($0, F_GETFD) != -1 }
+    }
+
+    private static func destination(_ descriptor: CInt) -> String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) ?? ""
+    }
+
+    private static func isFile(_ descriptor: CInt) -> Bool { destination(descriptor) == "/dev/null" }
+
+    private static func close(_ kind: String) {
+        for descriptor in descriptors where kind == "all" || destination(descriptor).hasSuffix(kind) {
+            unsafe closed.insert(descriptor)
+            Glibc.close(descriptor)
+        }
+    }
+
+    private static func reuse() -> Bool {
+        for _ in 0..<200 {
+            let file = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+            if unsafe closed.contains(file) { unsafe reused.append(file) }
+        }
+        return unsafe !reused.isEmpty
+    }
+
+    private static func fill(leaving count: Int) {
+        let free = (0..<CInt.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix(count + 1)
+        setLimit(CInt(RLIMIT_NOFILE.rawValue), UInt64(free.reduce(0) { max($0, $1) }))
+    }
+
+    /// The kernel's RLIMIT_NPROC, which Glibc does not show to Swift.
+    private static let processes: CInt = 6
+
+    private static func setLimit(_ resource: CInt, _ soft: UInt64) {
+        var limit = rlimit()
+        _ = unsafe getrlimit(__rlimit_resource_t(resource), &limit)
+        limit.rlim_cur = min(rlim_t(soft), limit.rlim_max)
+        _ = unsafe setrlimit(__rlimit_resource_t(resource), &limit)
+    }
+
+    private static func write(_ value: String) -> Bool {
+        let parts = value.split(separator: ":", maxSplits: 1).map(String.init)
+        let file = unsafe open(parts[0], O_WRONLY | O_CLOEXEC)
+        defer { Glibc.close(file) }
+        return unsafe Glibc.write(file, parts[1], parts[1].utf8.count) == parts[1].utf8.count
+    }
+
+    private static func sendSignals(hertz: Int) -> Bool {
+        signal(SIGUSR1) { _ in }
+        let id = getpid()
+        return start {
+            while true {
+                usleep(UInt32(1_000_000 / hertz))
+                kill(id, SIGUSR1)
+            }
+        }
+    }
+
+    private static func spin(_ value: String) -> Bool {
+        let numbers = value.split(separator: "x").compactMap { Double($0) }
+        for _ in 0..<Int(numbers[0]) {
+            let end = Reading.seconds + numbers[1]
+            guard start({ while Reading.seconds < end {} }) else { return false }
+        }
+        return true
+    }
+
+    /// A thread of the host's, which hears signals as usual.
+    private static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+        let thread = Foundation.Thread(block: body)
+        thread.start()
+        return true
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// What a thread hands down to those that it starts: its processors, nice value and scheduling policy.
+enum ThreadAttributes {
+    /// What is compared.
+    enum Kind {
+        case all
+        case processorsAndPolicy
+    }
+
+    /// Runs a body on a thread with an unusual attribute, and waits for it. False if the attribute could not be set.
+    static func run(with attribute: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        let isSet = Box<Bool>()
+        let isOver = Gate()
+        // Not main: its attributes are what is usual here.
+        Foundation.Thread {
+            isSet.value = set(attribute)
+            starter.value = CInt(truncatingIfNeeded: threadID())
+            body()
+            isOver.open()
+            // It stays, so that its number is not another thread's.
+            while true { sleep(1_000) }
+        }
+        .start()
+        isOver.pass()
+        return isSet.value == true
+    }
+
+    /// Whether all threads but the starter are as the main thread is; those whose name begins like this, if told.
+    /// What is different goes to standard error.
+    static func othersAreOrdinary(named prefix: String, minding kind: Kind) -> Bool {
+        let main = attributes(of: "\(getpid())", kind)
+        let others = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [])
+            .filter { $0 != "\(starter.value ?? 0)" && name(of: $0).hasPrefix(prefix) }
+        var areOrdinary = !others.isEmpty
+        for other in others where attributes(of: other, kind) != main {
+            let text = "\(name(of: other)): \(attributes(of: other, kind)), main: \(main)\n"
+            FileHandle.standardError.write(Data(text.utf8))
+            areOrdinary = false
+        }
+        return areOrdinary
+    }
+
+    /// The thread whose attributes are unusual on purpose.
+    private static let starter = Box<CInt>()
+
+    private static func set(_ attribute: String) -> Bool {
+        switch attribute {
+        case "nice": return setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19) == 0
+        case "pinned":
+            // Glibc shows this function to GNU sources only.
+            typealias Function = @convention(c) (pid_t, Int, UnsafePointer<UInt>) -> CInt
+            guard let address = unsafe dlsym(nil, "sched_setaffinity") else { return false }
+            var first: UInt = 1
+            return unsafe unsafeBitCast(address, to: Function.self)(0, MemoryLayout<UInt>.size, &first) == 0
+        // SCHED_BATCH and SCHED_IDLE, which Glibc does not show to Swift.
+        case "batch": return setPolicy(3)
+        case "idle": return setPolicy(5)
+        default: return false
+        }
+    }
+
+    private static func setPolicy(_ policy: CInt) -> Bool {
+        var parameters = sched_param()
+        return unsafe sched_setscheduler(0, policy, &parameters) == 0
+    }
+
+    private static func threadID() -> Int {
+        // The link names the calling thread: PROCESS/task/THREAD.
+        let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+        return link?.split(separator: "/").last.flatMap { Int($0) } ?? 0
+    }
+
+    private static func name(of thread: String) -> String {
+        (try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)) ?? ""
+    }
+
+    private static func attributes(of thread: String, _ kind: Kind) -> String {
+        let status = (try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)) ?? ""
+        let processors = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") } ?? ""
+        // Behind the name, which is in brackets: the nice value is the 19th field, the policy the 41st (proc_pid_stat(5)).
+        let stat = (try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)) ?? ""
+        let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 38 else { return "gone" }
+        let nice = kind == .all ? ", nice \(fields[16])" : ""
+        return "\(processors), policy \(fields[38])\(nice)"
+    }
+}

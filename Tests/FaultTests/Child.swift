@@ -1,0 +1,162 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// A program that a test runs as a child: in a process group of its own, which is killed if it takes too long.
+enum Child {
+    /// How it ended.
+    struct Outcome: Sendable, CustomStringConvertible {
+        /// What it exited with; nil if a signal ended it.
+        let code: Int32?
+        /// The signal that ended it.
+        let signal: Int32?
+        let output: String
+        let complaint: String
+
+        /// For the failure of an expectation.
+        var description: String {
+            let end = code.map { "exit code \($0)" } ?? "signal \(signal ?? 0)"
+            return "\(end), standard error: \(complaint.suffix(600))"
+        }
+    }
+
+    /// Runs a command to its end, when its turn has come.
+    ///
+    /// - Parameters:
+    ///   - command: the program and its arguments; a program without a slash is looked for in the path.
+    ///   - environment: variables beside those of this process.
+    ///   - seconds: after which its process group is killed.
+    ///   - isAlone: whether no other child may run meanwhile.
+    ///   - body: called once it runs, with its process id, on the thread that waits for it.
+    /// - Returns: how it ended.
+    /// - Throws: `POSIXError` if it could not be started.
+    static func run(
+        _ command: [String],
+        environment: [String: String] = [:],
+        limit seconds: Double,
+        alone isAlone: Bool = false,
+        meanwhile body: (@Sendable (pid_t) -> Void)? = nil
+    ) async throws -> Outcome {
+        let places = isAlone ? Turnstile.places : 1
+        await Turnstile.shared.enter(places)
+        defer { Turnstile.shared.leave(places) }
+        return try await onOwnThread { try runHere(command, environment, seconds, body) }
+    }
+
+    private static func runHere(
+        _ command: [String],
+        _ environment: [String: String],
+        _ seconds: Double,
+        _ body: ((pid_t) -> Void)?
+    ) throws -> Outcome {
+        let (output, errors) = (try TemporaryFile(), try TemporaryFile())
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        let id = try spawn(command, variables, output.descriptor, errors.descriptor)
+        body?(id)
+        let status = wait(for: id, seconds: seconds)
+        let code: Int32? = status & 0x7f == 0 ? status >> 8 & 0xff : nil
+        return Outcome(
+            code: code,
+            signal: code == nil ? status & 0x7f : nil,
+            output: output.text,
+            complaint: errors.text
+        )
+    }
+
+    private static func wait(for id: pid_t, seconds: Double) -> Int32 {
+        let end = ProcessInfo.processInfo.systemUptime + seconds
+        var status: Int32 = 0
+        while unsafe waitpid(id, &status, WNOHANG) == 0 {
+            if ProcessInfo.processInfo.systemUptime > end {
+                kill(-id, SIGKILL)
+                _ = unsafe waitpid(id, &status, 0)
+                break
+            }
+            pause(.milliseconds(5))
+        }
+        // Whatever it has left behind, such as a tracee of a tracer that was killed.
+        kill(-id, SIGKILL)
+        return status
+    }
+
+    private static func spawn(
+        _ command: [String],
+        _ variables: [String],
+        _ output: CInt,
+        _ errors: CInt
+    ) throws -> pid_t {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        // The thread that starts it may have signals blocked.
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setpgroup(&attributes, 0)
+        unsafe posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe command.map { unsafe strdup($0) }
+        defer { while let text = unsafe arguments.popLast() { unsafe free(text) } }
+        unsafe arguments.append(nil)
+        var environment: [UnsafeMutablePointer<CChar>?] = unsafe variables.map { unsafe strdup($0) }
+        defer { while let text = unsafe environment.popLast() { unsafe free(text) } }
+        unsafe environment.append(nil)
+        var id: pid_t = 0
+        let failure = unsafe posix_spawnp(&id, command[0], &actions, &attributes, &arguments, &environment)
+        if failure != 0 { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EINVAL) }
+        return id
+    }
+}
+
+/// Lets a few children run at once, or one alone: those that disturb the whole machine.
+private actor Turnstile {
+    static let shared = Turnstile()
+    static let places = 4
+
+    private var free = Turnstile.places
+    private var waiting: [(places: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    func enter(_ places: Int) async {
+        await withCheckedContinuation { continuation in
+            waiting.append((places, continuation))
+            admit()
+        }
+    }
+
+    nonisolated func leave(_ places: Int) { Task { await self.give(places) } }
+
+    private func give(_ places: Int) {
+        free += places
+        admit()
+    }
+
+    private func admit() {
+        while let next = waiting.first, next.places <= free {
+            free -= next.places
+            waiting.removeFirst()
+            next.continuation.resume()
+        }
+    }
+}
+
+/// A file that a child writes to, and that ends with the value.
+private final class TemporaryFile {
+    private let handle: FileHandle
+    private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+
+    init() throws {
+        try Data().write(to: url)
+        handle = try FileHandle(forWritingTo: url)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    var descriptor: CInt { handle.fileDescriptor }
+
+    var text: String { String(decoding: (try? Data(contentsOf: url)) ?? Data(), as: UTF8.self) }
+}

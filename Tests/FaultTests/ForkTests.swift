@@ -1,0 +1,123 @@
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+
+#if Libevent
+import CLibevent
+#endif
+
+/// Forked children of both kinds: by `fork`, and by `_Fork`, which tells nobody.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ForkTests {
+    typealias Backend = TimerService.Backend
+
+    static let kinds: [String] = ["fork", "_Fork"].filter { (name: String) in unsafe dlsym(nil, name) != nil }
+
+    @Test(arguments: Backend.available, kinds)
+    func aScheduleInAForkedChildIsAnError(backend: Backend, kind: String) async {
+        await #expect(processExitsWith: .success) { [backend, kind] in
+            Fault.limitSeconds(20)
+            let target = Log()
+            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
+                $0.note($1)
+            }
+            #expect(eventually { target.count >= 5 })
+            let child = Fork.fork(by: kind)
+            if child == 0 { _exit(whatAChildGets(backend.shared, timer, target)) }
+            #expect(Fork.exitCode(of: child) == 0)
+            let before = target.count
+            #expect(eventually { target.count >= before + 20 })
+            let ticks = target.ticks
+            let accounted = Array(ticks.dropLast()).accounted
+            #expect(ticks.last?.index == accounted, "no tick was stolen")
+        }
+    }
+
+    /// The child goes on with its copy of the host's loop, in which the timers' descriptor is.
+    @Test(arguments: kinds)
+    func aForkedChildThatPollsDoesNotSpin(kind: String) async {
+        await #expect(processExitsWith: .success) { [kind] in
+            Fault.limitSeconds(30)
+            let timers = try TimerService.pollable()
+            let target = Log()
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: timers.service, target: target) { $0.note($1) }
+            let loop = { (seconds: Double) in
+                let end = Fork.seconds + seconds
+                while Fork.seconds < end {
+                    if Poll.isReadable(timers.descriptor, within: 100) { timers.process() }
+                }
+            }
+            loop(0.1)
+            #expect(target.count >= 5)
+            let child = Fork.fork(by: kind)
+            if child == 0 {
+                alarm(10)
+                let (before, count) = (Fork.cpuSeconds, target.count)
+                loop(1)
+                if target.count > count { _exit(2) }
+                _exit(Fork.cpuSeconds - before < 0.05 ? 0 : 1)
+            }
+            // The parent's timers tick meanwhile.
+            let before = target.count
+            loop(1.2)
+            let code = Fork.exitCode(of: child)
+            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -1: it hangs")
+            #expect(target.count > before)
+            let ticks = target.ticks
+            let accounted = Array(ticks.dropLast()).accounted
+            #expect(ticks.last?.index == accounted, "no tick was stolen")
+        }
+    }
+
+    #if Libevent
+    /// The child goes on with its copy of the host's event base, as libevent wants it done.
+    @Test(arguments: kinds)
+    func aForkedChildThatRunsItsEventBaseDoesNotSpin(kind: String) async {
+        await #expect(processExitsWith: .success) { [kind] in
+            Fault.limitSeconds(30)
+            let host = HostEventBase()
+            let service = try unsafe TimerService(attachedTo: host.base)
+            let target = Log()
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { $0.note($1) }
+            let loop = { (milliseconds: Int) in
+                var time = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
+                _ = unsafe event_base_loopexit(host.base, &time)
+                host.dispatch()
+            }
+            loop(100)
+            #expect(target.count >= 5)
+            let child = Fork.fork(by: kind)
+            if child == 0 {
+                alarm(10)
+                _ = unsafe event_reinit(host.base)
+                let (before, count) = (Fork.cpuSeconds, target.count)
+                loop(1000)
+                if target.count > count { _exit(2) }
+                _exit(Fork.cpuSeconds - before < 0.05 ? 0 : 1)
+            }
+            let before = target.count
+            loop(1200)
+            let code = Fork.exitCode(of: child)
+            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -1: it hangs")
+            #expect(target.count > before)
+            let ticks = target.ticks
+            let accounted = Array(ticks.dropLast()).accounted
+            #expect(ticks.last?.index == accounted, "no tick was stolen")
+        }
+    }
+    #endif
+}
+
+/// 0 if a forked child gets the promised errors, or the number of what it gets instead.
+private func whatAChildGets(_ service: TimerService, _ timer: PreciseTimer, _ target: Log) -> Int32 {
+    alarm(5)
+    do {
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: target) { $0.note($1) }
+        return 1
+    } catch {
+        if error.code != .forked { return 2 }
+    }
+    if timer.cancel() { return 3 }
+    guard case .ended(.backendFailed(let error)) = timer.state, error.code == .forked else { return 4 }
+    return 0
+}

@@ -1,0 +1,61 @@
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// A guest in a process whose threads have attributes of their own, whose table fills up late, and which exits at once.
+@Suite(.timeLimit(.minutes(10))) struct GuestTests {
+    typealias Backend = TimerService.Backend
+
+    /// Each backend with each of its clocks but the first one; libevent and the run loop have no other.
+    private static let otherClocks = Backend.available.flatMap { backend in
+        TimerClock.allCases.filter { $0 != .suspending && backend.clocks.contains($0) }.map { (backend, $0) }
+    }
+
+    /// A backend's threads are as the process's first one, whichever thread has started them.
+    @Test(arguments: Backend.available, ["nice", "pinned", "batch", "idle"])
+    func theStartingThreadsAttributesAreNotHandedDown(backend: Backend, attribute: String) async throws {
+        // Dispatch gives its threads nice values of its own, by their quality of service.
+        let check = backend == .dispatch ? "usual-processors-and-policy" : "ordinary-threads=timer."
+        let steps = ["service-from=\(attribute)", "schedule=1x10000", "ticks=5", check]
+        let run = try await Probe.run(backend, steps)
+        #expect(run.outcome.code == 0 && run.trouble(ticks: 5) == nil, "\(run)")
+        #expect(run.report?.step("service-from")?.isMet == true, "\(run)")
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+    }
+
+    /// The service was started while there were descriptors; its first timer comes when there are none left.
+    @Test(arguments: Backend.available)
+    func aTableThatFillsUpAfterTheStartIsAnErrorOrDoesNotMatter(backend: Backend) async throws {
+        let steps = ["service", "fill", "schedule=3x10000", "ticks-or-ends=5", "unfill", "shutdown"]
+        let run = try await Probe.run(backend, steps + ["schedule=3x10000", "ticks=5"])
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.report?.step("ticks-or-ends")?.isMet == true, "\(run)")
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+        let last = try #require(run.report?.timers.last, "\(run)")
+        #expect(last.accounted >= 5 && last.flaw == nil, "\(run)")
+    }
+
+    /// A service on another clock of a backend may need another descriptor.
+    @Test(arguments: Self.otherClocks)
+    func anotherClockWithoutDescriptorsIsAnErrorOrTicks(backend: Backend, clock: TimerClock) async throws {
+        let steps = ["schedule=1x10000", "ticks=5", "fill", "clock=\(clock.rawValue)", "schedule=1x10000"]
+        let run = try await Probe.run(backend, steps + ["ticks-or-ends=20", "unfill", "schedule=1x10000", "ticks=5"])
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+        let first = try #require(run.report?.timers.first)
+        #expect(
+            first.ends.isEmpty && first.flaw == nil && first.accounted >= 20,
+            "the running one keeps its grid: \(run)"
+        )
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+    }
+
+    @Test(arguments: Backend.available)
+    func twentyProcessesWithTickingTimersExitWithTheirCode(backend: Backend) async throws {
+        for _ in 0..<20 {
+            let run = try await Probe.run(backend, ["schedule=20x1000", "ticks=3", "exit=7"], limit: 20)
+            #expect(run.outcome.code == 7, "\(run)")
+        }
+    }
+}

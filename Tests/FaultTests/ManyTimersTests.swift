@@ -1,0 +1,189 @@
+import Foundation
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// Many timers, threads and signals. Faults 40 to 42, and 44.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ManyTimersTests {
+    typealias Backend = TimerService.Backend
+
+    /// What is cancelled long before its deadline leaves nothing behind.
+    @Test(arguments: Backend.available)
+    func manySchedulesAndCancelsLeaveNothingBehind(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            Fault.limitSeconds(120)
+            let service = try TimerService(backend)
+            let target = Log()
+            let churn = { (count: Int) in
+                for _ in 0..<count {
+                    try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) {
+                        $0.note($1)
+                    }
+                    .cancel()
+                }
+            }
+            try churn(20_000)
+            let (descriptors, kilobytes) = (ProcFS.openDescriptors, Memory.residentKilobytes)
+            try churn(Self.churned)
+            // Heaps keep pages of their own back; a hundred bytes for each timer would be many times as much.
+            #expect(Memory.residentKilobytes < kilobytes + kilobytes / 20 + 1_024)
+            // The test's runner may open some meanwhile.
+            #expect(ProcFS.openDescriptors <= descriptors + 2)
+            #expect(service.pendingCount == 0)
+            #expect(service.slotCapacity <= 64)
+            #expect(target.count == 0)
+        }
+    }
+
+    /// A debug build checks its invariants after each change.
+    private static let churned = _isDebugAssertConfiguration() ? 200_000 : 2_000_000
+
+    @Test(arguments: Backend.available)
+    func ofSixtyFourThreadsThatCancelATimerOneHasEndedIt(backend: Backend) async throws {
+        let service = try TimerService(backend)
+        let target = Log()
+        let timers = try (0..<1_000)
+            .map { number in
+                // Some tick meanwhile.
+                try PreciseTimer.schedule(.every(.milliseconds(1 + number % 50)), on: service, target: target) {
+                    $0.note($1)
+                }
+            }
+        let ended = Count()
+        try await onThreads(64) { _ in
+            for _ in 0..<2 { ended.add(timers.filter { $0.cancel() }.count) }
+        }
+        #expect(ended.value == 1_000)
+        let states = Set(timers.map(\.state))
+        #expect(states == [.ended(.cancelled)])
+        // At most a handler that was running has ended since; after a look at them all, none comes.
+        try await Task.sleep(for: .milliseconds(20))
+        let count = target.count
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(target.count == count)
+        service.shutdown()
+    }
+
+    /// Eight threads start, cancel, pause and reschedule; at the end each timer that has not ended has one registration.
+    @Test(arguments: Backend.available)
+    func theLastCallOfARaceDecides(backend: Backend) async throws {
+        let service = try TimerService(backend)
+        let places = (0..<64).map { _ in Box<PreciseTimer>() }
+        let ticks = (0..<64).map { _ in Log() }
+        try await onThreads(8) { thread in
+            var random = SeededGenerator(seed: UInt64(thread))
+            for _ in 0..<2_000 {
+                let number = Int.random(in: 0..<64, using: &random)
+                let timer = places[number].value
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0:
+                    places[number].value = try? PreciseTimer.schedule(
+                        .every(.microseconds(500)),
+                        on: service,
+                        target: ticks[number]
+                    ) { $0.note($1) }
+                    timer?.cancel()
+                case 1: timer?.cancel()
+                case 2: timer?.pause()
+                case 3: timer?.resume()
+                case 4: timer?.fire()
+                default: try? timer?.reschedule(.every(.microseconds(300)))
+                }
+            }
+        }
+        // A timer that a thread replaced after another one had may have lost its place without an end, so all begin anew.
+        service.shutdown()
+        let last = try TimerService(backend)
+        let once = try (0..<64)
+            .map { number in
+                let log = Log()
+                let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: last, target: log) { $0.note($1) }
+                places[number].value = timer
+                return log
+            }
+        try await onThreads(8) { thread in
+            for number in 0..<512 {
+                try? places[(number + thread * 8) % 64].value?.reschedule(.every(.microseconds(200)))
+            }
+        }
+        let now = last.now
+        for place in places { try place.value?.reschedule(.once(at: now.advanced(by: .milliseconds(5)))) }
+        let deadline = now.advanced(by: .milliseconds(5))
+        #expect(await soon { last.pendingCount == 0 })
+        let lone = once.filter { log in log.ticks.filter { $0.deadline == deadline }.count == 1 }
+        #expect(lone.count == 64, "each has the one tick of its last schedule")
+    }
+
+    /// Signals to the process are the host's: no thread of the library's runs its handlers.
+    @Test(arguments: Backend.available)
+    func noSignalIsHandledOnALibrarysThread(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            // Not by SIGALRM, which is one of the signals.
+            Foundation.Thread.detachNewThread {
+                sleep(40)
+                _exit(99)
+            }
+            let target = Log()
+            let threads = Notes<UInt>()
+            try PreciseTimer.schedule(.every(.microseconds(200)), on: backend.shared, target: target) { log, tick in
+                if log.count < 1_000 { threads.append(UInt(pthread_self())) }
+                log.note(tick)
+            }
+            #expect(eventually { target.count >= 5 })
+            for number in [SIGALRM, SIGPROF, SIGUSR1] { signal(number) { _ in Handled.note() } }
+            let id = getpid()
+            for number in 0..<1_000 {
+                kill(id, [SIGALRM, SIGPROF, SIGUSR1][number % 3])
+                pause(.milliseconds(1))
+            }
+            #expect(Handled.threads.count >= 300)
+            #expect(Handled.threads.isDisjoint(with: threads.all))
+            let ticks = target.ticks
+            let flaw = ticks.flaw(from: ticks[0].deadline, every: .microseconds(200))
+            #expect(flaw == nil)
+            // SIGALRM, SIGPROF and SIGUSR1 are bits 13, 26 and 9 of the masks.
+            for mask in ProcFS.blockedSignals(ofThreadsNamed: "timer.") {
+                let bits = UInt64(mask, radix: 16) ?? 0
+                let wanted: UInt64 = 1 << 13 | 1 << 26 | 1 << 9
+                #expect(bits & wanted == wanted)
+            }
+        }
+    }
+}
+
+/// The threads that a signal handler has run on.
+private enum Handled {
+    private nonisolated(unsafe) static let places = UnsafeMutablePointer<UInt>.allocate(capacity: 4_096)
+    private nonisolated(unsafe) static var next = 0
+
+    /// Called by the signal handler, which is not interrupted by itself; two at once may write the same place.
+    static func note() {
+        guard unsafe next < 4_096 else { return }
+        unsafe places[next] = UInt(pthread_self())
+        unsafe next += 1
+    }
+
+    static var threads: NotedThreads { unsafe NotedThreads(UnsafeBufferPointer(start: places, count: next)) }
+}
+
+/// How often, and on which threads, a signal was handled.
+private struct NotedThreads {
+    private let noted: [UInt]
+
+    init(_ places: UnsafeBufferPointer<UInt>) { noted = unsafe Array(places) }
+
+    var count: Int { noted.count }
+
+    func isDisjoint(with others: [UInt]) -> Bool { Set(noted).isDisjoint(with: others) }
+}
+
+/// What the kernel counts of this process's memory.
+private enum Memory {
+    static var residentKilobytes: Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+            ?? line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    }
+}

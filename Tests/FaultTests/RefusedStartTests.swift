@@ -1,0 +1,122 @@
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// Calls that fail while a service is started: an error from the call or ticks, never a trap, a hang or silence.
+///
+/// Faults 3, 4, 5, 10 and 11.
+@Suite(.timeLimit(.minutes(10))) struct RefusedStartTests {
+    typealias Backend = TimerService.Backend
+
+    /// What the kernel answers with, as for strace's inject.
+    static let refusedCalls = [
+        "timerfd_create:error=EMFILE", "timerfd_create:error=ENFILE", "timerfd_create:error=ENOMEM",
+        "timerfd_settime:error=EINVAL", "epoll_create1:error=EMFILE", "eventfd2:error=ENFILE",
+        "epoll_ctl:error=ENOSPC",
+    ]
+
+    @Test(.enabled(if: Tools.canTrace, Tools.noTracing), arguments: Backend.available, refusedCalls)
+    func aCallRefusedFromTheStartIsAnErrorOrNotNeeded(backend: Backend, call: String) async throws {
+        let run = try await Probe.run(backend, ["schedule=3x10000", "ticks-or-ends=5"], under: .strace(call))
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+    }
+
+    /// One descriptor call after another is the first that fails; all after it fail, too.
+    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, 0..<12)
+    func aTimerfdRefusedAfterSomeIsAnErrorOrNotNeeded(backend: Backend, passed: Int) async throws {
+        let steps = ["arm=timerfd_create:24:\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5"]
+        let run = try await Probe.run(backend, steps, under: .preload())
+        // Foundation ends the process if a loop's timer is refused to it after what the backend had tried.
+        if backend == .runLoop && run.outcome.signal == SIGILL { return }
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+    }
+
+    /// A later call that fails: what the backend tried beforehand went well, and the real call fails after that.
+    @Test(
+        .enabled(if: Tools.canRefuse, Tools.noCompiler),
+        arguments: Backend.available,
+        ["epoll_create1:24", "eventfd:24", "epoll_ctl:28"]
+    )
+    func aCallRefusedLaterIsAnErrorUnlessTheLibraryBelowEndsTheProcess(backend: Backend, call: String) async throws {
+        for passed in 1..<5 {
+            let steps = ["arm=\(call):\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5"]
+            let run = try await Probe.run(backend, steps, under: .preload())
+            // libdispatch and Foundation trap where no code of ours runs.
+            if [.dispatch, .runLoop].contains(backend) && run.outcome.signal == SIGILL { continue }
+            #expect(run.outcome.code == 0, "\(run)")
+            #expect(run.silence(ticks: 5) == nil, "\(run)")
+        }
+    }
+
+    /// Threads refused from the first call on, and from a later one on: Dispatch starts several.
+    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, 0..<4)
+    func threadsRefusedAfterSomeAreAnErrorOrNotNeeded(backend: Backend, passed: Int) async throws {
+        let steps = ["arm=pthread_create:11:\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5", "disarm"]
+        let again = ["shutdown", "schedule=3x10000", "ticks=5"]
+        let run = try await Probe.run(backend, steps + again, under: .preload())
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+        #expect((run.report?.step("schedule")?.seconds ?? 60) < 15)
+        #expect(run.report?.steps.last?.isMet == true, "works once there are threads: \(run)")
+    }
+
+    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, 0..<4)
+    func oneRefusedThreadIsAnErrorOrADelay(backend: Backend, passed: Int) async throws {
+        let steps = ["arm=pthread_create:11:\(passed):1", "schedule=3x10000", "ticks-or-ends=5", "schedule=3x10000"]
+        let run = try await Probe.run(backend, steps + ["ticks=5"], under: .preload())
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+    }
+
+    /// The kernel refuses threads to a user who has too many.
+    @Test(.enabled(if: Tools.isRoot, Tools.notRoot), arguments: Backend.available)
+    func withoutThreadsForTheUserAScheduleIsRefusedAndWorksOnceThereAreSome(backend: Backend) async throws {
+        let steps = ["nproc", "schedule=3x10000", "no-nproc", "schedule=3x10000", "ticks=5"]
+        let run = try await Probe.run(backend, steps)
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.report?.step("schedule")?.refusal?.code == "refused by the system", "\(run)")
+        #expect((run.report?.step("schedule")?.seconds ?? 60) < 15)
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+    }
+
+    /// The kernel refuses threads to a control group: all, or all but one, two or three.
+    @Test(
+        .enabled(if: ControlGroup.canBeMade("pids"), ControlGroup.missing("pids")),
+        arguments: Backend.available,
+        1..<5
+    )
+    func withFewThreadsForTheGroupAScheduleIsRefusedOrTicks(backend: Backend, limit: Int) async throws {
+        let group = try ControlGroup("pids")
+        ControlGroup.write("\(limit)", to: "\(group.path)/pids.max")
+        let steps = [
+            "write=\(group.path)/cgroup.procs:0", "schedule=3x10000", "ticks-or-ends=5",
+            "write=\(group.path)/pids.max:max",
+            "shutdown", "schedule=3x10000", "ticks=5",
+        ]
+        let run = try await Probe.run(backend, steps)
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+        #expect((run.report?.step("schedule")?.seconds ?? 60) < 15)
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+    }
+
+    #if Libevent
+    /// Memory is refused to libevent alone: Swift ends the process if an allocation of its own fails.
+    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: 0..<16, [1, 1_000_000])
+    func memoryRefusedToLibeventIsAnErrorOrNotNeeded(passed: Int, times: Int) async throws {
+        let steps = [
+            "arm=malloc:12:\(passed):\(times)", "schedule=1x10000", "disarm", "shutdown", "schedule=1x10000", "ticks=5",
+        ]
+        let run = try await Probe.run(.libevent, steps, under: .preload())
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+        let last = try #require(run.report?.timers.last, "the second schedule is not refused: \(run)")
+        #expect(last.accounted >= 5 && last.flaw == nil, "\(run)")
+    }
+    #endif
+}

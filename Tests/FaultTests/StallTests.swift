@@ -1,0 +1,133 @@
+import Foundation
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// A process that stands still, or hardly runs: ticks are late, counted, never early, never lost. Faults 12 to 16.
+@Suite(.timeLimit(.minutes(10))) struct StallTests {
+    typealias Backend = TimerService.Backend
+
+    /// As the probe takes them.
+    static let policies = ["skip", "100", "5", "delay"]
+    /// Between the deadlines of the probe's timer.
+    private static let period: UInt64 = 20_000_000
+
+    private static func steps(_ policy: String, _ mark: Mark) -> [String] {
+        ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "ticks=60"]
+    }
+
+    @Test(arguments: Backend.available, policies)
+    func aStoppedProcessGoesOnByItsPolicy(backend: Backend, policy: String) async throws {
+        let mark = Mark()
+        let run = try await Probe.run(backend, Self.steps(policy, mark)) { id in
+            mark.wait()
+            kill(id, SIGSTOP)
+            pause(.milliseconds(300))
+            kill(id, SIGCONT)
+        }
+        // 15 deadlines, or 14 if it took a moment to stop.
+        try expect(run, policy, missed: 13)
+    }
+
+    @Test(
+        .enabled(if: ControlGroup.canBeMade("freezer"), ControlGroup.missing("freezer")),
+        arguments: Backend.available,
+        policies
+    )
+    func aFrozenProcessGoesOnByItsPolicy(backend: Backend, policy: String) async throws {
+        let mark = Mark()
+        let group = try ControlGroup("freezer")
+        let path = group.path
+        let run = try await Probe.run(backend, Self.steps(policy, mark)) { id in
+            ControlGroup.write("\(id)", to: "\(path)/cgroup.procs")
+            mark.wait()
+            ControlGroup.write("FROZEN", to: "\(path)/freezer.state")
+            pause(.milliseconds(200))
+            ControlGroup.write("THAWED", to: "\(path)/freezer.state")
+        }
+        try expect(run, policy, missed: 8)
+    }
+
+    /// Two thousandths of a second in each tenth.
+    @Test(
+        .enabled(if: ControlGroup.canBeMade("cpu"), ControlGroup.missing("cpu")),
+        arguments: Backend.available
+    )
+    func aProcessOfFewProcessorTimeLosesNoDeadline(backend: Backend) async throws {
+        let group = try ControlGroup("cpu")
+        guard ControlGroup.write("2000", to: "\(group.path)/cpu.cfs_quota_us") else {
+            Issue.record("this kernel has no CPU quota")
+            return
+        }
+        let steps = [
+            "schedule=1x10000", "ticks=3", "write=\(group.path)/cgroup.procs:0", "rest=3",
+            "write=/sys/fs/cgroup/cpu/cgroup.procs:0", "ticks=5",
+        ]
+        let run = try await Probe.run(backend, steps)
+        #expect(run.report?.step("write")?.isMet == true, "\(run)")
+        try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
+    }
+
+    /// More threads that never pause than four for each processor. The probe runs alone, so as to disturb no other test.
+    @Test(arguments: Backend.available)
+    func aBusyProcessLosesNoDeadline(backend: Backend) async throws {
+        let threads = ProcessInfo.processInfo.activeProcessorCount * 4 + 1
+        let steps = ["schedule=1x10000", "ticks=3", "spin=\(threads)x1.5", "rest=1.5", "ticks=5"]
+        let run = try await Probe.run(backend, steps, alone: true)
+        try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
+    }
+
+    /// Threads of real-time priority that take every processor for 0.9 s, below the kernel's limit of 0.95 s in a second.
+    @Test(.enabled(if: Tools.canBeRealTime, Tools.noRealTime), arguments: Backend.available)
+    func aProcessStarvedByRealTimeThreadsLosesNoDeadline(backend: Backend) async throws {
+        let mark = Mark()
+        let steps = ["schedule=1x10000", "ticks=3", "mark=\(mark.path)", "rest=1.2", "ticks=5"]
+        let threads = ProcessInfo.processInfo.activeProcessorCount
+        let run = try await Probe.run(backend, steps, alone: true) { _ in
+            mark.wait()
+            let hog = Process()
+            hog.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            hog.arguments = [
+                "chrt", "-f", "50", Probe.path, "timerfd", "suspending", "5", "spin=\(threads)x0.9", "rest=1",
+            ]
+            hog.standardOutput = FileHandle.nullDevice
+            try? hog.run()
+            hog.waitUntilExit()
+        }
+        try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
+    }
+
+    /// Whether the ticks are those of a policy after a stall of at least so many deadlines.
+    private func expect(_ run: Probe.Run, _ policy: String, missed: UInt64) throws {
+        #expect(run.outcome.code == 0 && run.trouble(ticks: 60) == nil, "\(run)")
+        let ticks = try #require(run.report?.timers.first?.ticks)
+        let late = ticks.filter { $0.delivered - $0.deadline >= Self.period }
+        let most = try #require(ticks.max { $0.missed < $1.missed })
+        switch policy {
+        case "skip": #expect(most.missed >= missed, "\(run)")
+        case "100":
+            #expect(ticks.map(\.missed).max() == 0, "\(run)")
+            #expect(late.count >= missed, "\(run)")
+        case "5":
+            // The last one of a look counts the rest.
+            #expect(most.missed >= missed - 5, "\(run)")
+            #expect(ticks.filter { $0.woke == most.woke }.count == 5, "\(run)")
+        default:
+            #expect(most.missed >= missed, "\(run)")
+            // The grid starts again at the late tick.
+            let next = try #require(ticks.first { $0.deadline > most.deadline })
+            #expect(next.deadline >= most.woke + Self.period, "\(run)")
+            #expect(next.deadline <= most.delivered + Self.period, "\(run)")
+        }
+    }
+
+    /// Whether each tick stands for as many deadlines as had passed, no more and no less.
+    private func expectExactCount(_ run: Probe.Run, period: UInt64) throws {
+        #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
+        let ticks = try #require(run.report?.timers.first?.ticks)
+        let tooFew = ticks.filter { $0.deadline + ($0.missed + 1) * period <= $0.woke }
+        let tooMany = ticks.filter { $0.deadline + $0.missed * period > $0.delivered }
+        #expect(tooFew.isEmpty && tooMany.isEmpty, "\(tooFew) \(tooMany)")
+    }
+}

@@ -1,0 +1,153 @@
+// A library to preload: it makes calls of the C library fail while a fault is armed.
+//
+// The probe arms a fault at the moment that matters, which no other way of injecting faults can do.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+// The names of the calls that fail, separated by commas.
+static char names[128];
+static int error_number;
+static atomic_int is_armed;
+// How many calls are let through first, and how many fail after that; 0 for every other call.
+static atomic_int passes;
+static atomic_int refusals;
+static int alternates;
+static atomic_int turn;
+static atomic_int refused;
+
+void fault_arm(const char *calls, int error, int skipped, int times) {
+    atomic_store(&is_armed, 0);
+    strncpy(names, calls, sizeof names - 1);
+    error_number = error;
+    atomic_store(&passes, skipped);
+    atomic_store(&refusals, times);
+    alternates = times == 0;
+    atomic_store(&is_armed, 1);
+}
+
+void fault_disarm(void) { atomic_store(&is_armed, 0); }
+
+// How many calls have failed so far.
+int fault_count(void) { return atomic_load(&refused); }
+
+static int is_named(const char *name) {
+    size_t length = strlen(name);
+    for (const char *found = strstr(names, name); found != NULL; found = strstr(found + 1, name)) {
+        char after = found[length];
+        if ((found == names || found[-1] == ',') && (after == '\0' || after == ',')) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+// Whether a call fails; errno is set then.
+static int fails(const char *name) {
+    if (!atomic_load(&is_armed) || !is_named(name)) {
+        return 0;
+    }
+    if (atomic_load(&passes) > 0 && atomic_fetch_sub(&passes, 1) > 0) {
+        return 0;
+    }
+    if (alternates ? atomic_fetch_add(&turn, 1) % 2 == 0 : atomic_fetch_sub(&refusals, 1) <= 0) {
+        return 0;
+    }
+    atomic_fetch_add(&refused, 1);
+    errno = error_number;
+    return 1;
+}
+
+#define REFUSE(result, name, parameters, arguments)                                                \
+    result name parameters {                                                                       \
+        static result(*real) parameters;                                                           \
+        if (fails(#name)) {                                                                        \
+            return (result)-1;                                                                     \
+        }                                                                                          \
+        if (real == NULL) {                                                                        \
+            real = (result(*) parameters)dlsym(RTLD_NEXT, #name);                                  \
+        }                                                                                          \
+        return real arguments;                                                                     \
+    }
+
+REFUSE(int, timerfd_create, (int clock, int flags), (clock, flags))
+REFUSE(int, timerfd_settime, (int fd, int flags, const struct itimerspec *new, struct itimerspec *old),
+       (fd, flags, new, old))
+REFUSE(int, epoll_create1, (int flags), (flags))
+REFUSE(int, epoll_create, (int size), (size))
+REFUSE(int, epoll_ctl, (int epoll, int operation, int fd, struct epoll_event *event),
+       (epoll, operation, fd, event))
+REFUSE(int, epoll_wait, (int epoll, struct epoll_event *events, int count, int timeout),
+       (epoll, events, count, timeout))
+REFUSE(int, epoll_pwait, (int epoll, struct epoll_event *events, int count, int timeout, const sigset_t *mask),
+       (epoll, events, count, timeout, mask))
+REFUSE(int, epoll_pwait2,
+       (int epoll, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
+       (epoll, events, count, timeout, mask))
+REFUSE(int, poll, (struct pollfd *fds, nfds_t count, int timeout), (fds, count, timeout))
+REFUSE(int, ppoll, (struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
+       (fds, count, timeout, mask))
+REFUSE(int, eventfd, (unsigned int value, int flags), (value, flags))
+REFUSE(int, socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
+
+// Only readings of eight bytes, as of timers and events.
+ssize_t read(int fd, void *buffer, size_t size) {
+    static ssize_t (*real)(int, void *, size_t);
+    if (size == 8 && fails("read")) {
+        return -1;
+    }
+    if (real == NULL) {
+        real = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+    }
+    return real(fd, buffer, size);
+}
+
+// Returns the error, and leaves errno alone.
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (fails("pthread_create")) {
+        return error_number;
+    }
+    if (real == NULL) {
+        real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(
+            RTLD_NEXT, "pthread_create");
+    }
+    return real(thread, attributes, body, argument);
+}
+
+// Memory is refused to libevent alone: Swift ends the process if an allocation fails.
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+
+static int is_libevent(void *caller) {
+    Dl_info info;
+    return dladdr(caller, &info) != 0 && info.dli_fname != NULL && strstr(info.dli_fname, "libevent") != NULL;
+}
+
+static int refuses_memory(void *caller) {
+    return atomic_load(&is_armed) && is_named("malloc") && is_libevent(caller) && fails("malloc");
+}
+
+void *malloc(size_t size) {
+    return refuses_memory(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    return refuses_memory(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size) {
+    return refuses_memory(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, size);
+}

@@ -1,0 +1,86 @@
+/// What a fault probe has seen. It writes this to its standard output for the test that started it.
+package struct ProbeReport: Codable, Sendable {
+    /// One step of the probe, as its command line asked for it.
+    package struct Step: Codable, Sendable {
+        /// The step's argument.
+        package let text: String
+        /// How long it took.
+        package let seconds: Double
+        /// How much processor time the process used meanwhile.
+        package let cpuSeconds: Double
+        /// Whether what it waited for came to pass.
+        package let isMet: Bool
+        /// The error that it met.
+        package let refusal: Refusal?
+
+        package init(text: String, seconds: Double, cpuSeconds: Double, isMet: Bool, refusal: Refusal?) {
+            self.text = text
+            self.seconds = seconds
+            self.cpuSeconds = cpuSeconds
+            self.isMet = isMet
+            self.refusal = refusal
+        }
+
+        /// How many processors the process kept busy.
+        package var load: Double { seconds > 0 ? cpuSeconds / seconds : 0 }
+    }
+
+    /// A `TimerError`.
+    package struct Refusal: Codable, Sendable {
+        package let code: String
+        package let errno: Int32?
+        package let text: String
+
+        package init(code: String, errno: Int32?, text: String) {
+            self.code = code
+            self.errno = errno
+            self.text = text
+        }
+    }
+
+    /// One timer from its schedule to its end.
+    package struct Timer: Codable, Sendable {
+        package let ticks: [Tick]
+        /// Every reason that its `onEnd` heard; the code of the error where the backend failed.
+        package let ends: [String]
+        /// What is wrong with its ticks; nil if none is lost, invented, early or off the grid.
+        package let flaw: String?
+
+        package init(ticks: [Tick], ends: [String], flaw: String?) {
+            self.ticks = ticks
+            self.ends = ends
+            self.flaw = flaw
+        }
+    }
+
+    /// One tick, its instants in nanoseconds of the service's clock.
+    package struct Tick: Codable, Sendable {
+        package let index: UInt64
+        package let missed: UInt64
+        package let deadline: UInt64
+        package let woke: UInt64
+        package let delivered: UInt64
+
+        package init(index: UInt64, missed: UInt64, deadline: UInt64, woke: UInt64, delivered: UInt64) {
+            self.index = index
+            self.missed = missed
+            self.deadline = deadline
+            self.woke = woke
+            self.delivered = delivered
+        }
+    }
+
+    package let steps: [Step]
+    package let timers: [Timer]
+    /// How many calls the preloaded library refused.
+    package let refusedCalls: Int
+
+    package init(steps: [Step], timers: [Timer], refusedCalls: Int) {
+        self.steps = steps
+        self.timers = timers
+        self.refusedCalls = refusedCalls
+    }
+
+    /// The first step that begins like this.
+    package func step(_ prefix: String) -> Step? { steps.first { $0.text.hasPrefix(prefix) } }
+}
