@@ -33,6 +33,21 @@ import CLibevent
         }
     }
 
+    /// The bag's lock may be held for ever in the child, by a thread that only the parent has.
+    @Test(arguments: kinds)
+    func aBagOfTheParentIsEmptyInAForkedChildAndTakesNothing(kind: String) async {
+        await #expect(processExitsWith: .success) { [kind] in
+            Fault.limitSeconds(20)
+            let (bag, target) = (TimerBag(), Log())
+            try PreciseTimer.schedule(.once(after: .seconds(3_600)), target: target) { $0.note($1) }
+                .store(in: bag, named: "parent")
+            let child = Fork.fork(by: kind)
+            if child == 0 { _exit(whatAChildsBagDoes(bag, target)) }
+            #expect(Fork.exitCode(of: child) == 0)
+            #expect(bag.count == 1)
+        }
+    }
+
     /// The child goes on with its copy of the host's loop, in which the timers' descriptor is.
     @Test(arguments: kinds)
     func aForkedChildThatPollsDoesNotSpin(kind: String) async {
@@ -120,4 +135,21 @@ private func whatAChildGets(_ service: TimerService, _ timer: PreciseTimer, _ ta
     if timer.cancel() { return 3 }
     guard case .ended(.backendFailed(let error)) = timer.state, error.code == .forked else { return 4 }
     return 0
+}
+
+/// 0 if the parent's bag does as promised, or the number of what it does not.
+private func whatAChildsBagDoes(_ bag: TimerBag, _ target: Log) -> Int32 {
+    alarm(5)
+    if bag.count != 0 || bag["parent"] != nil { return 1 }
+    bag.cancelAll()
+    if bag.cancel("parent") { return 2 }
+    weak var handle: PreciseTimer?
+    do {
+        // A service of the child's own works.
+        let own = try TimerService(.timerFD)
+        let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: own, target: target) { $0.note($1) }
+        timer.store(in: bag)
+        handle = timer
+    } catch { return 3 }
+    return handle == nil ? 0 : 4
 }
