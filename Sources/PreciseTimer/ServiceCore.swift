@@ -74,7 +74,7 @@ final class ServiceCore: Sendable {
             var step = change { $0.advance(&round, after: delivered, of: self) }
             delivered = nil
             switch step {
-            case .deliver(let delivery): delivered = delivery.perform(readingClockOf: round.alarm)
+            case .deliver(let delivery): delivered = delivery.perform(of: self, readingClockOf: round.alarm)
             case .send(let hop, let road): road.send(hop)
             case .bid(var farewell):
                 // So that there is one copy only, and what it holds is released when it is let go of there.
@@ -189,6 +189,9 @@ final class ServiceCore: Sendable {
         if isOfAnotherProcess { return nil }
         return state.withLock { state in state.scheduler[timer].flatMap { $0.hasEnded ? nil : $0 } }
     }
+
+    /// What was said of a timer, while its handler runs or its handle exists.
+    func description(of timer: TimerID) -> Description { state.withLock { $0.record(of: timer).description } }
 
     /// How a timer stands; a target found gone ends it.
     func currentState(of timer: TimerID) -> PreciseTimer.State {

@@ -9,6 +9,9 @@ package struct KernelThread: Hashable, Sendable {
     /// The calling thread.
     package static var current: KernelThread { KernelThread(number: thread_id()) }
 
+    /// Whether it is the thread that the process began with.
+    var isMain: Bool { number == getpid() }
+
     /// What the kernel has billed to the thread up to now; nil once it has ended.
     ///
     /// Reading its clock has the kernel bring its account up to date. That of the whole process lags behind by up to a
