@@ -29,7 +29,8 @@ struct RefereeRun: TurnRun {
         let start = KernelClock.now(plan.clock)
         var child = try ChildProcess(
             path,
-            Cyclictest.arguments(period: plan.period, clock: plan.clock, loops: goal)
+            Cyclictest.arguments(period: plan.period, clock: plan.clock, loops: goal),
+            timerSlack: Cyclictest.timerSlack
         )
         let (end, wasInterrupted, wasStopped) = try wait(for: &child, watch)
         // A signal that comes before it listens for it ends it at once.
