@@ -18,6 +18,7 @@ struct RefereeRun: TurnRun {
         do throws(TimerError) {
             let load = try LoadRun(planned.load, on: nil)
             defer { load.stop() }
+            load.begin()
             return try run(watch)
         } catch {
             throw .failed(planned.row.name, error)
