@@ -23,6 +23,10 @@ static inline int timer_slack_set(unsigned long nanoseconds) {
     return prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);
 }
 
+static inline long timer_slack(void) {
+    return prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+}
+
 // syscall is variadic, and what glibc has for these it shows to GNU sources only.
 static inline int thread_id(void) {
     return (int)syscall(SYS_gettid);

@@ -33,7 +33,11 @@ struct Call: Sendable {
     }
 
     /// Calls the handler. Nothing of the user's is held by the result.
-    consuming func perform(readingClockOf alarm: any TimerAlarm) -> Called {
+    consuming func perform(of core: ServiceCore, readingClockOf alarm: any TimerAlarm) -> Called {
+        let timer = claim.timer
+        // Debug builds only.
+        assert(MainActorCheck.begin { core.description(of: timer).warningOfMainActor })
+        defer { assert(MainActorCheck.end()) }
         let tick = tick(at: alarm.now)
         return delivered(recipient?.deliver(tick) == true ? tick : nil)
     }
@@ -45,8 +49,8 @@ struct Call: Sendable {
         as identity: TaskDelivery
     ) async -> Called {
         let tick = tick(at: alarm.now)
-        await TaskDelivery.$current.withValue(identity) { await isolated?.deliver(tick, on: actor) }
-        return delivered(tick)
+        let hasTarget = await TaskDelivery.$current.withValue(identity) { await isolated?.deliver(tick, on: actor) }
+        return delivered(hasTarget == true ? tick : nil)
     }
 }
 

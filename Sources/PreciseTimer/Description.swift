@@ -21,4 +21,12 @@ extension Description {
         )
         return true
     }
+
+    /// What to tell the developer of a handler that asks for the main actor elsewhere, which the Swift runtime answers by
+    /// ending the process.
+    var warningOfMainActor: String {
+        let name = label.map { " (\"\($0)\")" } ?? ""
+        return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but does not "
+            + "run on it; pass `deliver: .mainActor`, or isolate the handler: `{ @MainActor target, tick in … }`\n"
+    }
 }

@@ -8,7 +8,7 @@ enum Destination: Sendable {
     case queue(DispatchQueue, any Recipient)
     /// On the main actor.
     case mainActor(any Recipient)
-    /// On the actor that is the target.
+    /// On the actor that the handler is isolated to.
     case actor(any IsolatedRecipient)
     /// To a task that asks for them.
     case consumer(TickMailbox)
@@ -41,7 +41,7 @@ enum Destination: Sendable {
         case .inline: nil
         case .queue(let queue, _): .queue(queue)
         case .mainActor: .mainActor
-        case .actor: .task
+        case .actor(let recipient): recipient.isOnMainActor ? .mainActorTask : .task
         case .consumer(let mailbox): .mailbox(mailbox)
         }
     }
@@ -51,6 +51,8 @@ enum Destination: Sendable {
 enum Road: Sendable {
     case queue(DispatchQueue)
     case mainActor
+    /// To a handler that is isolated to the main actor.
+    case mainActorTask
     case task
     case mailbox(TickMailbox)
 
@@ -59,6 +61,8 @@ enum Road: Sendable {
         switch self {
         case .queue(let queue): queue.async { hop.deliver() }
         case .mainActor: Task { @MainActor in hop.deliver() }
+        // Straight there, and not by way of the threads that other tasks may keep busy.
+        case .mainActorTask: Task { @MainActor in await hop.deliver(on: MainActor.shared) }
         case .task: Task { await hop.deliverIsolated() }
         case .mailbox(let mailbox): mailbox.receive(hop)
         }

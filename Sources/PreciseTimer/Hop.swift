@@ -17,7 +17,9 @@ extension Hop {
     func deliver() {
         let look = alarm.now
         // Nothing of the user's is held when a delivery is ended: who waits for that finds it released.
-        while let delivered = core.begin(self, lookedAt: look, by: .thread(.current))?.perform(readingClockOf: alarm) {
+        while let delivered = core.begin(self, lookedAt: look, by: .thread(.current))?
+            .perform(of: core, readingClockOf: alarm)
+        {
             guard core.finish(delivered) else { return }
         }
     }
@@ -34,8 +36,8 @@ extension Hop {
         }
     }
 
-    // All of it on the actor: the decision which tick it is, and the end of the delivery.
-    private func deliver(on actor: isolated any Actor) async {
+    /// Calls the handler, on its actor. There, too, is decided which tick it is, and the delivery ended.
+    func deliver(on actor: isolated any Actor) async {
         let look = alarm.now
         var identity = TaskDelivery()
         while let delivered = await core.begin(self, lookedAt: look, by: .task(identity))?

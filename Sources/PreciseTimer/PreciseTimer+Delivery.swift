@@ -12,9 +12,20 @@ extension PreciseTimer {
         case inline
         /// On a Dispatch queue, serial or concurrent.
         case queue(DispatchQueue)
-        /// On the main actor, where `MainActor.assumeIsolated` gives a handler access to what is isolated to it. The
-        /// program has to run the main thread's loop, as an `async` main, `dispatchMain()` and a main run loop do.
+        /// On the main actor. An ordinary handler gets access to the main actor's state there with
+        /// `MainActor.assumeIsolated`; on any other thread that ends the process. A handler that is isolated to the main
+        /// actor, `{ @MainActor target, tick in … }`, needs neither: it runs there without a `deliver`. The program has
+        /// to run the main thread's loop, as an `async` main, `dispatchMain()` and a main run loop do.
         case mainActor
+
+        /// As it is written in code.
+        var name: String {
+            switch self {
+            case .inline: ".inline"
+            case .queue(let queue): ".queue(\(queue.label))"
+            case .mainActor: ".mainActor"
+            }
+        }
 
         /// The way to a recipient.
         func destination(of recipient: any Recipient) -> Destination {

@@ -3,10 +3,12 @@ internal import TimerCore
 
 /// A timer that runs on time, and the handle by which it is controlled.
 ///
-/// A timer never retains its target. It comes in three forms:
+/// A timer never retains its target. It comes in four forms:
 ///
 /// - **with a target**, it lives until the target is gone or it is cancelled, and the handle may be dropped;
 /// - **with an actor as the target**, the same, and the handler runs isolated to the actor;
+/// - **with a handler of the main actor**, `{ @MainActor target, tick in … }`, or of another global actor, the same, and
+///   the handler runs there;
 /// - **without**, the handle is the target: keep it, for when it is dropped the timer ends.
 ///
 /// ```swift

@@ -29,21 +29,25 @@ final class TargetRecipient<Target: AnyObject & Sendable>: Recipient {
     }
 }
 
-/// The user's side of a timer whose target is an actor.
+/// The user's side of a timer whose handler is isolated to an actor.
 protocol IsolatedRecipient: AnyObject, Sendable {
-    /// The actor, while it exists.
+    /// The actor that the handler runs on; nil if the target is gone.
     var actor: (any Actor)? { get }
 
-    /// Calls the handler, on the actor.
-    func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async
+    /// Whether that actor is the main actor. Asked under the service's lock, so it promotes nothing.
+    var isOnMainActor: Bool { get }
+
+    /// Calls the handler, on the actor. Returns false, without a call, if the target is gone.
+    func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool
 }
 
-/// An actor, and a handler that is isolated to it.
+/// An actor as the target, and a handler that is isolated to it.
 final class ActorRecipient<Target: Actor>: IsolatedRecipient {
     typealias Handler = @Sendable (isolated Target, PreciseTimer.Tick) async -> Void
 
     private weak let target: Target?
     private let handler: Handler
+    let isOnMainActor = false
 
     init(target: Target, handler: @escaping Handler) {
         self.target = target
@@ -52,7 +56,39 @@ final class ActorRecipient<Target: Actor>: IsolatedRecipient {
 
     var actor: (any Actor)? { target }
 
-    func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async {
-        if let target { await handler(target, tick) }
+    func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool {
+        guard let target else { return false }
+        await handler(target, tick)
+        return true
+    }
+}
+
+/// A target, and a handler that is isolated to an actor other than the target, as the main actor.
+final class IsolatedTargetRecipient<Target: AnyObject & Sendable>: IsolatedRecipient {
+    typealias Handler = @isolated(any) @Sendable (Target, PreciseTimer.Tick) -> Void
+
+    private weak let target: Target?
+    private let isolation: any Actor
+    private let handler: Handler
+    let isOnMainActor: Bool
+
+    /// - Parameters:
+    ///   - target: the target, held weakly.
+    ///   - isolation: the actor of the handler.
+    ///   - handler: called with the target.
+    init(target: Target, isolation: any Actor, handler: @escaping Handler) {
+        self.target = target
+        self.isolation = isolation
+        self.handler = handler
+        isOnMainActor = isolation is MainActor
+    }
+
+    var actor: (any Actor)? { target == nil ? nil : isolation }
+
+    func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool {
+        guard let target else { return false }
+        // No suspension: the caller is on the actor already.
+        await handler(target, tick)
+        return true
     }
 }

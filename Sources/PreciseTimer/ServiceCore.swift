@@ -111,7 +111,7 @@ final class ServiceCore: Sendable {
             let step = change { $0.advance(&round, after: delivered, of: self) }
             delivered = nil
             switch step {
-            case .deliver(let delivery): delivered = delivery.perform(readingClockOf: round.alarm)
+            case .deliver(let delivery): delivered = delivery.perform(of: self, readingClockOf: round.alarm)
             case .send(let hop, let road): road.send(hop)
             case .bid(let box): box.perform()
             case .done: return
@@ -223,6 +223,9 @@ final class ServiceCore: Sendable {
         if isOfAnotherProcess { return nil }
         return state.withLock { state in state.scheduler[timer].flatMap { $0.hasEnded ? nil : $0 } }
     }
+
+    /// What was said of a timer, while its handler runs or its handle exists.
+    func description(of timer: TimerID) -> Description { state.withLock { $0.record(of: timer).description } }
 
     /// How a timer stands; a target found gone ends it.
     func currentState(of timer: TimerID) -> PreciseTimer.State {

@@ -10,6 +10,8 @@ public struct TimerError: Error, Hashable, Sendable {
 
         /// A schedule that makes no sense: a negative delay, a period of zero or less.
         public static let invalidSchedule = Code("invalid schedule")
+        /// A handler that cannot run where it would have to: one of the main actor with `deliver: .inline`.
+        public static let invalidDelivery = Code("invalid delivery")
         /// The system refused a resource: a descriptor, a thread, memory.
         public static let systemRefused = Code("refused by the system")
         /// The backend is not part of this build, or cannot work in this process.

@@ -48,6 +48,32 @@ struct ChildProcessTests {
     }
 
     @Test
+    func aProgramIsStartedWithTheTimerSlackAskedForAndKeepsItAsItsDefault() async throws {
+        // Writing 0 restores the default, as the kernel does when a thread comes back from a real-time policy.
+        let commands = "cat /proc/$$/timerslack_ns; echo 0 > /proc/$$/timerslack_ns; cat /proc/$$/timerslack_ns"
+        let text = try await onOwnThread {
+            KernelClock.setTimerSlack(nanoseconds: 40_000)
+            var child = try ChildProcess("/bin/sh", ["-c", commands], timerSlack: 1)
+            let slack = KernelClock.timerSlack
+            #expect(slack == 40_000, "the calling thread has its own again")
+            while child.poll() == nil { pause(.milliseconds(1)) }
+            return child.outputText
+        }
+        #expect(text == "1\n1\n")
+    }
+
+    @Test
+    func aProgramTakesOverTheTimerSlackOfItsThread() async throws {
+        let text = try await onOwnThread {
+            KernelClock.setTimerSlack(nanoseconds: 40_000)
+            var child = try ChildProcess("/bin/cat", ["/proc/self/timerslack_ns"])
+            while child.poll() == nil { pause(.milliseconds(1)) }
+            return child.outputText
+        }
+        #expect(text == "40000\n")
+    }
+
+    @Test
     func aProgramThatIsNotThereIsAnError() {
         #expect(throws: TimerError.self) { _ = try ChildProcess("/nowhere/nothing", []) }
     }

@@ -34,17 +34,57 @@ struct LoadTests {
     }
 
     @Test
+    func thePriceOfARowIsItsOwnBesideManySpinningThreads() async {
+        await #expect(processExitsWith: .success) {
+            let cells = try await Short.measureRounds(3, of: [Row(.reference(.timerFD))]) { request in
+                request.loads = [.cpu(64)]
+                request.duration = .milliseconds(100)
+            }
+            for cell in cells {
+                let price = Double(cell.cost.cpu) / Double(cell.elapsed)
+                #expect(price >= 0 && price < 0.1)
+                #expect(cell.cost.contextSwitches >= 0)
+                #expect(cell.cost.wakeUps >= 0)
+            }
+        }
+    }
+
+    @Test
     func spinningThreadsAreBilled() async throws {
         let load = try LoadRun(.cpu(2), on: nil)
+        load.begin()
         let before = load.usage
         #expect(await soon { (load.usage - before).cpuNanoseconds > 90_000_000 })
         load.stop()
+    }
+
+    @Test(arguments: [Load.cpu(32), .memory])
+    func theAccountOfALoadIsExactBeforeItBeginsAndAfterItIsHalted(load: Load) async throws {
+        let run = try LoadRun(load, on: nil)
+        let ready = run.usage
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(run.usage == ready)
+        run.begin()
+        #expect(await soon { (run.usage - ready).cpuNanoseconds > 20_000_000 })
+        run.halt()
+        let halted = run.usage
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(run.usage == halted, "its threads still exist, and sleep")
+        run.stop()
+        #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
+    }
+
+    @Test
+    func aLoadThatNeverBeganCanBeStopped() async throws {
+        try LoadRun(.cpu(4), on: nil).stop()
+        #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
     }
 
     @Test
     func aStoppedLoadWorksNoMore() async throws {
         for load in [Load.cpu(2), .memory] {
             let run = try LoadRun(load, on: nil)
+            run.begin()
             run.stop()
             run.stop()
             #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
@@ -56,6 +96,7 @@ struct LoadTests {
     func theMemoryLoadHasTheKernelFindMemory() async throws {
         let load = try LoadRun(.memory, on: nil)
         defer { load.stop() }
+        load.begin()
         func faults() -> Int { ProcFS.pageFaults(ofThreadsNamed: "load.memory") }
         #expect(await soon { faults() > 10_000 })
         let first = faults()

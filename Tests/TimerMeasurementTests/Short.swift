@@ -28,11 +28,23 @@ enum Short {
         _ rows: [Row],
         _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
     ) async throws -> [Cell] {
-        let plan = try plan(rows, change)
+        try await measureRounds(1, of: rows, change)
+    }
+
+    /// The cells of all rounds.
+    static func measureRounds(
+        _ count: Int,
+        of rows: [Row],
+        _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
+    ) async throws -> [Cell] {
+        let plan = try plan(rows) { request in
+            request.rounds = count
+            change(&request)
+        }
         return try await onOwnThread {
             var measurement = Measurement(plan)
             try measurement.run(goesOn: { _ in true })
-            return try #require(measurement.rounds.first).cells
+            return measurement.rounds.flatMap(\.cells)
         }
     }
 

@@ -25,14 +25,19 @@ package struct ChildProcess: ~Copyable {
     /// - Parameters:
     ///   - path: the program's file.
     ///   - arguments: without the program's name.
+    ///   - timerSlack: the program's default timer slack, in nanoseconds, at least 1; nil leaves it the calling thread's.
     /// - Throws: `TimerError` where the system refuses it.
-    package init(_ path: String, _ arguments: [String]) throws(TimerError) {
+    package init(_ path: String, _ arguments: [String], timerSlack: UInt? = nil) throws(TimerError) {
         let output = try Self.memory("output")
         let errors: CInt
         do throws(TimerError) { errors = try Self.memory("errors") } catch {
             close(output)
             throw error
         }
+        // A program's default is the slack that the thread had which created it.
+        let slackBefore = KernelClock.timerSlack
+        if let timerSlack { KernelClock.setTimerSlack(nanoseconds: timerSlack) }
+        defer { if timerSlack != nil { KernelClock.setTimerSlack(nanoseconds: slackBefore) } }
         do throws(TimerError) { id = try Self.spawn(path, arguments, output, errors) } catch {
             close(output)
             close(errors)

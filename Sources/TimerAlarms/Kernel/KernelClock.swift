@@ -25,6 +25,10 @@ package enum KernelClock {
     package static func setTimerSlack(nanoseconds: UInt) {
         _ = timer_slack_set(nanoseconds)
     }
+
+    /// The calling thread's timer slack, in nanoseconds. Threads and programs that it creates take it over as their
+    /// default.
+    package static var timerSlack: UInt { UInt(max(timer_slack(), 0)) }
 }
 
 extension TimerClock {

@@ -9,10 +9,13 @@ package struct KernelThread: Hashable, Sendable {
     /// The calling thread.
     package static var current: KernelThread { KernelThread(number: thread_id()) }
 
+    /// Whether it is the thread that the process began with.
+    var isMain: Bool { number == getpid() }
+
     /// What the kernel has billed to the thread up to now; nil once it has ended.
     ///
     /// Reading its clock has the kernel bring its account up to date. That of the whole process lags behind by up to a
-    /// timer interrupt's period for every thread that is running: where one is taken from the other, read this one first.
+    /// timer interrupt's period for every thread that is running: take one from the other only while this thread sleeps.
     package var usage: ResourceUsage? {
         // MAKE_THREAD_CPUCLOCK of the kernel: a clock of one thread, and of what the scheduler has counted.
         let clock = clockid_t(~number << 3 | 6)
@@ -27,6 +30,12 @@ package struct KernelThread: Hashable, Sendable {
             voluntarySwitches: voluntary,
             involuntarySwitches: involuntary
         )
+    }
+
+    /// Whether the thread waits for something, or has ended: it is billed for nothing more until it is woken.
+    package var isAsleep: Bool {
+        guard let status = ProcFile.text("/proc/self/task/\(number)/status") else { return true }
+        return status.split(separator: "\n").contains { $0.hasPrefix("State:\tS") }
     }
 
     private static func number(_ name: String, in status: String) -> Int64? {

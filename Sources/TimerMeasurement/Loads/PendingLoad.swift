@@ -27,6 +27,12 @@ final class PendingLoad: LoadWork {
     /// It has no threads.
     var usage: ResourceUsage { .none }
 
+    /// Its timers wait from the start.
+    func begin() {}
+
+    /// Nothing that would be billed goes on.
+    func halt() {}
+
     func stop() {
         let timers = timers.withLock { timers in
             defer { timers = [] }

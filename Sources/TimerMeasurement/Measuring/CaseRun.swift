@@ -23,11 +23,14 @@ struct CaseRun: TurnRun {
         let ticking = try attempt { () throws(TimerError) in try start(probes, on: service) }
         // Also where the wait is given up.
         defer { ticking.stop() }
-        // What it takes to get ready is not in the price.
-        var wasStopped = !waitForStart(of: probes, watch)
+        // What it takes to get ready is not in the price. The accounts are read while the load stands still.
+        var wasStopped = !waitForStart(of: probes, sparing: LoadRun.lead, watch)
         let before = usage(without: load)
+        load.begin()
+        if !wasStopped { wasStopped = !waitForStart(of: probes, watch) }
         if !wasStopped { wasStopped = try wait(for: probes, of: ticking, watch) }
         ticking.stop()
+        load.halt()
         let used = usage(without: load) - before
         let cost = Cost(
             cpu: used.cpuNanoseconds,
@@ -50,7 +53,7 @@ struct CaseRun: TurnRun {
     private func makeProbes() -> [Probe] {
         // Time for the probes' memory to be touched, for the timers to be created, and for the row's thread to be asleep.
         let timers = UInt64(plan.timers)
-        let lead = 5_000_000 + goal * timers * 20 + timers * 10_000 + row.lead(period: plan.period)
+        let lead = 5_000_000 + goal * timers * 20 + timers * 10_000 + row.lead(period: plan.period) + LoadRun.lead
         let start = KernelClock.now(row.clock(asked: plan.clock)).moved(by: lead)
         return (0..<UInt64(plan.timers))
             .map { timer in
@@ -76,18 +79,17 @@ struct CaseRun: TurnRun {
         }
     }
 
-    /// What the kernel has billed so far, without the threads that wait or make the load.
+    /// What the kernel has billed so far, without the threads that wait or make the load. Read it while the load stands
+    /// still: see ``LoadRun/usage``.
     private func usage(without load: LoadRun) -> ResourceUsage {
-        // First, because it brings what is taken from the whole process's account up to date there too.
-        let ofLoad = load.usage
-        // Where handlers run on the main thread, which waits, its waiting is in the price: some ten looks a second.
-        return (plan.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - ofLoad
+        // If handlers run on the main thread, which waits, its waiting is in the price: some ten looks a second.
+        (plan.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - load.usage
     }
 
-    /// Waits until shortly before the first deadline. Returns whether to go on.
-    private func waitForStart(of probes: [Probe], _ watch: () -> Bool) -> Bool {
-        // Closer than this the one who waits would meet the ones who tick.
-        let start = probes[0].deadlines.start.shifted(by: -500_000)
+    /// Waits until shortly before the first deadline, or so many nanoseconds earlier. Returns whether to go on.
+    private func waitForStart(of probes: [Probe], sparing lead: UInt64 = 0, _ watch: () -> Bool) -> Bool {
+        // Closer than this the waiting thread would meet those that tick.
+        let start = probes[0].deadlines.start.shifted(by: -500_000 - Int64(lead))
         while KernelClock.now(start.clock) < start {
             if !watch() { return false }
             pause(until: start)

@@ -18,6 +18,7 @@ struct RefereeRun: TurnRun {
         do throws(TimerError) {
             let load = try LoadRun(planned.load, on: nil)
             defer { load.stop() }
+            load.begin()
             return try run(watch)
         } catch {
             throw .failed(planned.row.name, error)
@@ -29,7 +30,8 @@ struct RefereeRun: TurnRun {
         let start = KernelClock.now(plan.clock)
         var child = try ChildProcess(
             path,
-            Cyclictest.arguments(period: plan.period, clock: plan.clock, loops: goal)
+            Cyclictest.arguments(period: plan.period, clock: plan.clock, loops: goal),
+            timerSlack: Cyclictest.timerSlack
         )
         let (end, wasInterrupted, wasStopped) = try wait(for: &child, watch)
         // A signal that comes before it listens for it ends it at once.
