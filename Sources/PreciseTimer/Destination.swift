@@ -30,7 +30,7 @@ enum Destination: Sendable {
     var promotedTarget: (any AnyObject & Sendable)? {
         switch self {
         case .inline(let recipient), .queue(_, let recipient), .mainActor(let recipient): recipient.promoted
-        case .actor(let recipient): recipient.actor
+        case .actor(let recipient): recipient.promoted
         case .consumer(let mailbox): mailbox
         }
     }

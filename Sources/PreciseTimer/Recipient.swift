@@ -31,7 +31,10 @@ final class TargetRecipient<Target: AnyObject & Sendable>: Recipient {
 
 /// The user's side of a timer whose handler is isolated to an actor.
 protocol IsolatedRecipient: AnyObject, Sendable {
-    /// The actor that the handler runs on; nil if the target is gone.
+    /// The target, while it exists. Not to be released under a lock: it may be the last reference.
+    var promoted: (any AnyObject & Sendable)? { get }
+
+    /// The actor that the handler runs on; nil if that is the target, and is gone. Not to be released under a lock either.
     var actor: (any Actor)? { get }
 
     /// Whether that actor is the main actor. Asked under the service's lock, so it promotes nothing.
@@ -54,6 +57,7 @@ final class ActorRecipient<Target: Actor>: IsolatedRecipient {
         self.handler = handler
     }
 
+    var promoted: (any AnyObject & Sendable)? { target }
     var actor: (any Actor)? { target }
 
     func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool {
@@ -68,7 +72,7 @@ final class IsolatedTargetRecipient<Target: AnyObject & Sendable>: IsolatedRecip
     typealias Handler = @isolated(any) @Sendable (Target, PreciseTimer.Tick) -> Void
 
     private weak let target: Target?
-    private let isolation: any Actor
+    let actor: (any Actor)?
     private let handler: Handler
     let isOnMainActor: Bool
 
@@ -78,12 +82,12 @@ final class IsolatedTargetRecipient<Target: AnyObject & Sendable>: IsolatedRecip
     ///   - handler: called with the target.
     init(target: Target, isolation: any Actor, handler: @escaping Handler) {
         self.target = target
-        self.isolation = isolation
+        actor = isolation
         self.handler = handler
         isOnMainActor = isolation is MainActor
     }
 
-    var actor: (any Actor)? { target == nil ? nil : isolation }
+    var promoted: (any AnyObject & Sendable)? { target }
 
     func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool {
         guard let target else { return false }

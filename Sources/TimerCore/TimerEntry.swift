@@ -55,7 +55,7 @@ package struct TimerEntry: Hashable, Sendable {
         return gridDeadline.map { min($0, extra) } ?? extra
     }
 
-    /// The same for a reader: a deadline that is never is none.
+    /// The same without a deadline that is never.
     package var comingDeadline: TimerInstant? { nextDeadline.flatMap { $0.isNever ? nil : $0 } }
 
     /// When to look for the next tick: at its deadline or, with a tolerance, at the first instant from there on that is
@@ -86,14 +86,14 @@ package struct TimerEntry: Hashable, Sendable {
     /// Claims a timer that catches up once more, for another deadline that had passed at the same look. Nil if it has
     /// caught up.
     func claimAgain(lookedAt look: TimerInstant) -> Claim? {
-        guard burst > 0, burst < policy.limit, !isPaused, !hasEnded, let next = nextDeadline, next <= look
+        guard burst > 0, burst < policy.limit, !isPaused, !hasEnded, let next = comingDeadline, next <= look
         else { return nil }
         return Claim(timer: id, sequence: sequence, deadline: next)
     }
 
     /// The tick for the oldest deadline that has passed at `now`; nil where there is none.
     package mutating func takeTick(at now: TimerInstant) -> Due? {
-        guard let deadline = nextDeadline, deadline <= now else { return nil }
+        guard let deadline = comingDeadline, deadline <= now else { return nil }
         if let extra, extra == deadline, gridDeadline != deadline {
             self.extra = nil
             return Due(index: index, deadline: extra, missed: 0)

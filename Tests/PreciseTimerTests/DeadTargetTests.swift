@@ -36,6 +36,15 @@ import Testing
         }
     }
 
+    @Test(arguments: Ground.all)
+    func aTimerOfTheMainActorWithAFarDeadlineEndsWithItsTarget(ground: Ground) throws {
+        try expectEnd(on: try ground.site(), Thing.self) { service, target, onEnd in
+            try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) {
+                @MainActor _, _ in
+            }
+        }
+    }
+
     @Test func aTimerOnALoopOfTheHostsEndsWithItsTargetThoughTheLoopDoesNotRun() throws {
         let timers = try TimerService.pollable()
         try expectEnd(on: Site(service: timers.service), Thing.self) { service, target, onEnd in

@@ -9,6 +9,24 @@ struct ForeverTests {
     private let log = Log()
     private static let forever = Duration.seconds(Int64.max)
 
+    @Test func atTheEndOfTimeNothingThatIsNeverIsDue() throws {
+        let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 3), .delay]
+        for policy in policies {
+            try PreciseTimer.schedule(
+                .every(.nanoseconds(Int64.max), after: .seconds(1)),
+                on: virtual.service,
+                missedTicks: policy,
+                target: log
+            ) { $0.note($1) }
+        }
+        for _ in 0..<3 { virtual.jump(by: .seconds(Int64.max)) }
+        #expect(virtual.now.isNever)
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .seconds(1))
+        #expect(timer.nextDeadline == nil)
+        #expect(log.count >= 3)
+    }
+
     @Test(
         arguments: [
             PreciseTimer.Schedule.every(forever, after: .seconds(1)),
