@@ -97,6 +97,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "ModelTests",
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ConcurrencyTests",
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
