@@ -28,7 +28,8 @@ extension Difference {
             }
         }
         model.finish(seeing: library.finish())
-        return model.difference.map { Difference(steps: steps, clock: clock, text: "at the end: \($0)") }
+        let text = model.difference ?? (library.captures == 0 ? nil : "\(library.captures) captures are not released")
+        return text.map { Difference(steps: steps, clock: clock, text: "at the end: \($0)") }
     }
 
     /// The difference that random steps show; nil if there is none. Every seed has one clock and its own steps.

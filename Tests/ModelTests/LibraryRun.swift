@@ -9,6 +9,7 @@ final class LibraryRun: Sendable {
         var handles: [Int: PreciseTimer] = [:]
         var targets: [Int: Target] = [:]
         var targetsMade = 0
+        var captures = 0
         var events: [Event] = []
         var calls: [Int: Int] = [:]
         var ended: Set<Int> = []
@@ -57,6 +58,17 @@ final class LibraryRun: Sendable {
     }
 
     fileprivate func note(_ event: Event) { state.withLock { $0.events.append(event) } }
+
+    /// A handler's captures have been released.
+    fileprivate func noteRelease(of timer: Int) {
+        state.withLock { state in
+            state.captures -= 1
+            state.events.append(.released(timer))
+        }
+    }
+
+    /// How many handlers' captures have not been released.
+    var captures: Int { state.withLock { $0.captures } }
 
     private var virtual: VirtualTime { state.withLock { $0.virtual } }
 
@@ -120,6 +132,7 @@ final class LibraryRun: Sendable {
     }
 
     private func makeTimer(_ plan: Plan, on virtual: VirtualTime) throws(TimerError) -> PreciseTimer {
+        state.withLock { $0.captures += 1 }
         let capture = Capture(plan.id, self)
         let end = { @Sendable [self] (reason: PreciseTimer.EndReason) in ended(plan, reason) }
         if let number = plan.target {
@@ -255,7 +268,7 @@ private final class Capture: Sendable {
         self.run = run
     }
 
-    deinit { run.note(.released(id)) }
+    deinit { run.noteRelease(of: id) }
 }
 
 /// What a timer is for.

@@ -5,10 +5,10 @@ import Testing
 /// The library on virtual time against a naive model of its contract, step by step, through the public interface.
 ///
 /// A million steps in a release build. A debug build, which checks the scheduler's invariants after each mutation, takes
-/// a tenth of them.
+/// a fortieth of them.
 @Suite(.timeLimit(.minutes(10))) struct PublicModelTests {
     #if DEBUG
-    static let runs = 400
+    static let runs = 100
     #else
     static let runs = 4_000
     #endif

@@ -64,6 +64,16 @@ struct Cue: Hashable, Sendable {
     let step: Step
 }
 
+extension Step {
+    /// Whether it lets time pass.
+    var movesTime: Bool {
+        switch self {
+        case .advance, .jump: true
+        default: false
+        }
+    }
+}
+
 extension Step: CustomStringConvertible {
     var description: String {
         switch self {
