@@ -3,6 +3,12 @@
 // First, so that this module and the Glibc module agree on every feature macro.
 #include <features.h>
 
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -20,6 +26,58 @@ static inline int timer_slack_set(unsigned long nanoseconds) {
 // syscall is variadic, and what glibc has for these it shows to GNU sources only.
 static inline int thread_id(void) {
     return (int)syscall(SYS_gettid);
+}
+
+// pthread_self() is declared as a function whose result never changes, so the compiler may keep an earlier result across a
+// suspension of an async function, after which another thread goes on. This one is called each time.
+__attribute__((noinline, unused)) static unsigned long thread_identity(void) {
+    unsigned long identity = (unsigned long)pthread_self();
+    __asm__ volatile("" : "+r"(identity) : : "memory");
+    return identity;
+}
+
+// Gives the calling thread the policy, nice value and affinity of another thread; of a real-time policy, the ordinary one
+// instead. glibc shows some of these names to GNU sources only. The mask has enough words for the largest machines.
+static inline void thread_scheduling_copy(int other) {
+    int policy = sched_getscheduler(other) & ~0x40000000;  // without SCHED_RESET_ON_FORK
+    struct sched_param parameters = {0};
+    int is_ordinary = policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE;
+    sched_setscheduler(0, is_ordinary ? policy : SCHED_NORMAL, &parameters);
+    // PRIO_PROCESS is 0, and the call itself answers with 20 less the nice value (getpriority(2)).
+    syscall(SYS_setpriority, 0, 0, 20 - (int)syscall(SYS_getpriority, 0, other));
+    unsigned long mask[1024] = {0};
+    long size = syscall(SYS_sched_getaffinity, other, sizeof(mask), mask);
+    if (size > 0) {
+        syscall(SYS_sched_setaffinity, 0, size, mask);
+    }
+}
+
+// A page that the kernel clears in a forked child, however that is forked (madvise(2), MADV_WIPEONFORK); NULL if it cannot.
+static inline void *page_cleared_by_fork(void) {
+    long size = sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) {
+        return NULL;
+    }
+    if (madvise(page, (size_t)size, 18 /* MADV_WIPEONFORK */) == 0) {
+        return page;
+    }
+    munmap(page, (size_t)size);
+    return NULL;
+}
+
+// Swift takes the flags of these for values of an enumeration of their own.
+static inline int epoll_create_closing(void) {
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+static inline int event_create_closing(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+static inline int epoll_watch(int epoll, int descriptor) {
+    struct epoll_event event = {.events = EPOLLIN};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
 // A file without a name, closed in programs that are executed (memfd_create(2)).

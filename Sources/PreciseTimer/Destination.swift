@@ -26,12 +26,12 @@ enum Destination: Sendable {
         if case .actor(let recipient) = self { recipient } else { nil }
     }
 
-    /// Whether the target still exists.
-    var isAlive: Bool {
+    /// The target, while it exists. Not to be released under a lock: it may be the last reference.
+    var promotedTarget: (any AnyObject & Sendable)? {
         switch self {
-        case .inline(let recipient), .queue(_, let recipient), .mainActor(let recipient): recipient.isAlive
-        case .actor(let recipient): recipient.actor != nil
-        case .consumer: true
+        case .inline(let recipient), .queue(_, let recipient), .mainActor(let recipient): recipient.promoted
+        case .actor(let recipient): recipient.actor
+        case .consumer(let mailbox): mailbox
         }
     }
 

@@ -71,8 +71,9 @@ extension PreciseTimer {
         /// One tick with the oldest deadline; the later ones are counted in its ``Tick/missed``, and the next tick is
         /// on the first future deadline of the same grid.
         case skip
-        /// A tick for each, one after the other, up to `limit` late ones at a look; the last of them counts the rest in
-        /// its ``Tick/missed``. A limit below 1 is refused.
+        /// A tick for each, one after the other, up to `limit` late ones until the timer has caught up; the last of them
+        /// counts the rest in its ``Tick/missed``. After 64 of them the service looks at its clock again, and other timers
+        /// that are due by then get their turn. A limit below 1 is refused.
         case catchUp(limit: Int)
         /// One tick with the oldest deadline, the later ones counted; the grid starts anew at the late tick, so that the
         /// next one is a whole period later.
@@ -127,7 +128,7 @@ extension PreciseTimer.Schedule {
         return switch repetition {
         case .none: Grid(origin: origin)
         case .every(let period):
-            Grid(origin: origin, repetition: .every(Period(nanoseconds: UInt64(period.nanosecondsRoundedUp))))
+            Grid(origin: origin, repetition: .every(Period(nanoseconds: period.nanosecondsOrForever)))
         case .rate(let count, let duration):
             Grid(
                 // Of a duration that cannot be represented no step is known: all of them are never.
@@ -138,7 +139,7 @@ extension PreciseTimer.Schedule {
                 firstStep: 1
             )
         case .fixedDelay(let delay):
-            Grid(origin: origin, repetition: .afterReturn(UInt64(delay.nanosecondsRoundedUp)))
+            Grid(origin: origin, repetition: .afterReturn(delay.nanosecondsOrForever))
         }
     }
 }

@@ -3,8 +3,8 @@ internal import TimerCore
 
 /// The user's side of a timer: a target held weakly, and what to call with it.
 protocol Recipient: AnyObject, Sendable {
-    /// Whether the target still exists.
-    var isAlive: Bool { get }
+    /// The target, while it exists. Not to be released under a lock: it may be the last reference.
+    var promoted: (any AnyObject & Sendable)? { get }
 
     /// Promotes the target for one call of the handler. Returns false, without a call, where the target is gone.
     func deliver(_ tick: PreciseTimer.Tick) -> Bool
@@ -20,7 +20,7 @@ final class TargetRecipient<Target: AnyObject & Sendable>: Recipient {
         self.handler = handler
     }
 
-    var isAlive: Bool { target != nil }
+    var promoted: (any AnyObject & Sendable)? { target }
 
     func deliver(_ tick: PreciseTimer.Tick) -> Bool {
         guard let target else { return false }

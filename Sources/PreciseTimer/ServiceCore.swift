@@ -8,6 +8,8 @@ internal import TimerCore
 /// service's thread has long gone.
 final class ServiceCore: Sendable {
     private let state: Lock<ServiceState>
+    /// Held by the thread that starts the service, while others that need it started wait.
+    private let starting = Lock(false)
     /// The process that made the service: threads do not survive a fork, and a lock may be held for ever there.
     private let processID = Process.id
 
@@ -29,12 +31,41 @@ final class ServiceCore: Sendable {
         return result
     }
 
-    // MARK: Scheduling
+    // MARK: Starting
 
-    /// Starts the alarm, if it is not running.
+    /// Starts the alarm, if it is not running. That may take seconds, so it happens without the lock of the state.
     func start() throws(TimerError) {
-        try state.withLock { state throws(TimerError) in _ = try state.runningAlarm(of: self) }
+        try starting.withLock { _ throws(TimerError) in try startAlarm() }
     }
+
+    /// Starts the alarm, and has the service looked after, if that is not so already.
+    private func prepare() throws(TimerError) {
+        try starting.withLock { _ throws(TimerError) in
+            try startAlarm()
+            if !isCaredFor { try Caretaker.current.add(self) }
+        }
+    }
+
+    private func startAlarm() throws(TimerError) {
+        let start = try state.withLock { state throws(TimerError) in try state.beginStart() }
+        guard let (makeAlarm, run) = start else { return }
+        var alarm: (any TimerAlarm)?
+        do throws(TimerError) {
+            let made = try makeAlarm()
+            alarm = made
+            try made.start(
+                onFire: { [weak self] in self?.fire(run) },
+                onFailure: { [weak self] in self?.fail(ServiceState.Failure(error: $0, run: run)) }
+            )
+            try state.withLock { state throws(TimerError) in try state.finishStart(made) }
+        } catch {
+            alarm?.stop()
+            state.withLock { $0.abandonStart(makeAlarm, run) }
+            throw error
+        }
+    }
+
+    // MARK: Scheduling
 
     /// Takes a timer in, whose destination is made from its handle, and sets the alarm if its first deadline is the
     /// earliest of all.
@@ -47,21 +78,27 @@ final class ServiceCore: Sendable {
         destination: (PreciseTimer) -> Destination
     ) throws(TimerError) -> PreciseTimer {
         if isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
-        let (timer, failure) = try state.withLock { state throws(TimerError) in
-            try schedule.validate(on: clock)
-            let alarm = try state.runningAlarm(of: self)
-            let id = state.admit(schedule.grid(from: alarm.now), rules, service: service)
-            let timer = PreciseTimer(id, of: self, label: description.label, isTarget: handleIsTarget)
-            let failure = state.takeFailure()
-            let record = Record(description, destination(timer), handleIsTarget: handleIsTarget)
-            // Where the schedule is refused there was no timer whose end could be heard.
-            if failure != nil { record.description.onEnd = nil }
-            state.keep(id, record)
-            return (timer, failure)
+        try schedule.validate(on: clock)
+        while true {
+            let admission = state.withLock { state -> (timer: PreciseTimer, failure: ServiceState.Failure?)? in
+                guard let alarm = state.readyAlarm else { return nil }
+                let id = state.admit(schedule.grid(from: alarm.now), rules, service: service)
+                let timer = PreciseTimer(id, of: self, label: description.label, isTarget: handleIsTarget)
+                let failure = state.takeFailure()
+                let record = Record(description, destination(timer), handleIsTarget: handleIsTarget)
+                // If the schedule is refused there was no timer whose end could be heard.
+                if failure != nil { record.description.onEnd = nil }
+                state.keep(id, record)
+                return (timer, failure)
+            }
+            guard let admission else {
+                try prepare()
+                continue
+            }
+            guard let failure = admission.failure else { return admission.timer }
+            fail(failure)
+            throw failure.error
         }
-        guard let failure else { return timer }
-        fail(failure)
-        throw failure.error
     }
 
     // MARK: From deadline to handler
@@ -97,9 +134,9 @@ final class ServiceCore: Sendable {
         return again != nil
     }
 
-    /// The actor of a timer that has not ended; nil where it is gone, too.
+    /// The actor of a timer that has not ended; nil if the actor is gone, too.
     func actor(of timer: TimerID) -> (any Actor)? {
-        state.withLock { $0.record(of: timer).destination?.isolatedRecipient }?.actor
+        state.withLock { $0.record(of: timer).destination?.isolatedRecipient?.actor }
     }
 
     // MARK: Control
@@ -193,13 +230,14 @@ final class ServiceCore: Sendable {
     /// How a timer stands; a target found gone ends it.
     func currentState(of timer: TimerID) -> PreciseTimer.State {
         if isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
-        let (ending, destination, reason, isPaused) = state.withLock { state in
+        // What leaves the lock is the target, and nothing that the handler holds: that is the cancel's to release.
+        let (ending, target, reason, isPaused) = state.withLock { state in
             let record = state.record(of: timer)
             let isPaused = state.scheduler[timer]?.isPaused ?? false
-            return (record.ending, record.destination, record.reasonWhenTargetIsGone, isPaused)
+            return (record.ending, record.destination?.promotedTarget, record.reasonWhenTargetIsGone, isPaused)
         }
         if let ending { return .ended(ending) }
-        if destination?.isAlive != false { return isPaused ? .paused : .scheduled }
+        if target != nil { return isPaused ? .paused : .scheduled }
         end(timer, reason)
         return .ended(state.withLock { $0.record(of: timer).ending } ?? reason)
     }
@@ -207,24 +245,36 @@ final class ServiceCore: Sendable {
     /// What there is to know of the timers that have not ended.
     var snapshots: [TimerService.Snapshot] {
         if isOfAnotherProcess { return [] }
-        let seen = state.withLock { state in
-            state.scheduler.pending.map { entry in
-                let record = state.record(of: entry.id)
-                return (entry, record.description, record.destination, record.ticks, record.lastLateness)
-            }
-        }
-        // A target that is looked at may die of that, so it is done without the lock.
-        return seen.map { entry, description, destination, ticks, lastLateness in
-            TimerService.Snapshot(
-                label: description.label,
-                file: "\(description.file)",
-                line: description.line,
-                nextDeadline: entry.comingDeadline,
-                isPaused: entry.isPaused,
-                isTargetAlive: destination?.isAlive ?? false,
-                ticks: ticks,
-                lastLateness: lastLateness
-            )
+        // The promoted targets are released with the pairs, outside the lock.
+        return state.withLock { $0.snapshots }.map(\.snapshot)
+    }
+
+    // MARK: Care
+
+    /// Whether the caretaker looks after this service.
+    var isCaredFor: Bool {
+        get { state.withLock { $0.isCaredFor } }
+        set { state.withLock { $0.isCaredFor = newValue } }
+    }
+
+    /// Ends timers whose target is gone, and the service if its alarm is silent. Called once a second. Returns whether to go
+    /// on with that.
+    func takeCare() -> Bool {
+        if isOfAnotherProcess { return false }
+        let slots = slotCapacity
+        // A million slots are gone through in four seconds.
+        endTimersOfDeadTargets(among: min(slots, max(4096, slots / 4)))
+        if let silence = state.withLock({ $0.listen() }) { fail(silence) }
+        return state.withLock { $0.goesOnCaring() }
+    }
+
+    /// Ends the timers whose target is gone, among the next slots in turn; in portions, so that no other thread waits long
+    /// for the lock.
+    func endTimersOfDeadTargets(among slots: Int) {
+        let portion = 256
+        for _ in 0..<(slots + portion - 1) / portion {
+            var found = change { $0.findDeadTargets(among: portion) }
+            found.perform()
         }
     }
 

@@ -15,9 +15,13 @@ extension ServiceState {
         var position = 0
         /// Those of timers that catch up, and have had their turn before.
         var again = DeadlineQueue()
+        /// How many more of those there may be: then the clock is looked at again, and other timers that are due by then get
+        /// their turn.
+        var repeats = 64
 
         /// Another late tick of a timer gets its turn where it belongs by its deadline. O(log n).
         mutating func insert(_ claim: Claim) {
+            repeats -= 1
             again.push(claim.timer.slot, at: claim.deadline.nanoseconds, sequence: claim.sequence)
         }
 
@@ -59,7 +63,7 @@ extension ServiceState {
     /// Ends the delivery that was the last step of a round, if it was one, and finds the next.
     mutating func advance(_ round: inout Round, after called: Called?, of core: ServiceCore) -> Step {
         if let called {
-            let (farewell, again) = finish(called)
+            let (farewell, again) = finish(called, mayRepeat: round.repeats > 0)
             if let again { round.insert(again) }
             // Before anything else is decided: what the user does on hearing it may concern the next timer.
             if let farewell { return .bid(farewell) }
@@ -104,7 +108,7 @@ extension ServiceState {
     }
 
     /// Ends a delivery: the timer waits for its next deadline, or ends; or another of its late ticks is to be delivered.
-    mutating func finish(_ delivered: Called) -> (farewell: Farewell?, again: Claim?) {
+    mutating func finish(_ delivered: Called, mayRepeat: Bool = true) -> (farewell: Farewell?, again: Claim?) {
         let timer = delivered.claim.timer
         let record = record(of: timer)
         record.runner = nil
@@ -115,15 +119,18 @@ extension ServiceState {
         } else {
             farewell = end(timer, record.reasonWhenTargetIsGone)
         }
-        let (otherFarewell, again) = goOn(after: delivered.claim, lookedAt: delivered.look)
+        let (otherFarewell, again) = goOn(after: delivered.claim, lookedAt: delivered.look, mayRepeat)
         return (farewell ?? otherFarewell, again)
     }
 
     /// After a delivery, or where there was none: what the timer does now.
-    private mutating func goOn(after claim: Claim, lookedAt look: TimerInstant) -> (farewell: Farewell?, again: Claim?)
-    {
+    private mutating func goOn(
+        after claim: Claim,
+        lookedAt look: TimerInstant,
+        _ mayRepeat: Bool = true
+    ) -> (farewell: Farewell?, again: Claim?) {
         let alarm = alarm
-        switch scheduler.finish(claim, lookedAt: look, now: alarm?.now ?? look) {
+        switch scheduler.finish(claim, lookedAt: look, mayRepeat: mayRepeat, now: alarm?.now ?? look) {
         case .waits(let order):
             carryOut(order)
             return (nil, nil)

@@ -11,6 +11,8 @@ struct ServiceState {
     enum Phase {
         /// Not running; the next timer makes it run, on an alarm made by this.
         case idle(MakeAlarm)
+        /// A thread is starting an alarm.
+        case starting
         /// Running on this alarm.
         case running(any TimerAlarm)
         /// Ended for good; the error is what scheduling is answered with.
@@ -43,27 +45,38 @@ struct ServiceState {
     private var serviceWhilePending: TimerService?
     /// Why the alarm could not be set.
     private var failure: Failure?
+    /// Why the run that is being started has ended already.
+    private var endOfStart: TimerError?
     /// The memory for the next round's claims.
     private var claims: [Claim] = []
+    /// Whether the caretaker looks after the service: it does while there are timers.
+    var isCaredFor = false
+    /// Where the caretaker goes on.
+    var care: Care
 
     /// Of a service that is started, and started again, by the next timer.
     init(startedOnUse makeAlarm: @escaping MakeAlarm) {
         phase = .idle(makeAlarm)
         restart = makeAlarm
         scheduler = Scheduler()
+        care = Care(hasOwnThread: true)
     }
 
     /// Of a service that has this one alarm.
-    init(own alarm: any TimerAlarm) {
+    init(own alarm: any TimerAlarm, hasOwnThread: Bool) {
         phase = .idle { alarm }
         restart = nil
         scheduler = Scheduler(clock: alarm.now.clock)
+        care = Care(hasOwnThread: hasOwnThread)
     }
 
     /// The alarm of a running service.
     var alarm: (any TimerAlarm)? {
         if case .running(let alarm) = phase { alarm } else { nil }
     }
+
+    /// The alarm of a service that can take a timer in as it is.
+    var readyAlarm: (any TimerAlarm)? { isCaredFor ? alarm : nil }
 
     /// What is known of a timer beside its numbers.
     func record(of timer: TimerID) -> Record {
@@ -75,25 +88,32 @@ struct ServiceState {
 
     // MARK: Beginning and ending
 
-    /// The alarm, started if the service is idle.
-    mutating func runningAlarm(of core: ServiceCore) throws(TimerError) -> any TimerAlarm {
+    /// Begins a start, if the service is idle: how to make the alarm, and which run it is for.
+    mutating func beginStart() throws(TimerError) -> (MakeAlarm, run: Int)? {
         switch phase {
-        case .running(let alarm): return alarm
+        case .running: return nil
+        case .starting: preconditionFailure("one thread at a time starts a service")
         case .ended(let error): throw error
-        case .idle(let makeAlarm): return try start(makeAlarm(), for: core)
+        case .idle(let makeAlarm):
+            run += 1
+            endOfStart = nil
+            phase = .starting
+            return (makeAlarm, run)
         }
     }
 
-    private mutating func start(_ alarm: any TimerAlarm, for core: ServiceCore) throws(TimerError) -> any TimerAlarm {
-        let run = run + 1
-        try alarm.start(
-            onFire: { [weak core] in core?.fire(run) },
-            onFailure: { [weak core] in core?.fail(Failure(error: $0, run: run)) }
-        )
-        self.run = run
+    /// The alarm of a run has started.
+    ///
+    /// - Throws: the error that ended the run meanwhile.
+    mutating func finishStart(_ alarm: any TimerAlarm) throws(TimerError) {
+        if let endOfStart { throw endOfStart }
         failure = nil
         phase = .running(alarm)
-        return alarm
+    }
+
+    /// The alarm of a run was refused, or its run has ended: the next timer tries again.
+    mutating func abandonStart(_ makeAlarm: @escaping MakeAlarm, _ run: Int) {
+        if run == self.run { phase = .idle(makeAlarm) }
     }
 
     /// Takes a timer in; the service is held while it is pending.
@@ -141,6 +161,7 @@ struct ServiceState {
         if case .ended = phase { return Remains() }
         let remains = Remains(alarm: alarm, farewells: scheduler.pending.compactMap { end($0.id, reason) })
         scheduler.alarmStopped()
+        if case .starting = phase { endOfStart = error }
         phase = restart.map(Phase.idle) ?? .ended(error)
         // A firing that is still going on is of no run any more.
         self.run += 1

@@ -37,8 +37,8 @@ extension TimerService {
         public var clocks: Set<TimerClock> {
             switch self {
             case .dispatch: DispatchAlarm.clocks
-            case .timerFD: Set(TimerClock.allCases)
-            case .libevent, .runLoop: [.suspending]
+            case .timerFD, .libevent: Set(TimerClock.allCases)
+            case .runLoop: [.suspending]
             }
         }
 
@@ -48,7 +48,7 @@ extension TimerService {
             return switch self {
             case .dispatch: try DispatchAlarm(clock)
             case .timerFD: try TimerFDAlarm(clock)
-            case .libevent: try LibeventBackend.makeAlarm()
+            case .libevent: try LibeventBackend.makeAlarm(clock)
             case .runLoop: RunLoopAlarm()
             }
         }
@@ -81,7 +81,8 @@ extension TimerService {
     /// - Throws: `TimerError` where the backend is not part of this build or cannot wait on that clock, or the system
     ///   refuses a thread or descriptor.
     public convenience init(_ backend: Backend, clock: TimerClock = .suspending) throws(TimerError) {
-        try self.init(alarm: backend.makeAlarm(clock: clock))
+        try self.init(ServiceState(own: backend.makeAlarm(clock: clock), hasOwnThread: true))
+        try core.start()
     }
 
     /// Starts a service of one's own on any mechanism that keeps the alarm contract.
@@ -89,7 +90,15 @@ extension TimerService {
     /// - Parameter alarm: a new alarm, which the service starts, sets and stops from now on.
     /// - Throws: what the alarm's `start` throws.
     public convenience init(alarm: any TimerAlarm) throws(TimerError) {
-        self.init(ServiceState(own: alarm))
+        self.init(ServiceState(own: alarm, hasOwnThread: false))
+        try core.start()
+    }
+
+    /// A service that no thread looks after: its owner calls ``endTimersOfDeadTargets()`` now and then.
+    package convenience init(unattended alarm: any TimerAlarm) throws(TimerError) {
+        var state = ServiceState(own: alarm, hasOwnThread: false)
+        state.isCaredFor = true
+        self.init(state)
         try core.start()
     }
 

@@ -34,6 +34,9 @@ public final class TimerService: Sendable {
     /// What there is to know of each timer that has not ended, in no particular order. O(n) for n timers.
     public var activeTimers: [Snapshot] { core.snapshots }
 
+    /// Ends the timers whose target is gone. O(n) for n timers.
+    package func endTimersOfDeadTargets() { core.endTimersOfDeadTargets(among: core.slotCapacity) }
+
     /// How many timers have not ended.
     package var pendingCount: Int { core.pendingCount }
 

@@ -8,6 +8,8 @@ package final class VirtualAlarm: TimerAlarm {
         var now: TimerInstant
         /// Nanoseconds that have passed, whatever was done to the clock.
         var elapsed: UInt64 = 0
+        /// When dead targets are looked for next.
+        var nextCare: UInt64 = 1_000_000_000
         var deadline: TimerInstant?
         var onFire: (@Sendable () -> Void)?
         /// The thread that is firing.
@@ -62,6 +64,16 @@ package final class VirtualAlarm: TimerAlarm {
     package func set(_ deadline: TimerInstant?) { state.withLock { $0.deadline = deadline } }
 
     package func stop() { _ = state.withLock { $0.onFire.take() } }
+
+    /// Whether a second has passed since this was last true.
+    package func isTimeForCare() -> Bool {
+        state.withLock { state in
+            guard state.elapsed >= state.nextCare else { return false }
+            let (next, overflow) = state.elapsed.addingReportingOverflow(1_000_000_000)
+            state.nextCare = overflow ? .max : next
+            return true
+        }
+    }
 
     /// Lets something go wrong after a length of time.
     package func inject(_ fault: VirtualTime.Fault, after delay: Duration) {

@@ -16,6 +16,9 @@ public import PreciseTimer
 /// Time is to be moved by one thread at a time: anything else is a programming error. A handler may move it, too, and then
 /// it just passes: the handler takes that long. What comes due by it after the end of the `advance` that called the
 /// handler is delivered by the next one.
+///
+/// A timer whose target is gone ends with its next deadline. If that is far, or the timer is paused, it ends when time has
+/// been moved by a second since such timers were last looked for.
 public final class VirtualTime: Sendable {
     /// What can go wrong with a real alarm and a real clock.
     public enum Fault: Hashable, Sendable {
@@ -38,7 +41,7 @@ public final class VirtualTime: Sendable {
         let alarm = VirtualAlarm(clock: clock)
         self.alarm = alarm
         do throws(TimerError) {
-            service = try TimerService(alarm: alarm)
+            service = try TimerService(unattended: alarm)
         } catch {
             preconditionFailure("a virtual alarm needs nothing that could be refused: \(error)")
         }
@@ -62,6 +65,7 @@ public final class VirtualTime: Sendable {
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "time does not move back")
         alarm.advance(by: duration)
+        endTimersOfDeadTargets()
     }
 
     /// Moves time forward in one step, as a stalled machine does: the deadlines on the way are looked at only on arrival,
@@ -71,6 +75,12 @@ public final class VirtualTime: Sendable {
     public func jump(by duration: Duration) {
         precondition(duration >= .zero, "time does not move back")
         alarm.jump(by: duration)
+        endTimersOfDeadTargets()
+    }
+
+    /// On arrival, if a second has passed since the last time: what a thread of the library does on a real clock.
+    private func endTimersOfDeadTargets() {
+        if alarm.isTimeForCare() { service.endTimersOfDeadTargets() }
     }
 
     /// Writes a fault into the script of what is to come: it happens when time has been moved so far.

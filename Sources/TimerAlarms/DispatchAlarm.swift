@@ -24,7 +24,7 @@ package final class DispatchAlarm: TimerAlarm {
     /// - Throws: `TimerError` where the system refuses what Dispatch is going to need.
     package init(_ clock: TimerClock, queue: DispatchQueue? = nil) throws(TimerError) {
         precondition(Self.clocks.contains(clock), "Dispatch has no such clock")
-        try DispatchPreflight.check()
+        try DispatchPreflight.check(clock)
         let queue = queue ?? DispatchQueue(label: "timer.dispatch", qos: .userInteractive)
         let source = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
         source.schedule(deadline: .distantFuture)

@@ -5,36 +5,78 @@ package import TimerCore
 /// Finds out whether Dispatch timers can work in this process.
 ///
 /// Dispatch has no way to say that they cannot: without descriptors for its event loop it ends the process, without one
-/// for the timer it never fires, without threads it hangs, and after a fork it is dead. So the first use tries what
-/// Dispatch is going to need, and then waits for one timer to have fired. From then on Dispatch keeps its descriptors.
+/// for the timers of a clock they never fire, without threads it hangs, and after a fork it is dead. So each start tries
+/// what Dispatch is going to need, and then waits for one timer to have fired: a millisecond, as a rule. From then on
+/// Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires any more, and the next start says so.
 package enum DispatchPreflight {
-    /// The process in which a Dispatch timer has fired; 0 before.
-    private static let provenIn = Atomic<Int32>(0)
+    /// The process that uses Dispatch timers; 0 before the first use.
+    private static let process = Atomic<Int32>(0)
+    /// The last trial on each clock.
+    private static let trials = Lock<[TimerClock: Trial]>([:])
 
+    /// Waits for a timer on a clock, at most for five seconds. Not to be called with a lock held.
+    ///
     /// - Throws: `TimerError` with what is lacking.
-    package static func check() throws(TimerError) {
-        // Dispatch starts a thread when it has none to spare, and waits for ever where that fails.
+    package static func check(_ clock: TimerClock) throws(TimerError) {
+        // Dispatch starts a thread when it has none to spare, and waits for ever if that fails.
         try Thread.start("timer.preflight") {}
-        switch provenIn.load(ordering: .acquiring) {
-        case Process.id: return
-        case 0: break
-        default: throw TimerError(.forked, "starting a Dispatch timer (Dispatch does not survive a fork)")
+        let (isFirst, user) = process.compareExchange(expected: 0, desired: Process.id, ordering: .acquiringAndReleasing)
+        if !isFirst, user != Process.id {
+            throw TimerError(.forked, "starting a Dispatch timer (Dispatch does not survive a fork)")
         }
-        // An epoll and an event descriptor for its event loop, one for the timer, one more for a moment.
-        try SpareDescriptors.check(4)
-        try proveThatTimersFire()
-        provenIn.store(Process.id, ordering: .releasing)
+        let last = trials.withLock { $0[clock] }
+        let trial: Trial
+        if let last, last.isStarting {
+            trial = last
+        } else {
+            // An epoll, an event descriptor and a timer for its event loop, one more for a moment.
+            try EventLoopTrial.check(1, spare: 1)
+            trial = Trial()
+            trials.withLock { $0[clock] = trial }
+            try trial.begin(on: clock)
+        }
+        if !trial.succeeds(within: .seconds(5)) {
+            throw TimerError(.systemRefused, "waiting 5 s for a Dispatch timer to fire (it may lack threads, or its descriptors were closed)")
+        }
     }
 
-    private static func proveThatTimersFire() throws(TimerError) {
-        let fired = DispatchSemaphore(value: 0)
-        let source = DispatchSource.makeTimerSource(flags: .strict, queue: DispatchQueue(label: "timer.preflight"))
-        source.setEventHandler { fired.signal() }
-        source.schedule(deadline: .now())
-        source.activate()
-        defer { source.cancel() }
-        if fired.wait(timeout: .now() + .seconds(10)) == .timedOut {
-            throw TimerError(.systemRefused, "waiting 10 s for a first Dispatch timer to fire")
+    /// One timer that is to fire, a millisecond after it was set: for one that is due at once Dispatch needs no descriptor.
+    private final class Trial: Sendable {
+        private let fired = DispatchSemaphore(value: 0)
+        private let hasStarted = Atomic(false)
+
+        /// Whether the timer is on its way into Dispatch, which may take until the system has a thread again. Another trial
+        /// would tell no more.
+        var isStarting: Bool { !hasStarted.load(ordering: .acquiring) }
+
+        /// Starts the timer on a thread of its own, which Dispatch may hold back.
+        func begin(on clock: TimerClock) throws(TimerError) {
+            do throws(TimerError) { try Thread.start("timer.preflight") { self.startTimer(on: clock) } } catch {
+                hasStarted.store(true, ordering: .releasing)
+                throw error
+            }
+        }
+
+        private func startTimer(on clock: TimerClock) {
+            let source = DispatchSource.makeTimerSource(flags: .strict, queue: DispatchQueue(label: "timer.preflight"))
+            source.setEventHandler {
+                self.fired.signal()
+                source.cancel()
+            }
+            switch clock {
+            case .wall: source.schedule(wallDeadline: .now() + .milliseconds(1), leeway: .nanoseconds(0))
+            case .suspending, .continuous: source.schedule(deadline: .now() + .milliseconds(1), leeway: .nanoseconds(0))
+            }
+            source.activate()
+            hasStarted.store(true, ordering: .releasing)
+        }
+
+        /// Waits for the timer to fire.
+        func succeeds(within limit: DispatchTimeInterval) -> Bool {
+            guard fired.wait(timeout: .now() + limit) == .success else { return false }
+            // For the next one who waits.
+            fired.signal()
+            return true
         }
     }
 }

@@ -3,23 +3,29 @@ internal import CLibevent
 internal import Synchronization
 package import TimerCore
 
-/// A timerfd on somebody's event base, as an event that stays until the alarm is stopped.
+/// A timerfd on an event base, as an event that stays until the alarm is stopped.
 ///
-/// Not one of libevent's own timers: on a base of unknown making their clock may be coarse and their time cached, and no
-/// other thread may set them unless the host has libevent's locks. A timerfd is set without libevent.
+/// Not one of libevent's own timers: on a host's base their clock may be coarse and their time cached, and other threads
+/// may set them only if the host has libevent's locks. A timerfd is set without libevent.
 @safe
 package final class EventBaseAlarm: TimerAlarm {
     private let alarm: PollableAlarm
-    // Both are used on the thread that runs the base only, but for `start`, which comes before.
+    // Both are used on the thread that runs the base only, apart from `start`, which comes before.
     private nonisolated(unsafe) let base: OpaquePointer
     private nonisolated(unsafe) var event: OpaquePointer?
+    /// Whether the loop is there for this alarm alone, and ends with it.
+    private let ownsLoop: Bool
     private let isStopped = Atomic(false)
 
-    /// - Throws: `TimerError` where the system refuses the descriptor.
-    package init(_ base: OpaquePointer, _ clock: TimerClock) throws(TimerError) {
+    /// - Throws: `TimerError` if the system refuses the descriptor.
+    package init(_ base: OpaquePointer, _ clock: TimerClock, ownsLoop: Bool = false) throws(TimerError) {
         alarm = try PollableAlarm(clock)
         unsafe self.base = base
+        self.ownsLoop = ownsLoop
     }
+
+    /// Whether the process closed the timer's descriptor from outside, as far as is known.
+    var isLost: Bool { alarm.isLost }
 
     package var now: TimerInstant { alarm.now }
 
@@ -28,33 +34,28 @@ package final class EventBaseAlarm: TimerAlarm {
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
         alarm.start(onFire: onFire, onFailure: onFailure)
-        // The event holds the alarm until it is removed.
-        let holder = unsafe Unmanaged.passRetained(self)
+        let argument = unsafe Unmanaged.passUnretained(self).toOpaque()
         let conditions = CShort(EV_READ | EV_PERSIST)
         let callback: event_callback_fn = { unsafe EventBaseAlarm.run($2) }
-        unsafe event = event_new(base, alarm.descriptor, conditions, callback, holder.toOpaque())
-        guard let event = unsafe event else {
-            unsafe holder.release()
+        guard let event = unsafe event_new(base, alarm.descriptor, conditions, callback, argument) else {
             throw TimerError(.systemRefused, "creating a libevent event")
         }
         guard unsafe event_add(event, nil) == 0 else {
             unsafe event_free(event)
-            unsafe holder.release()
             throw TimerError(.systemRefused, "adding an event to a libevent base")
         }
+        unsafe self.event = event
+        // The event holds the alarm until it is removed.
+        _ = unsafe Unmanaged.passRetained(self)
     }
 
     /// Called by the loop.
     private static func run(_ argument: UnsafeMutableRawPointer?) {
         guard let argument = unsafe argument else { return }
-        let holder = unsafe Unmanaged<EventBaseAlarm>.fromOpaque(argument)
-        let alarm = unsafe holder.takeUnretainedValue()
+        let alarm = unsafe Unmanaged<EventBaseAlarm>.fromOpaque(argument).takeUnretainedValue()
         alarm.alarm.process()
-        // Also where that has stopped it.
-        guard alarm.isStopped.load(ordering: .acquiring), let event = unsafe alarm.event else { return }
-        unsafe event_free(event)
-        unsafe alarm.event = nil
-        unsafe holder.release()
+        // Also if that has stopped it.
+        if alarm.isStopped.load(ordering: .acquiring) { alarm.detach() }
     }
 
     package func set(_ deadline: TimerInstant?) throws(TimerError) {
@@ -68,6 +69,15 @@ package final class EventBaseAlarm: TimerAlarm {
         alarm.stop()
         isStopped.store(true, ordering: .releasing)
         alarm.wake()
+    }
+
+    /// Removes the event, if it is still there. Called on the thread that runs the base, or when no thread does.
+    func detach() {
+        guard let event = unsafe event else { return }
+        unsafe self.event = nil
+        unsafe event_free(event)
+        if ownsLoop { unsafe event_base_loopbreak(base) }
+        unsafe Unmanaged.passUnretained(self).release()
     }
 }
 #endif

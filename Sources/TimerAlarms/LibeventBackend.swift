@@ -7,7 +7,7 @@ package enum LibeventBackend {
     package static var whyUnavailable: String? { nil }
 
     /// A new alarm, not started.
-    package static func makeAlarm() throws(TimerError) -> any TimerAlarm { try LibeventAlarm() }
+    package static func makeAlarm(_ clock: TimerClock) throws(TimerError) -> any TimerAlarm { try LibeventAlarm(clock) }
 
     /// A new alarm on somebody's event base, not started.
     package static func makeAlarm(

@@ -15,6 +15,8 @@ package final class PollableAlarm: TimerAlarm {
     private let isFiring = Atomic(false)
     /// A forked child has the same timer: to read it would be to take an expiry from the parent.
     private let processID = Process.id
+    /// The forked child in which the timer's number is that of a timer of the child's.
+    private let replacedIn = Atomic<Int32>(0)
 
     /// - Throws: `TimerError` where the system refuses the descriptor.
     package init(_ clock: TimerClock) throws(TimerError) {
@@ -24,6 +26,9 @@ package final class PollableAlarm: TimerAlarm {
 
     /// Readable when the deadline has come; closed with the alarm.
     package var descriptor: CInt { timer.number }
+
+    /// Whether the process closed the descriptor from outside, as far as is known.
+    var isLost: Bool { timer.isLost }
 
     package var now: TimerInstant { KernelClock.now(clock) }
 
@@ -41,7 +46,7 @@ package final class PollableAlarm: TimerAlarm {
     /// Fires on the calling thread, for nothing where nothing is due. Whether there was an expiry to read does not matter:
     /// the loop may have read it.
     package func process() {
-        if Process.id != processID { return }
+        if Process.id != processID { return beQuietInForkedChild() }
         // Left alone while a firing runs: the descriptor stays readable, and nothing is lost.
         guard !isFiring.exchange(true, ordering: .acquiring) else { return }
         defer { isFiring.store(false, ordering: .releasing) }
@@ -51,6 +56,14 @@ package final class PollableAlarm: TimerAlarm {
         } catch {
             callbacks.withLock { $0.take() }?.onFailure(error)
         }
+    }
+
+    /// The parent's timer stays readable in the child, whose loop would spin: the child's number becomes that of a timer
+    /// which never expires. If the system refuses a descriptor for it, the next call tries again.
+    private func beQuietInForkedChild() {
+        if replacedIn.load(ordering: .acquiring) == Process.id { return }
+        guard (try? timer.replaceInForkedChild()) != nil else { return }
+        replacedIn.store(Process.id, ordering: .releasing)
     }
 
     /// Makes the descriptor readable, at once.

@@ -51,7 +51,7 @@ package final class RunLoopAlarm: TimerAlarm {
         // Foundation ends the process where it cannot open what a loop and its modes need: an event descriptor, and an
         // epoll and a timer for each mode. The first loop of a process makes the main thread's as well; two to spare,
         // because six were seen not to be enough once in a while.
-        try SpareDescriptors.check(8)
+        try EventLoopTrial.check(2, spare: 2)
         if let host = unsafe host {
             unsafe host.loop.add(timer, forMode: host.mode)
         } else {
@@ -116,15 +116,20 @@ package final class RunLoopAlarm: TimerAlarm {
 
 /// What is called when a timer fires, until the link is cut.
 private final class Link: Sendable {
-    private let onFire = Lock<(@Sendable () -> Void)?>(nil)
+    // In a struct: a bare closure in a generic box is wrapped once more each time it is read, in release builds.
+    private struct Callback: Sendable {
+        let onFire: @Sendable () -> Void
+    }
 
-    func connect(to onFire: @escaping @Sendable () -> Void) { self.onFire.withLock { $0 = onFire } }
+    private let callback = Lock<Callback?>(nil)
 
-    /// What was linked is released here, outside of the lock.
-    func cut() { _ = onFire.withLock { $0.take() } }
+    func connect(to onFire: @escaping @Sendable () -> Void) { callback.withLock { $0 = Callback(onFire: onFire) } }
+
+    /// The closure is released here, outside the lock.
+    func cut() { _ = callback.withLock { $0.take() } }
 
     func fire(for timer: Timer) {
-        guard let onFire = onFire.withLock({ $0 }) else { return timer.invalidate() }
-        onFire()
+        guard let callback = callback.withLock({ $0 }) else { return timer.invalidate() }
+        callback.onFire()
     }
 }

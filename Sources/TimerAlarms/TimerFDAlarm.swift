@@ -22,13 +22,15 @@ package final class TimerFDAlarm: TimerAlarm {
         onFire: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
+        try set(nil)
         // The thread holds the alarm, and so the descriptor, until it has ended.
         try Thread.start("timer.timerfd") { self.run(onFire, onFailure) }
     }
 
     private func run(_ onFire: () -> Void, _ onFailure: (TimerError) -> Void) {
         do throws(TimerError) {
-            while true {
+            // Looked at on both sides of a firing: what it set may have told that the descriptor is lost.
+            while !isStopped.load(ordering: .acquiring) {
                 try timer.wait()
                 if isStopped.load(ordering: .acquiring) { return }
                 onFire()
@@ -38,8 +40,11 @@ package final class TimerFDAlarm: TimerAlarm {
         }
     }
 
+    /// The thread is woken at the latest a minute from now, and each minute from then on. If the process closes the
+    /// descriptor from outside, a reader is not told: it finds out with its next reading.
     package func set(_ deadline: TimerInstant?) throws(TimerError) {
-        try timer.set(deadline)
+        let latest = now.moved(by: Self.minute)
+        try timer.set(deadline.map { min($0, latest) } ?? latest, repeatingEvery: Self.minute)
         // A setting that crossed a stop may have undone its wake-up.
         if isStopped.load(ordering: .acquiring) { wake() }
     }
@@ -52,4 +57,7 @@ package final class TimerFDAlarm: TimerAlarm {
     /// Makes the thread look whether it is to end. Setting a timerfd that is open to an instant that has come is not
     /// refused, and a thread that has ended needs no waking.
     private func wake() { try? timer.set(now) }
+
+    /// In nanoseconds.
+    private static let minute: UInt64 = 60_000_000_000
 }

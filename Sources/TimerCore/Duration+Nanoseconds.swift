@@ -12,6 +12,13 @@ extension Duration {
         return sum
     }
 
+    /// Whole nanoseconds of a length that is not negative, rounded up. One too long to represent becomes the longest that
+    /// there is, which no instant can be moved by.
+    package var nanosecondsOrForever: UInt64 {
+        let nanoseconds = nanosecondsRoundedUp
+        return nanoseconds == .max ? .max : UInt64(nanoseconds)
+    }
+
     /// The exact length of a number of nanoseconds, also of one beyond `Int64`.
     package init(wholeNanoseconds: UInt64) {
         let (seconds, nanoseconds) = wholeNanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)

@@ -53,6 +53,12 @@ package struct Scheduler: Sendable {
         return TimerInstant(nanoseconds: first.nanoseconds, clock: clock)
     }
 
+    /// The instant that the alarm is set to, if that has come and no firing goes on. Constant time.
+    package func overdue(at now: TimerInstant) -> TimerInstant? {
+        guard !isFiring, let armed, armed <= now else { return nil }
+        return armed
+    }
+
     /// What is known of a slot's timer. Constant time.
     package subscript(slot: Slot) -> TimerEntry? { table[slot] }
 
@@ -175,16 +181,22 @@ package struct Scheduler: Sendable {
     }
 
     /// Ends a delivery, whose tick was decided on as of `look`; `now` is read only where it counts. O(log n).
+    ///
+    /// - Parameter mayRepeat: whether another late deadline may be delivered in the same look. If not, a timer that
+    ///   catches up goes on with that in the next look, together with all that is due by then.
     package mutating func finish(
         _ claim: Claim,
         lookedAt look: TimerInstant,
+        mayRepeat: Bool = true,
         now: @autoclosure () -> TimerInstant
     ) -> Sequel {
         guard table.contains(claim.timer) else { preconditionFailure("a timer in delivery is not forgotten") }
         let slot = claim.timer.slot
         let (hasEnded, again, hasDeadline) = table.change(slot) { entry in
             if entry.awaitsReturn { entry.handlerReturned(at: now()) }
-            let again = entry.sequence == claim.sequence ? entry.claimAgain(lookedAt: look) : nil
+            let next = entry.sequence == claim.sequence ? entry.claimAgain(lookedAt: look) : nil
+            if next == nil { entry.burst = 0 }
+            let again = mayRepeat ? next : nil
             entry.isInDelivery = again != nil
             return (entry.hasEnded, again, entry.nextDeadline != nil)
         }

@@ -20,7 +20,7 @@ package struct TimerEntry: Hashable, Sendable {
     package var isPaused: Bool
     /// Whether a tick is on its way to the handler, or the handler is running.
     package var isInDelivery = false
-    /// How many of the late deadlines of this look have had their ticks.
+    /// How many late deadlines have had their ticks, one after the other, since the timer last caught up.
     package var burst = 0
     /// Whether there will be no tick any more.
     package var hasEnded = false
@@ -73,17 +73,18 @@ package struct TimerEntry: Hashable, Sendable {
         self.sequence = sequence
         step = grid.firstStep
         index = 0
+        burst = 0
     }
 
     /// Claims the timer, whose next deadline has come, for delivery.
     mutating func claim() -> Claim {
         guard let deadline = nextDeadline else { preconditionFailure("only a timer with a deadline to come is due") }
         isInDelivery = true
-        burst = 0
         return Claim(timer: id, sequence: sequence, deadline: deadline)
     }
 
-    /// Claims a timer that catches up once more, for another deadline that had passed at the same look.
+    /// Claims a timer that catches up once more, for another deadline that had passed at the same look. Nil if it has
+    /// caught up.
     func claimAgain(lookedAt look: TimerInstant) -> Claim? {
         guard burst > 0, burst < policy.limit, !isPaused, !hasEnded, let next = nextDeadline, next <= look
         else { return nil }

@@ -34,6 +34,37 @@ import Testing
         #expect(census.touches.value > 0)
     }
 
+    @Test func aCancelReleasesWhatTheHandlerCapturedThoughOthersLookAtTheTimer() async throws {
+        let (service, census, isOver) = (try TimerService(.timerFD), Census(), Box<Bool>())
+        let current = Box<PreciseTimer>()
+        try await onThreads(3) { number in
+            if number > 0 {
+                while isOver.value == nil {
+                    if number == 1 { _ = service.activeTimers } else { _ = current.value?.state }
+                }
+                return
+            }
+            for _ in 0..<Self.rounds {
+                let before = census.deaths.value
+                let timer = try? Self.scheduleFarTimer(on: service, capturing: Mortal(census), census)
+                current.value = timer
+                timer?.cancel()
+                if census.deaths.value != before + 1 { census.overlaps.add(1) }
+            }
+            isOver.value = true
+        }
+        #expect(census.overlaps.value == 0, "it was held by those who looked")
+        #expect(census.deaths.value == Self.rounds)
+    }
+
+    private static func scheduleFarTimer(
+        on service: TimerService,
+        capturing captured: Mortal,
+        _ census: Census
+    ) throws -> PreciseTimer {
+        try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: census) { _, _ in captured.touch() }
+    }
+
     @Test(arguments: DeliveryKind.allCases.filter { $0 != .actor })
     func aTargetReleasedAgainstDeliveryEndsItsTimerOnce(kind: DeliveryKind) async throws {
         let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())

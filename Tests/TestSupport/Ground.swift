@@ -31,7 +31,7 @@ package struct Site: Sendable {
     /// The time that a test has to move; nil where it moves by itself.
     package let virtual: VirtualTime?
 
-    init(service: TimerService, virtual: VirtualTime?) {
+    package init(service: TimerService, virtual: VirtualTime? = nil) {
         self.service = service
         self.virtual = virtual
     }

@@ -28,6 +28,12 @@ package enum ProcFS {
             .reduce(0, +)
     }
 
+    /// How much memory of the process is present, in bytes (proc_pid_statm(5)).
+    package static var residentBytes: Int {
+        let pages = text("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return pages * 4096
+    }
+
     /// How many descriptors are open.
     package static var openDescriptors: Int { entries("/proc/self/fd").count }
 

@@ -7,6 +7,10 @@ package enum Thread {
     /// Starts a detached thread: named, with all signals blocked but those of its own faults, never waited for by the
     /// process's exit.
     ///
+    /// It has the affinity and the nice value of the main thread, whatever thread starts it, and the main thread's policy
+    /// unless that is a real-time one. Without CAP_SYS_NICE the kernel may refuse a better nice value than the creator's:
+    /// then the thread keeps that.
+    ///
     /// - Parameters:
     ///   - name: at most 15 bytes, as the kernel shows it.
     ///   - body: what the thread does.
@@ -35,6 +39,8 @@ package enum Thread {
         guard let argument = unsafe argument else { return nil }
         let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
         _ = unsafe start.name.withCString { unsafe thread_name_set($0) }
+        // Not those of its creator, which a new thread starts with (pthread_create(3)).
+        thread_scheduling_copy(getpid())
         start.body()
         return nil
     }
@@ -56,5 +62,5 @@ package struct ThreadID: Hashable, Sendable {
     private let number: UInt
 
     /// The calling thread.
-    package static var current: ThreadID { ThreadID(number: pthread_self()) }
+    package static var current: ThreadID { ThreadID(number: UInt(thread_identity())) }
 }

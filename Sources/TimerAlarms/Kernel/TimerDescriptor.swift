@@ -1,19 +1,24 @@
 internal import CLinuxTimers
 internal import Glibc
+internal import Synchronization
 package import TimerCore
 
 /// A timerfd (see timerfd_create(2)), closed when the value ends.
+///
+/// If the process closes the descriptor from outside, its number may be given to another file at any time. So the first
+/// error that tells of it is remembered: from then on the number is neither used nor closed.
 package struct TimerDescriptor: ~Copyable, Sendable {
     /// The number of the descriptor, which stays this value's to close.
     package let number: CInt
     private let clock: TimerClock
+    private let lost = Atomic(false)
 
     /// A new disarmed timer on a clock, closed in programs that this process executes.
     ///
     /// - Parameters:
     ///   - clock: whose instants it is set to.
     ///   - isBlocking: whether reading it waits; no matter to ``wait()``.
-    /// - Throws: `TimerError` where the system refuses the descriptor.
+    /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(_ clock: TimerClock, isBlocking: Bool = true) throws(TimerError) {
         let flags = CInt(TFD_CLOEXEC) | (isBlocking ? 0 : CInt(TFD_NONBLOCK))
         switch SystemCall.retrying({ timerfd_create(clock.kernelID, flags) }) {
@@ -23,21 +28,32 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         self.clock = clock
     }
 
-    deinit { close(number) }
+    deinit { if !isLost { close(number) } }
+
+    /// Whether the number is known to be no longer that of this timer.
+    package var isLost: Bool { lost.load(ordering: .acquiring) }
 
     /// Sets the absolute deadline, or disarms. A reader that waits is woken when a past deadline is set, too.
     ///
-    /// On the wall clock a step of the clock counts as an expiry, so that whoever waits looks at the clock again.
-    package borrowing func set(_ deadline: TimerInstant?) throws(TimerError) {
+    /// On the wall clock a step of the clock counts as an expiry, so that the reader looks at the clock again.
+    ///
+    /// - Parameters:
+    ///   - deadline: when it expires first.
+    ///   - period: how many nanoseconds later it expires again, and so on; 0 for once.
+    package borrowing func set(_ deadline: TimerInstant?, repeatingEvery period: UInt64 = 0) throws(TimerError) {
+        try checkForLoss(attempting: "setting a timerfd")
         var setting = itimerspec()
         // A value of zero would disarm: the earliest deadline is 1 ns.
-        if let deadline { setting.it_value = timespec(max(deadline, deadline.clock.firstNanosecond)) }
+        if let deadline {
+            setting.it_value = timespec(max(deadline, deadline.clock.firstNanosecond))
+            setting.it_interval = timespec(TimerInstant(nanoseconds: period, clock: clock))
+        }
         let number = number
         let flags = CInt(TFD_TIMER_ABSTIME) | (clock == .wall ? CInt(TFD_TIMER_CANCEL_ON_SET) : 0)
         switch SystemCall.retrying({ unsafe timerfd_settime(number, flags, &setting, nil) }) {
         // Of a step since the last setting. This one holds all the same: see NOTES in timerfd_create(2).
         case .success, .failure(Errno(ECANCELED)): return
-        case .failure(let errno): throw errno.error(attempting: "setting a timerfd")
+        case .failure(let errno): throw failure(errno, .systemRefused, attempting: "setting a timerfd")
         }
     }
 
@@ -49,22 +65,46 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// Takes the expiry away, which makes the descriptor unreadable. Returns whether there was one; a descriptor that
     /// blocks is waited for.
     package borrowing func takeExpiry() throws(TimerError) -> Bool {
+        try checkForLoss(attempting: "reading a timerfd")
         let number = number
         var expirations: UInt64 = 0
         switch SystemCall.retrying({ unsafe read(number, &expirations, MemoryLayout<UInt64>.size) }) {
         // Cancelled: the wall clock was stepped.
         case .success, .failure(Errno(ECANCELED)): return true
         case .failure(Errno(EAGAIN)): return false
-        case .failure(let errno): throw errno.error(.backendFailed, attempting: "reading a timerfd")
+        case .failure(let errno): throw failure(errno, .backendFailed, attempting: "reading a timerfd")
         }
     }
 
-    /// Somebody made the descriptor non-blocking (an inherited one is shared): wait here rather than spin.
+    /// Gives the number to a new disarmed timer, in a forked child: what this one tells belongs to the parent.
+    ///
+    /// - Throws: `TimerError` if the system refuses that.
+    package borrowing func replaceInForkedChild() throws(TimerError) {
+        let quiet = try TimerDescriptor(clock, isBlocking: false)
+        let (from, to) = (quiet.number, number)
+        if case .failure(let errno) = SystemCall.retrying({ dup2(from, to) }) {
+            throw errno.error(attempting: "replacing a timerfd")
+        }
+        _ = fcntl(to, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// The process made the descriptor non-blocking (an inherited one is shared): wait here rather than spin.
     private borrowing func waitUntilReadable() throws(TimerError) {
         var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
         if case .failure(let errno) = SystemCall.retrying({ unsafe poll(&request, 1, -1) }) {
-            throw errno.error(.backendFailed, attempting: "waiting for a timerfd")
+            throw failure(errno, .backendFailed, attempting: "waiting for a timerfd")
         }
+    }
+
+    private borrowing func checkForLoss(attempting attempted: String) throws(TimerError) {
+        if isLost { throw Errno(EBADF).error(.backendFailed, attempting: attempted) }
+    }
+
+    /// The error of a failed call. A closed descriptor is EBADF, and a number that is another file's by now is EINVAL,
+    /// since the arguments are always valid.
+    private borrowing func failure(_ errno: Errno, _ code: TimerError.Code, attempting attempted: String) -> TimerError {
+        if [EBADF, EINVAL].contains(errno.number) { lost.store(true, ordering: .releasing) }
+        return errno.error(code, attempting: attempted)
     }
 }
 

@@ -79,11 +79,11 @@ extension Peer {
     func start(_ probes: [Probe], deliver place: HandlerPlace) throws(TimerError) -> any Ticking {
         switch self {
         case .dispatchSource:
-            try DispatchPreflight.check()
+            try DispatchPreflight.check(.suspending)
             let queue = Self.queue(place)
             return PeerTimers(timers: probes.map { DispatchSourcePeer($0, on: queue) })
         case .dispatchAfter:
-            try DispatchPreflight.check()
+            try DispatchPreflight.check(.suspending)
             let queue = Self.queue(place)
             return PeerTimers(timers: probes.map { DispatchAfterPeer($0, on: queue) })
         case .foundationTimer: return try FoundationTimersPeer(probes, deliver: place)

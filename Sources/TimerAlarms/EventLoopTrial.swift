@@ -1,0 +1,50 @@
+internal import CLinuxTimers
+internal import Glibc
+package import TimerCore
+
+/// Finds out whether a library can make the event loops that it is about to need, if its own answer to a refusal is to end
+/// the process.
+package enum EventLoopTrial {
+    /// Makes event loops as a library does, one inside the other, and closes them again: each is an epoll that watches an
+    /// event descriptor and a timer. Another thread may take the descriptors meanwhile: this narrows the danger to a moment,
+    /// and cannot rule it out.
+    ///
+    /// - Parameters:
+    ///   - count: how many loops.
+    ///   - spare: how many more descriptors must be there.
+    /// - Throws: `TimerError` with what the system refuses.
+    package static func check(_ count: Int, spare: Int = 0) throws(TimerError) {
+        if count == 0 { return try SpareDescriptors.check(spare) }
+        let epoll = try Descriptor("creating an epoll") { epoll_create_closing() }
+        let event = try Descriptor("creating an eventfd") { event_create_closing() }
+        let timer = try TimerDescriptor(.suspending)
+        try epoll.watch(event.number)
+        try epoll.watch(timer.number)
+        try check(count - 1, spare: spare)
+        _ = consume epoll
+        _ = consume event
+        _ = consume timer
+    }
+
+    /// A descriptor of the trial's, closed with the value.
+    private struct Descriptor: ~Copyable {
+        let number: CInt
+
+        init(_ attempted: String, _ make: () -> CInt) throws(TimerError) {
+            switch SystemCall.retrying(make) {
+            case .success(let number): self.number = number
+            case .failure(let errno): throw errno.error(attempting: attempted)
+            }
+        }
+
+        deinit { close(number) }
+
+        /// Has an epoll watch a descriptor.
+        borrowing func watch(_ other: CInt) throws(TimerError) {
+            let epoll = number
+            if case .failure(let errno) = SystemCall.retrying({ epoll_watch(epoll, other) }) {
+                throw errno.error(attempting: "adding a descriptor to an epoll")
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// Ticking leaves nothing behind, in debug and in release builds, on every backend.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct LeftBehindTests {
+    @Test(arguments: TimerService.Backend.available)
+    func thirtyThousandTicksLeaveNoMemoryBehind(backend: TimerService.Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            Fault.limitSeconds(60)
+            let ticks = Count()
+            try PreciseTimer.schedule(.every(.microseconds(20)), on: backend.shared, target: ticks) { ticks, _ in
+                ticks.add(1)
+            }
+            #expect(eventually { ticks.value > 2_000 })
+            let (before, start) = (ProcFS.residentBytes, ticks.value)
+            #expect(eventually { ticks.value > start + 30_000 })
+            // 155 bytes a tick, as were seen once, would be more than 4 MB.
+            #expect(ProcFS.residentBytes - before < 2_000_000)
+            // A chain of that many links would overflow the stack when it is released.
+            backend.shared.shutdown()
+        }
+    }
+}

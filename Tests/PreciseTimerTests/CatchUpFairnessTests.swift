@@ -1,0 +1,63 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// A timer that is always late, and catches up, leaves the other timers of its service their turns.
+struct CatchUpFairnessTests {
+    private let virtual = VirtualTime()
+
+    @Test func aStormOfLateTicksDoesNotStarveItsSiblings() throws {
+        let (virtual, storm, sibling) = (virtual, Log(), Log())
+        try PreciseTimer.schedule(
+            .every(.nanoseconds(1)),
+            on: virtual.service,
+            missedTicks: .catchUp(limit: 100_000),
+            target: storm
+        ) { storm, tick in
+            storm.note(tick)
+            // The handler takes a thousand periods.
+            if storm.count < 5_000 { virtual.advance(by: .microseconds(1)) } else { virtual.service.shutdown() }
+        }
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: sibling) { $0.note($1) }
+        virtual.advance(by: .nanoseconds(1))
+        #expect(sibling.count >= 4)
+        // A portion of the storm may be delivered before it.
+        #expect(sibling.ticks.allSatisfy { $0.lateness <= .microseconds(70) })
+        #expect(storm.ticks.map(\.index) == (0..<UInt64(storm.count)).map { $0 }, "none is lost or merged below the limit")
+    }
+
+    @Test func theLimitCountsTheTicksOfABurstThroughAllItsLooks() throws {
+        let (start, log) = (virtual.now, Log())
+        virtual.jump(by: .milliseconds(999))
+        try PreciseTimer.schedule(
+            .every(.milliseconds(1), at: start),
+            on: virtual.service,
+            missedTicks: .catchUp(limit: 300),
+            target: log
+        ) { $0.note($1) }
+        virtual.advance(by: .zero)
+        #expect(log.count == 300)
+        #expect(log.ticks.dropLast().allSatisfy { $0.missed == 0 })
+        #expect(log.ticks.last?.missed == 700)
+        virtual.jump(by: .milliseconds(400))
+        #expect(log.count == 600, "the next burst has a limit of its own")
+        #expect(log.ticks.accounted == 1_400)
+    }
+
+    @Test func theTicksOfOneLookComeInOrderOfDeadlines() throws {
+        let (start, order) = (virtual.now, Notes<TimerInstant>())
+        virtual.jump(by: .milliseconds(40))
+        for period in [2, 3] {
+            try PreciseTimer.schedule(
+                .every(.milliseconds(period), at: start),
+                on: virtual.service,
+                missedTicks: .catchUp(limit: 100),
+                target: order
+            ) { $0.append($1.deadline) }
+        }
+        virtual.advance(by: .zero)
+        #expect(order.all.count == 21 + 14)
+        #expect(order.all == order.all.sorted())
+    }
+}

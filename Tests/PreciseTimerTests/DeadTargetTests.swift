@@ -1,0 +1,105 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// A timer whose target is gone ends within seconds, however far its deadline is, paused or not; on every backend, on
+/// loops of the host's and on virtual time.
+@Suite(.timeLimit(.minutes(10))) struct DeadTargetTests {
+    typealias Reason = PreciseTimer.EndReason
+
+    @Test(arguments: Ground.all)
+    func aPausedTimerEndsWithItsTarget(ground: Ground) throws {
+        try expectEnd(on: try ground.site()) { service, target, onEnd in
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target, onEnd: onEnd) { _, _ in }
+                .pause()
+        }
+    }
+
+    @Test(arguments: Ground.all)
+    func aTimerWithAFarDeadlineEndsWithItsTarget(ground: Ground) throws {
+        try expectEnd(on: try ground.site()) { service, target, onEnd in
+            try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) { _, _ in
+            }
+        }
+    }
+
+    @Test(arguments: Ground.all)
+    func anActorsTimerWithAFarDeadlineEndsWithTheActor(ground: Ground) throws {
+        try expectEnd(on: try ground.site(), target: Employee()) { service, target, onEnd in
+            try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) { _, _ in
+            }
+        }
+    }
+
+    @Test func aTimerOnALoopOfTheHostsEndsWithItsTargetThoughTheLoopDoesNotRun() throws {
+        let timers = try TimerService.pollable()
+        try expectEnd(on: Site(service: timers.service)) { service, target, onEnd in
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target, onEnd: onEnd) { _, _ in }
+        }
+    }
+
+    @Test func allTimersOfManyDeadTargetsEndAndTheOthersGoOn() throws {
+        let service = try TimerService(.timerFD)
+        let (survivor, ends) = (Thing(), Count())
+        var targets: [Thing]? = (0..<10_000).map { _ in Thing() }
+        for target in targets ?? [] {
+            for target in [target, survivor] {
+                try PreciseTimer.schedule(
+                    .once(after: .seconds(3_600)),
+                    on: service,
+                    target: target,
+                    onEnd: { if $0 == .targetReleased { ends.add(1) } },
+                    handler: { _, _ in }
+                )
+            }
+        }
+        targets = nil
+        #expect(eventually { ends.value == 10_000 })
+        #expect(service.pendingCount == 10_000)
+        withExtendedLifetime(survivor) {}
+    }
+
+    @Test func theServiceOfAPausedTimerEndsWithItAndItsThreadToo() throws {
+        let ends = Count()
+        var target: Thing? = Thing()
+        weak var service: TimerService?
+        do {
+            let own = try TimerService(.timerFD)
+            service = own
+            try PreciseTimer.schedule(
+                .every(.milliseconds(1)),
+                on: own,
+                paused: true,
+                target: try #require(target),
+                onEnd: { _ in ends.add(1) },
+                handler: { _, _ in }
+            )
+        }
+        #expect(service != nil, "a pending timer keeps its service")
+        target = nil
+        #expect(eventually { ends.value == 1 && service == nil })
+    }
+
+    /// Expects that a timer ends once, for the right reason, when its target is released and its handle was dropped.
+    private func expectEnd<Target: AnyObject & Sendable>(
+        on site: Site,
+        target: Target = Thing(),
+        schedule: (TimerService, Target, @escaping @Sendable (Reason) -> Void) throws -> Any
+    ) throws {
+        let reasons = Notes<Reason>()
+        var target: Target? = target
+        weak let gone = target
+        _ = try schedule(site.service, try #require(target)) { reasons.append($0) }
+        site.pass(.milliseconds(5))
+        #expect(reasons.all == [])
+        target = nil
+        #expect(gone == nil, "the timer does not hold it")
+        #expect(site.until { !reasons.all.isEmpty })
+        site.pass(.milliseconds(5))
+        #expect(reasons.all == [.targetReleased])
+        #expect(site.service.pendingCount == 0)
+    }
+
+    private actor Employee {}
+}

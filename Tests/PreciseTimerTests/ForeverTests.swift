@@ -1,0 +1,30 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Lengths too long to represent are never, and not some hundred years.
+struct ForeverTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+    private static let forever = Duration.seconds(Int64.max)
+
+    @Test(
+        arguments: [
+            PreciseTimer.Schedule.every(forever, after: .seconds(1)),
+            .every(.nanoseconds(Int64.max) + .nanoseconds(1), after: .seconds(1)),
+            .fixedDelay(forever, after: .seconds(1)),
+        ]
+    )
+    func afterTheFirstTickThereIsNoDeadlineAnyMore(schedule: PreciseTimer.Schedule) throws {
+        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .seconds(1))
+        #expect(log.count == 1)
+        #expect(timer.nextDeadline == nil)
+        #expect(timer.state == .scheduled)
+        // 400 years, which is more than 64 signed bits of nanoseconds hold.
+        for _ in 0..<2 { virtual.jump(by: .seconds(200 * 365 * 86_400)) }
+        #expect(log.count == 1)
+        #expect(virtual.nextDeadline == nil)
+    }
+}
