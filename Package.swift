@@ -76,6 +76,15 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .executableTarget(
+            name: "timer-soak",
+            dependencies: [
+                "PreciseTimer", "TimerAlarms", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Soak",
+            swiftSettings: settings
+        ),
+
         .target(
             name: "TestSupport",
             dependencies: [

@@ -45,10 +45,10 @@ struct ModelTimer {
 
     /// When the service looks for it: at a multiple of the largest power of two within the tolerance.
     var look: UInt64? {
-        guard var look = onGrid, look != .max else { return extra }
+        guard let deadline = onGrid, deadline != .max else { return extra }
         var unit: UInt64 = 1
         while unit * 2 <= plan.tolerance { unit *= 2 }
-        while look % unit != 0 { look += 1 }
+        let look = (deadline + unit - 1) / unit * unit
         return min(look, extra ?? look)
     }
 
@@ -117,7 +117,7 @@ struct ModelGrid {
             case .fixedDelay(let delay, let first): (first ?? delay, 1, delay, 0)
             case .never: (0, 0, 0, 0)
             }
-        origin = rule == .never ? .max : UInt64(Int64(now) + start)
+        origin = rule == .never ? .max : UInt64(max(0, Int64(now) + start))
         self.count = UInt64(count)
         self.length = UInt64(length)
         self.first = first
