@@ -103,3 +103,15 @@ struct Farewell {
         service = nil
     }
 }
+
+/// The one place where a farewell is, however often the box is copied: what it holds is released when it is performed.
+final class FarewellBox: Sendable {
+    private let farewell: Lock<Farewell?>
+
+    init(_ farewell: Farewell) { self.farewell = Lock(farewell) }
+
+    func perform() {
+        var farewell = farewell.withLock { $0.take() }
+        farewell?.perform()
+    }
+}

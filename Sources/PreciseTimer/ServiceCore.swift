@@ -108,15 +108,12 @@ final class ServiceCore: Sendable {
         guard var round = change({ $0.look(run) }) else { return }
         var delivered: Called?
         while true {
-            var step = change { $0.advance(&round, after: delivered, of: self) }
+            let step = change { $0.advance(&round, after: delivered, of: self) }
             delivered = nil
             switch step {
             case .deliver(let delivery): delivered = delivery.perform(readingClockOf: round.alarm)
             case .send(let hop, let road): road.send(hop)
-            case .bid(var farewell):
-                // So that there is one copy only, and what it holds is released when it is let go of there.
-                step = .done
-                farewell.perform()
+            case .bid(let box): box.perform()
             case .done: return
             }
         }

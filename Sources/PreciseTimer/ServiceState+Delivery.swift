@@ -47,8 +47,8 @@ extension ServiceState {
         case deliver(Call)
         /// Send a tick to where its handler is called.
         case send(Hop, Road)
-        /// A timer has ended. In a box, which keeps the others small.
-        indirect case bid(Farewell)
+        /// A timer has ended.
+        case bid(FarewellBox)
         /// Nothing more.
         case done
     }
@@ -66,7 +66,7 @@ extension ServiceState {
             let (farewell, again) = finish(called, mayRepeat: round.repeats > 0)
             if let again { round.insert(again) }
             // Before anything else is decided: what the user does on hearing it may concern the next timer.
-            if let farewell { return .bid(farewell) }
+            if let farewell { return .bid(FarewellBox(farewell)) }
         }
         while let claim = round.next(of: scheduler) {
             if let road = record(of: claim.timer).destination?.road {

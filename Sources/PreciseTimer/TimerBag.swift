@@ -13,7 +13,8 @@ internal import TimerAlarms
 /// }
 /// ```
 ///
-/// May be used from any thread, and from inside a handler. To count the timers, and now and then to store one, asks for the
+/// May be used from any thread, and from inside a handler. In a forked child, a bag of the parent is empty and takes no
+/// timers. To count the timers, and now and then to store one, asks for the
 /// ``PreciseTimer/state`` of the others, and so may hear the end of one whose target is gone.
 public final class TimerBag: Sendable {
     private struct State {
@@ -33,6 +34,9 @@ public final class TimerBag: Sendable {
     }
 
     private let state = Lock(State())
+    /// In a forked child another thread of the parent may hold the lock for ever.
+    private let processID = Process.id
+    private var isOfAnotherProcess: Bool { Process.id != processID }
 
     /// An empty bag.
     public init() {}
@@ -41,12 +45,14 @@ public final class TimerBag: Sendable {
 
     /// How many timers the bag holds that have not ended. O(n).
     public var count: Int {
+        if isOfAnotherProcess { return 0 }
         let timers = state.withLock { $0.timers }
         return timers.count { !$0.hasEnded }
     }
 
     /// The timer of a name; nil where there is none, or it has ended.
     public subscript(name: String) -> PreciseTimer? {
+        if isOfAnotherProcess { return nil }
         guard let timer = state.withLock({ $0.named[name] }), !timer.hasEnded else { return nil }
         return timer
     }
@@ -54,12 +60,14 @@ public final class TimerBag: Sendable {
     /// Cancels the timer of a name and lets it go. True where that ended a timer.
     @discardableResult
     public func cancel(_ name: String) -> Bool {
+        if isOfAnotherProcess { return false }
         let timer = state.withLock { $0.named.removeValue(forKey: name) }
         return timer?.cancel() ?? false
     }
 
     /// Cancels all timers and lets them go.
     public func cancelAll() {
+        if isOfAnotherProcess { return }
         let timers = state.withLock { state in
             let timers = state.timers
             state = State()
@@ -70,6 +78,7 @@ public final class TimerBag: Sendable {
 
     /// Takes a timer in; one that has its name is replaced and cancelled.
     fileprivate func insert(_ timer: PreciseTimer, named name: String?) {
+        if isOfAnotherProcess { return }
         let replaced = state.withLock { state in
             if let name { return state.named.updateValue(timer, forKey: name) }
             state.unnamed.append(timer)

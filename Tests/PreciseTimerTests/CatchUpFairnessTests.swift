@@ -21,10 +21,14 @@ struct CatchUpFairnessTests {
         }
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: sibling) { $0.note($1) }
         virtual.advance(by: .nanoseconds(1))
+        // Each delivers what is due when it is called: at most one portion of the storm.
+        for _ in 0..<1_000 { virtual.advance(by: .zero) }
         #expect(sibling.count >= 4)
-        // A portion of the storm may be delivered before it.
-        #expect(sibling.ticks.allSatisfy { $0.lateness <= .microseconds(70) })
-        #expect(storm.ticks.map(\.index) == (0..<UInt64(storm.count)).map { $0 }, "none is lost or merged below the limit")
+        // It may be due at the beginning of one portion of 65, and is served after the next.
+        let latest = sibling.ticks.map(\.lateness).max()
+        #expect(latest.map { $0 <= .microseconds(130) } == true, "\(String(describing: latest))")
+        let isComplete = storm.ticks.accounted == UInt64(storm.count)
+        #expect(isComplete, "below the limit no tick is merged")
     }
 
     @Test func theLimitCountsTheTicksOfABurstThroughAllItsLooks() throws {

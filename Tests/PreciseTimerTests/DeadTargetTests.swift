@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: Ground.all)
     func aPausedTimerEndsWithItsTarget(ground: Ground) throws {
-        try expectEnd(on: try ground.site()) { service, target, onEnd in
+        try expectEnd(on: try ground.site(), target: { Thing() }) { service, target, onEnd in
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target, onEnd: onEnd) { _, _ in }
                 .pause()
         }
@@ -18,7 +18,7 @@ import Testing
 
     @Test(arguments: Ground.all)
     func aTimerWithAFarDeadlineEndsWithItsTarget(ground: Ground) throws {
-        try expectEnd(on: try ground.site()) { service, target, onEnd in
+        try expectEnd(on: try ground.site(), target: { Thing() }) { service, target, onEnd in
             try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) { _, _ in
             }
         }
@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: Ground.all)
     func anActorsTimerWithAFarDeadlineEndsWithTheActor(ground: Ground) throws {
-        try expectEnd(on: try ground.site(), target: Employee()) { service, target, onEnd in
+        try expectEnd(on: try ground.site(), target: { Employee() }) { service, target, onEnd in
             try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) { _, _ in
             }
         }
@@ -34,7 +34,7 @@ import Testing
 
     @Test func aTimerOnALoopOfTheHostsEndsWithItsTargetThoughTheLoopDoesNotRun() throws {
         let timers = try TimerService.pollable()
-        try expectEnd(on: Site(service: timers.service)) { service, target, onEnd in
+        try expectEnd(on: Site(service: timers.service), target: { Thing() }) { service, target, onEnd in
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target, onEnd: onEnd) { _, _ in }
         }
     }
@@ -84,11 +84,11 @@ import Testing
     /// Expects that a timer ends once, for the right reason, when its target is released and its handle was dropped.
     private func expectEnd<Target: AnyObject & Sendable>(
         on site: Site,
-        target: Target = Thing(),
+        target makeTarget: () -> Target,
         schedule: (TimerService, Target, @escaping @Sendable (Reason) -> Void) throws -> Any
     ) throws {
         let reasons = Notes<Reason>()
-        var target: Target? = target
+        var target: Target? = makeTarget()
         weak let gone = target
         _ = try schedule(site.service, try #require(target)) { reasons.append($0) }
         site.pass(.milliseconds(5))

@@ -138,6 +138,47 @@ struct OnEndTests {
         #expect(log.count == 0)
     }
 
+    @Test func ofACompletedTimerTheCapturesAreReleasedBeforeTheEndIsHeard() throws {
+        let words = Notes<String>()
+        try schedule(target: log, noting: words) { _ in }
+        virtual.advance(by: .seconds(1))
+        #expect(words.all == ["released", "completed"])
+    }
+
+    @Test func ofATimerCancelledInItsHandlerTheCapturesAreReleasedBeforeTheEndIsHeard() throws {
+        let words = Notes<String>()
+        let timer = Box<PreciseTimer>()
+        timer.value = try schedule(target: log, noting: words) { _ in timer.value?.cancel() }
+        virtual.advance(by: .seconds(1))
+        #expect(words.all == ["released", "cancelled"])
+        timer.value = nil
+    }
+
+    @Test func ofATimerWhoseTargetIsGoneTheCapturesAreReleasedBeforeTheEndIsHeard() throws {
+        let words = Notes<String>()
+        try schedule(target: Thing(), noting: words) { _ in }
+        virtual.advance(by: .seconds(1))
+        #expect(words.all == ["released", "targetReleased"])
+    }
+
+    /// A timer whose handler captures something that notes its release.
+    @discardableResult
+    private func schedule(
+        target: some AnyObject & Sendable,
+        noting words: Notes<String>,
+        handler: @escaping @Sendable (PreciseTimer.Tick) -> Void
+    ) throws -> PreciseTimer {
+        let captured = Thing { words.append("released") }
+        return try PreciseTimer.schedule(
+            .once(after: .seconds(1)),
+            on: virtual.service,
+            target: target,
+            onEnd: { words.append("\($0)") }
+        ) { _, tick in
+            withExtendedLifetime(captured) { handler(tick) }
+        }
+    }
+
     @Test func whoHearsOfAnEndMayScheduleAnotherTimer() throws {
         let (service, log) = (virtual.service, log)
         let goOn: @Sendable (PreciseTimer.EndReason) -> Void = { _ in
