@@ -110,6 +110,13 @@ let package = Package(
             dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
+        .target(
+            name: "FuzzChecks",
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerMeasurement"],
+            path: "Tests/Fuzz/Checks",
+            swiftSettings: settings
+        ),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "ConcurrencyTests",
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
@@ -138,3 +145,16 @@ let package = Package(
         ),
     ]
 )
+
+// The fuzz targets have libFuzzer's main function, and can be linked with it only: .ci/fuzz asks for them.
+if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
+    package.targets += ["Schedules", "Texts", "Results"]
+        .map { name in
+            .executableTarget(
+                name: "fuzz-\(name.lowercased())",
+                dependencies: ["FuzzChecks"],
+                path: "Tests/Fuzz/Targets/\(name)",
+                swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]
+            )
+        }
+}

@@ -30,7 +30,8 @@ import Testing
         var generator = StepGenerator(seed: 7, clock: .suspending)
         let steps = generator.steps(100) + [.pause(3)] + generator.steps(100) + [.advance(800)]
         let find = { (steps: [Step]) in
-            let isThere = steps.contains(.pause(3)) && steps.contains { if case .advance(100...) = $0 { true } else { false } }
+            let isThere =
+                steps.contains(.pause(3)) && steps.contains { if case .advance(100...) = $0 { true } else { false } }
             return isThere ? Difference(steps: steps, clock: .suspending, text: "") : nil
         }
         let shrunk = Difference(steps: steps, clock: .suspending, text: "").shrunk(find)

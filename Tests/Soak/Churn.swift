@@ -20,7 +20,9 @@ struct Churn {
     private var tally: Tally { stock.tally }
 
     /// Fills this thread's slots.
-    mutating func fill() { for index in stride(from: thread, to: stock.count, by: threads) { stock.fill(index, &random) } }
+    mutating func fill() {
+        for index in stride(from: thread, to: stock.count, by: threads) { stock.fill(index, &random) }
+    }
 
     /// Some 2,000 operations a second.
     mutating func turn() {
@@ -99,6 +101,7 @@ struct Churn {
             return
         case 5:
             subject.note(.cancelled)
+            if content.hasTarget { subject.note(.targetReleased) }
             timer.store(in: stock.bag)
             if roll(50) == 0 { stock.bag.cancelAll() }
         default: subject.note(.handleReleased)

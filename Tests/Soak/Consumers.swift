@@ -40,9 +40,9 @@ struct Consumers {
         var taken = 0
         do throws(TimerError) {
             for try await tick in ticks {
-                // A fixed delay counts from here, not from the end of the body.
                 subject.begin(tick)
-                subject.end(tick)
+                // Of a consumer, a fixed delay counts from when the tick was taken.
+                subject.end(tick, delayCountsFrom: tick.delivered)
                 taken += 1
                 if taken == count || stop.isShutDown { break }
             }

@@ -82,5 +82,7 @@ struct Epoch {
     }
 
     /// The handler has returned.
-    mutating func handlerReturned(at now: UInt64, delay: UInt64) { if case .afterReturn = rhythm { earliest = now + delay } }
+    mutating func handlerReturned(at now: UInt64, delay: UInt64) {
+        if case .afterReturn = rhythm { earliest = now + delay }
+    }
 }

@@ -21,7 +21,9 @@ final class Services: Sendable {
         self.entries = Lock(entries)
     }
 
-    private static var backends: [TimerService.Backend] { TimerService.Backend.allCases.filter { $0.availability == .available } }
+    private static var backends: [TimerService.Backend] {
+        TimerService.Backend.allCases.filter { $0.availability == .available }
+    }
 
     /// Each backend, on each clock on which it can wait.
     private static var choices: [(TimerService.Backend, TimerClock)] {

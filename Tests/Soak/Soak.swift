@@ -22,7 +22,9 @@ struct Soak: AsyncParsableCommand {
     @Option(help: "How many timers exist at a time.")
     var timers = 20_000
 
-    @Option(help: "The seed of all random choices. Threads meet differently in each run nevertheless. Default: a fresh one.")
+    @Option(
+        help: "The seed of all random choices. Threads meet differently in each run nevertheless. Default: a fresh one."
+    )
     var seed: UInt64?
 
     func validate() throws {
@@ -30,7 +32,7 @@ struct Soak: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let seed = seed ?? .random(in: 0 ... 999_999)
+        let seed = seed ?? .random(in: 0...999_999)
         print("timer-soak: \(timers) timers for \(seconds) s, seed \(seed)")
         Interrupt.watch()
         try Self.watch(limit: .seconds(seconds + 150))

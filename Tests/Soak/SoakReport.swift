@@ -12,7 +12,8 @@ struct SoakReport {
         ]
         rows += tally.reasons.map { ("  \($0)", "\($1)") }
         rows += [
-            ("operations of the churn", "\(tally.operations.value)"), ("own services made", "\(tally.servicesMade.value)"),
+            ("operations of the churn", "\(tally.operations.value)"),
+            ("own services made", "\(tally.servicesMade.value)"),
             ("sequences consumed", "\(tally.consumersEnded.value)"), ("ticks on the grid", "\(tally.ticks.value)"),
             ("deadlines missed", "\(tally.missed.value)"),
             ("deadlines accounted for", "\(tally.ticks.value + tally.missed.value)"),

@@ -84,10 +84,15 @@ struct SoakRun {
         let instants = Dictionary(uniqueKeysWithValues: TimerClock.allCases.map { ($0, $0.now.nanoseconds) })
         let released = TimerClock.suspending.now.nanoseconds - 10_000_000_000
         func missing(noting: Bool) -> Int {
-            (0..<stock.count).count { index in
-                guard let content = stock[index] else { return false }
-                return !content.subject.isSettled(asOf: instants[content.clock] ?? 0, released: released, noting: noting)
-            }
+            (0..<stock.count)
+                .count { index in
+                    guard let content = stock[index] else { return false }
+                    return !content.subject.isSettled(
+                        asOf: instants[content.clock] ?? 0,
+                        released: released,
+                        noting: noting
+                    )
+                }
         }
         for _ in 0..<300 where missing(noting: false) > 0 { try? await Task.sleep(for: .milliseconds(100)) }
         _ = missing(noting: true)
@@ -113,7 +118,8 @@ struct SoakRun {
         }
         if !condition() {
             let counts = "scheduled \(tally.scheduled.value), ended \(tally.ended.value), begun \(tally.begun.value), "
-            let more = "returned \(tally.returned.value), targets \(tally.targets.value), captures \(tally.captures.value)"
+            let more =
+                "returned \(tally.returned.value), targets \(tally.targets.value), captures \(tally.captures.value)"
             tally.violate(promise, counts + more)
         }
     }

@@ -35,10 +35,11 @@ final class Stock: Sendable {
         get { slots[index].withLock { $0 } }
         set {
             // The former content is released outside of the lock.
-            _ = slots[index].withLock { content in
-                defer { content = newValue }
-                return content
-            }
+            _ = slots[index]
+                .withLock { content in
+                    defer { content = newValue }
+                    return content
+                }
         }
     }
 
@@ -46,11 +47,12 @@ final class Stock: Sendable {
     func releaseTarget(of index: Int) {
         guard let content = self[index], content.target != nil else { return }
         content.subject.note(.targetReleased)
-        _ = slots[index].withLock { slot in
-            guard slot?.subject === content.subject else { return Optional<any AnyObject & Sendable>.none }
-            defer { slot?.target = nil }
-            return slot?.target
-        }
+        _ = slots[index]
+            .withLock { slot in
+                guard slot?.subject === content.subject else { return Optional<any AnyObject & Sendable>.none }
+                defer { slot?.target = nil }
+                return slot?.target
+            }
     }
 
     /// Puts a new random timer into a slot; nothing if its service was shut down meanwhile.
@@ -80,7 +82,8 @@ final class Stock: Sendable {
         _ random: inout SoakRandom
     ) throws(TimerError) -> Content {
         let capture = Capture(subject, tally)
-        let tolerance: Duration = Bool.random(using: &random) ? .zero : .milliseconds(Int.random(in: 0..<20, using: &random))
+        let tolerance: Duration =
+            Bool.random(using: &random) ? .zero : .milliseconds(Int.random(in: 0..<20, using: &random))
         let delivery: PreciseTimer.Delivery =
             switch kind {
             case 0, 1: .inline

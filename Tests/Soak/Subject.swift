@@ -79,9 +79,9 @@ final class Subject: Sendable {
         }
     }
 
-    /// A handler returns.
-    func end(_ tick: PreciseTimer.Tick) {
-        let now = tick.deadline.clock.now.nanoseconds
+    /// A handler returns; a fixed delay counts from now, unless told otherwise.
+    func end(_ tick: PreciseTimer.Tick, delayCountsFrom start: TimerInstant? = nil) {
+        let now = (start ?? tick.deadline.clock.now).nanoseconds
         let wasRunning = state.withLock { state in
             defer { state.isRunning = false }
             state.epoch.handlerReturned(at: now, delay: state.delay)
@@ -166,7 +166,9 @@ final class Subject: Sendable {
             state.withLock { $0.allowance = 1 }
         } catch {
             state.withLock { ($0.epoch, $0.delay) = before }
-            if error.code != .timerEnded { tally.violate("a reschedule that makes sense is accepted", "\(name): \(error)") }
+            if error.code != .timerEnded {
+                tally.violate("a reschedule that makes sense is accepted", "\(name): \(error)")
+            }
         }
     }
 
@@ -177,7 +179,9 @@ final class Subject: Sendable {
             if state.hasEnded { return nil }
             if let released = state.targetReleasedAt {
                 if released >= limit { return nil }
-                return ("a dead target is found within seconds", "\(name): released at \(released), and now is \(limit)")
+                return (
+                    "a dead target is found within seconds", "\(name): released at \(released), and now is \(limit)"
+                )
             }
             if state.isPaused || !state.deeds.isEmpty { return nil }
             guard let next = state.epoch.nextDeadline, next < instant else { return nil }

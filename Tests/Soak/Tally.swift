@@ -51,7 +51,9 @@ final class Tally: Sendable {
     }
 
     /// How often each reason for an end was heard.
-    var reasons: [(String, Int)] { findings.withLock { $0.reasons.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } } }
+    var reasons: [(String, Int)] {
+        findings.withLock { $0.reasons.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    }
 }
 
 extension Atomic where Value == Int {
