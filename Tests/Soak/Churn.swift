@@ -7,6 +7,8 @@ struct Churn {
     private let thread: Int
     private let threads: Int
     private var random: SoakRandom
+    /// The slot that was refilled last.
+    private var position: Int
     /// Targets of timers on services that were let go, and when they are released.
     private var visitors: [(until: TimerInstant, target: Target)] = []
 
@@ -14,6 +16,7 @@ struct Churn {
         self.stock = stock
         self.thread = thread
         self.threads = threads
+        position = thread
         random = SoakRandom(seed: seed &+ UInt64(thread) &* 0x9e37)
     }
 
@@ -26,6 +29,7 @@ struct Churn {
 
     /// Some 2,000 operations a second.
     mutating func turn() {
+        refill()
         for _ in 0..<4 {
             operate()
             tally.operations.add(1)
@@ -33,6 +37,14 @@ struct Churn {
         if roll(1_000) == 0 { visit() }
         if roll(1_500) == 0 { renew() }
         KernelClock.sleep(for: .milliseconds(2))
+    }
+
+    /// Replaces the timers that have ended in the next slots, so that each slot is looked at every second or so.
+    private mutating func refill() {
+        for _ in 0..<16 {
+            position = position + threads < stock.count ? position + threads : thread
+            if stock[position]?.subject.hasEnded != false { stock.fill(position, &random) }
+        }
     }
 
     private mutating func operate() {
