@@ -98,8 +98,15 @@ struct Churn {
             timer.cancel()
         case 1:
             subject.note(.cancelled)
-            timer.cancelAndWait()
+            if subject.mayFire() {
+                timer.fire()
+                KernelClock.sleep(for: .microseconds(roll(200)))
+            }
+            let isEnding = timer.cancelAndWait()
             subject.cancelledAndWaited()
+            if isEnding, content.capture != nil {
+                tally.violate("captures are released by cancelAndWait", subject.name)
+            }
         case 2:
             subject.note(.cancelled)
             timer.store(in: stock.bag, named: "a")

@@ -22,7 +22,7 @@ struct Epoch {
     }
 
     let rhythm: Rhythm
-    let isRestartedByLateTicks: Bool
+    private let policy: PreciseTimer.MissedTickPolicy
     /// The next deadline is no earlier.
     private var earliest: UInt64
     /// The index that the next tick on the grid must have.
@@ -32,15 +32,15 @@ struct Epoch {
     /// Whether extra ticks may come.
     var mayBeFired = false
 
-    init(_ rhythm: Rhythm, earliest: UInt64, origin: UInt64?, restartsWhenLate: Bool) {
+    init(_ rhythm: Rhythm, earliest: UInt64, origin: UInt64?, policy: PreciseTimer.MissedTickPolicy) {
         self.rhythm = rhythm
         self.earliest = earliest
-        isRestartedByLateTicks = restartsWhenLate
+        self.policy = policy
         self.origin = origin.map { ($0, 0) }
     }
 
     /// Whether `fire()`'s extra ticks can be told from ticks on the grid.
-    var knowsItsGrid: Bool { origin != nil && !isRestartedByLateTicks }
+    var knowsItsGrid: Bool { origin != nil && policy != .delay }
 
     /// The deadline that is the next to be delivered; nil if that is not known.
     var nextDeadline: UInt64? { deadline(next) }
@@ -69,7 +69,7 @@ struct Epoch {
         case .afterReturn:
             if tick.missed > 0 { return .foreign("a fixed delay missed \(tick.missed)") }
         case .steps(let count, let length):
-            if isRestartedByLateTicks, tick.missed > 0 {
+            if policy == .delay, tick.missed > 0 {
                 origin = nil
                 earliest = tick.woke.nanoseconds + length / count
             } else if origin == nil {
@@ -78,6 +78,9 @@ struct Epoch {
             }
         }
         next += 1 + tick.missed
+        if policy == .skip, let following = nextDeadline, following <= tick.woke.nanoseconds {
+            return .foreign("a late tick left a deadline at \(following) that had passed")
+        }
         return .onGrid
     }
 

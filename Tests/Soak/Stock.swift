@@ -12,6 +12,7 @@ final class Stock: Sendable {
         /// The target or actor; nil if the handle is the target, or the target was released.
         var target: (any AnyObject & Sendable)?
         let hasTarget: Bool
+        weak let capture: Capture?
         let clock: TimerClock
         let policy: PreciseTimer.MissedTickPolicy
     }
@@ -107,6 +108,7 @@ final class Stock: Sendable {
                 onEnd: onEnd
             ) { actor, tick async in
                 capture.subject.begin(tick)
+                capture.subject.work()
                 actor.tick()
                 if tick.index % 8 == 7 { await Task.yield() }
                 capture.subject.end(tick)
@@ -123,6 +125,7 @@ final class Stock: Sendable {
                 onEnd: onEnd
             ) { timer, tick in
                 capture.subject.begin(tick)
+                capture.subject.work()
                 if tick.index % 64 == 63 {
                     capture.subject.note(.cancelled)
                     timer.cancelAndWait()
@@ -142,6 +145,7 @@ final class Stock: Sendable {
                 onEnd: onEnd
             ) { _, tick in
                 capture.subject.begin(tick)
+                capture.subject.work()
                 capture.subject.end(tick)
             }
             target = object
@@ -151,6 +155,7 @@ final class Stock: Sendable {
             timer: timer,
             target: target,
             hasTarget: !isHandle,
+            capture: capture,
             clock: entry.service.now.clock,
             policy: timing.policy
         )

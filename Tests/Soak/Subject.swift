@@ -20,6 +20,8 @@ final class Subject: Sendable {
         var allowance = 0
         var deeds: Deeds = []
         var isRunning = false
+        /// Whether the running handler is for an extra tick.
+        var isExtra = false
         var mustBeSilent = false
         var hasEnded = false
         var isPaused: Bool
@@ -49,6 +51,7 @@ final class Subject: Sendable {
         }
         let wrong: (String, String)? = state.withLock { state in
             defer { state.isRunning = true }
+            state.isExtra = false
             if state.isRunning { return ("one handler at a time", "\(name): \(tick)") }
             if state.hasEnded { return ("no tick after onEnd", "\(name): \(tick)") }
             if state.mustBeSilent { return ("no tick after cancelAndWait", "\(name): \(tick)") }
@@ -65,6 +68,7 @@ final class Subject: Sendable {
             return nil
         case .extra:
             tally.extraTicks.add(1)
+            state.isExtra = true
             return nil
         case .foreign(let why):
             // A handler that had begun when the timer was rescheduled.
@@ -78,6 +82,9 @@ final class Subject: Sendable {
             return ("no deadline is lost or invented", "\(name): \(why): \(tick)")
         }
     }
+
+    /// The handler of an extra tick takes some time, so that others meet it.
+    func work() { if state.withLock({ $0.isExtra }) { KernelClock.sleep(for: .microseconds(100)) } }
 
     /// A handler returns; a fixed delay counts from now, unless told otherwise.
     func end(_ tick: PreciseTimer.Tick, delayCountsFrom start: TimerInstant? = nil) {

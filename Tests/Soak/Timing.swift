@@ -23,7 +23,6 @@ struct Timing {
         let length = UInt64(nanoseconds)
         let period = Duration.nanoseconds(nanoseconds)
         let start = now.nanoseconds
-        let restarts = policy == .delay
         var delay: UInt64 = 0
         let rhythm: Epoch.Rhythm
         var (earliest, origin): (UInt64, UInt64?) = (start + length, nil)
@@ -45,7 +44,7 @@ struct Timing {
         }
         self.policy = policy
         self.delay = delay
-        epoch = Epoch(rhythm, earliest: earliest, origin: origin, restartsWhenLate: restarts)
+        epoch = Epoch(rhythm, earliest: earliest, origin: origin, policy: policy)
     }
 
     static func randomPolicy(_ random: inout some RandomNumberGenerator) -> PreciseTimer.MissedTickPolicy {

@@ -25,12 +25,12 @@ struct ByteReader {
         }
     }
 
-    /// Any length that can be made of whole seconds and attoseconds.
+    /// Any length within ±`Int64.max` seconds. Longer ones trap in `Duration.components`, which the library calls.
     mutating func duration() -> Duration {
         switch byte() & 3 {
         case 0: .nanoseconds(number())
         case 1: .seconds(number())
-        case 2: Duration(secondsComponent: number(), attosecondsComponent: number())
+        case 2: Duration(secondsComponent: number() / 2, attosecondsComponent: number())
         default: .nanoseconds(Int64(byte()))
         }
     }
