@@ -28,6 +28,10 @@ public final class PollableTimers: Sendable {
     public var descriptor: CInt { alarm.descriptor }
 
     /// Delivers what is due, on the calling thread. To be called when the descriptor is readable; harmless at other times,
-    /// from inside a handler, in a forked child, or while another thread is in it (the descriptor stays readable then).
+    /// from inside a handler, or while another thread is in it (the descriptor stays readable then).
+    ///
+    /// In a forked child it delivers nothing. It then gives the descriptor's number to a timer that never expires, so that a
+    /// loop over poll(2) or select(2) does not spin. An epoll(7) keeps the parent's timer: a child removes the descriptor
+    /// from its epoll before it calls this.
     public func process() { alarm.process() }
 }

@@ -37,7 +37,8 @@ extension TimerService {
     ///
     /// The service counts as something to wait for: it keeps `event_base_dispatch` from returning until it is shut down,
     /// also while it has no timer. Its event is removed by the loop. So before the base is freed, shut the service down
-    /// and let the loop run once more; or shut it down from inside a handler.
+    /// and let the loop run once more; or shut it down from inside a handler. A forked child that goes on with the base calls
+    /// `event_reinit` first, as libevent asks; the timers are the parent's, and the child's loop drops them.
     ///
     /// - Parameters:
     ///   - eventBase: the host's `struct event_base *`, which has to outlive the service.

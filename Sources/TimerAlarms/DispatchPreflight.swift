@@ -20,8 +20,9 @@ package enum DispatchPreflight {
     package static func check(_ clock: TimerClock) throws(TimerError) {
         // Dispatch starts a thread when it has none to spare, and waits for ever if that fails.
         try Thread.start("timer.preflight") {}
-        let (isFirst, user) = process.compareExchange(expected: 0, desired: Process.id, ordering: .acquiringAndReleasing)
-        if !isFirst, user != Process.id {
+        let id = Process.id
+        let (isFirst, user) = process.compareExchange(expected: 0, desired: id, ordering: .acquiringAndReleasing)
+        if !isFirst, user != id {
             throw TimerError(.forked, "starting a Dispatch timer (Dispatch does not survive a fork)")
         }
         let last = trials.withLock { $0[clock] }
@@ -36,7 +37,8 @@ package enum DispatchPreflight {
             try trial.begin(on: clock)
         }
         if !trial.succeeds(within: .seconds(5)) {
-            throw TimerError(.systemRefused, "waiting 5 s for a Dispatch timer to fire (it may lack threads, or its descriptors were closed)")
+            let causes = "it may lack threads, or its descriptors were closed"
+            throw TimerError(.systemRefused, "waiting 5 s for a Dispatch timer to fire (\(causes))")
         }
     }
 

@@ -53,6 +53,9 @@ package final class EventBaseAlarm: TimerAlarm {
     private static func run(_ argument: UnsafeMutableRawPointer?) {
         guard let argument = unsafe argument else { return }
         let alarm = unsafe Unmanaged<EventBaseAlarm>.fromOpaque(argument).takeUnretainedValue()
+        // The parent's timer stays readable in the child, whose loop would spin. libevent asks a child for event_reinit(3)
+        // before all else, so that the event is removed from the child's loop and not from the parent's.
+        if alarm.alarm.isInForkedChild { return alarm.detach() }
         alarm.alarm.process()
         // Also if that has stopped it.
         if alarm.isStopped.load(ordering: .acquiring) { alarm.detach() }

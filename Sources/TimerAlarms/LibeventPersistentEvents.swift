@@ -1,5 +1,7 @@
 #if Libevent
 internal import CLibevent
+// Which module has `timeval` depends on which one the compiler builds first.
+internal import CLinuxTimers
 internal import Glibc
 internal import Synchronization
 package import TimerCore

@@ -27,6 +27,9 @@ package final class PollableAlarm: TimerAlarm {
     /// Readable when the deadline has come; closed with the alarm.
     package var descriptor: CInt { timer.number }
 
+    /// Whether the timer belongs to the parent of this process.
+    var isInForkedChild: Bool { Process.id != processID }
+
     /// Whether the process closed the descriptor from outside, as far as is known.
     var isLost: Bool { timer.isLost }
 
@@ -46,7 +49,7 @@ package final class PollableAlarm: TimerAlarm {
     /// Fires on the calling thread, for nothing where nothing is due. Whether there was an expiry to read does not matter:
     /// the loop may have read it.
     package func process() {
-        if Process.id != processID { return beQuietInForkedChild() }
+        if isInForkedChild { return beQuietInForkedChild() }
         // Left alone while a firing runs: the descriptor stays readable, and nothing is lost.
         guard !isFiring.exchange(true, ordering: .acquiring) else { return }
         defer { isFiring.store(false, ordering: .releasing) }

@@ -180,10 +180,9 @@ package struct Scheduler: Sendable {
         }
     }
 
-    /// Ends a delivery, whose tick was decided on as of `look`; `now` is read only where it counts. O(log n).
-    ///
-    /// - Parameter mayRepeat: whether another late deadline may be delivered in the same look. If not, a timer that
-    ///   catches up goes on with that in the next look, together with all that is due by then.
+    /// Ends a delivery, whose tick was decided on as of `look`; `now` is read only if it counts. If no other late deadline
+    /// may be delivered in this look, a timer that catches up goes on in the next one, together with all timers that are due
+    /// by then. O(log n).
     package mutating func finish(
         _ claim: Claim,
         lookedAt look: TimerInstant,

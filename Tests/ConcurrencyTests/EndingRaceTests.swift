@@ -62,7 +62,8 @@ import Testing
         capturing captured: Mortal,
         _ census: Census
     ) throws -> PreciseTimer {
-        try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: census) { _, _ in captured.touch() }
+        try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: census) { _, _ in captured.touch()
+        }
     }
 
     @Test(arguments: DeliveryKind.allCases.filter { $0 != .actor })

@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: Ground.all)
     func aPausedTimerEndsWithItsTarget(ground: Ground) throws {
-        try expectEnd(on: try ground.site(), target: { Thing() }) { service, target, onEnd in
+        try expectEnd(on: try ground.site(), Thing.self) { service, target, onEnd in
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target, onEnd: onEnd) { _, _ in }
                 .pause()
         }
@@ -18,23 +18,27 @@ import Testing
 
     @Test(arguments: Ground.all)
     func aTimerWithAFarDeadlineEndsWithItsTarget(ground: Ground) throws {
-        try expectEnd(on: try ground.site(), target: { Thing() }) { service, target, onEnd in
-            try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) { _, _ in
+        try expectEnd(on: try ground.site(), Thing.self) { service, target, onEnd in
+            try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) {
+                _,
+                _ in
             }
         }
     }
 
     @Test(arguments: Ground.all)
     func anActorsTimerWithAFarDeadlineEndsWithTheActor(ground: Ground) throws {
-        try expectEnd(on: try ground.site(), target: { Employee() }) { service, target, onEnd in
-            try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) { _, _ in
+        try expectEnd(on: try ground.site(), Employee.self) { service, target, onEnd in
+            try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) {
+                _,
+                _ in
             }
         }
     }
 
     @Test func aTimerOnALoopOfTheHostsEndsWithItsTargetThoughTheLoopDoesNotRun() throws {
         let timers = try TimerService.pollable()
-        try expectEnd(on: Site(service: timers.service), target: { Thing() }) { service, target, onEnd in
+        try expectEnd(on: Site(service: timers.service), Thing.self) { service, target, onEnd in
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target, onEnd: onEnd) { _, _ in }
         }
     }
@@ -82,13 +86,13 @@ import Testing
     }
 
     /// Expects that a timer ends once, for the right reason, when its target is released and its handle was dropped.
-    private func expectEnd<Target: AnyObject & Sendable>(
+    private func expectEnd<Target: Mortal>(
         on site: Site,
-        target makeTarget: () -> Target,
+        _ type: Target.Type,
         schedule: (TimerService, Target, @escaping @Sendable (Reason) -> Void) throws -> Any
     ) throws {
         let reasons = Notes<Reason>()
-        var target: Target? = makeTarget()
+        var target: Target? = type.init()
         weak let gone = target
         _ = try schedule(site.service, try #require(target)) { reasons.append($0) }
         site.pass(.milliseconds(5))
@@ -101,5 +105,14 @@ import Testing
         #expect(site.service.pendingCount == 0)
     }
 
-    private actor Employee {}
+    private actor Employee: Mortal {}
+}
+
+/// A target that a test can make.
+private protocol Mortal: AnyObject, Sendable {
+    init()
+}
+
+extension Thing: Mortal {
+    fileprivate convenience init() { self.init(onDeinit: nil) }
 }

@@ -173,10 +173,9 @@ struct OnEndTests {
             .once(after: .seconds(1)),
             on: virtual.service,
             target: target,
-            onEnd: { words.append("\($0)") }
-        ) { _, tick in
-            withExtendedLifetime(captured) { handler(tick) }
-        }
+            onEnd: { words.append("\($0)") },
+            handler: { _, tick in withExtendedLifetime(captured) { handler(tick) } }
+        )
     }
 
     @Test func whoHearsOfAnEndMayScheduleAnotherTimer() throws {

@@ -1,7 +1,8 @@
+// Which module has `timeval` depends on which one the compiler builds first.
+internal import CLinuxTimers
 internal import Glibc
 
 #if Libevent
-// In a clean release build, beside Foundation, the compiler takes `timeval` for libevent's, whose headers include it.
 internal import CLibevent
 #endif
 

@@ -40,6 +40,7 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// - Parameters:
     ///   - deadline: when it expires first.
     ///   - period: how many nanoseconds later it expires again, and so on; 0 for once.
+    /// - Throws: `TimerError` if the kernel refuses, or the descriptor is lost.
     package borrowing func set(_ deadline: TimerInstant?, repeatingEvery period: UInt64 = 0) throws(TimerError) {
         try checkForLoss(attempting: "setting a timerfd")
         var setting = itimerspec()
@@ -102,7 +103,11 @@ package struct TimerDescriptor: ~Copyable, Sendable {
 
     /// The error of a failed call. A closed descriptor is EBADF, and a number that is another file's by now is EINVAL,
     /// since the arguments are always valid.
-    private borrowing func failure(_ errno: Errno, _ code: TimerError.Code, attempting attempted: String) -> TimerError {
+    private borrowing func failure(
+        _ errno: Errno,
+        _ code: TimerError.Code,
+        attempting attempted: String
+    ) -> TimerError {
         if [EBADF, EINVAL].contains(errno.number) { lost.store(true, ordering: .releasing) }
         return errno.error(code, attempting: attempted)
     }

@@ -1,0 +1,131 @@
+import PreciseTimer
+import TestSupport
+import Testing
+import TimerAlarms
+import TimerCore
+
+/// What a service does with an alarm that has failed, or was refused.
+@Suite(.timeLimit(.minutes(10))) struct AlarmFailureTests {
+    /// An alarm that fails when a test says so.
+    private final class FailingAlarm: TimerAlarm {
+        private struct Callback: Sendable {
+            let onFailure: @Sendable (TimerError) -> Void
+        }
+
+        private let callback = Lock<Callback?>(nil)
+        let stops = Count()
+        /// Called at the start, before that returns.
+        private let onStart: @Sendable (FailingAlarm) -> Void
+
+        init(onStart: @escaping @Sendable (FailingAlarm) -> Void = { _ in }) { self.onStart = onStart }
+
+        var now: TimerInstant { KernelClock.now(.suspending) }
+
+        func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
+            callback.withLock { $0 = Callback(onFailure: onFailure) }
+            onStart(self)
+        }
+
+        func set(_ deadline: TimerInstant?) {}
+
+        func stop() { stops.add(1) }
+
+        func fail() { callback.withLock { $0 }?.onFailure(AlarmFailureTests.failure) }
+    }
+
+    private static let failure = TimerError(.backendFailed, "failing on purpose")
+
+    @Test func aFailedAlarmIsStoppedAndEndsItsTimers() throws {
+        let (alarm, reasons) = (FailingAlarm(), Notes<PreciseTimer.EndReason>())
+        let service = try TimerService(alarm: alarm)
+        try schedule(on: service, reasons)
+        alarm.fail()
+        #expect(alarm.stops.value == 1)
+        #expect(reasons.all == [.backendFailed(Self.failure)])
+        let error = #expect(throws: TimerError.self) { try schedule(on: service, reasons) }
+        #expect(error == Self.failure)
+    }
+
+    @Test func theFailureOfAnEarlierRunLeavesTheTimersOfTheNewRunAlone() throws {
+        let (alarms, reasons) = (Notes<FailingAlarm>(), Notes<PreciseTimer.EndReason>())
+        let service = TimerService(startedOnUse: {
+            let alarm = FailingAlarm()
+            alarms.append(alarm)
+            return alarm
+        })
+        try schedule(on: service, reasons)
+        service.shutdown()
+        try schedule(on: service, reasons)
+        alarms.all[0].fail()
+        #expect(reasons.all == [.serviceShutDown])
+        #expect(service.pendingCount == 1)
+        alarms.all[1].fail()
+        #expect(reasons.all == [.serviceShutDown, .backendFailed(Self.failure)])
+    }
+
+    @Test func anAlarmThatFailsWhileItStartsRefusesTheSchedule() throws {
+        let (alarms, reasons) = (Notes<FailingAlarm>(), Notes<PreciseTimer.EndReason>())
+        let service = TimerService(startedOnUse: {
+            let isFirst = alarms.all.isEmpty
+            let alarm = FailingAlarm { if isFirst { $0.fail() } }
+            alarms.append(alarm)
+            return alarm
+        })
+        let error = #expect(throws: TimerError.self) { try schedule(on: service, reasons) }
+        #expect(error == Self.failure)
+        #expect(alarms.all[0].stops.value == 1)
+        try schedule(on: service, reasons)
+        #expect(alarms.all.count == 2, "the next timer starts another")
+        #expect(reasons.all == [])
+    }
+
+    @Test func aCallThatStartsAServiceDoesNotHoldUpTheOthers() throws {
+        let (isStarting, mayStart) = (Box<Bool>(), Gate())
+        let service = TimerService(startedOnUse: {
+            FailingAlarm { _ in
+                isStarting.value = true
+                mayStart.pass()
+            }
+        })
+        let reasons = Notes<PreciseTimer.EndReason>()
+        let isScheduled = Box<Bool>()
+        try Thread.start("test.schedule") {
+            isScheduled.value = (try? schedule(on: service, reasons)) != nil
+        }
+        #expect(eventually { isStarting.value == true })
+        #expect(service.activeTimers == [])
+        #expect(service.pendingCount == 0)
+        #expect(isScheduled.value == nil)
+        mayStart.open()
+        #expect(eventually { isScheduled.value == true })
+    }
+
+    /// The services of a backend are watched: what their alarms refuse in silence is noticed.
+    @Test func anAlarmThatIsDueAndDoesNotFireIsAFailureAfterSomeSeconds() throws {
+        let (alarms, reasons) = (Notes<FailingAlarm>(), Notes<PreciseTimer.EndReason>())
+        let service = TimerService(startedOnUse: {
+            let alarm = FailingAlarm()
+            alarms.append(alarm)
+            return alarm
+        })
+        try schedule(.once(after: .seconds(3_600)), on: service, reasons)
+        pause(.seconds(3))
+        #expect(reasons.all == [], "it is not due")
+        try schedule(.once(after: .zero), on: service, reasons)
+        #expect(eventually { reasons.all.count == 2 })
+        guard case .backendFailed = reasons.all.first else {
+            Issue.record("\(reasons.all)")
+            return
+        }
+        #expect(alarms.all[0].stops.value == 1)
+    }
+
+    private func schedule(
+        _ schedule: PreciseTimer.Schedule = .once(after: .seconds(3_600)),
+        on service: TimerService,
+        _ reasons: Notes<PreciseTimer.EndReason>
+    ) throws {
+        let onEnd: @Sendable (PreciseTimer.EndReason) -> Void = { reasons.append($0) }
+        try PreciseTimer.schedule(schedule, on: service, target: reasons, onEnd: onEnd) { _, _ in }
+    }
+}
