@@ -56,3 +56,8 @@ extension TickFacts {
         missed = tick.missed
     }
 }
+
+extension Duration {
+    /// The nanoseconds of a length that is a whole number of them, exactly.
+    var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

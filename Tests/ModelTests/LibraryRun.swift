@@ -227,7 +227,7 @@ final class LibraryRun: Sendable {
                     nextDeadline: snapshot.nextDeadline?.nanoseconds,
                     isPaused: snapshot.isPaused,
                     ticks: snapshot.ticks,
-                    lastLateness: snapshot.lastLateness.map { UInt64($0 / .nanoseconds(1)) }
+                    lastLateness: snapshot.lastLateness.map { UInt64($0.wholeNanoseconds) }
                 )
             }
             .sorted { $0.id < $1.id }

@@ -323,10 +323,10 @@ struct Model {
         pass(fault.at - min(elapsed, fault.at))
         faults.removeFirst()
         switch fault.fault {
-        case .wakeLate(let delay): wakeError += Int64(delay / .nanoseconds(1))
-        case .wakeEarly(let lead): wakeError -= Int64(lead / .nanoseconds(1))
-        case .stall(let length): pass(UInt64(length / .nanoseconds(1)))
-        case .stepClock(let step): now = UInt64(Int64(now) + Int64(step / .nanoseconds(1)))
+        case .wakeLate(let delay): wakeError += delay.wholeNanoseconds
+        case .wakeEarly(let lead): wakeError -= lead.wholeNanoseconds
+        case .stall(let length): pass(UInt64(length.wholeNanoseconds))
+        case .stepClock(let step): now = UInt64(Int64(now) + step.wholeNanoseconds)
         }
         seen.insert("fault")
     }
