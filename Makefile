@@ -1,6 +1,6 @@
 # What a newcomer runs: `make compare` and `make test`. Each installs libevent's headers where they are missing.
 
-.PHONY: compare test bench examples lint libevent
+.PHONY: compare test bench examples soak fuzz lint libevent
 
 compare: libevent
 	swift run -c release compare-backends
@@ -18,6 +18,14 @@ examples: libevent
 	for example in LibeventLoop PollLoop NIOEventLoop AsyncSequences; do \
 	    swift run --package-path Examples --skip-build $$example || exit 1; \
 	done
+
+# A minute each, or as long as SECONDS says.
+SECONDS ?= 60
+soak: libevent
+	.ci/soak $(SECONDS)
+
+fuzz: libevent
+	.ci/fuzz $(SECONDS)
 
 lint:
 	swift format lint --strict --recursive Sources Tests Benchmarks .ci Package.swift \

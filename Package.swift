@@ -76,6 +76,15 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .executableTarget(
+            name: "timer-soak",
+            dependencies: [
+                "PreciseTimer", "TimerAlarms", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Soak",
+            swiftSettings: settings
+        ),
+
         .target(
             name: "TestSupport",
             dependencies: [
@@ -96,6 +105,18 @@ let package = Package(
             dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "ModelTests",
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FuzzChecks",
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerMeasurement"],
+            path: "Tests/Fuzz/Checks",
+            swiftSettings: settings
+        ),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "ConcurrencyTests",
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
@@ -134,3 +155,16 @@ let package = Package(
         ),
     ]
 )
+
+// The fuzz targets have libFuzzer's main function, and can be linked with it only: .ci/fuzz asks for them.
+if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
+    package.targets += ["Schedules", "Texts", "Results"]
+        .map { name in
+            .executableTarget(
+                name: "fuzz-\(name.lowercased())",
+                dependencies: ["FuzzChecks"],
+                path: "Tests/Fuzz/Targets/\(name)",
+                swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]
+            )
+        }
+}

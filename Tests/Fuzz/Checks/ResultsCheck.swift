@@ -1,0 +1,32 @@
+import TimerMeasurement
+
+/// Files of results: each is refused, or gives results that every format can show, and that can be merged, compared,
+/// judged and read again.
+package enum ResultsCheck {
+    package static func run(_ bytes: [UInt8]) {
+        guard let results = try? ResultsFile.decode(bytes) else { return }
+        let report = Report(results)
+        do {
+            let again = try ResultsFile.decode(try ResultsFile.encode(report).utf8)
+            precondition(again == results, "what is written is read again")
+        } catch {
+            preconditionFailure("what was read cannot be written and read again: \(error)")
+        }
+        _ =
+            ResultTable(report, colour: true).description + CSVTable(report).description
+            + MarkdownTable(report).description
+        _ = Page(report).html
+        _ = Difference(old: report, new: report).description
+        _ = Recommendation(.init(lateness: 1_000_000, cpu: 50), from: report).description
+        for file in PercentileFile.all(report) { precondition(!file.text.isEmpty) }
+        for text in [
+            "timerfd.lateness.p99 > 1.2x", "dispatch.cpu > 5%", "timerfd.drift > 50ppm", "timerfd.missed < 1%",
+        ] {
+            if let rule = try? Rule.parse(text) { _ = try? Judgement([rule], of: report, baseline: report) }
+        }
+        // Merged too often, they are refused; else they are read again.
+        guard let merged = try? Merging.merge([results, results]) else { return }
+        let text = try? ResultsFile.encode(Report(merged))
+        precondition(text.flatMap { try? ResultsFile.decode($0.utf8) } == merged, "what was merged is read again")
+    }
+}

@@ -1,0 +1,122 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import Synchronization
+
+/// Schedules of any numbers: each is refused by a typed error, or accepted and then consistent. Never a trap.
+package enum SchedulesCheck {
+    package static func run(_ bytes: [UInt8]) {
+        var input = ByteReader(bytes)
+        instants(&input)
+        let virtual = VirtualTime(clock: input.byte() & 1 == 0 ? .suspending : .wall)
+        for _ in 0..<4 where !input.isAtEnd { timer(on: virtual, &input) }
+    }
+
+    private static func instants(_ input: inout ByteReader) {
+        let first = TimerInstant(nanoseconds: UInt64(bitPattern: input.number()))
+        let second = TimerInstant(nanoseconds: UInt64(bitPattern: input.number()))
+        let distance = first.duration(to: second)
+        let there = first.advanced(by: distance)
+        // A longer distance saturates.
+        let isWithinReach = distance > .nanoseconds(Int64.min) && distance < .nanoseconds(Int64.max)
+        precondition(first.isNever || there == second || !isWithinReach, "an instant is reached by its distance")
+        let moved = first.advanced(by: input.duration())
+        precondition(!first.isNever || moved.isNever, "never stays never")
+    }
+
+    private static func timer(on virtual: VirtualTime, _ input: inout ByteReader) {
+        let watch = Watch()
+        let schedule = schedule(at: virtual.now, &input)
+        let tolerance = input.duration()
+        let policies: [PreciseTimer.MissedTickPolicy] = [
+            .skip, .delay, .catchUp(limit: Int(Int8(bitPattern: input.byte()))),
+        ]
+        let policy = policies[Int(input.byte() % 3)]
+        let isPaused = input.byte() & 7 == 0
+        do throws(TimerError) {
+            let timer = try PreciseTimer.schedule(
+                schedule,
+                on: virtual.service,
+                tolerance: tolerance,
+                missedTicks: policy,
+                paused: isPaused,
+                target: watch
+            ) { watch, tick in watch.note(tick) }
+            precondition(tolerance >= .zero)
+            _ = timer.period
+            move(virtual, timer, tolerance, &input)
+            watch.expectExtra(at: virtual.now)
+            timer.fire()
+            let before = (timer.state, timer.nextDeadline, timer.period)
+            do throws(TimerError) {
+                try timer.reschedule(Self.schedule(at: virtual.now, &input))
+                watch.restart()
+            } catch {
+                precondition(error.code == .invalidSchedule || error.code == .timerEnded)
+                let after = (timer.state, timer.nextDeadline, timer.period)
+                precondition(before == after, "a refused reschedule leaves the timer as it was")
+            }
+            move(virtual, timer, tolerance, &input)
+            timer.resume()
+            move(virtual, timer, tolerance, &input)
+            timer.cancel()
+            precondition(virtual.pendingCount == 0)
+        } catch {
+            precondition(error.code == .invalidSchedule)
+            precondition(virtual.pendingCount == 0)
+        }
+    }
+
+    private static func schedule(at now: TimerInstant, _ input: inout ByteReader) -> PreciseTimer.Schedule {
+        switch input.byte() % 8 {
+        case 0: .once(after: input.duration())
+        case 1: .once(at: now.advanced(by: input.duration()))
+        case 2: .every(input.duration())
+        case 3: .every(input.duration(), after: input.duration())
+        case 4: .every(input.duration(), at: now.advanced(by: input.duration()))
+        case 5: .rate(Int(input.number()), per: input.duration())
+        case 6: .fixedDelay(input.duration(), after: input.duration())
+        default: .once(at: TimerInstant(nanoseconds: UInt64(bitPattern: input.number()), clock: .continuous))
+        }
+    }
+
+    /// Lets time pass in one step, so that no input takes long, and checks that nothing due is left.
+    private static func move(
+        _ virtual: VirtualTime,
+        _ timer: PreciseTimer,
+        _ tolerance: Duration,
+        _ input: inout ByteReader
+    ) {
+        // In all of an input's jumps the clock does not come to its end.
+        virtual.jump(by: min(max(.zero, input.duration()), .seconds(1_000_000_000)))
+        guard timer.state == .scheduled, let next = timer.nextDeadline, !virtual.now.isNever else { return }
+        precondition(next.advanced(by: tolerance) >= virtual.now, "what is due has been delivered")
+    }
+
+    /// A target that checks its ticks.
+    private final class Watch: Sendable {
+        private let next = Atomic<UInt64>(0)
+
+        func restart() { next.store(0, ordering: .relaxed) }
+
+        func note(_ tick: PreciseTimer.Tick) {
+            precondition(tick.delivered >= tick.deadline && tick.woke >= tick.deadline, "never early")
+            precondition(tick.lateness >= .zero)
+            let expected = next.load(ordering: .relaxed)
+            // The extra tick has the index of the next deadline. It may have that deadline's instant by chance.
+            if isExtra(tick), tick.missed == 0 { return next.store(tick.index, ordering: .relaxed) }
+            precondition(tick.index == expected || hasJustFired && tick.index == expected + 1, "no deadline is lost")
+            let (sum, overflow) = tick.index.addingReportingOverflow(tick.missed)
+            next.store(overflow || sum == .max ? .max : sum + 1, ordering: .relaxed)
+        }
+
+        private let fired = Atomic<UInt64>(.max)
+
+        func expectExtra(at instant: TimerInstant) { fired.store(instant.nanoseconds, ordering: .relaxed) }
+
+        private var hasJustFired: Bool { fired.load(ordering: .relaxed) != .max }
+
+        private func isExtra(_ tick: PreciseTimer.Tick) -> Bool {
+            tick.deadline.nanoseconds == fired.load(ordering: .relaxed)
+        }
+    }
+}

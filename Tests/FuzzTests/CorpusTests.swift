@@ -1,0 +1,56 @@
+import Foundation
+import FuzzChecks
+import TestSupport
+import Testing
+
+/// The inputs that fuzzing began with and the crashes that it found, and some more that are made of them.
+struct CorpusTests {
+    /// What is fuzzed; the raw value is the folder of its inputs.
+    enum Subject: String, CaseIterable {
+        case schedules
+        case texts
+        case results
+
+        func check(_ bytes: [UInt8]) {
+            switch self {
+            case .schedules: SchedulesCheck.run(bytes)
+            case .texts: TextsCheck.run(bytes)
+            case .results: ResultsCheck.run(bytes)
+            }
+        }
+
+        var inputs: [[UInt8]] {
+            get throws {
+                let folder = URL(filePath: #filePath).deletingLastPathComponent()
+                    .appending(path: "../Fuzz/Corpus/\(rawValue)").standardized
+                return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+                    .sorted { $0.path < $1.path }
+                    .map { [UInt8](try Data(contentsOf: $0)) }
+            }
+        }
+    }
+
+    @Test(arguments: Subject.allCases)
+    func noInputOfTheCorpusTraps(subject: Subject) throws {
+        let inputs = try subject.inputs
+        #expect(!inputs.isEmpty)
+        inputs.forEach(subject.check)
+    }
+
+    @Test(arguments: Subject.allCases)
+    func noMutationOfTheCorpusTraps(subject: Subject) throws {
+        var random = SeededGenerator(seed: 1)
+        for _ in 0..<(subject == .results ? 300 : 3_000) {
+            guard var bytes = try subject.inputs.randomElement(using: &random), !bytes.isEmpty else { continue }
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes[place] = .random(in: 0...255, using: &random)
+                case 1: bytes.insert(bytes[Int.random(in: 0..<bytes.count, using: &random)], at: place)
+                default: if bytes.count > 1 { bytes.remove(at: place) }
+                }
+            }
+            subject.check(bytes)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import PreciseTimer
+
+/// One timer as the contract has it, counting deadlines one after the other. Instants are nanoseconds.
+struct ModelTimer {
+    let plan: Plan
+    /// Its place among equal deadlines: the number of its latest schedule.
+    var order: Int
+    var grid: ModelGrid
+    /// The deadline of the grid that comes next.
+    var step: UInt64 = 0
+    var index: UInt64 = 0
+    var extra: UInt64?
+    var isPaused: Bool
+    /// The number of its target; nil if the handle is the target.
+    let target: Int?
+    var hasHandle = true
+    /// Whether its turn in a look has not ended.
+    var isInDelivery = false
+    var isRunning = false
+    /// Whether a fixed delay waits for the handler's return.
+    var awaitsReturn = false
+    var burst = 0
+    var ending: PreciseTimer.EndReason?
+    var calls = 0
+    var ticks: UInt64 = 0
+    var lastLateness: UInt64?
+
+    var hasEnded: Bool { ending != nil }
+
+    /// Whether the service looks for its next deadline.
+    var isWaiting: Bool { !hasEnded && !isPaused && !isInDelivery }
+
+    /// Whether another late tick may follow in the same look.
+    var mayCatchUp: Bool {
+        if case .catchUp(let limit) = plan.policy { burst > 0 && burst < limit } else { false }
+    }
+
+    private var onGrid: UInt64? { awaitsReturn ? nil : grid.deadline(step) }
+
+    /// The next deadline, `.max` for never; nil if no tick remains, or if the running handler decides it.
+    var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
+
+    /// The same, for `nextDeadline`.
+    var nextForReader: UInt64? { hasEnded || next == .max ? nil : next }
+
+    /// When the service looks for it: at a multiple of the largest power of two within the tolerance.
+    var look: UInt64? {
+        guard let deadline = onGrid, deadline != .max else { return extra }
+        var unit: UInt64 = 1
+        while unit * 2 <= plan.tolerance { unit *= 2 }
+        let look = (deadline + unit - 1) / unit * unit
+        return min(look, extra ?? look)
+    }
+
+    /// The next tick as of a look: its index, deadline and missed deadlines.
+    mutating func takeTick(at look: UInt64) -> (index: UInt64, deadline: UInt64, missed: UInt64)? {
+        guard let deadline = next, deadline <= look else { return nil }
+        if deadline != onGrid {
+            extra = nil
+            return (index, deadline, 0)
+        }
+        burst += 1
+        var missed: UInt64 = 0
+        if !mayCatchUp { while let later = grid.deadline(step + missed + 1), later <= look { missed += 1 } }
+        let tick = (index, deadline, missed)
+        index += 1 + missed
+        step += 1 + missed
+        if plan.policy == .delay, missed > 0 {
+            grid = grid.restarted(at: look)
+            step = 0
+        }
+        awaitsReturn = grid.isAfterReturn
+        return tick
+    }
+
+    mutating func handlerReturned(at now: UInt64) {
+        guard awaitsReturn else { return }
+        awaitsReturn = false
+        grid = grid.restarted(at: now)
+        step = 0
+    }
+
+    mutating func reschedule(on grid: ModelGrid, order: Int) {
+        (self.grid, self.order) = (grid, order)
+        (step, index, awaitsReturn) = (0, 0, false)
+    }
+}
+
+/// The deadlines of a timer, one for each step.
+struct ModelGrid {
+    /// Step 0 of the rule, which is not a deadline of a rate.
+    private let origin: UInt64
+    /// So many steps of the rule take so long; zero steps for a single deadline.
+    private let count: UInt64
+    private let length: UInt64
+    /// The step of the first deadline.
+    private let first: UInt64
+    let isAfterReturn: Bool
+
+    private init(origin: UInt64, count: UInt64, length: UInt64, first: UInt64, isAfterReturn: Bool) {
+        self.origin = origin
+        self.count = count
+        self.length = length
+        self.first = first
+        self.isAfterReturn = isAfterReturn
+    }
+
+    /// The deadlines of a valid rule, from the instant of the call.
+    init(_ rule: Rule, at now: UInt64) {
+        let (start, count, length, first): (Int64, Int, Int64, UInt64) =
+            switch rule {
+            case .onceAfter(let delay): (delay, 0, 0, 0)
+            case .onceAt(let offset): (offset, 0, 0, 0)
+            case .every(let period, let delay): (delay ?? period, 1, period, 0)
+            case .everyAt(let period, let offset): (offset, 1, period, 0)
+            case .rate(let count, let length): (0, count, length, 1)
+            case .fixedDelay(let delay, let first): (first ?? delay, 1, delay, 0)
+            case .never: (0, 0, 0, 0)
+            }
+        origin = rule == .never ? .max : UInt64(max(0, Int64(now) + start))
+        self.count = UInt64(count)
+        self.length = UInt64(length)
+        self.first = first
+        if case .fixedDelay = rule { isAfterReturn = true } else { isAfterReturn = false }
+    }
+
+    /// The same steps, the first of them one step from now.
+    func restarted(at now: UInt64) -> ModelGrid {
+        ModelGrid(origin: now, count: count, length: length, first: 1, isAfterReturn: isAfterReturn)
+    }
+
+    /// The exact instant of a deadline rounded up; `.max` for never, nil past the last one.
+    func deadline(_ step: UInt64) -> UInt64? {
+        if count == 0 || isAfterReturn, step > 0 { return nil }
+        if origin == .max || first + step == 0 { return origin }
+        return origin + ((first + step) * length + count - 1) / count
+    }
+}

@@ -1,0 +1,56 @@
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// The library on virtual time against a naive model of its contract, step by step, through the public interface.
+///
+/// A million steps in a release build. A debug build, which checks the scheduler's invariants after each mutation, takes
+/// a fortieth of them.
+@Suite(.timeLimit(.minutes(10))) struct PublicModelTests {
+    #if DEBUG
+    static let runs = 100
+    #else
+    static let runs = 4_000
+    #endif
+    static let stepsPerRun = 250
+    static let freshSeed = UInt64.random(in: .min ... .max)
+
+    @Test(arguments: 0..<2)
+    func randomStepsOfFixedSeedsAgreeWithTheContract(part: Int) {
+        agree(seeds: (0..<Self.runs / 4).map { UInt64(part * Self.runs + $0) })
+    }
+
+    @Test(arguments: 0..<2)
+    func randomStepsOfFreshSeedsAgreeWithTheContract(part: Int) {
+        let first = Self.freshSeed &+ UInt64(part * Self.runs)
+        agree(seeds: (0..<Self.runs / 4).map { first &+ UInt64($0) })
+    }
+
+    @Test func aDifferenceIsShrunkToTheStepsThatShowIt() {
+        var generator = StepGenerator(seed: 7, clock: .suspending)
+        let steps = generator.steps(100) + [.pause(3)] + generator.steps(100) + [.advance(800)]
+        let find = { (steps: [Step]) in
+            let isThere =
+                steps.contains(.pause(3)) && steps.contains { if case .advance(100...) = $0 { true } else { false } }
+            return isThere ? Difference(steps: steps, clock: .suspending, text: "") : nil
+        }
+        let shrunk = Difference(steps: steps, clock: .suspending, text: "").shrunk(find)
+        #expect(Set(shrunk.steps) == [.pause(3), .advance(100)])
+    }
+
+    private func agree(seeds: [UInt64]) {
+        var seen: Set<String> = []
+        for seed in seeds {
+            guard let difference = Difference.find(seed: seed, count: Self.stepsPerRun, seen: &seen) else { continue }
+            Issue.record("seed \(seed): \(difference.shrunk())")
+            return
+        }
+        #expect(seen.isSuperset(of: Self.branches), "all branches were taken; \(seen.sorted())")
+    }
+
+    /// What random steps must have met to mean anything.
+    private static let branches: Set<String> = [
+        "again", "cancelled", "completed", "ended inside", "extra", "fault", "handleReleased", "missed", "refused",
+        "rescheduled in delivery", "shut down", "spare look", "targetReleased", "void",
+    ]
+}

@@ -1,0 +1,76 @@
+import PreciseTimer
+import TimerAlarms
+
+/// The services that timers are spread over: the shared ones, and own ones that come and go.
+final class Services: Sendable {
+    struct Entry: Sendable {
+        let service: TimerService
+        let fate: ServiceFate
+        let isShared: Bool
+    }
+
+    private let entries: Lock<[Entry]>
+    private let tally: Tally
+
+    init(_ tally: Tally) throws(TimerError) {
+        self.tally = tally
+        let shared: [TimerService] =
+            [.timerFD, .dispatch, .runLoop] + (Self.backends.contains(.libevent) ? [.libevent] : [])
+        var entries = shared.map { Entry(service: $0, fate: ServiceFate(), isShared: true) }
+        for (backend, clock) in Self.choices { entries.append(try Self.make(backend, clock, tally)) }
+        self.entries = Lock(entries)
+    }
+
+    private static var backends: [TimerService.Backend] {
+        TimerService.Backend.allCases.filter { $0.availability == .available }
+    }
+
+    /// Each backend, on each clock on which it can wait.
+    private static var choices: [(TimerService.Backend, TimerClock)] {
+        backends.flatMap { backend in backend.clocks.map { (backend, $0) } }
+    }
+
+    private static func make(
+        _ backend: TimerService.Backend,
+        _ clock: TimerClock,
+        _ tally: Tally
+    ) throws(TimerError) -> Entry {
+        tally.servicesMade.add(1)
+        return Entry(service: try TimerService(backend, clock: clock), fate: ServiceFate(), isShared: false)
+    }
+
+    func random(_ random: inout some RandomNumberGenerator) -> Entry {
+        let index = Int.random(in: 0..<entries.withLock { $0.count }, using: &random)
+        return entries.withLock { $0[index] }
+    }
+
+    /// Shuts a service down, under its timers; an own one gives way to a new one.
+    func renew(_ random: inout some RandomNumberGenerator) throws(TimerError) {
+        let count = entries.withLock { $0.count }
+        let index = Int.random(in: 0..<count, using: &random)
+        let former = entries.withLock { $0[index] }
+        if former.isShared {
+            // All timers of a shared service are a large part: rarely.
+            if Int.random(in: 0..<10, using: &random) > 0 { return }
+        } else {
+            let (backend, clock) = Self.choices[index - (count - Self.choices.count)]
+            let new = try Self.make(backend, clock, tally)
+            entries.withLock { $0[index] = new }
+        }
+        former.fate.isShutDown = true
+        former.service.shutdown()
+    }
+
+    /// A service for a few timers, of which nobody else knows.
+    func transient(_ random: inout some RandomNumberGenerator) throws(TimerError) -> Entry {
+        let (backend, clock) = Self.choices[Int.random(in: 0..<Self.choices.count, using: &random)]
+        return try Self.make(backend, clock, tally)
+    }
+
+    func shutDownAll() {
+        for entry in entries.withLock({ $0 }) {
+            entry.fate.isShutDown = true
+            entry.service.shutdown()
+        }
+    }
+}
