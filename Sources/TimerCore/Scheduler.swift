@@ -53,11 +53,8 @@ package struct Scheduler: Sendable {
         return TimerInstant(nanoseconds: first.nanoseconds, clock: clock)
     }
 
-    /// The instant that the alarm is set to, if that has come and no firing goes on. Constant time.
-    package func overdue(at now: TimerInstant) -> TimerInstant? {
-        guard !isFiring, let armed, armed <= now else { return nil }
-        return armed
-    }
+    /// The instant that the alarm is set to, if that has come. A firing uses the setting up. Constant time.
+    package func overdue(at now: TimerInstant) -> TimerInstant? { armed.flatMap { $0 <= now ? $0 : nil } }
 
     /// What is known of a slot's timer. Constant time.
     package subscript(slot: Slot) -> TimerEntry? { table[slot] }

@@ -283,8 +283,7 @@ struct Model {
         guard elapsed >= nextCare else { return }
         nextCare = elapsed + 1_000_000_000
         adoptEnds()
-        // A sweep does not wrap yet, and may leave the first slots out when there are more slots than at the last one.
-        guard Self.sweepsAllSlots, let id = pending.first(where: { timers[$0].map(isDead) ?? false }) else { return }
+        guard let id = pending.first(where: { timers[$0].map(isDead) ?? false }) else { return }
         differ("timer \(id) has not ended, though its target is dead and a second has passed")
     }
 
@@ -442,9 +441,4 @@ struct Model {
     }
 
     private mutating func differ(_ text: String) { difference = difference ?? text }
-}
-
-extension Model {
-    /// Whether each sweep for dead targets finds all of them.
-    private static let sweepsAllSlots = false
 }

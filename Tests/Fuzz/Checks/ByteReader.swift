@@ -25,12 +25,12 @@ struct ByteReader {
         }
     }
 
-    /// Any length within ±`Int64.max` seconds. Longer ones trap in `Duration.components`, which the library calls.
+    /// Any length, also one of more seconds than 64 bits hold.
     mutating func duration() -> Duration {
         switch byte() & 3 {
         case 0: .nanoseconds(number())
         case 1: .seconds(number())
-        case 2: Duration(secondsComponent: number() / 2, attosecondsComponent: number())
+        case 2: Duration(secondsComponent: number(), attosecondsComponent: number()) * Int(byte() & 15)
         default: .nanoseconds(Int64(byte()))
         }
     }
