@@ -1,0 +1,89 @@
+import PreciseTimer
+import PreciseTimerTestKit
+
+/// From a look at the clock to the ticks.
+extension Model {
+    mutating func look() {
+        let look = now
+        isFiring = true
+        var claims: [Claim] = []
+        for id in pending {
+            guard let timer = timers[id], timer.isWaiting, let next = timer.next, timer.look.map({ $0 <= look }) == true
+            else { continue }
+            claims.append(Claim(id: id, deadline: next, order: timer.order))
+            timers[id]?.isInDelivery = true
+            timers[id]?.burst = 0
+        }
+        if claims.isEmpty { seen.insert("spare look") }
+        while difference == nil,
+            let first = claims.indices.min(by: {
+                (claims[$0].deadline, claims[$0].order) < (claims[$1].deadline, claims[$1].order)
+            })
+        {
+            let claim = claims.remove(at: first)
+            deliver(claim, lookedAt: look)
+            guard let timer = timers[claim.id], !timer.hasEnded else { continue }
+            // A rescheduled timer starts anew with its next look.
+            let isOfSameSchedule = timer.order == claim.order
+            if isOfSameSchedule, timer.mayCatchUp, !timer.isPaused, let next = timer.next, next <= look {
+                claims.append(Claim(id: claim.id, deadline: next, order: claim.order))
+                seen.insert("again")
+                continue
+            }
+            timers[claim.id]?.isInDelivery = false
+            if timer.next == nil { end(claim.id, .completed) }
+        }
+        isFiring = false
+        setAlarm()
+    }
+
+    /// The turn of a timer in a look.
+    mutating func deliver(_ claim: Claim, lookedAt look: UInt64) {
+        let id = claim.id
+        defer {
+            let now = now
+            timers[id]?.handlerReturned(at: now)
+        }
+        guard let timer = timers[id], !timer.hasEnded, !timer.isPaused, timer.order == claim.order,
+            let tick = timers[id]?.takeTick(at: look)
+        else {
+            seen.insert("void")
+            return
+        }
+        if isDead(timer) {
+            end(id, .targetReleased)
+            return
+        }
+        if tick.missed > 0 { seen.insert("missed") }
+        if timer.extra != nil, timers[id]?.extra == nil { seen.insert("extra") }
+        let woke = max(look, tick.deadline)
+        let delivered = max(now, woke)
+        let facts = TickFacts(
+            index: tick.index,
+            deadline: tick.deadline,
+            woke: woke,
+            delivered: delivered,
+            missed: tick.missed
+        )
+        expect(.tick(id, facts))
+        timers[id]?.isRunning = true
+        timers[id]?.calls += 1
+        for cue in timer.plan.script where cue.call == timer.calls { perform(cue.step) }
+        timers[id]?.isRunning = false
+        timers[id]?.ticks += 1
+        timers[id]?.lastLateness = delivered - tick.deadline
+        handlerReturned(id)
+    }
+
+    /// What the delivery held is let go.
+    mutating func handlerReturned(_ id: Int) {
+        guard let timer = timers[id] else { return }
+        if let target = timer.target, !targets.values.contains(target) { die(target) }
+        if let ending = timer.ending {
+            seen.insert("ended inside")
+            tellEnd(id, ending)
+        } else if timer.target == nil, !timer.hasHandle {
+            end(id, .handleReleased)
+        }
+    }
+}
