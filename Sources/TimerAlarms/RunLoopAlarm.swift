@@ -105,7 +105,7 @@ package final class RunLoopAlarm: TimerAlarm {
 
     /// So many nanoseconds after the wall clock's reading, in microseconds rounded up and two more for what Foundation's
     /// own rounding takes away. Foundation is told no more than nine years: it fires early then, and is set again.
-    private static func fireDate(_ wall: TimerInstant, in nanoseconds: UInt64) -> Date {
+    package static func fireDate(_ wall: TimerInstant, in nanoseconds: UInt64) -> Date {
         let microseconds = wall.moved(by: min(nanoseconds, 1 << 58)).nanoseconds / 1000 + 3
         return Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }

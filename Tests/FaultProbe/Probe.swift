@@ -137,6 +137,7 @@ private final class ProbedTimer: Sendable {
     private let running = Count()
     private let overlaps = Count()
     private let ends = Notes<String>()
+    private let failures = Notes<String>()
     private let period: Duration
     private let keepsGrid: Bool
 
@@ -147,7 +148,7 @@ private final class ProbedTimer: Sendable {
     ) throws(TimerError) {
         self.period = period
         keepsGrid = policy != .delay
-        let (ends, running, overlaps) = (ends, running, overlaps)
+        let (ends, failures, running, overlaps) = (ends, failures, running, overlaps)
         try PreciseTimer.schedule(
             .every(period),
             on: service,
@@ -155,6 +156,7 @@ private final class ProbedTimer: Sendable {
             target: log,
             onEnd: { reason in
                 if case .backendFailed(let error) = reason {
+                    failures.append(error.description)
                     ends.append(error.code.name)
                 } else {
                     ends.append("\(reason)")
@@ -186,6 +188,7 @@ private final class ProbedTimer: Sendable {
                 )
             },
             ends: ends.all,
+            failures: failures.all,
             flaw: overlaps.value > 0
                 ? "two handlers at once"
                 : keepsGrid

@@ -1,3 +1,4 @@
+import Foundation
 import PreciseTimer
 import TestSupport
 import Testing
@@ -28,5 +29,18 @@ import TimerAlarms
             #expect(eventually { firings.value >= round })
         }
         #expect(early.value <= 10)
+    }
+
+    @Test func aRunLoopsFireDateIsAFewMicrosecondsAfterItsDeadlineAndNeverBefore() {
+        var generator = SeededGenerator(seed: 1)
+        // From 2026 on, and up to an hour ahead.
+        for _ in 0..<10_000 {
+            let wall = UInt64.random(in: 1_767_225_600_000_000_000...1_900_000_000_000_000_000, using: &generator)
+            let delay = UInt64.random(in: 0...3_600_000_000_000, using: &generator)
+            let date = RunLoopAlarm.fireDate(TimerInstant(nanoseconds: wall, clock: .wall), in: delay)
+            // Apart from the seconds, which the date's own number leaves few digits for.
+            let late = (date.timeIntervalSince1970 - Double((wall + delay) / 1_000_000_000)) * 1e9
+            #expect((1_500...4_000).contains(late - Double((wall + delay) % 1_000_000_000)))
+        }
     }
 }

@@ -41,14 +41,17 @@ package struct ProbeReport: Codable, Sendable {
     /// One timer from its schedule to its end.
     package struct Timer: Codable, Sendable {
         package let ticks: [Tick]
-        /// Every reason that its `onEnd` heard; the code of the error where the backend failed.
+        /// Every reason that its `onEnd` heard; the code of the error if the backend failed.
         package let ends: [String]
+        /// The text of each of those errors.
+        package let failures: [String]
         /// What is wrong with its ticks; nil if none is lost, invented, early or off the grid.
         package let flaw: String?
 
-        package init(ticks: [Tick], ends: [String], flaw: String?) {
+        package init(ticks: [Tick], ends: [String], failures: [String], flaw: String?) {
             self.ticks = ticks
             self.ends = ends
+            self.failures = failures
             self.flaw = flaw
         }
     }

@@ -71,8 +71,10 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         var expirations: UInt64 = 0
         switch SystemCall.retrying({ unsafe read(number, &expirations, MemoryLayout<UInt64>.size) }) {
         // Cancelled: the wall clock was stepped.
-        case .success, .failure(Errno(ECANCELED)): return true
+        case .success(MemoryLayout<UInt64>.size), .failure(Errno(ECANCELED)): return true
         case .failure(Errno(EAGAIN)): return false
+        // Of another file, which has the number now.
+        case .success: throw failure(Errno(EBADF), .backendFailed, attempting: "reading a timerfd")
         case .failure(let errno): throw failure(errno, .backendFailed, attempting: "reading a timerfd")
         }
     }
