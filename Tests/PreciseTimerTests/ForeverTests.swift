@@ -9,6 +9,22 @@ struct ForeverTests {
     private let log = Log()
     private static let forever = Duration.seconds(Int64.max)
 
+    @Test func aBurstEndsWithTheLastDeadlineThatIsNotNever() throws {
+        let timer = try PreciseTimer.schedule(
+            .every(.nanoseconds(Int64.max - 1), after: .seconds(1)),
+            on: virtual.service,
+            missedTicks: .catchUp(limit: 10),
+            target: log
+        ) { $0.note($1) }
+        timer.pause()
+        for _ in 0..<3 { virtual.jump(by: .seconds(Int64.max)) }
+        #expect(virtual.now.isNever)
+        timer.resume()
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.index) == [0, 1])
+        #expect(timer.nextDeadline == nil)
+    }
+
     @Test func atTheEndOfTimeNothingThatIsNeverIsDue() throws {
         let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 3), .delay]
         for policy in policies {
