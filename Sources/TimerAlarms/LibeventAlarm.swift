@@ -20,7 +20,7 @@ package final class LibeventAlarm: TimerAlarm {
 
     /// - Throws: `TimerError` if the system refuses what the event base needs.
     package init(_ clock: TimerClock) throws(TimerError) {
-        let base = try unsafe LibeventBase.make()
+        let base = try unsafe LibeventBase.make([])
         do throws(TimerError) { alarm = try unsafe EventBaseAlarm(base, clock, ownsLoop: true) } catch {
             unsafe event_base_free(base)
             throw error

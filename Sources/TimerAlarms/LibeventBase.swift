@@ -8,11 +8,6 @@ enum LibeventBase {
     /// libevent's locks have to be chosen before the first base exists.
     private static let usesThreads = evthread_use_pthreads() == 0
 
-    /// A new base with an exact clock, which the caller frees.
-    static func make() throws(TimerError) -> OpaquePointer {
-        try unsafe make([EVENT_BASE_FLAG_PRECISE_TIMER, EVENT_BASE_FLAG_NO_CACHE_TIME])
-    }
-
     /// A new base with some flags, which the caller frees.
     static func make(_ flags: [event_base_config_flag]) throws(TimerError) -> OpaquePointer {
         guard usesThreads else { throw TimerError(.unavailable, "preparing libevent for threads") }
