@@ -7,9 +7,9 @@ internal import TimerCore
 /// It outlives the service where a handle does: the handles of ended timers can be asked how they ended, when the
 /// service's thread has long gone.
 final class ServiceCore: Sendable {
-    private let state: Lock<ServiceState>
+    let state: Lock<ServiceState>
     /// Held by the thread that starts the service, while others that need it started wait.
-    private let starting = Lock(false)
+    let starting = Lock(false)
     /// The process that made the service: threads do not survive a fork, and a lock may be held for ever there.
     private let processID = Process.id
 
@@ -25,44 +25,10 @@ final class ServiceCore: Sendable {
     var isOfAnotherProcess: Bool { Process.id != processID }
 
     /// Changes the state. Where the alarm turns out not to work any more, all timers end.
-    private func change<Result: Sendable>(_ body: (inout sending ServiceState) -> Result) -> Result {
+    func change<Result: Sendable>(_ body: (inout sending ServiceState) -> Result) -> Result {
         let (result, hasFailed) = state.withLock { (body(&$0), $0.hasFailed) }
         if hasFailed, let failure = state.withLock({ $0.takeFailure() }) { fail(failure) }
         return result
-    }
-
-    // MARK: Starting
-
-    /// Starts the alarm, if it is not running. That may take seconds, so it happens without the lock of the state.
-    func start() throws(TimerError) {
-        try starting.withLock { _ throws(TimerError) in try startAlarm() }
-    }
-
-    /// Starts the alarm, and has the service looked after, if that is not so already.
-    private func prepare() throws(TimerError) {
-        try starting.withLock { _ throws(TimerError) in
-            try startAlarm()
-            if !isCaredFor { try Caretaker.current.add(self) }
-        }
-    }
-
-    private func startAlarm() throws(TimerError) {
-        let start = try state.withLock { state throws(TimerError) in try state.beginStart() }
-        guard let (makeAlarm, run) = start else { return }
-        var alarm: (any TimerAlarm)?
-        do throws(TimerError) {
-            let made = try makeAlarm()
-            alarm = made
-            try made.start(
-                onFire: { [weak self] in self?.fire(run) },
-                onFailure: { [weak self] in self?.fail(ServiceState.Failure(error: $0, run: run)) }
-            )
-            try state.withLock { state throws(TimerError) in try state.finishStart(made) }
-        } catch {
-            alarm?.stop()
-            state.withLock { $0.abandonStart(makeAlarm, run) }
-            throw error
-        }
     }
 
     // MARK: Scheduling
@@ -247,35 +213,6 @@ final class ServiceCore: Sendable {
         if isOfAnotherProcess { return [] }
         // The promoted targets are released with the pairs, outside the lock.
         return state.withLock { $0.snapshots }.map(\.snapshot)
-    }
-
-    // MARK: Care
-
-    /// Whether the caretaker looks after this service.
-    var isCaredFor: Bool {
-        get { state.withLock { $0.isCaredFor } }
-        set { state.withLock { $0.isCaredFor = newValue } }
-    }
-
-    /// Ends timers whose target is gone, and the service if its alarm is silent. Called once a second. Returns whether to go
-    /// on with that.
-    func takeCare() -> Bool {
-        if isOfAnotherProcess { return false }
-        let slots = slotCapacity
-        // A million slots are gone through in four seconds.
-        endTimersOfDeadTargets(among: min(slots, max(4096, slots / 4)))
-        if let silence = state.withLock({ $0.listen() }) { fail(silence) }
-        return state.withLock { $0.goesOnCaring() }
-    }
-
-    /// Ends the timers whose target is gone, among the next slots in turn; in portions, so that no other thread waits long
-    /// for the lock.
-    func endTimersOfDeadTargets(among slots: Int) {
-        let portion = 256
-        for _ in 0..<(slots + portion - 1) / portion {
-            var found = change { $0.findDeadTargets(among: portion) }
-            found.perform()
-        }
     }
 
     // MARK: The end
