@@ -93,7 +93,7 @@ package struct TimerEntry: Hashable, Sendable {
 
     /// The tick for the oldest deadline that has passed at `now`; nil where there is none.
     package mutating func takeTick(at now: TimerInstant) -> Due? {
-        guard let deadline = comingDeadline, deadline <= now else { return nil }
+        guard let deadline = nextDeadline, deadline <= now else { return nil }
         if let extra, extra == deadline, gridDeadline != deadline {
             self.extra = nil
             return Due(index: index, deadline: extra, missed: 0)
