@@ -60,6 +60,19 @@ import Testing
         try expectIdle(run)
     }
 
+    #if Libevent
+    /// The loop itself fails, and its timer could still be read.
+    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: [EBADF, EINVAL])
+    func aLoopOfLibeventThatFailsEndsTheTimersByItself(error: Int32) async throws {
+        let waits = "epoll_wait,epoll_pwait,epoll_pwait2"
+        let steps = Self.running + ["arm=\(waits):\(error):0:1000000000", "ends=15", "rest=1"] + Self.again
+        let run = try await Probe.run(.libevent, steps, under: .preload(), limit: 90)
+        try expectEnds(run)
+        expectOwnFailure(run)
+        try expectIdle(run)
+    }
+    #endif
+
     /// Some other part of the program closes the descriptors, and opens files that get their numbers.
     @Test(arguments: Backend.available, ["[timerfd]", "[eventpoll]", "[eventfd]", "all"])
     func descriptorsClosedFromOutsideEndTheTimersAndNoOtherFile(backend: Backend, kind: String) async throws {
