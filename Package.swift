@@ -168,3 +168,14 @@ if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
             )
         }
 }
+
+// The checks of a change build the library and its tests several times over, and the instrument not each time.
+if Context.environment["PRECISE_TIMER_LIBRARY_ONLY"] == "1" {
+    let instrument: Set = [
+        "TimerMeasurement", "compare-backends", "library-benchmarks", "timer-soak", "FuzzChecks",
+        "TimerMeasurementTests", "CompareBackendsTests", "FuzzTests",
+    ]
+    package.targets.removeAll { instrument.contains($0.name) }
+    package.products.removeAll { instrument.contains($0.name) }
+    package.dependencies = []
+}

@@ -71,6 +71,7 @@ import Testing
         }
     }
 
+    #if DEBUG
     @Test func aHandleDroppedBeforeItsFirstTickIsToldWithItsPlace() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             // The line by hand: the macro around this closure shifts #line.
@@ -79,6 +80,7 @@ import Testing
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(text.contains("FaultTests/ProcessTests.swift:4711: the handle of this timer was dropped"))
     }
+    #endif
 
     @Test func aHandleDroppedAfterItsFirstTickOrACancelIsNotTold() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
