@@ -48,7 +48,10 @@ static inline void thread_scheduling_copy(int other) {
     int is_ordinary = policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE;
     sched_setscheduler(0, is_ordinary ? policy : SCHED_NORMAL, &parameters);
     // PRIO_PROCESS is 0, and the call itself answers with 20 less the nice value (getpriority(2)).
-    syscall(SYS_setpriority, 0, 0, 20 - (int)syscall(SYS_getpriority, 0, other));
+    int priority = (int)syscall(SYS_getpriority, 0, other);
+    if (priority > 0) {
+        syscall(SYS_setpriority, 0, 0, 20 - priority);
+    }
     unsigned long mask[1024] = {0};
     long size = syscall(SYS_sched_getaffinity, other, sizeof(mask), mask);
     if (size > 0) {
