@@ -6,7 +6,7 @@ package import TimerCore
 ///
 /// Dispatch has no way to say that they cannot: without descriptors for its event loop it ends the process, without one
 /// for the timers of a clock they never fire, without threads it hangs, and after a fork it is dead. So each start tries
-/// what Dispatch is going to need, and then waits for one timer to have fired: a millisecond, as a rule. From then on
+/// what Dispatch is going to need, and then waits for a timer to have fired: some milliseconds, as a rule. From then on
 /// Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires any more, and the next start says so.
 package enum DispatchPreflight {
     /// The process that uses Dispatch timers; 0 before the first use.
@@ -42,7 +42,7 @@ package enum DispatchPreflight {
         }
     }
 
-    /// One timer that is to fire, a millisecond after it was set: for one that is due at once Dispatch needs no descriptor.
+    /// One timer that is to fire twice, each time a millisecond after it was set.
     private final class Trial: Sendable {
         private let fired = DispatchSemaphore(value: 0)
         private let hasStarted = Atomic(false)
@@ -59,17 +59,26 @@ package enum DispatchPreflight {
             }
         }
 
+        /// Dispatch makes the descriptor of a clock's timers when its event loop first has to wait for one of them. It does
+        /// without if the only timer is due by then. So the trial begins with one that is an hour away. The near one may
+        /// still fire before the loop waits, and cannot do so twice.
         private func startTimer(on clock: TimerClock) {
-            let source = DispatchSource.makeTimerSource(flags: .strict, queue: DispatchQueue(label: "timer.preflight"))
-            source.setEventHandler {
+            let queue = DispatchQueue(label: "timer.preflight")
+            let far = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+            far.set(after: .seconds(3600), on: clock)
+            far.activate()
+            let near = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+            let firings = Atomic(0)
+            near.setEventHandler {
+                guard firings.add(1, ordering: .relaxed).newValue == 2 else {
+                    return near.set(after: .milliseconds(1), on: clock)
+                }
                 self.fired.signal()
-                source.cancel()
+                near.cancel()
+                far.cancel()
             }
-            switch clock {
-            case .wall: source.schedule(wallDeadline: .now() + .milliseconds(1), leeway: .nanoseconds(0))
-            case .suspending, .continuous: source.schedule(deadline: .now() + .milliseconds(1), leeway: .nanoseconds(0))
-            }
-            source.activate()
+            near.set(after: .milliseconds(1), on: clock)
+            near.activate()
             hasStarted.store(true, ordering: .releasing)
         }
 
@@ -79,6 +88,15 @@ package enum DispatchPreflight {
             // For the next one who waits.
             fired.signal()
             return true
+        }
+    }
+}
+
+extension DispatchSourceTimer {
+    fileprivate func set(after delay: DispatchTimeInterval, on clock: TimerClock) {
+        switch clock {
+        case .wall: schedule(wallDeadline: .now() + delay, leeway: .nanoseconds(0))
+        case .suspending, .continuous: schedule(deadline: .now() + delay, leeway: .nanoseconds(0))
         }
     }
 }

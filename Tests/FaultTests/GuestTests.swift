@@ -24,11 +24,12 @@ import Testing
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
     }
 
-    /// The service was started while there were descriptors; its first timer comes when there are none left.
-    @Test(arguments: Backend.available)
-    func aTableThatFillsUpAfterTheStartDoesNotMatter(backend: Backend) async throws {
+    /// The service was started while there were descriptors; its first timer comes when there are none left. Dispatch's
+    /// event loop may have been held up before it waited for its first timer.
+    @Test(arguments: Backend.available, [Probe.Means.none, .strace("epoll_ctl:delay_exit=20000")])
+    func aTableThatFillsUpAfterTheStartDoesNotMatter(backend: Backend, means: Probe.Means) async throws {
         let steps = ["service", "fill", "schedule=3x10000", "ticks=5", "unfill", "shutdown"]
-        let run = try await Probe.run(backend, steps + ["schedule=3x10000", "ticks=5"])
+        let run = try await Probe.run(backend, steps + ["schedule=3x10000", "ticks=5"], under: means)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.report?.step("ticks")?.isMet == true, "\(run)")
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
