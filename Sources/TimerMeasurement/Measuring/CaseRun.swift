@@ -105,7 +105,7 @@ struct CaseRun: TurnRun {
     ) throws(MeasurementError) -> Bool {
         let end = probes[probes.count - 1].deadlines[goal - 1]
         var patience = Patience(
-            limit: goal * plan.period + work + 5_000_000_000,
+            limit: goal * plan.period + work + plan.patience,
             now: KernelClock.now(.suspending).nanoseconds
         )
         while true {

@@ -25,6 +25,8 @@ package struct MeasurementPlan: Hashable, Sendable {
         package var loads = [Load.idle]
         /// What the order of the turns is drawn from.
         package var seed: UInt64 = 1
+        /// How much longer than its deadlines take a row may be silent before it is given up.
+        package var patience: Duration = .seconds(5)
 
         package init(rows: [Row]) { self.rows = rows }
     }
@@ -51,6 +53,8 @@ package struct MeasurementPlan: Hashable, Sendable {
     package let clock: TimerClock
     /// What the order of the turns is drawn from.
     package let seed: UInt64
+    /// After how many nanoseconds of silence, beyond what its deadlines take, a row is given up.
+    package let patience: UInt64
 
     /// The fewest deadlines that tell anything.
     private static let fewestDeadlines: UInt64 = 10
@@ -99,6 +103,7 @@ package struct MeasurementPlan: Hashable, Sendable {
         delivery = request.delivery
         clock = request.clock
         seed = request.seed
+        patience = UInt64(max(request.patience, .zero).nanosecondsRoundedUp)
         guard duration <= Self.longestDuration, warmUp <= Self.longestDuration else {
             throw Refusal(description: "the duration and the warm-up must be at most a day")
         }
