@@ -72,11 +72,14 @@ import TimerAlarms
     func aSharedServiceCanBeStartedAgainFromInsideAHandler(backend: Backend) throws {
         let service = backend.shared
         let (old, new) = (Log(), Log())
-        for _ in 0..<2 {
-            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: old) { old, tick in
-                old.note(tick)
-                service.shutdown()
-                _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: new) { $0.note($1) }
+        // From the service's thread, so that neither of the two ticks before both are there.
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: old) { old, _ in
+            for _ in 0..<2 {
+                _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: old) { old, tick in
+                    old.note(tick)
+                    service.shutdown()
+                    _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: new) { $0.note($1) }
+                }
             }
         }
         #expect(eventually { new.count >= 10 })
