@@ -1,3 +1,4 @@
+import Dispatch
 import PreciseTimer
 import PreciseTimerTestKit
 import Synchronization
@@ -8,6 +9,7 @@ final class BrokenAlarm: TimerAlarm {
     private let broken: AlarmConformance.Clause?
     private let good: any TimerAlarm
     private let isSet = Atomic(false)
+    private let isStopped = Atomic(false)
     private let onFire = Lock<(@Sendable () -> Void)?>(nil)
 
     init(breaking broken: AlarmConformance.Clause?, over good: any TimerAlarm) {
@@ -34,12 +36,26 @@ final class BrokenAlarm: TimerAlarm {
             try good.set(nil)
         case .neverFiresInsideSet where deadline.map { $0 <= now } ?? false:
             onFire.withLock { $0 }?()
+        case .stopIsFinal where deadline != nil && isStopped.load(ordering: .sequentiallyConsistent):
+            fireOnAnotherThread()
         default:
             try good.set(deadline)
         }
     }
 
     func stop() {
+        isStopped.store(true, ordering: .sequentiallyConsistent)
         if broken != .stopIsFinal { good.stop() }
+    }
+
+    /// Waits for the firing, so that it comes in time to be noticed.
+    private func fireOnAnotherThread() {
+        let done = DispatchSemaphore(value: 0)
+        let onFire = onFire.withLock { $0 }
+        let isStarted: Void? = try? Thread.start("broken") {
+            onFire?()
+            done.signal()
+        }
+        if isStarted != nil { done.wait() }
     }
 }
