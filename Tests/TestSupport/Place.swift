@@ -19,7 +19,12 @@ package final class Place: Sendable {
 
     package init(_ kind: DeliveryKind) {
         self.kind = kind
-        queue = DispatchQueue(label: "test.place", attributes: kind == .concurrentQueue ? .concurrent : [])
+        // A concurrent queue takes its threads from those of its quality of service. In the tasks' own class, blocks that
+        // wait here would take theirs, and those tasks are to let the blocks go on.
+        queue =
+            kind == .concurrentQueue
+            ? DispatchQueue(label: "test.place", qos: .userInitiated, attributes: .concurrent)
+            : DispatchQueue(label: "test.place")
         DispatchQueue.main.setSpecific(key: Self.mainKey, value: true)
         queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
         actor.queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
