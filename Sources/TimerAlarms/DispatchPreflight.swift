@@ -7,7 +7,8 @@ package import TimerCore
 /// Dispatch has no way to say that they cannot: without descriptors for its event loop it ends the process, without one
 /// for the timers of a clock they never fire, without threads it hangs, and after a fork it is dead. So each start tries
 /// what Dispatch is going to need, and then waits for a timer to have fired: some milliseconds, as a rule. From then on
-/// Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires any more, and the next start says so.
+/// Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires any more, and the next start says so,
+/// unless the machine is so busy that the trial's timers are due before Dispatch has looked at them.
 package enum DispatchPreflight {
     /// The process that uses Dispatch timers; 0 before the first use.
     private static let process = Atomic<Int32>(0)
@@ -61,7 +62,7 @@ package enum DispatchPreflight {
 
         /// Dispatch makes the descriptor of a clock's timers when its event loop first has to wait for one of them. It does
         /// without if the only timer is due by then. So the trial begins with one that is an hour away. The near one may
-        /// still fire before the loop waits, and cannot do so twice.
+        /// fire before the loop gets to that; when it fires for the second time, the loop has.
         private func startTimer(on clock: TimerClock) {
             let queue = DispatchQueue(label: "timer.preflight")
             let far = DispatchSource.makeTimerSource(flags: .strict, queue: queue)

@@ -76,10 +76,11 @@ import Testing
     /// Some other part of the program closes the descriptors, and opens files that get their numbers.
     @Test(arguments: Backend.available, ["[timerfd]", "[eventpoll]", "[eventfd]", "all"])
     func descriptorsClosedFromOutsideEndTheTimersAndNoOtherFile(backend: Backend, kind: String) async throws {
+        let start = ["schedule=1x10000", "ticks-or-ends=5", "shutdown"]
         let steps =
             Self.running
             + ["close=\(kind)", "reuse", "ticks-or-ends=20", "rest=1", "shutdown", "rest=0.3", "still-open"]
-            + ["schedule=1x10000", "ticks-or-ends=5"]
+            + start + start + start
         let run = try await Probe.run(backend, steps, limit: 90)
         // libdispatch and Foundation trap if their epoll descriptor is not one: no code of ours runs there.
         if [.dispatch, .runLoop].contains(backend) && kind != "[timerfd]" && run.outcome.signal == SIGILL { return }
@@ -87,10 +88,11 @@ import Testing
         // Some backends have no descriptor of the kind, and go on.
         #expect(run.silence(ticks: 5) == nil, "\(run)")
         #expect(run.report?.step("ticks-or-ends")?.isMet == true, "\(run)")
-        // Its descriptors are gone, and it keeps their numbers: a start that tries it finds that out.
+        // Its descriptors are gone, and it keeps their numbers: a start that tries it finds that out, unless a busy machine
+        // makes it see each of the trial's timers when that is due. Then the service fails later; the next start may see it.
         if backend == .dispatch && kind == "[timerfd]" {
-            let start = run.report?.steps.last { $0.text.hasPrefix("schedule") }
-            #expect(start?.refusal != nil, "\(run)")
+            let refusals = run.report?.steps.compactMap(\.refusal) ?? []
+            #expect(!refusals.isEmpty, "\(run)")
         }
         // With another file in place of its epoll, libdispatch's own thread calls epoll_wait again at once, for ever.
         if backend != .dispatch || kind != "[eventpoll]" { try expectIdle(run) }
