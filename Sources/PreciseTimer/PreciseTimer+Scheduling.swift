@@ -10,10 +10,10 @@ extension PreciseTimer {
     /// }
     /// ```
     ///
-    /// The handler is called where `deliver` says, never twice at once, and never from inside this call. For the time of
-    /// a call the target is held, so its `deinit` may run there. If the target is released the timer ends: with its next
-    /// deadline, or within seconds if that is far or the timer is paused. What the handler captures is the caller's: to capture the target there would keep
-    /// it alive. O(log n) for n timers on the service.
+    /// The handler is called where `deliver` says, never twice at once, and never from inside this call. For the time
+    /// of a call the target is held, so its `deinit` may run there. If the target is released the timer ends: with its
+    /// next deadline, or within seconds if that is far or the timer is paused. What the handler captures is the
+    /// caller's: to capture the target there would keep it alive. O(log n) for n timers on the service.
     ///
     /// - Parameters:
     ///   - schedule: when to tick.

@@ -5,10 +5,10 @@ package import TimerCore
 /// Finds out whether Dispatch timers can work in this process.
 ///
 /// Dispatch has no way to say that they cannot: without descriptors for its event loop it ends the process, without one
-/// for the timers of a clock they never fire, without threads it hangs, and after a fork it is dead. So each start tries
-/// what Dispatch is going to need, and then waits for a timer to have fired: some milliseconds, as a rule. From then on
-/// Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires any more, and the next start says so,
-/// unless the machine is so busy that the trial's timers are due before Dispatch has looked at them.
+/// for the timers of a clock they never fire, without threads it hangs, and after a fork it is dead. So each start
+/// tries what Dispatch is going to need, and then waits for a timer to have fired: some milliseconds, as a rule. From
+/// then on Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires any more. The next start
+/// says so, unless the machine is so busy that the trial's timers are due before Dispatch has looked at them.
 package enum DispatchPreflight {
     /// The process that uses Dispatch timers; 0 before the first use.
     private static let process = Atomic<Int32>(0)
@@ -43,27 +43,27 @@ package enum DispatchPreflight {
         }
     }
 
-    /// One timer that is to fire twice, each time a millisecond after it was set.
+    /// A timer that is to fire twice, each time a millisecond after it was set, beside one that is far away.
     private final class Trial: Sendable {
         private let fired = DispatchSemaphore(value: 0)
         private let hasStarted = Atomic(false)
 
-        /// Whether the timer is on its way into Dispatch, which may take until the system has a thread again. Another trial
-        /// would tell no more.
+        /// Whether the timers are on their way into Dispatch, which may take until the system has a thread again. Another
+        /// trial would tell no more.
         var isStarting: Bool { !hasStarted.load(ordering: .acquiring) }
 
-        /// Starts the timer on a thread of its own, which Dispatch may hold back.
+        /// Starts the timers on a thread of their own, which Dispatch may hold back.
         func begin(on clock: TimerClock) throws(TimerError) {
-            do throws(TimerError) { try Thread.start("timer.preflight") { self.startTimer(on: clock) } } catch {
+            do throws(TimerError) { try Thread.start("timer.preflight") { self.startTimers(on: clock) } } catch {
                 hasStarted.store(true, ordering: .releasing)
                 throw error
             }
         }
 
-        /// Dispatch makes the descriptor of a clock's timers when its event loop first has to wait for one of them. It does
-        /// without if the only timer is due by then. So the trial begins with one that is an hour away. The near one may
-        /// fire before the loop gets to that; when it fires for the second time, the loop has.
-        private func startTimer(on clock: TimerClock) {
+        /// Dispatch makes the descriptor of a clock's timers when its event loop first has to wait for one of them. It
+        /// does without if the only timer is due by then. So the trial begins with one that is an hour away. The near
+        /// one may fire before the loop gets to that; when it fires for the second time, the loop has.
+        private func startTimers(on clock: TimerClock) {
             let queue = DispatchQueue(label: "timer.preflight")
             let far = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
             far.set(after: .seconds(3600), on: clock)
@@ -83,7 +83,7 @@ package enum DispatchPreflight {
             hasStarted.store(true, ordering: .releasing)
         }
 
-        /// Waits for the timer to fire.
+        /// Waits for the second firing.
         func succeeds(within limit: DispatchTimeInterval) -> Bool {
             guard fired.wait(timeout: .now() + limit) == .success else { return false }
             // For the next one who waits.

@@ -52,6 +52,15 @@ import TimerMeasurement
         #expect(throws: MeasurementPlan.Refusal.self) { try plan(period: .nanoseconds(99), duration: .seconds(1)) }
     }
 
+    @Test func aRowMayBeSilentForFiveSecondsUnlessAskedOtherwise() throws {
+        #expect(try plan().patience == 5_000_000_000)
+        var request = MeasurementPlan.Request(rows: Row.of([.timerFD]))
+        request.patience = .seconds(120)
+        #expect(try MeasurementPlan(request).patience == 120_000_000_000)
+        request.patience = .seconds(-1)
+        #expect(try MeasurementPlan(request).patience == 0)
+    }
+
     @Test func everyTimerHasItsDeadlines() throws {
         #expect(try plan(timers: 14_285).timers == 14_285)
         #expect(throws: MeasurementPlan.Refusal.self) { try plan(timers: 14_286) }
