@@ -39,13 +39,8 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) async -> Void
     ) throws(TimerError) -> PreciseTimer {
-        try service.core.admit(
-            schedule,
-            TimerRules(missedTicks, tolerance, isPaused: paused),
-            Description(label: label, file: file, line: line, onEnd: onEnd),
-            service: service,
-            handleIsTarget: false
-        ) { _ in .actor(ActorRecipient(target: target, handler: handler)) }
+        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.admit(ActorRecord(request, target: target, handler: handler))
     }
 
     // Without this form a handler that awaits nothing would be taken for that of an object, and not be isolated.

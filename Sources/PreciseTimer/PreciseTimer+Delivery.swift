@@ -26,14 +26,5 @@ extension PreciseTimer {
             case .mainActor: ".mainActor"
             }
         }
-
-        /// The way to a recipient.
-        func destination(of recipient: any Recipient) -> Destination {
-            switch self {
-            case .inline: .inline(recipient)
-            case .queue(let queue): .queue(queue, recipient)
-            case .mainActor: .mainActor(recipient)
-            }
-        }
     }
 }

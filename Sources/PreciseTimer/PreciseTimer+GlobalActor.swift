@@ -1,5 +1,3 @@
-internal import TimerCore
-
 /// Timers whose handler is isolated to the main actor, or to another global actor.
 extension PreciseTimer {
     /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and runs there.
@@ -50,13 +48,9 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
-        return try service.core.admit(
-            schedule,
-            TimerRules(missedTicks, tolerance, isPaused: paused),
-            Description(label: label, file: file, line: line, onEnd: onEnd),
-            service: service,
-            handleIsTarget: false
-        ) { _ in .actor(IsolatedTargetRecipient(target: target, isolation: isolation, handler: handler)) }
+        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let record = IsolatedTargetRecord(request, target: target, isolation: isolation, handler: handler)
+        return try request.admit(record)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
@@ -99,13 +93,11 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
-        return try service.core.admit(
-            schedule,
-            TimerRules(missedTicks, tolerance, isPaused: paused),
-            Description(label: label, file: file, line: line, onEnd: onEnd),
-            service: service,
-            handleIsTarget: true
-        ) { timer in .actor(IsolatedTargetRecipient(target: timer, isolation: isolation, handler: handler)) }
+        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let record = IsolatedHandleRecord(request, target: nil, isolation: isolation, handler: handler)
+        let timer = PreciseTimer(record, of: service.core)
+        record.weakTarget = timer
+        return try request.admit(record, timer)
     }
 
     /// The actor of a handler; refuses a function value of type `@isolated(any)` that has none.

@@ -122,8 +122,8 @@ extension PreciseTimer.Schedule {
     func grid(from now: TimerInstant) -> Grid {
         let origin =
             switch start {
-            case .after(let delay): now.advanced(by: delay)
-            case .at(let instant): instant
+            case .after(let delay): now.moved(by: delay.nanosecondsOrForever).nanoseconds
+            case .at(let instant): instant.nanoseconds
             }
         return switch repetition {
         case .none: Grid(origin: origin)
@@ -132,7 +132,7 @@ extension PreciseTimer.Schedule {
         case .rate(let count, let duration):
             Grid(
                 // Of a duration that cannot be represented no step is known: all of them are never.
-                origin: duration.nanosecondsRoundedUp == .max ? .never(on: now.clock) : origin,
+                origin: duration.nanosecondsRoundedUp == .max ? .max : origin,
                 repetition: .every(
                     Period(nanoseconds: UInt64(duration.nanosecondsRoundedUp), count: UInt64(count))
                 ),

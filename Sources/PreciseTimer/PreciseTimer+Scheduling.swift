@@ -1,5 +1,3 @@
-internal import TimerCore
-
 /// The three ways to schedule a timer.
 extension PreciseTimer {
     /// Schedules a timer for a target, which it never retains: it ends when the target is gone.
@@ -46,13 +44,8 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        try service.core.admit(
-            schedule,
-            TimerRules(missedTicks, tolerance, isPaused: paused),
-            Description(label: label, file: file, line: line, onEnd: onEnd),
-            service: service,
-            handleIsTarget: false
-        ) { _ in deliver.destination(of: TargetRecipient(target: target, handler: handler)) }
+        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.admit(TargetRecord(request, deliver.destination, target: target, handler: handler))
     }
 
     /// Schedules a timer whose handle is its target: keep the handle, for when it is dropped the timer ends.
@@ -93,29 +86,10 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        try service.core.admit(
-            schedule,
-            TimerRules(missedTicks, tolerance, isPaused: paused),
-            Description(label: label, file: file, line: line, onEnd: onEnd),
-            service: service,
-            handleIsTarget: true
-        ) { timer in deliver.destination(of: TargetRecipient(target: timer, handler: handler)) }
-    }
-}
-
-extension TimerRules {
-    /// The rules that a caller asks for.
-    init(
-        _ missedTicks: PreciseTimer.MissedTickPolicy,
-        _ tolerance: Duration,
-        isPaused: Bool
-    ) throws(TimerError) {
-        try missedTicks.validate()
-        if tolerance < .zero {
-            throw TimerError(.invalidSchedule, "scheduling with a tolerance of \(tolerance) (it must not be negative)")
-        }
-        policy = missedTicks.latePolicy
-        self.tolerance = UInt64(tolerance.nanosecondsRoundedUp)
-        self.isPaused = isPaused
+        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let record = HandleRecord(request, deliver.destination, target: nil, handler: handler)
+        let timer = PreciseTimer(record, of: service.core)
+        record.weakTarget = timer
+        return try request.admit(record, timer)
     }
 }

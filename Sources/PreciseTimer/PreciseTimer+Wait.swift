@@ -11,7 +11,7 @@ extension PreciseTimer {
     @discardableResult
     public func cancelAndWait() -> Bool {
         let returned = DispatchSemaphore(value: 0)
-        let (isEnding, mustWait) = core.end(id, .cancelled) { returned.signal() }
+        let (isEnding, mustWait) = core.end(record, .cancelled) { returned.signal() }
         if mustWait { returned.wait() }
         return isEnding
     }
@@ -25,7 +25,7 @@ extension PreciseTimer {
         var isEnding = false
         await withCheckedContinuation { continuation in
             let mustWait: Bool
-            (isEnding, mustWait) = core.end(id, .cancelled) { continuation.resume() }
+            (isEnding, mustWait) = core.end(record, .cancelled) { continuation.resume() }
             if !mustWait { continuation.resume() }
         }
         return isEnding

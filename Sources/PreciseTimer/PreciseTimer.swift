@@ -20,22 +20,15 @@ internal import TimerCore
 /// All members may be used from any thread, and from inside a handler. They take O(log n) time for n timers on the
 /// service, and none of them delivers anything itself: what becomes due by it comes with the service's next look.
 public final class PreciseTimer: Sendable {
-    /// The name given to the timer, for whoever looks at ``TimerService/activeTimers``.
-    public let label: String?
-
+    let record: TimerRecord
     let core: ServiceCore
-    let id: TimerID
-    /// Whether the timer ends with this handle.
-    private let isTarget: Bool
 
-    init(_ id: TimerID, of core: ServiceCore, label: String?, isTarget: Bool) {
-        self.id = id
+    init(_ record: TimerRecord, of core: ServiceCore) {
+        self.record = record
         self.core = core
-        self.label = label
-        self.isTarget = isTarget
     }
 
-    deinit { core.handleReleased(id, isTarget: isTarget) }
+    deinit { if record.handleIsTarget { core.handleReleased(record) } }
 
     // MARK: Control
 
@@ -45,7 +38,7 @@ public final class PreciseTimer: Sendable {
     /// instant; called from another thread, at most the handler that is already running finishes. What the handler had
     /// captured is released before this returns, or when the running handler returns. Never blocks on a handler.
     @discardableResult
-    public func cancel() -> Bool { core.end(id, .cancelled) }
+    public func cancel() -> Bool { core.end(record, .cancelled) }
 
     /// Holds back all ticks until ``resume()``, while the grid runs on. Returns false where the timer was paused already
     /// or has ended.
@@ -53,13 +46,13 @@ public final class PreciseTimer: Sendable {
     /// As with ``cancel()``, at most a handler that is already running on another thread finishes. A paused timer ends
     /// within seconds if its target is released.
     @discardableResult
-    public func pause() -> Bool { core.pause(id) }
+    public func pause() -> Bool { core.pause(record) }
 
     /// Lets a paused timer go on. Returns false where it was not paused.
     ///
     /// Deadlines that passed while it was paused are treated as by a late look: the missed-tick policy applies, at once.
     @discardableResult
-    public func resume() -> Bool { core.resume(id) }
+    public func resume() -> Bool { core.resume(record) }
 
     /// Gives the timer another schedule, counted from now, whose deadlines are numbered from 0 again. A paused timer
     /// stays paused.
@@ -69,7 +62,7 @@ public final class PreciseTimer: Sendable {
     ///
     /// - Throws: `TimerError` for a schedule that makes no sense, which leaves the timer as it was, and for a timer that
     ///   has ended.
-    public func reschedule(_ schedule: Schedule) throws(TimerError) { try core.reschedule(id, schedule) }
+    public func reschedule(_ schedule: Schedule) throws(TimerError) { try core.reschedule(record, schedule) }
 
     /// Asks for one extra tick, as soon as possible and through the normal path; the grid does not move. Returns false
     /// where the timer has ended.
@@ -77,19 +70,22 @@ public final class PreciseTimer: Sendable {
     /// The extra tick has the instant of this call as its deadline, the index of the next deadline, and no `missed`.
     /// Calls made before it has begun are one. A paused timer has it when it is resumed.
     @discardableResult
-    public func fire() -> Bool { core.fire(id) }
+    public func fire() -> Bool { core.fire(record) }
 
     // MARK: State
 
+    /// The name given to the timer, for whoever looks at ``TimerService/activeTimers``.
+    public var label: String? { core.label(of: record) }
+
     /// Whether the timer is still to tick, or how it ended. Notices a target that is gone: then the timer ends by this, and
     /// `onEnd` is heard on the calling thread.
-    public var state: State { core.currentState(of: id) }
+    public var state: State { core.currentState(of: record) }
 
     /// The deadline of the next tick; nil where there is none to come, or it depends on a handler that is running. Of a
     /// paused or late timer it may have passed.
-    public var nextDeadline: TimerInstant? { core.entry(of: id)?.comingDeadline }
+    public var nextDeadline: TimerInstant? { core.nextDeadline(of: record) }
 
     /// The nominal duration between two deadlines; nil for a single one. Of a fixed delay, that delay. A rate's is cut
     /// off to whole attoseconds, while its deadlines are exact.
-    public var period: Duration? { core.entry(of: id)?.grid.period }
+    public var period: Duration? { core.period(of: record) }
 }

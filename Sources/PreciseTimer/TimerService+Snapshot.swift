@@ -1,3 +1,5 @@
+internal import TimerCore
+
 extension TimerService {
     /// What is known of one timer at one moment. A plain value.
     public struct Snapshot: Hashable, Sendable {
@@ -7,7 +9,7 @@ extension TimerService {
         public let file: String
         /// The line of that call.
         public let line: UInt
-        /// The deadline of its next tick; nil where that depends on a handler that is running.
+        /// The deadline of its next tick; nil if none is to come, or it depends on a handler that is running.
         public let nextDeadline: TimerInstant?
         /// Whether its ticks are held back.
         public let isPaused: Bool
@@ -17,5 +19,15 @@ extension TimerService {
         public let ticks: UInt64
         /// How late the last of them was.
         public let lastLateness: Duration?
+
+        init(_ sight: ServiceState.Sight, _ clock: TimerClock) {
+            label = sight.label
+            (file, line) = sight.record.callSite
+            nextDeadline = sight.nextDeadline.map { TimerInstant(nanoseconds: $0, clock: clock) }
+            isPaused = sight.isPaused
+            isTargetAlive = sight.target != nil
+            ticks = sight.ticks
+            lastLateness = sight.lastLateness
+        }
     }
 }

@@ -16,7 +16,7 @@ public final class TimerService: Sendable {
     let core: ServiceCore
 
     /// A service around a state, not started.
-    init(_ state: sending ServiceState) { core = ServiceCore(state) }
+    init(_ state: consuming sending ServiceState) { core = ServiceCore(state) }
 
     deinit { core.shutdown() }
 
@@ -35,13 +35,10 @@ public final class TimerService: Sendable {
     public var activeTimers: [Snapshot] { core.snapshots }
 
     /// Ends the timers whose target is gone. O(n) for n timers.
-    package func endTimersOfDeadTargets() { core.endTimersOfDeadTargets(among: core.slotCapacity) }
+    package func endTimersOfDeadTargets() { core.endTimersOfDeadTargets(among: core.pendingCount) }
 
     /// How many timers have not ended.
     package var pendingCount: Int { core.pendingCount }
-
-    /// How many timers there have been at once, ended ones that are still held or on their way included.
-    package var slotCapacity: Int { core.slotCapacity }
 
     /// When the alarm is to fire next; nil where no deadline will come.
     package var nextLook: TimerInstant? { core.nextLook }

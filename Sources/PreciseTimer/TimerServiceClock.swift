@@ -29,7 +29,7 @@ public struct TimerServiceClock: Clock, Sendable {
     ///   scheduled or its service ended.
     public func sleep(until deadline: TimerInstant, tolerance: Duration? = nil) async throws {
         try Task.checkCancellation()
-        if !service.core.isOfAnotherProcess, let now = service.core.nowOfAlarm, deadline.clock == now.clock,
+        if let now = service.core.nowOfAlarm, deadline.clock == now.clock,
             deadline <= now
         {
             return

@@ -1,5 +1,3 @@
-internal import TimerCore
-
 /// The ticks of a timer as an asynchronous sequence.
 ///
 /// ```swift
@@ -65,13 +63,17 @@ public struct TimerTicks: AsyncSequence, Sendable {
 
         init(_ ticks: TimerTicks) throws(TimerError) {
             let mailbox = mailbox
-            handle = try ticks.service.core.admit(
+            let request = try TimerRequest(
                 ticks.schedule,
-                TimerRules(ticks.missedTicks, ticks.tolerance, isPaused: false),
-                Description(label: ticks.label, file: ticks.file, line: ticks.line) { mailbox.end($0) },
-                service: ticks.service,
-                handleIsTarget: false
-            ) { _ in .consumer(mailbox) }
+                ticks.service,
+                ticks.tolerance,
+                ticks.missedTicks,
+                ticks.label,
+                false,
+                ticks.file,
+                ticks.line
+            ) { mailbox.end($0) }
+            handle = try request.admit(MailboxRecord(request, mailbox))
         }
 
         deinit { handle.cancel() }

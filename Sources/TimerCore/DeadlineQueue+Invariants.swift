@@ -2,16 +2,14 @@
 extension DeadlineQueue {
     /// What is wrong with the queue, or nil. O(n).
     package var brokenInvariant: String? {
-        for (position, element) in elements.enumerated() {
+        for position in 0..<elements.count {
+            let element = elements[position]
             if position > 0, element.precedes(elements[(position - 1) / 4]) {
                 return "the element at \(position) comes before its parent"
             }
-            if positions[element.slot.position] != Int32(position) {
-                return "slot \(element.slot.number) does not know that it stands at \(position)"
-            }
+            if element.timer.position != position { return "a timer does not know that it stands at \(position)" }
         }
-        let present = positions.count { $0 != Self.absent }
-        return present == elements.count ? nil : "\(present) slots have a position, \(elements.count) have an element"
+        return nil
     }
 
     /// In debug builds, stops at the mutation that broke an invariant. Whole small queues are checked; of a large one
@@ -21,8 +19,7 @@ extension DeadlineQueue {
     }
 
     private var rootIsBroken: Bool {
-        guard let root = elements.first else { return false }
-        return elements[1..<min(5, elements.count)].contains { $0.precedes(root) }
-            || positions[root.slot.position] != 0
+        guard let root = first else { return false }
+        return (1..<min(5, elements.count)).contains { elements[$0].precedes(root) } || root.timer.position != 0
     }
 }

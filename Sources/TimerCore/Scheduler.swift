@@ -1,252 +1,285 @@
 /// Decides what is due, what comes next, and what the alarm must be set to. A pure state machine over numbers.
 ///
-/// A timer is in the queue exactly while its next deadline is to be waited for (``TimerEntry/isWaiting``). When that has
-/// come, ``expire(at:into:)`` takes the timer out and claims it for delivery; ``begin(_:at:)`` decides on its tick when
-/// the handler is about to be called; and ``finish(_:lookedAt:now:)`` puts it back when the handler has returned. What
-/// has come due in between is found then: that is how a paused timer, a slow handler, a busy queue and a slow consumer
-/// all get one late tick with the right count.
+/// A timer waits in one of two queues. Nearly all wait in the queue of deadlines. In the queue of looks is who must not
+/// come out by its deadline: a timer with a tolerance, which waits until some later look that it shares with others; and
+/// what came due during a look, which waits for the next one, so that what is due at once cannot keep others from their
+/// turn.
+///
+/// Delivery is one timer at a time. ``beginLook(at:)`` notes what the clock says. ``next()`` takes out the first of the
+/// timers that are due by then. ``begin(_:at:)`` decides on its tick when the handler is about to be called, and
+/// ``finish(_:lookedAt:byHop:now:)`` puts it back when the handler has returned. What has come due in between is found
+/// then: that is how a paused timer, a slow handler, a busy queue and a slow consumer all get one late tick with the
+/// right count.
 ///
 /// The caller reads the clock and sets the alarm: each method that can make an earlier deadline the earliest answers
-/// with an ``AlarmOrder`` that is to be carried out before anything else is asked. From ``expire(at:into:)`` to
-/// ``finishFiring()`` there are no orders: the alarm, which never fires twice at once, could not fire anyway.
-package struct Scheduler: Sendable {
+/// with an ``AlarmOrder`` that is to be carried out before anything else is asked. From ``beginLook(at:)`` to ``endLook()``
+/// there are no orders: the alarm, which never fires twice at once, could not fire anyway.
+///
+/// No method takes longer than O(log n), or does more than ``portion`` steps of that.
+package struct Scheduler: ~Copyable {
     /// What is to be done with the alarm.
     package enum AlarmOrder: Hashable, Sendable {
         /// It is set early enough.
         case leave
         /// Set it to a deadline.
-        case set(TimerInstant)
+        case set(UInt64)
+    }
+
+    /// What comes next in a look.
+    package enum Turn {
+        /// The turn of a timer, which is on its way from now on.
+        case of(TimerEntry)
+        /// Ask again; others may use the scheduler in between.
+        case notFound
+        /// Nothing more is due.
+        case none
     }
 
     /// What a timer does after a delivery.
     package enum Sequel: Hashable, Sendable {
-        /// It waits for its next deadline, or rests until it is resumed.
+        /// It waits for its next deadline, or rests.
         case waits(AlarmOrder)
-        /// Another of its late deadlines is to be delivered in the same look.
-        case again(Claim)
+        /// It is on its way again, to another of its late deadlines.
+        case again
         /// That was its last deadline: it has ended.
         case completes
         /// It had ended before.
         case hasEnded
     }
 
-    private var table = TimerTable()
-    private var queue = DeadlineQueue()
-    /// The clock that all instants are of.
-    package let clock: TimerClock
-    /// How many timers have not ended.
-    package private(set) var count = 0
+    /// How much is done at once, at most, where much is to be done.
+    package static var portion: Int { 64 }
+
+    var timers = TimerList()
+    var deadlines = DeadlineQueue()
+    var looks = DeadlineQueue()
+    private var nextSequence: UInt64 = 0
     /// What the alarm is set to, as far as has been ordered. Never later than the earliest deadline.
-    private var armed: TimerInstant?
-    /// Whether the alarm is firing, and going to be set at the end of it.
-    private var isFiring = false
+    var armed: UInt64 = .max
+    /// The look that is going on.
+    package internal(set) var look: UInt64?
+    /// Whether those in the queue of looks whose look has come are still to be moved to the queue of deadlines.
+    private var isGathering = false
+    /// How many more late ticks of timers that catch up may be delivered in this look, beside the first of each.
+    private var repeats = 0
 
-    /// A scheduler without timers, all of whose instants are of one clock.
-    package init(clock: TimerClock = .suspending) { self.clock = clock }
+    /// A scheduler without timers.
+    package init() {}
 
-    /// How many slots have ever been in use at once: every slot's position is below.
-    package var slotCapacity: Int { table.capacity }
+    /// How many timers have not ended.
+    package var count: Int { timers.count }
 
-    /// When the earliest timer is to be looked at; nil where no deadline will come. Constant time.
-    package var nextLook: TimerInstant? {
-        guard let first = queue.first, first.nanoseconds != .max else { return nil }
-        return TimerInstant(nanoseconds: first.nanoseconds, clock: clock)
+    /// The timer at a position below ``count``, which changes when a timer ends. Who goes from the last to the first, with
+    /// pauses, misses nobody. Constant time.
+    package subscript(position: Int) -> TimerEntry { timers[position] }
+
+    /// When the alarm is to fire next; nil if no deadline will come. Not later than the earliest deadline; earlier if that
+    /// was postponed. Constant time.
+    package var nextLook: UInt64? {
+        let first = min(deadlines.firstInstant, looks.firstInstant)
+        return first == .max ? nil : first
     }
 
     /// The instant that the alarm is set to, if that has come. A firing uses the setting up. Constant time.
-    package func overdue(at now: TimerInstant) -> TimerInstant? { armed.flatMap { $0 <= now ? $0 : nil } }
-
-    /// What is known of a slot's timer. Constant time.
-    package subscript(slot: Slot) -> TimerEntry? { table[slot] }
-
-    /// What is known of a timer, until it is forgotten. Constant time.
-    package subscript(timer: TimerID) -> TimerEntry? { table[timer] }
-
-    /// The timers that have not ended, in the order of their slots. O(n).
-    package var pending: [TimerEntry] {
-        (0..<table.capacity).compactMap { table[Slot($0)] }.filter { !$0.hasEnded }
-    }
+    package func overdue(at now: UInt64) -> UInt64? { armed <= now && armed != .max ? armed : nil }
 
     // MARK: What callers ask for
 
     /// Takes a timer in. O(log n).
-    package mutating func add(
-        _ grid: Grid,
-        policy: LatePolicy = .skip,
-        tolerance: UInt64 = 0,
-        isPaused: Bool = false
-    ) -> (timer: TimerID, alarm: AlarmOrder) {
-        let timer = table.insert {
-            TimerEntry(id: $0, grid: grid, policy: policy, tolerance: tolerance, isPaused: isPaused)
-        }
-        count += 1
-        return (timer, enqueue(timer.slot))
+    package mutating func add(_ timer: TimerEntry, on grid: Grid) -> AlarmOrder {
+        timer.restart(on: grid, sequence: takeSequence())
+        timers.append(timer)
+        return enqueue(timer)
     }
 
-    /// Ends a timer: it has no tick any more, and is known until it is forgotten. False where it had ended. The alarm is
-    /// left alone: a spare firing is cheaper than a system call per cancel. O(log n).
-    package mutating func end(_ timer: TimerID) -> Bool {
-        guard table.isLive(timer) else { return false }
-        table.change(timer.slot) { $0.hasEnded = true }
-        _ = queue.remove(timer.slot)
-        count -= 1
+    /// Ends a timer: it has no tick any more. False if it had ended. The alarm is left alone: a spare firing is cheaper
+    /// than a system call per cancel. O(log n).
+    package mutating func end(_ timer: TimerEntry, _ ending: TimerEntry.Ending) -> Bool {
+        if timer.hasEnded { return false }
+        timer.ending = ending
+        dequeue(timer)
+        timers.remove(timer)
         checkInvariants()
         return true
     }
 
-    /// Frees the slot of a timer that has ended and is not in delivery. Constant time.
-    package mutating func forget(_ timer: TimerID) {
-        assert(table[timer].map { $0.hasEnded && !$0.isInDelivery } ?? true, "only what is over can be forgotten")
-        _ = table.remove(timer)
-    }
-
-    /// The firing, and what the alarm was set to, are of an alarm that is stopped now. To be called once all timers have
-    /// ended.
-    package mutating func alarmStopped() {
-        assert(count == 0, "without an alarm no timer can go on")
-        armed = nil
-        isFiring = false
-    }
-
-    /// Holds back all ticks until the timer is resumed; its grid stays. False where it was paused or had ended. O(log n).
-    package mutating func pause(_ timer: TimerID) -> Bool {
-        guard table.isLive(timer), setPaused(timer, true) else { return false }
-        _ = queue.remove(timer.slot)
+    /// Holds back all ticks until the timer is resumed; its grid stays. False if it was paused or had ended. O(log n).
+    package mutating func pause(_ timer: TimerEntry) -> Bool {
+        if timer.hasEnded || timer.isPaused { return false }
+        timer.isPaused = true
+        dequeue(timer)
         checkInvariants()
         return true
     }
 
-    /// Lets a paused timer go on: what has passed meanwhile is due at once. Nil where it was not paused. O(log n).
-    package mutating func resume(_ timer: TimerID) -> AlarmOrder? {
-        guard table.isLive(timer), setPaused(timer, false) else { return nil }
-        return enqueue(timer.slot)
+    /// Lets a paused timer go on: what has passed meanwhile is due at once. Nil if it was not paused. O(log n).
+    package mutating func resume(_ timer: TimerEntry) -> AlarmOrder? {
+        if timer.hasEnded || !timer.isPaused { return nil }
+        timer.isPaused = false
+        return enqueue(timer)
     }
 
-    /// False where it is so already.
-    private mutating func setPaused(_ timer: TimerID, _ isPaused: Bool) -> Bool {
-        table.change(timer.slot) { entry in
-            defer { entry.isPaused = isPaused }
-            return entry.isPaused != isPaused
-        }
+    /// Starts a timer anew on another grid, as the last among equal deadlines. Nil if it had ended. O(log n); constant time
+    /// if its next deadline is no earlier than before.
+    package mutating func reschedule(_ timer: TimerEntry, on grid: Grid) -> AlarmOrder? {
+        if timer.hasEnded { return nil }
+        timer.restart(on: grid, sequence: takeSequence())
+        return enqueue(timer)
     }
 
-    /// Starts a timer anew on another grid, as the last among equal deadlines; its ticks that are on their way are void.
-    /// Nil where it had ended. O(log n).
-    package mutating func reschedule(_ timer: TimerID, on grid: Grid) -> AlarmOrder? {
-        guard table.isLive(timer) else { return nil }
-        let sequence = table.takeNumber()
-        table.change(timer.slot) { $0.restart(on: grid, sequence: sequence) }
-        return enqueue(timer.slot)
-    }
-
-    /// Asks for an extra tick, which leaves the grid alone. Until it has begun, more of them are the same one, of the
-    /// earliest instant: a wall clock may have been stepped back. Nil where the timer had ended. O(log n).
-    package mutating func fire(_ timer: TimerID, at now: TimerInstant) -> AlarmOrder? {
-        guard table.isLive(timer) else { return nil }
-        table.change(timer.slot) { $0.extra = min($0.extra ?? now, now) }
-        return enqueue(timer.slot)
+    /// Asks for an extra tick, which leaves the grid alone. Nil if the timer had ended. O(log n).
+    package mutating func fire(_ timer: TimerEntry, at now: UInt64) -> AlarmOrder? {
+        if timer.hasEnded { return nil }
+        timer.askForExtra(at: now)
+        return enqueue(timer)
     }
 
     // MARK: From deadline to tick
 
-    /// Takes out the timers that are due and claims them for delivery, in order of deadline and then of scheduling.
+    /// Begins a look: all that is due at `now` gets its turn. To be called when the alarm fires.
+    package mutating func beginLook(at now: UInt64) {
+        look = now
+        isGathering = true
+        repeats = Self.portion
+        armed = .max
+    }
+
+    /// Takes out the first timer that is due, in order of deadline and then of scheduling. O(log n).
+    package mutating func next() -> Turn {
+        guard let look else { return .none }
+        for _ in 0..<Self.portion {
+            if isGathering, let first = looks.first, first.nanoseconds <= look {
+                place(first.timer, ofThisLook: true)
+                continue
+            }
+            isGathering = false
+            guard let first = deadlines.first, first.nanoseconds <= look else { return .none }
+            let timer = first.timer
+            if timer.nextDeadline == first.nanoseconds, timer.sequence == first.sequence, !timers.isClosing(timer) {
+                deadlines.remove(timer)
+                timer.whereabouts = .onItsWay
+                return .of(timer)
+            }
+            // It was postponed.
+            place(timer, ofThisLook: true)
+        }
+        return .notFound
+    }
+
+    /// The tick of a timer that is on its way, by what has passed at `now`. Nil if it must not tick: it has ended, is
+    /// paused, or was rescheduled. To be followed by ``finish(_:lookedAt:byHop:now:)`` in either case.
+    package mutating func begin(_ timer: TimerEntry, at now: UInt64) -> Due? {
+        assert(timer.whereabouts == .onItsWay, "a timer that begins was taken out")
+        if timer.hasEnded || timer.isPaused || timers.isClosing(timer) { return nil }
+        guard let due = timer.takeTick(at: now) else { return nil }
+        timer.whereabouts = .runs
+        return due
+    }
+
+    /// Ends a delivery, whose tick was decided on as of `look`; `now` is read only if it counts.
     ///
-    /// To be called when the alarm fires, which uses up its setting. O(k log n) for k due timers, however many
-    /// deadlines each of them has missed.
-    package mutating func expire(at now: TimerInstant, into claims: inout [Claim]) {
-        isFiring = true
-        armed = nil
-        var isInOrder = true
-        while let first = queue.first, first.nanoseconds <= now.nanoseconds, first.nanoseconds != .max {
-            _ = queue.popFirst()
-            let claim = table.change(first.slot) { $0.claim() }
-            if let last = claims.last, claim.precedes(last) { isInOrder = false }
-            claims.append(claim)
-        }
-        // With tolerances the queue's order is that of the looks.
-        if !isInOrder { claims.sort { $0.precedes($1) } }
-        checkInvariants()
-    }
-
-    /// The tick of a claimed timer, by what has passed at `now`. Nil where it must not tick: it has ended, is paused, or
-    /// was rescheduled since. To be followed by ``finish(_:lookedAt:now:)`` in either case.
-    package mutating func begin(_ claim: Claim, at now: TimerInstant) -> Due? {
-        guard table.isLive(claim.timer) else { return nil }
-        return table.change(claim.timer.slot) { entry in
-            entry.sequence == claim.sequence && !entry.isPaused ? entry.takeTick(at: now) : nil
-        }
-    }
-
-    /// Ends a delivery, whose tick was decided on as of `look`; `now` is read only if it counts. If no other late deadline
-    /// may be delivered in this look, a timer that catches up goes on in the next one, together with all timers that are due
-    /// by then. O(log n).
+    /// A timer that catches up goes on with the next of its late deadlines: by the same hop or, without one, in its turn
+    /// in the same look. Of the latter there are a limited number in a look; then others that have come due get their
+    /// turn. O(log n).
     package mutating func finish(
-        _ claim: Claim,
-        lookedAt look: TimerInstant,
-        mayRepeat: Bool = true,
-        now: @autoclosure () -> TimerInstant
+        _ timer: TimerEntry,
+        lookedAt look: UInt64,
+        byHop: Bool = false,
+        now: @autoclosure () -> UInt64
     ) -> Sequel {
-        guard table.contains(claim.timer) else { preconditionFailure("a timer in delivery is not forgotten") }
-        let slot = claim.timer.slot
-        let (hasEnded, again, hasDeadline) = table.change(slot) { entry in
-            if entry.awaitsReturn { entry.handlerReturned(at: now()) }
-            let next = entry.sequence == claim.sequence ? entry.claimAgain(lookedAt: look) : nil
-            if next == nil { entry.burst = 0 }
-            let again = mayRepeat ? next : nil
-            entry.isInDelivery = again != nil
-            return (entry.hasEnded, again, entry.nextDeadline != nil)
+        assert(timer.isInDelivery, "only a delivery that has begun can end")
+        timer.whereabouts = .rests
+        timer.handlerReturned(at: now)
+        let catchesUp = timer.catchesUp(at: look)
+        if timer.hasEnded { return .hasEnded }
+        if catchesUp, byHop {
+            timer.whereabouts = .onItsWay
+            return .again
         }
-        if hasEnded { return .hasEnded }
-        if let again { return .again(again) }
-        guard hasDeadline else {
-            _ = end(claim.timer)
+        if timer.nextDeadline == nil, !timer.isOnDemand {
+            _ = end(timer, .completed)
             return .completes
         }
-        return .waits(enqueue(slot))
+        if catchesUp { repeats -= 1 }
+        return .waits(enqueue(timer, ofThisLook: catchesUp && repeats >= 0))
     }
 
-    /// Ends a firing, once what was due has been delivered: the alarm is set to the deadline that is the earliest by
+    /// Ends a look, once what was due has been delivered: the alarm is set to the deadline that is the earliest by
     /// then. Setting it only now keeps the system call, which is dear right after a wake-up, out of the lateness.
-    package mutating func finishFiring() -> AlarmOrder {
-        isFiring = false
+    package mutating func endLook() -> AlarmOrder {
+        look = nil
         return orderIfEarlier()
     }
 
-    // MARK: The queue and the alarm
+    // MARK: The end of all
 
-    /// Queues a waiting timer where its next look belongs.
-    private mutating func enqueue(_ slot: Slot) -> AlarmOrder {
-        let place = table.change(slot) { entry in
-            entry.isWaiting ? entry.nextLook.map { ($0.nanoseconds, entry.sequence) } : nil
-        }
-        if let (nanoseconds, sequence) = place {
-            if !queue.move(slot, to: nanoseconds, sequence: sequence) {
-                queue.push(slot, at: nanoseconds, sequence: sequence)
-            }
-        }
+    /// The alarm is stopped: no timer that is there now ticks any more, and each is to be ended. Constant time.
+    package mutating func close() {
+        timers.close()
+        armed = .max
+        look = nil
+    }
+
+    /// One of the timers that are still to be ended after ``close()``.
+    package var closing: TimerEntry? { timers.closing > 0 ? timers[timers.closing - 1] : nil }
+
+    // MARK: The queues and the alarm
+
+    /// Queues a waiting timer where its next deadline belongs.
+    private mutating func enqueue(_ timer: TimerEntry, ofThisLook: Bool = false) -> AlarmOrder {
+        place(timer, ofThisLook: ofThisLook)
         return orderIfEarlier()
+    }
+
+    /// Puts a timer where it belongs by its next deadline; one that is in delivery stays there. Who is of this look and
+    /// due comes out in it, by its deadline. Who is not and is due waits for the next one.
+    private mutating func place(_ timer: TimerEntry, ofThisLook: Bool) {
+        if timer.isInDelivery { return }
+        guard !timer.isPaused, !timers.isClosing(timer), let deadline = timer.comingDeadline,
+            let nextLook = timer.nextLook
+        else { return dequeue(timer) }
+        let isDue = look.map { nextLook <= $0 } ?? false
+        if isDue ? ofThisLook : nextLook == deadline {
+            put(timer, in: .awaitsDeadline, at: deadline, isFirst: ofThisLook)
+        } else {
+            put(timer, in: .awaitsLook, at: nextLook, isFirst: ofThisLook)
+        }
+    }
+
+    /// Puts a timer into a queue. If it is in it already and does not come out just now, it is only ever moved forward there.
+    private mutating func put(
+        _ timer: TimerEntry,
+        in queue: TimerEntry.Whereabouts,
+        at instant: UInt64,
+        isFirst: Bool
+    ) {
+        if timer.whereabouts == queue, !isFirst {
+            if queue == .awaitsDeadline { deadlines.hasten(timer, to: instant) } else { looks.hasten(timer, to: instant) }
+            return
+        }
+        dequeue(timer)
+        timer.whereabouts = queue
+        if queue == .awaitsDeadline { deadlines.push(timer, at: instant) } else { looks.push(timer, at: instant) }
+    }
+
+    private mutating func dequeue(_ timer: TimerEntry) {
+        switch timer.whereabouts {
+        case .awaitsDeadline: deadlines.remove(timer)
+        case .awaitsLook: looks.remove(timer)
+        case .rests, .onItsWay, .runs: return
+        }
+        timer.whereabouts = .rests
+    }
+
+    private mutating func takeSequence() -> UInt64 {
+        defer { nextSequence += 1 }
+        return nextSequence
     }
 
     private mutating func orderIfEarlier() -> AlarmOrder {
         defer { checkInvariants() }
-        guard !isFiring, let next = nextLook, armed.map({ next < $0 }) ?? true else { return .leave }
+        guard look == nil, let next = nextLook, next < armed else { return .leave }
         armed = next
         return .set(next)
-    }
-
-    /// What is wrong inside, or between the table, the queue and the alarm; or nil. O(n).
-    package var brokenInvariant: String? {
-        if let broken = queue.brokenInvariant { return broken }
-        if !isFiring, let next = nextLook, armed.map({ $0 > next }) ?? true { return "the alarm is set too late" }
-        for position in 0..<table.capacity {
-            let slot = Slot(position)
-            let isWaiting = table[slot]?.isWaiting ?? false
-            if queue.contains(slot) != isWaiting { return "slot \(position) is queued or waits, but not both" }
-        }
-        return nil
-    }
-
-    private func checkInvariants() {
-        assert(table.capacity > 64 || brokenInvariant == nil, brokenInvariant ?? "")
     }
 }

@@ -28,18 +28,13 @@ package enum MainActorCheck {
     /// Notes what the calling thread is about to run. Call ``end()`` on the same thread afterwards.
     ///
     /// - Parameter warning: makes the line for standard error if that code asks for the main actor in vain.
-    /// - Returns: true, so that the call can be an assertion's condition.
-    package static func begin(_ warning: @escaping () -> String) -> Bool {
+    package static func begin(_ warning: @escaping () -> String) {
         if isInstalled { exchange(Frame(warning, in: current)) }
-        return true
     }
 
     /// Ends what ``begin(_:)`` began.
-    ///
-    /// - Returns: true, so that the call can be an assertion's condition.
-    package static func end() -> Bool {
+    package static func end() {
         if isInstalled { exchange(current?.outer) }
-        return true
     }
 
     /// What the calling thread runs.

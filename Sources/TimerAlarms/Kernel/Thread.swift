@@ -59,7 +59,7 @@ package enum Thread {
 
 /// Which thread of the process this is.
 package struct ThreadID: Hashable, Sendable {
-    private let number: UInt
+    package let number: UInt
 
     /// The calling thread.
     package static var current: ThreadID { ThreadID(number: UInt(thread_identity())) }

@@ -24,7 +24,7 @@ extension ServiceCore {
             let made = try makeAlarm()
             alarm = made
             try made.start(
-                onFire: { [weak self] in self?.fire(run) },
+                onFire: { [weak self] in self?.deliverDue(run) },
                 onFailure: { [weak self] in self?.fail(ServiceState.Failure(error: $0, run: run)) }
             )
             try state.withLock { state throws(TimerError) in try state.finishStart(made) }

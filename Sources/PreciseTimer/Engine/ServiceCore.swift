@@ -1,0 +1,204 @@
+internal import TimerAlarms
+@_spi(Engine) internal import TimerCore
+
+/// What runs a service: its state under one lock, and what callers ask of it. Nothing of the user's is called or released
+/// while the lock is held.
+///
+/// It outlives the service where a handle does: the handles of ended timers can be asked how they ended, when the
+/// service's thread has long gone.
+final class ServiceCore: Sendable {
+    let state: Lock<ServiceState>
+    /// Held by the thread that starts the service, while others that need it started wait.
+    let starting = Lock(false)
+    /// The clock that all instants are of.
+    private let clock: TimerClock
+
+    init(_ state: consuming sending ServiceState) {
+        clock = state.clock
+        self.state = Lock(state)
+    }
+
+    // MARK: Scheduling
+
+    /// Takes a timer in, and sets the alarm if its first deadline is the earliest of all.
+    func admit(_ record: TimerRecord, _ schedule: PreciseTimer.Schedule, _ service: TimerService) throws(TimerError) {
+        if state.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
+        try schedule.validate(on: clock)
+        while true {
+            let (isAdmitted, failure) = state.withLock { state -> (Bool, ServiceState.Failure?) in
+                guard let alarm = state.readyAlarm else { return (false, nil) }
+                let failure = state.admit(record, on: schedule.grid(from: alarm.now), service)
+                // If the schedule is refused there was no timer whose end could be heard.
+                if failure != nil { record.onDemand.onEnd = nil }
+                return (true, failure)
+            }
+            if let failure {
+                fail(failure)
+                throw failure.error
+            }
+            if isAdmitted { return }
+            try prepare()
+        }
+    }
+
+    // MARK: Control
+
+    /// Ends a timer. True for the call that ended it.
+    @discardableResult
+    func end(_ record: TimerRecord, _ reason: PreciseTimer.EndReason) -> Bool {
+        guard let farewell = state.withLock(inForkedChild: nil, { $0.end(record, reason) }) else { return false }
+        farewell.perform()
+        return true
+    }
+
+    /// Ends a timer, and says whether a handler is running that the caller is not inside of; `resume` is called when it
+    /// has returned.
+    func end(
+        _ record: TimerRecord,
+        _ reason: PreciseTimer.EndReason,
+        _ resume: @escaping @Sendable () -> Void
+    ) -> (isEnding: Bool, mustWait: Bool) {
+        let (farewell, mustWait) = state.withLock(inForkedChild: (nil, false)) { state -> (Farewell?, Bool) in
+            let farewell = state.end(record, reason)
+            guard record.runner != .nobody, !record.runner.isCaller else { return (farewell, false) }
+            record.onDemand.waiting.append(resume)
+            return (farewell, true)
+        }
+        farewell?.perform()
+        return (farewell != nil, mustWait)
+    }
+
+    func pause(_ record: TimerRecord) -> Bool {
+        state.withLock(inForkedChild: false) { $0.scheduler.pause(record) }
+    }
+
+    func resume(_ record: TimerRecord) -> Bool {
+        carryOut { $0.scheduler.resume(record) }
+    }
+
+    func fire(_ record: TimerRecord) -> Bool {
+        carryOut { state in state.alarm.flatMap { state.scheduler.fire(record, at: $0.now.nanoseconds) } }
+    }
+
+    func reschedule(_ record: TimerRecord, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
+        if state.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
+        try schedule.validate(on: clock)
+        let (isDone, failure) = state.withLock { state -> (Bool, ServiceState.Failure?) in
+            guard let alarm = state.alarm,
+                let order = state.scheduler.reschedule(record, on: schedule.grid(from: alarm.now))
+            else { return (false, nil) }
+            return (true, state.arm(order))
+        }
+        if let failure {
+            fail(failure)
+            throw failure.error
+        }
+        if !isDone { throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)") }
+    }
+
+    /// Has the scheduler decide, and does with the alarm what it says. False if it says nothing.
+    private func carryOut(_ decide: (inout ServiceState) -> Scheduler.AlarmOrder?) -> Bool {
+        let (isDone, failure) = state.withLock(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
+            guard let order = decide(&state) else { return (false, nil) }
+            return (true, state.arm(order))
+        }
+        if let failure { fail(failure) }
+        return isDone
+    }
+
+    // MARK: What is known
+
+    /// The time on the service's clock.
+    var now: TimerInstant { nowOfAlarm ?? KernelClock.now(clock) }
+
+    /// The time on the clock of a running alarm.
+    var nowOfAlarm: TimerInstant? { state.withLock(inForkedChild: nil) { $0.alarm }?.now }
+
+    /// How many timers have not ended.
+    var pendingCount: Int { state.withLock { $0.scheduler.count } }
+
+    /// When the alarm is to fire next.
+    var nextLook: TimerInstant? {
+        state.withLock { $0.scheduler.nextLook }.map { TimerInstant(nanoseconds: $0, clock: clock) }
+    }
+
+    /// A timer's name.
+    func label(of record: TimerRecord) -> String? { state.withLock(inForkedChild: nil) { _ in record.label } }
+
+    /// The next deadline of a timer that has not ended.
+    func nextDeadline(of record: TimerRecord) -> TimerInstant? {
+        let next = state.withLock(inForkedChild: nil) { _ in record.hasEnded ? nil : record.comingDeadline }
+        return next.map { TimerInstant(nanoseconds: $0, clock: clock) }
+    }
+
+    /// The period of a timer that has not ended.
+    func period(of record: TimerRecord) -> Duration? {
+        state.withLock(inForkedChild: nil) { _ in record.hasEnded ? nil : record.grid.period }
+    }
+
+    /// How a timer stands; a target found gone ends it.
+    func currentState(of record: TimerRecord) -> PreciseTimer.State {
+        if state.isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
+        let (reason, isPaused) = state.withLock { _ in (record.endReason, record.isPaused) }
+        if let reason { return .ended(reason) }
+        // What is promoted is the target, and nothing that the handler holds: that is the cancel's to release.
+        if record.target != nil { return isPaused ? .paused : .scheduled }
+        end(record, record.reasonIfTargetIsGone)
+        return .ended(state.withLock { _ in record.endReason } ?? record.reasonIfTargetIsGone)
+    }
+
+    /// What there is to know of the timers that have not ended, read in portions: others have the lock in between.
+    var snapshots: [TimerService.Snapshot] {
+        var (snapshots, seen) = ([TimerService.Snapshot](), Set<ObjectIdentifier>())
+        var position = state.withLock(inForkedChild: 0) { $0.scheduler.count }
+        // Held to the end: what tells them apart is unique only while they live.
+        var records: [TimerRecord] = []
+        while position > 0 {
+            let sights = state.withLock { $0.see(Scheduler.portion, below: position) }
+            position -= Scheduler.portion
+            for sight in sights where seen.insert(ObjectIdentifier(sight.record)).inserted {
+                records.append(sight.record)
+                snapshots.append(TimerService.Snapshot(sight, clock))
+            }
+        }
+        return snapshots
+    }
+
+    // MARK: The end
+
+    /// The handle of a timer is gone, which was its target.
+    func handleReleased(_ record: TimerRecord) {
+        let isEnding = end(record, .handleReleased)
+        #if DEBUG
+        if isEnding, record.ticks == 0, record.runner == .nobody { record.warnOfDroppedHandle() }
+        #endif
+    }
+
+    /// Ends all timers and the alarm.
+    func shutdown() {
+        close(.serviceShutDown, run: nil, TimerError(.shutDown, "scheduling on a service that was shut down"))
+    }
+
+    /// The backend does not work any more: ends its timers.
+    func fail(_ failure: ServiceState.Failure) {
+        close(.backendFailed(failure.error), run: failure.run, failure.error)
+    }
+
+    /// Ends all timers, in portions, and the alarm; of a certain run if one is given.
+    private func close(_ reason: PreciseTimer.EndReason, run: Int?, _ error: TimerError) {
+        guard let alarm = state.withLock(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
+        alarm?.stop()
+        while true {
+            let farewells = state.withLock { $0.endClosing(reason) }
+            if farewells.isEmpty { return }
+            for farewell in farewells { farewell.perform() }
+        }
+    }
+}
+
+extension TimerError {
+    /// For whatever is asked of a parent's service in a forked child.
+    static func inForkedChild(_ attempted: String) -> TimerError {
+        TimerError(.forked, "\(attempted) (its service belongs to the parent process)")
+    }
+}

@@ -1,0 +1,87 @@
+internal import TimerAlarms
+@_spi(Engine) internal import TimerCore
+
+/// From a firing of the alarm to the handlers: what happens under the lock.
+extension ServiceState {
+    /// What is to be done next in a look, without the lock.
+    enum Turn {
+        /// Call a handler here.
+        case call(Call)
+        /// Send a tick to where its handler is called.
+        case send(Hop)
+        /// A timer has ended.
+        case tell(Farewell)
+        /// Ask again: much is to be done, and others may need the lock.
+        case askAgain
+        /// Nothing more; the alarm is set, or has refused that.
+        case done(Failure?)
+    }
+
+    /// What has become of a timer after a delivery.
+    struct Outcome {
+        var farewell: Farewell?
+        var failure: Failure?
+        /// Whether another of its late ticks is to be delivered by the same hop.
+        var again = false
+    }
+
+    /// Looks at the clock. Nil for a firing of an earlier run.
+    mutating func look(_ run: Int) -> (any TimerAlarm)? {
+        guard run == self.run, let alarm else { return nil }
+        scheduler.beginLook(at: alarm.now.nanoseconds)
+        return alarm
+    }
+
+    /// Finds whose turn it is in a look.
+    mutating func nextTurn(_ run: Int, _ alarm: any TimerAlarm, _ core: ServiceCore) -> Turn {
+        guard run == self.run, let look = scheduler.look else { return .done(nil) }
+        switch scheduler.next() {
+        case .notFound: return .askAgain
+        case .none: return .done(arm(scheduler.endLook()))
+        case .of(let timer):
+            let (record, woke) = (TimerRecord.of(timer), TimerInstant(nanoseconds: look, clock: clock))
+            guard case .inline = record.destination, let due = scheduler.begin(record, at: look) else {
+                return .send(Hop(core: core, record: record, woke: woke, alarm: alarm))
+            }
+            record.runner = .thisThread
+            return .call(Call(record: record, due: due, woke: woke, look: woke, alarm: alarm))
+        }
+    }
+
+    /// Decides on the tick of a hop that has arrived. Nil if the timer must not tick any more, or not now: then it has gone
+    /// back to wait.
+    mutating func begin(_ hop: Hop, lookedAt look: TimerInstant, by runner: Runner) -> (call: Call?, failure: Failure?) {
+        if let due = scheduler.begin(hop.record, at: look.nanoseconds) {
+            hop.record.runner = runner
+            return (Call(record: hop.record, due: due, woke: hop.woke, look: look, alarm: hop.alarm), nil)
+        }
+        switch scheduler.finish(hop.record, lookedAt: look.nanoseconds, now: look.nanoseconds) {
+        case .waits(let order): return (nil, arm(order))
+        case .again, .completes, .hasEnded: return (nil, nil)
+        }
+    }
+
+    /// Ends a delivery: the timer waits for its next deadline, or ends; or another of its late ticks is to be delivered.
+    mutating func finish(_ call: Call, _ lateness: UInt64?, byHop: Bool) -> Outcome {
+        let (record, alarm) = (call.record, alarm)
+        record.runner = .nobody
+        var service: TimerService?
+        if let lateness {
+            record.count(lateness)
+        } else {
+            service = end(record, record.reasonIfTargetIsGone)?.service
+        }
+        let sequel = scheduler.finish(
+            record,
+            lookedAt: call.look.nanoseconds,
+            byHop: byHop,
+            now: (alarm?.now ?? call.look).nanoseconds
+        )
+        switch sequel {
+        case .waits(let order): return Outcome(failure: arm(order))
+        case .again: return Outcome(again: true)
+        case .completes: return Outcome(farewell: farewell(of: record))
+        case .hasEnded: return Outcome(farewell: Farewell(record: record, service: service))
+        }
+    }
+}
