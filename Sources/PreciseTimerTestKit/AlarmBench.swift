@@ -4,10 +4,14 @@ internal import TimerAlarms
 /// One started alarm under observation: sets it as a service does, and notes what it does.
 final class AlarmBench: Sendable {
     private struct State {
-        /// The deadline that is to be fired for.
+        /// The deadline that is to be fired for; of a repetition, the first one that has not been fired for.
         var deadline: TimerInstant?
-        /// Whether a firing at or after the deadline has begun.
+        /// Nanoseconds from each deadline of a repetition to the next.
+        var period: UInt64?
+        /// Whether a firing at or after the deadline has begun, or after the first one of a repetition.
         var hasFired = false
+        /// Firings that found a deadline of the repetition due.
+        var dueFirings = 0
         /// Firings since the last `forget`.
         var firings = 0
         /// Firings that are running.
@@ -17,7 +21,18 @@ final class AlarmBench: Sendable {
         /// How long to stay in a firing.
         var stay = Duration.zero
         var stopsInside = false
+        /// What the next firing does once.
+        var action: (@Sendable () -> Void)?
         var violations: [String] = []
+
+        /// Notes the deadlines at or before now as fired for.
+        mutating func fire(at now: TimerInstant) {
+            guard let due = deadline, due <= now else { return }
+            hasFired = true
+            guard let period else { return }
+            dueFirings += 1
+            deadline = due.moved(by: (now.nanoseconds - due.nanoseconds) / period * period).moved(by: period)
+        }
     }
 
     let alarm: any TimerAlarm
@@ -45,6 +60,9 @@ final class AlarmBench: Sendable {
     /// How often it fired since the last `forget`.
     var firings: Int { state.withLock { $0.firings } }
 
+    /// How often it found a deadline due since it was set to the repetition.
+    var dueFirings: Int { state.withLock { $0.dueFirings } }
+
     func report(_ violation: String) { state.withLock { $0.violations.append(violation) } }
 
     /// Sets the alarm to so long after its now.
@@ -53,17 +71,53 @@ final class AlarmBench: Sendable {
     func set(_ deadline: TimerInstant) throws(TimerError) {
         try setAlarm { state in
             state.deadline = deadline
+            state.period = nil
             state.hasFired = false
         }
     }
 
-    func disarm() throws(TimerError) { try setAlarm { $0.deadline = nil } }
+    func disarm() throws(TimerError) {
+        try setAlarm { state in
+            state.deadline = nil
+            state.period = nil
+        }
+    }
+
+    /// Sets the alarm to a repetition. Returns whether it goes on by itself; if not, it is set to the first deadline.
+    func set(_ first: TimerInstant, every period: Duration) throws(TimerError) -> Bool {
+        let period = UInt64(period.nanosecondsRoundedUp)
+        return try setting.withLock { settings throws(TimerError) in
+            settings += 1
+            state.withLock { state in
+                state.deadline = first
+                state.period = period
+                state.hasFired = false
+                state.dueFirings = 0
+                state.settingThread = .current
+            }
+            defer { state.withLock { $0.settingThread = nil } }
+            let goesOn = try alarm.set(first, every: period)
+            if !goesOn {
+                state.withLock { state in
+                    state.period = nil
+                    if state.hasFired { state.deadline = nil }
+                }
+            }
+            return goesOn
+        }
+    }
 
     /// Forgets the firings so far.
     func forget() { state.withLock { $0.firings = 0 } }
 
     /// Makes each firing last.
     func stayInFirings(for duration: Duration) { state.withLock { $0.stay = duration } }
+
+    /// Has the next firing do something once.
+    func doInsideFiring(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = action } }
+
+    /// Whether a firing has done what it was told to.
+    var hasActed: Bool { state.withLock { $0.action == nil } }
 
     /// Says whether firings stop the alarm.
     func stopInsideFiring(_ stops: Bool) { state.withLock { $0.stopsInside = stops } }
@@ -100,15 +154,30 @@ final class AlarmBench: Sendable {
 
     /// Changes what is to be fired for, and sets the alarm to it.
     private func setAlarm(_ change: (inout State) -> Void) throws(TimerError) {
+        try applySetting { state in
+            change(&state)
+            return .some(state.hasFired ? nil : state.deadline)
+        }
+    }
+
+    /// Sets the alarm again after an early firing, as a service does. A repetition goes on without that.
+    private func setAgain() throws(TimerError) {
+        try applySetting { state in
+            guard state.period == nil, !state.hasFired, let deadline = state.deadline else { return nil }
+            return .some(deadline)
+        }
+    }
+
+    /// Sets the alarm to what `decide` returns, if that is a setting.
+    private func applySetting(_ decide: (inout State) -> TimerInstant??) throws(TimerError) {
         try setting.withLock { settings throws(TimerError) in
             settings += 1
             let deadline = state.withLock { state in
-                change(&state)
                 state.settingThread = .current
-                return state.hasFired ? nil : state.deadline
+                return decide(&state)
             }
             defer { state.withLock { $0.settingThread = nil } }
-            try alarm.set(deadline)
+            if let deadline { try alarm.set(deadline) }
         }
     }
 
@@ -118,20 +187,24 @@ final class AlarmBench: Sendable {
             state.firings += 1
             state.running += 1
             if state.running > 1 { state.violations.append("two firings ran at once") }
-            if let deadline = state.deadline, deadline <= now { state.hasFired = true }
+            state.fire(at: now)
             return state
         }
         if seen.settingThread == .current {
             report("the alarm fired inside set")
         } else {
+            if let action = seen.action {
+                action()
+                state.withLock { $0.action = nil }
+            }
             if seen.stay > .zero { KernelClock.sleep(for: seen.stay) }
             if seen.stopsInside {
                 alarm.stop()
                 // Which must not take the stop back.
                 try? disarm()
             }
-            // Fired early, which is allowed: set it again, as a service does.
-            if !seen.hasFired, seen.deadline != nil { try? setAlarm { _ in } }
+            // Fired early, which is allowed.
+            if !seen.hasFired, seen.deadline != nil { try? setAgain() }
         }
         state.withLock { $0.running -= 1 }
     }

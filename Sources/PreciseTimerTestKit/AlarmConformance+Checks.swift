@@ -1,6 +1,6 @@
 internal import PreciseTimer
 
-/// The checks of the five clauses.
+/// The checks of the first five clauses.
 extension AlarmConformance {
     func checkHolding(_ bench: AlarmBench) throws {
         try bench.set(in: .seconds(3600))

@@ -27,6 +27,8 @@ public struct AlarmConformance: Sendable {
         case neverFiresTwiceAtOnce
         /// After `stop` no new firing begins; `stop` works from inside a firing.
         case stopIsFinal
+        /// If it says that it goes on by itself, it fires for each period until it is set again or stopped.
+        case goesOnIfItSaysSo
     }
 
     let makeAlarm: @Sendable () throws -> any TimerAlarm
@@ -60,6 +62,7 @@ public struct AlarmConformance: Sendable {
             case .neverFiresInsideSet: try checkFiringInsideSet(bench)
             case .neverFiresTwiceAtOnce: try checkFiringTwiceAtOnce(bench)
             case .stopIsFinal: try checkStopping(bench)
+            case .goesOnIfItSaysSo: try checkGoingOn(bench)
             }
             return bench.violations
         } catch let silence as AlarmBench.Silence {

@@ -11,6 +11,8 @@ package final class VirtualAlarm: TimerAlarm {
         /// When dead targets are looked for next.
         var nextCare: UInt64 = 1_000_000_000
         var deadline: TimerInstant?
+        /// Nanoseconds from the deadline to the next one; nil if there is none.
+        var period: UInt64?
         var onFire: (@Sendable () -> Void)?
         /// The thread that is firing.
         var firing: ThreadID?
@@ -23,6 +25,18 @@ package final class VirtualAlarm: TimerAlarm {
         mutating func pass(_ nanoseconds: UInt64) {
             now = now.advanced(by: Duration(wholeNanoseconds: nanoseconds))
             elapsed = elapsed.addingReportingOverflow(nanoseconds).overflow ? .max : elapsed + nanoseconds
+        }
+
+        /// The setting that a firing leaves: none, or the first instant of the repetition that is still to come.
+        mutating func useUpDeadline() {
+            guard let period, let deadline else {
+                self.deadline = nil
+                return
+            }
+            // An early firing changes nothing.
+            guard deadline <= now else { return }
+            let passed = (now.nanoseconds - deadline.nanoseconds) / period * period
+            self.deadline = deadline.moved(by: passed).moved(by: period)
         }
 
         /// How long until the alarm fires; nil where it is not set.
@@ -61,7 +75,20 @@ package final class VirtualAlarm: TimerAlarm {
         state.withLock { $0.onFire = onFire }
     }
 
-    package func set(_ deadline: TimerInstant?) { state.withLock { $0.deadline = deadline } }
+    package func set(_ deadline: TimerInstant?) {
+        state.withLock { state in
+            state.deadline = deadline
+            state.period = nil
+        }
+    }
+
+    package func set(_ first: TimerInstant, every period: UInt64) -> Bool {
+        state.withLock { state in
+            state.deadline = first
+            state.period = period > 0 ? period : nil
+        }
+        return period > 0
+    }
 
     package func stop() { _ = state.withLock { $0.onFire.take() } }
 
@@ -127,12 +154,12 @@ package final class VirtualAlarm: TimerAlarm {
         }
     }
 
-    /// Goes to the firing and fires, which uses up the setting.
+    /// Goes to the firing and fires, which uses up the deadline.
     private func fire() {
         let onFire = state.withLock { state in
             state.pass(state.untilFiring ?? 0)
             state.wakeError = .zero
-            state.deadline = nil
+            state.useUpDeadline()
             state.firing = .current
             return state.onFire
         }

@@ -68,10 +68,27 @@ package final class DispatchAlarm: TimerAlarm {
         }
     }
 
+    /// Goes on by itself on the suspending clock, for periods of up to a day: Dispatch adds whole periods to the deadline,
+    /// in nanoseconds, so nothing adds up.
+    package func set(_ first: TimerInstant, every period: UInt64) -> Bool {
+        guard clock == .suspending, (1...Self.day).contains(period), Self.safe(first) == first else {
+            set(first)
+            return false
+        }
+        source.withLock { source in
+            let time = DispatchTime(uptimeNanoseconds: first.nanoseconds)
+            source.schedule(deadline: time, repeating: .nanoseconds(Int(period)), leeway: .nanoseconds(0))
+        }
+        return true
+    }
+
     package func stop() {
         isStopped.store(true, ordering: .releasing)
         source.withLock { $0.cancel() }
     }
+
+    /// In nanoseconds.
+    private static let day: UInt64 = 86_400_000_000_000
 
     /// Dispatch reads the two highest bits of a time as the clock that it is of, so a deadline stays below them (146
     /// years, on the wall clock in 2116); it fires early then and is set again. The lowest values are words of its own:

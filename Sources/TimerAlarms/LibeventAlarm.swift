@@ -64,6 +64,10 @@ package final class LibeventAlarm: TimerAlarm {
 
     package func set(_ deadline: TimerInstant?) throws(TimerError) { try alarm.set(deadline) }
 
+    package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
+        try alarm.set(first, every: period)
+    }
+
     /// The timer's next expiry, which is at once, breaks the loop. If the timer is lost, the loop ends within a minute.
     package func stop() {
         isStopped.store(true, ordering: .releasing)

@@ -44,7 +44,25 @@ package final class PollableAlarm: TimerAlarm {
 
     package func set(_ deadline: TimerInstant?) throws(TimerError) { try timer.set(deadline) }
 
-    package func stop() { _ = callbacks.withLock { $0.take() } }
+    /// Goes on by itself on clocks that are not stepped.
+    package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
+        guard timer.canRepeat(every: period) else {
+            try set(first)
+            return false
+        }
+        try timer.set(first, repeatingEvery: period)
+        // A setting that crossed a stop may have undone its disarming.
+        if callbacks.withLock({ $0 == nil }) { disarm() }
+        return true
+    }
+
+    package func stop() {
+        _ = callbacks.withLock { $0.take() }
+        disarm()
+    }
+
+    /// Ends a repetition, which would wake the host's loop forever. In a forked child the timer is the parent's.
+    private func disarm() { if !isInForkedChild { try? timer.set(nil) } }
 
     /// Fires on the calling thread, for nothing where nothing is due. Whether there was an expiry to read does not matter:
     /// the loop may have read it.

@@ -10,6 +10,8 @@ public import TimerCore
 /// 4. It may fire early or for nothing, but never twice at once.
 /// 5. After ``stop()`` has returned no new firing begins; `stop` may be called from inside a firing, and more than
 ///    once.
+/// 6. If ``set(_:every:)`` returns true, the alarm goes on by itself: it fires promptly at each instant of the
+///    repetition until it is set again or stopped, and a firing does not use the repetition up.
 public protocol TimerAlarm: AnyObject, Sendable {
     /// The time on the alarm's clock, the one that its deadlines are instants of. Called on any thread, also with a lock
     /// held, so it must not call back.
@@ -33,6 +35,31 @@ public protocol TimerAlarm: AnyObject, Sendable {
     /// - Throws: `TimerError` where the mechanism refuses, after which it counts as failed.
     func set(_ deadline: TimerInstant?) throws(TimerError)
 
+    /// Sets the alarm to a deadline and to every period after it, if the alarm can go on by itself. The default cannot:
+    /// it sets the first deadline only.
+    ///
+    /// While the alarm goes on, it fires promptly for each instant `first + k × period`. No instant is lost: instants
+    /// that have passed together may share one firing, which comes after the last of them. An early firing, or a firing
+    /// for nothing, is allowed as ever and changes nothing. Any later setting replaces the repetition entirely, also one
+    /// made from inside a firing, and ``stop()`` ends it. Called as ``set(_:)`` is.
+    ///
+    /// An alarm may decide differently for each call, for example if it can go on for short periods only.
+    ///
+    /// - Parameters:
+    ///   - first: the first deadline.
+    ///   - period: nanoseconds from each deadline to the next, more than 0.
+    /// - Returns: whether the alarm goes on by itself. If not, it is set to the first deadline, as by ``set(_:)``.
+    /// - Throws: `TimerError` where the mechanism refuses, after which it counts as failed.
+    func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool
+
     /// Ends for good and lets go of everything. Does not wait for a firing that has begun.
     func stop()
+}
+
+extension TimerAlarm {
+    /// Sets the first deadline only, and returns false.
+    public func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
+        try set(first)
+        return false
+    }
 }

@@ -49,6 +49,19 @@ package final class TimerFDAlarm: TimerAlarm {
         if isStopped.load(ordering: .acquiring) { wake() }
     }
 
+    /// Goes on by itself if that, too, wakes the thread at the latest each minute.
+    package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
+        let isSoon = first <= now.moved(by: Self.minute)
+        guard timer.canRepeat(every: period), period <= Self.minute, isSoon else {
+            try set(first)
+            return false
+        }
+        try timer.set(first, repeatingEvery: period)
+        // A setting that crossed a stop may have undone its wake-up.
+        if isStopped.load(ordering: .acquiring) { wake() }
+        return true
+    }
+
     package func stop() {
         isStopped.store(true, ordering: .releasing)
         wake()

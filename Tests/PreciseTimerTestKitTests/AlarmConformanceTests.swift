@@ -70,6 +70,17 @@ import Testing
         }
     }
 
+    @Test(arguments: BrokenRepetition.Flaw.allCases)
+    func aFlawedRepetitionIsFoundOut(flaw: BrokenRepetition.Flaw) {
+        let conformance = AlarmConformance(
+            patience: .milliseconds(500),
+            elapse: { alarm, duration in (alarm as? BrokenRepetition)?.advance(by: duration) },
+            makeAlarm: { BrokenRepetition(flaw) }
+        )
+        let violations = conformance.violations(of: .goesOnIfItSaysSo)
+        #expect(violations.first == flaw.rawValue)
+    }
+
     @Test func anAlarmThatRefusesIsReported() {
         let conformance = AlarmConformance { throw Refusal() }
         #expect(conformance.violations(of: .holdsOneDeadline) == ["the alarm refused: no"])

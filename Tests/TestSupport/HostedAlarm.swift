@@ -32,6 +32,10 @@ final class HostedAlarm: TimerAlarm {
 
     func set(_ deadline: TimerInstant?) throws(TimerError) { try alarm.set(deadline) }
 
+    func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
+        try alarm.set(first, every: period)
+    }
+
     func stop() {
         stopped.value = true
         alarm.stop()

@@ -39,7 +39,7 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - deadline: when it expires first.
-    ///   - period: how many nanoseconds later it expires again, and so on; 0 for once.
+    ///   - period: how many nanoseconds later it expires again, and so on; 0 for once. See ``canRepeat(every:)``.
     /// - Throws: `TimerError` if the kernel refuses, or the descriptor is lost.
     package borrowing func set(_ deadline: TimerInstant?, repeatingEvery period: UInt64 = 0) throws(TimerError) {
         try checkForLoss(attempting: "setting a timerfd")
@@ -57,6 +57,13 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         case .failure(let errno): throw failure(errno, .systemRefused, attempting: "setting a timerfd")
         }
     }
+
+    /// Whether a repetition goes on until the next setting.
+    ///
+    /// The kernel arms the timer anew when its expiry is read, for the next whole period that has not passed, so that the
+    /// grid is kept and no expiry is lost. A step of the wall clock breaks that: reading an expired timer then returns
+    /// ECANCELED, and does not arm it (`timerfd_read_iter` in the kernel's fs/timerfd.c).
+    package borrowing func canRepeat(every period: UInt64) -> Bool { clock != .wall && period > 0 }
 
     /// Waits until the deadline has passed. Interruptions and readings without an expiry are waited through.
     package borrowing func wait() throws(TimerError) {

@@ -1,0 +1,75 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Alarms that go on by themselves: which of them do, and when they fire.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RepetitionTests {
+    /// The run loop's alarm is set with dates, and a step of the wall clock ends a timerfd's repetition.
+    private static let able = Mechanism.all.filter { $0.clock != .wall && !$0.description.contains("run") }
+    private static let unable = Mechanism.all.filter { $0.clock == .wall || $0.description.contains("run") }
+
+    /// A thousand periods that are no whole number of microseconds: rounding would add up to a period and more.
+    @Test(arguments: able)
+    func noFiringIsEarlierThanItsInstant(mechanism: Mechanism) throws {
+        let period: UInt64 = 333_333
+        let alarm = try mechanism.makeAlarm()
+        let firings = Notes<TimerInstant>()
+        try alarm.start(onFire: { firings.append(alarm.now) }, onFailure: { _ in })
+        defer { alarm.stop() }
+        let first = alarm.now.advanced(by: .milliseconds(5))
+        #expect(try alarm.set(first, every: period))
+        #expect(eventually { firings.all.count >= 1_000 })
+        let early = firings.all.enumerated()
+            .first { number, instant in
+                instant < first.advanced(by: .nanoseconds(Int64(period) * Int64(number)))
+            }
+        #expect(early == nil)
+    }
+
+    @Test(arguments: unable)
+    func anAlarmThatCannotRepeatExactlySaysSo(mechanism: Mechanism) throws {
+        let alarm = try mechanism.makeAlarm()
+        let firings = Count()
+        try alarm.start(onFire: { firings.add(1) }, onFailure: { _ in })
+        defer { alarm.stop() }
+        #expect(try alarm.set(alarm.now, every: 1_000_000) == false)
+        #expect(eventually { firings.value >= 1 })
+    }
+
+    @Test func aTimerFDAlarmGoesOnOnlyIfItsThreadWakesEachMinute() throws {
+        let alarm = try TimerService.Backend.timerFD.makeAlarm()
+        try alarm.start(onFire: {}, onFailure: { _ in })
+        defer { alarm.stop() }
+        let (now, minute) = (alarm.now, UInt64(60_000_000_000))
+        #expect(try alarm.set(now.advanced(by: .seconds(59)), every: minute))
+        #expect(try alarm.set(now.advanced(by: .seconds(59)), every: minute + 1) == false)
+        #expect(try alarm.set(now.advanced(by: .seconds(70)), every: 1_000_000) == false)
+    }
+
+    @Test(arguments: Mechanism.all)
+    func aPeriodThatNoRepetitionCanHaveIsSetAsOneDeadline(mechanism: Mechanism) throws {
+        let alarm = try mechanism.makeAlarm()
+        let firings = Count()
+        try alarm.start(onFire: { firings.add(1) }, onFailure: { _ in })
+        defer { alarm.stop() }
+        #expect(try alarm.set(alarm.now, every: 0) == false)
+        #expect(eventually { firings.value >= 1 })
+        // The longest: whatever the alarm says, the first deadline fires.
+        let before = firings.value
+        _ = try alarm.set(alarm.now, every: .max)
+        #expect(eventually { firings.value > before })
+    }
+
+    @Test func aStoppedPolledAlarmIsNoLongerReadable() throws {
+        let timers = try TimerService.pollable()
+        let log = Log()
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: timers.service, target: log) { $0.note($1) }
+        while log.count < 3 {
+            #expect(Poll.isReadable(timers.descriptor, within: 10_000))
+            timers.process()
+        }
+        timers.service.shutdown()
+        #expect(!Poll.isReadable(timers.descriptor, within: 20))
+    }
+}
