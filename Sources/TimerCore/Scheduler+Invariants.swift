@@ -3,7 +3,7 @@ extension Scheduler {
     /// What is wrong inside, or between the list, the queues and the alarm; or nil. O(n).
     package var brokenInvariant: String? {
         if let broken = deadlines.brokenInvariant ?? looks.brokenInvariant { return broken }
-        if look == nil, armed < .max || nextLook != nil, armed > nextLook ?? .max { return "the alarm is set too late" }
+        if look == nil, timers.closing == 0, armed > nextLook ?? .max { return "the alarm is set too late" }
         var queued = 0
         for position in 0..<timers.count {
             let timer = timers[position]

@@ -73,8 +73,8 @@ package struct Scheduler: ~Copyable {
     /// pauses, misses nobody. Constant time.
     package subscript(position: Int) -> TimerEntry { timers[position] }
 
-    /// When the alarm is to fire next; nil if no deadline will come. Not later than the earliest deadline; earlier if that
-    /// was postponed. Constant time.
+    /// When the earliest timer comes out; nil if none will. Not later than the earliest deadline; earlier if that was
+    /// postponed. Constant time.
     package var nextLook: UInt64? {
         let first = min(deadlines.firstInstant, looks.firstInstant)
         return first == .max ? nil : first
@@ -92,10 +92,10 @@ package struct Scheduler: ~Copyable {
         return enqueue(timer)
     }
 
-    /// Ends a timer: it has no tick any more. False if it had ended. The alarm is left alone: a spare firing is cheaper
+    /// Ends a timer: it has no tick any more. False if it had ended, or was never taken in. The alarm is left alone: a spare firing is cheaper
     /// than a system call per cancel. O(log n).
     package mutating func end(_ timer: TimerEntry, _ ending: TimerEntry.Ending) -> Bool {
-        if timer.hasEnded { return false }
+        if timer.hasEnded || timer.place < 0 { return false }
         timer.ending = ending
         dequeue(timer)
         timers.remove(timer)
@@ -208,7 +208,23 @@ package struct Scheduler: ~Copyable {
     /// then. Setting it only now keeps the system call, which is dear right after a wake-up, out of the lateness.
     package mutating func endLook() -> AlarmOrder {
         look = nil
+        settle(atMost: Self.portion)
         return orderIfEarlier()
+    }
+
+    /// Moves timers that would come out first, but were postponed, to where they belong: so that the alarm does not fire
+    /// for them. O(log n) for each.
+    package mutating func settle(atMost count: Int) {
+        for _ in 0..<count {
+            if let first = deadlines.first, first.nanoseconds <= looks.firstInstant {
+                if first.timer.nextDeadline == first.nanoseconds { return }
+                place(first.timer, ofThisLook: true)
+            } else if let first = looks.first, first.timer.nextLook != first.nanoseconds {
+                place(first.timer, ofThisLook: true)
+            } else {
+                return
+            }
+        }
     }
 
     // MARK: The end of all

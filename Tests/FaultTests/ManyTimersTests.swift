@@ -31,7 +31,6 @@ import Testing
             // The test's runner may open some meanwhile.
             #expect(ProcFS.openDescriptors <= descriptors + 2)
             #expect(service.pendingCount == 0)
-            #expect(service.slotCapacity <= 64)
             #expect(target.count == 0)
         }
     }

@@ -1,3 +1,4 @@
+import Dispatch
 import PreciseTimer
 import PreciseTimerTestKit
 import TestSupport
@@ -7,31 +8,42 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct LeftoverTests {
     private let virtual = VirtualTime()
 
-    /// How many slots the service has needed, which grows by what is not given back.
-    private var slots: Int { virtual.service.slotCapacity }
-
-    @Test func iterationsThatEndWithATickPendingGiveTheirSlotBack() {
-        for _ in 0..<100 {
-            let ticks = PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service).makeAsyncIterator()
-            virtual.advance(by: .seconds(1))
-            withExtendedLifetime(ticks) {}
+    // A tick on its way holds the service's alarm.
+    @Test func iterationsThatEndWithATickPendingLeaveNothing() throws {
+        weak var alarm: ManualAlarm?
+        do {
+            let manual = ManualAlarm()
+            alarm = manual
+            let service = try TimerService(alarm: manual)
+            for _ in 0..<10 {
+                let ticks = PreciseTimer.ticks(.every(.seconds(1)), on: service).makeAsyncIterator()
+                manual.move(by: .seconds(1))
+                manual.fire()
+                withExtendedLifetime(ticks) {}
+            }
+            #expect(service.pendingCount == 0)
         }
-        #expect(virtual.pendingCount == 0)
-        #expect(slots == 1)
+        #expect(alarm == nil)
     }
 
-    @Test func timersCancelledOnTheWayToAQueueGiveTheirSlotBack() async throws {
-        let place = Place(.serialQueue)
-        for _ in 0..<20 {
-            let gate = Gate()
-            await place.block(until: gate)
-            let timer = try place.schedule(.once(after: .seconds(1)), on: virtual.service, target: gate) { _ in }
+    // What is known of a timer includes its queue.
+    @Test func timersCancelledOnTheWayToAQueueAreForgottenWithTheirHandle() async throws {
+        weak var queue: DispatchQueue?
+        do {
+            let (serial, gate) = (DispatchQueue(label: "test.leftover"), Gate())
+            queue = serial
+            serial.async { gate.pass() }
+            let timer = try PreciseTimer.schedule(
+                .once(after: .seconds(1)),
+                on: virtual.service,
+                deliver: .queue(serial),
+                target: gate
+            ) { _, _ in }
             virtual.advance(by: .seconds(1))
             timer.cancel()
             gate.open()
-            await place.settle()
         }
-        #expect(slots <= 2)
+        #expect(await soon { queue == nil })
     }
 
     @Test func catchingUpTakesNoMemoryForTicksToCome() throws {

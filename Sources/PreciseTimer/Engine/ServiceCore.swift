@@ -117,9 +117,13 @@ final class ServiceCore: Sendable {
     /// How many timers have not ended.
     var pendingCount: Int { state.withLock { $0.scheduler.count } }
 
-    /// When the alarm is to fire next.
+    /// When the earliest timer is to be looked at. O(n log n) if n timers were postponed, so for virtual time only.
     var nextLook: TimerInstant? {
-        state.withLock { $0.scheduler.nextLook }.map { TimerInstant(nanoseconds: $0, clock: clock) }
+        let next = state.withLock { state in
+            state.scheduler.settle(atMost: .max)
+            return state.scheduler.nextLook
+        }
+        return next.map { TimerInstant(nanoseconds: $0, clock: clock) }
     }
 
     /// A timer's name.
