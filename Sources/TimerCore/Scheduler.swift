@@ -149,7 +149,7 @@ package struct Scheduler: ~Copyable {
         guard let look else { return .none }
         for _ in 0..<Self.portion {
             if isGathering, let first = looks.first, first.nanoseconds <= look {
-                place(first.timer, ofThisLook: true)
+                place(first.timer, comesOut: true)
                 continue
             }
             isGathering = false
@@ -161,7 +161,7 @@ package struct Scheduler: ~Copyable {
                 return .of(timer)
             }
             // It was postponed.
-            place(timer, ofThisLook: true)
+            place(timer, comesOut: true)
         }
         return .notFound
     }
@@ -200,8 +200,12 @@ package struct Scheduler: ~Copyable {
             _ = end(timer, .completed)
             return .completes
         }
-        if catchesUp { repeats -= 1 }
-        return .waits(enqueue(timer, ofThisLook: catchesUp && repeats >= 0))
+        if catchesUp, repeats > 0, let deadline = timer.nextDeadline {
+            repeats -= 1
+            put(timer, in: .awaitsDeadline, at: deadline)
+            return .waits(.leave)
+        }
+        return .waits(enqueue(timer))
     }
 
     /// Ends a look, once what was due has been delivered: the alarm is set to the deadline that is the earliest by
@@ -218,9 +222,9 @@ package struct Scheduler: ~Copyable {
         for _ in 0..<count {
             if let first = deadlines.first, first.nanoseconds <= looks.firstInstant {
                 if first.timer.nextDeadline == first.nanoseconds { return }
-                place(first.timer, ofThisLook: true)
+                place(first.timer, comesOut: true)
             } else if let first = looks.first, first.timer.nextLook != first.nanoseconds {
-                place(first.timer, ofThisLook: true)
+                place(first.timer, comesOut: true)
             } else {
                 return
             }
@@ -242,37 +246,28 @@ package struct Scheduler: ~Copyable {
     // MARK: The queues and the alarm
 
     /// Queues a waiting timer where its next deadline belongs.
-    private mutating func enqueue(_ timer: TimerEntry, ofThisLook: Bool = false) -> AlarmOrder {
-        place(timer, ofThisLook: ofThisLook)
+    private mutating func enqueue(_ timer: TimerEntry) -> AlarmOrder {
+        place(timer, comesOut: false)
         return orderIfEarlier()
     }
 
-    /// Puts a timer where it belongs by its next deadline; one that is in delivery stays there. Who is of this look and
-    /// due comes out in it, by its deadline. Who is not and is due waits for the next one.
-    private mutating func place(_ timer: TimerEntry, ofThisLook: Bool) {
+    /// Puts a timer where it belongs by its next deadline; one that is in delivery stays there. What comes out of a queue
+    /// and is due has its turn in this look, by its deadline. What is not in a queue yet, and due, waits for the next look.
+    private mutating func place(_ timer: TimerEntry, comesOut: Bool) {
         if timer.isInDelivery { return }
         guard !timer.isPaused, !timers.isClosing(timer), let deadline = timer.comingDeadline,
             let nextLook = timer.nextLook
         else { return dequeue(timer) }
         let isDue = look.map { nextLook <= $0 } ?? false
-        if isDue ? ofThisLook : nextLook == deadline {
-            put(timer, in: .awaitsDeadline, at: deadline, isFirst: ofThisLook)
-        } else {
-            put(timer, in: .awaitsLook, at: nextLook, isFirst: ofThisLook)
-        }
+        let (queue, instant): (TimerEntry.Whereabouts, UInt64) =
+            (isDue ? comesOut : nextLook == deadline) ? (.awaitsDeadline, deadline) : (.awaitsLook, nextLook)
+        if comesOut || timer.whereabouts != queue { return put(timer, in: queue, at: instant) }
+        // It is in that queue, and is only ever moved forward there.
+        if queue == .awaitsDeadline { deadlines.hasten(timer, to: instant) } else { looks.hasten(timer, to: instant) }
     }
 
-    /// Puts a timer into a queue. If it is in it already and does not come out just now, it is only ever moved forward there.
-    private mutating func put(
-        _ timer: TimerEntry,
-        in queue: TimerEntry.Whereabouts,
-        at instant: UInt64,
-        isFirst: Bool
-    ) {
-        if timer.whereabouts == queue, !isFirst {
-            if queue == .awaitsDeadline { deadlines.hasten(timer, to: instant) } else { looks.hasten(timer, to: instant) }
-            return
-        }
+    /// Puts a timer into a queue, out of the one that it is in.
+    private mutating func put(_ timer: TimerEntry, in queue: TimerEntry.Whereabouts, at instant: UInt64) {
         dequeue(timer)
         timer.whereabouts = queue
         if queue == .awaitsDeadline { deadlines.push(timer, at: instant) } else { looks.push(timer, at: instant) }
