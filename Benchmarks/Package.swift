@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// A package of its own, so that the libraries it measures are no dependencies of the library's users.
+// A separate package, so that the libraries it measures do not become dependencies of the library's users.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .strictMemorySafety(),

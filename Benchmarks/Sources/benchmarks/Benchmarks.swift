@@ -7,8 +7,8 @@ struct Benchmarks: ParsableCommand {
         commandName: "benchmarks",
         abstract: "Measures PreciseTimer beside Dispatch, SwiftNIO, Task.sleep, libevent, and bare loops in C.",
         discussion: """
-            Sides take turns within each round; what is printed are medians. Ratios stand first, and absolute figures \
-            in brackets. "asked" is what this library is meant to reach.
+            Sides take turns within each round; the printed figures are medians. Ratios stand first, and absolute \
+            figures in brackets. "asked" is the value that this library has to reach.
             """,
         subcommands: [
             Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, Instructions.self, Report.self,

@@ -4,7 +4,7 @@ import Foundation
 /// All measurements, in one report.
 struct Report: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Runs all measurements and writes a report in Markdown. Takes up to a quarter of an hour.",
+        abstract: "Runs all measurements and writes a report in Markdown. Takes up to 15 minutes.",
         aliases: ["all"]
     )
     private static let measurements: [any Measurement.Type] = [
@@ -32,7 +32,7 @@ struct Report: ParsableCommand {
 
     private static let reading = """
         Sides take turns within each round, and the figures are medians. Ratios stand first, absolute figures in \
-        brackets; each heading says what the ratio is against. "asked" is what PreciseTimer is meant to reach. \
+        brackets; each heading says what the ratio is against. "asked" is the value that PreciseTimer has to reach. \
         [How it is measured](../Benchmarks/README.md).
 
         """

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Instructions per operation: does operations under callgrind, once and twice so many, and divides the difference.
+/// Counts instructions per operation: runs N and 2 N operations under callgrind and divides the difference by N.
 ///
-/// `counted` prints a line for each operation; `counted OPERATION NUMBER` only does it so often.
+/// `counted` prints a line for each operation; `counted OPERATION N` performs that operation N times.
 @main
 enum Counted {
-    /// A count that callgrind did not give.
+    /// Wrong arguments, or output of callgrind without a count.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -27,7 +27,7 @@ enum Counted {
         }
     }
 
-    /// The instructions of a whole process that does an operation so often.
+    /// The instructions of a whole process that performs an operation `count` times.
     private static func instructions(of operation: Operation, _ count: Int) throws -> Int {
         let (process, pipe) = (Process(), Pipe())
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path

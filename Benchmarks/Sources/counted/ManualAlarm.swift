@@ -1,7 +1,7 @@
 import PreciseTimer
 import Synchronization
 
-/// An alarm that fires on the calling thread, when it is told the time.
+/// An alarm without a thread: `advance` moves its clock and fires it.
 final class ManualAlarm: TimerAlarm {
     private let time = Atomic<UInt64>(1_000_000_000)
     private let onFire = Mutex<(@Sendable () -> Void)?>(nil)
@@ -22,7 +22,7 @@ final class ManualAlarm: TimerAlarm {
     }
 }
 
-/// What the ticks are for.
+/// The timers' target.
 final class Target: Sendable {
     private let counter = Atomic(0)
 

@@ -1,6 +1,6 @@
 import PreciseTimer
 
-/// What is counted.
+/// The operations to count.
 enum Operation: String, CaseIterable {
     case pair
     case schedule
@@ -8,7 +8,7 @@ enum Operation: String, CaseIterable {
     case reschedule
     case tick
 
-    /// Does it so often, on one thread and without the kernel.
+    /// Performs the operation `count` times on one thread, without the kernel.
     func perform(_ count: Int) throws {
         let alarm = ManualAlarm()
         let service = try TimerService(alarm: alarm)

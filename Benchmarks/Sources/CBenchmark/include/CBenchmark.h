@@ -1,4 +1,4 @@
-// What the benchmarks need in C: a bare heap, the allocator's figures, and a loop over a timer descriptor.
+// The C parts of the benchmarks: a bare heap, the allocator's figures, and a loop over a timer descriptor.
 
 #ifndef C_BENCHMARK_H
 #define C_BENCHMARK_H
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A 4-ary heap of deadlines that knows the position of each entry: the least that a timer queue can do.
+// A 4-ary heap of deadlines that knows the position of each entry: the minimum work of a timer queue.
 typedef struct bench_heap bench_heap;
 
 bench_heap *bench_heap_new(uint32_t capacity);
@@ -18,14 +18,14 @@ void bench_heap_remove(bench_heap *heap, uint32_t entry);
 uint32_t bench_heap_due(const bench_heap *heap, uint64_t now);
 uint64_t bench_heap_deadline(const bench_heap *heap, uint32_t entry);
 
-// Bytes that the allocator has handed out and not got back.
+// Bytes in use, as the allocator counts them.
 size_t bench_allocated(void);
-// Bytes of memory that the process has now.
+// The process's resident bytes.
 size_t bench_resident(void);
 // Gives the allocator's free pages back to the system.
 void bench_trim(void);
 
-// One read for each tick of a timerfd with an interval, for so many ticks.
+// Reads a timerfd with an interval, once for each tick, until `ticks` have passed.
 void bench_timerfd_loop(uint64_t period, uint64_t ticks);
 
 #endif

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The kernel's monotonic clock, which the sides of a comparison count on as well.
+/// The kernel's monotonic clock, on which all sides count.
 enum Clock {
     /// Nanoseconds since the clock's origin.
     static func now() -> UInt64 {

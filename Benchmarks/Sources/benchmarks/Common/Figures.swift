@@ -50,7 +50,7 @@ enum Unit {
 }
 
 extension Double {
-    /// Three digits or all that stand before the point.
+    /// Three significant digits, and all digits before the point.
     var short: String {
         switch abs(self) {
         case 100...: "\(Int(rounded()))"

@@ -16,7 +16,7 @@ struct Histogram: Sendable {
         longest = max(longest, other.longest)
     }
 
-    /// The time that a share of all do not exceed; 0 if there is none.
+    /// The time that a share of all do not exceed; 0 without any times.
     func percentile(_ share: Double) -> Double {
         var left = Int((Double(count) * share).rounded(.up))
         for (bin, number) in bins.enumerated() where number > 0 {

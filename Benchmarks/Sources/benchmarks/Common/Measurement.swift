@@ -20,7 +20,7 @@ struct Options: ParsableArguments {
     /// The numbers of timers that are compared.
     var counts: [Int] { quick ? [1_000, 100_000] : [1_000, 100_000, 1_000_000] }
 
-    /// The number of timers where one number is enough.
+    /// The number of timers of measurements with one number only.
     var many: Int { quick ? 100_000 : 1_000_000 }
 
     func rounds(with count: Int) -> Range<Int> { 0..<(quick ? 1 : rounds ?? (count < 1_000_000 ? 5 : 3)) }
@@ -30,7 +30,7 @@ struct Options: ParsableArguments {
     }
 }
 
-/// A subcommand that prints tables, which stand in the report as well.
+/// A subcommand that prints tables; the report includes them.
 protocol Measurement: ParsableCommand {
     static var heading: String { get }
     static func tables(_ options: Options) throws -> [Table]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs other programs, and this one again for what needs a process of its own.
+/// Runs other programs, and this program again for figures that need a process of their own.
 enum Program {
     /// A program that could not do its work.
     struct Failure: Error, CustomStringConvertible {
@@ -10,13 +10,13 @@ enum Program {
     /// The path of this program.
     static let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
 
-    /// Where a program is that can be run by name; nil if it is not installed.
+    /// The path of a program; nil if it is not installed.
     static func find(_ name: String) -> String? {
         let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
         return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Runs a program to its end. Returns what it printed.
+    /// Runs a program to its end. Returns its output.
     static func run(_ path: String, _ arguments: [String]) throws -> String {
         let (process, pipe) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: path)
@@ -31,12 +31,12 @@ enum Program {
         return output
     }
 
-    /// Runs a command of this program in a process of its own. Returns the figures that it printed by `report`.
+    /// Runs a command of this program in a process of its own. Returns the figures printed with `report`.
     static func figures(of arguments: [String]) throws -> [String: Double] {
         figures(in: try run(own, arguments))
     }
 
-    /// Prints a figure for the process that started this one.
+    /// Prints a figure for the parent process.
     static func report(_ name: String, _ figure: Double) { print("\(name)=\(figure)") }
 
     static func figures(in output: String) -> [String: Double] {
@@ -48,5 +48,5 @@ enum Program {
     }
 }
 
-/// Says on standard error how far the measurement is.
+/// Reports progress on standard error.
 func progress(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

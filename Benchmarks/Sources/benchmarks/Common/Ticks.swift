@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// What the ticks are for: an object that timers refer to weakly.
+/// The object that timers refer to weakly.
 final class Target: Sendable {
     func tick() { Ticks.note() }
 }
@@ -25,7 +25,7 @@ enum Ticks {
         }
     }
 
-    /// Begins anew, and waits for so many ticks in `wait`.
+    /// Resets the count, and sets the number of ticks that `wait` waits for.
     static func expect(_ count: Int) {
         counter.store(0, ordering: .relaxed)
         goal.store(count, ordering: .releasing)
@@ -41,10 +41,10 @@ enum Ticks {
         return (first.load(ordering: .relaxed), last.load(ordering: .relaxed))
     }
 
-    /// The nanoseconds of one tick while timers are always due, on threads that run by themselves.
+    /// The nanoseconds of one tick of always-due timers whose thread runs by itself.
     static func price() -> Double { price { Clock.sleep(milliseconds: $0) } }
 
-    /// The same, with a loop that is to be run for some milliseconds.
+    /// The same for a loop that `run` runs for some milliseconds.
     static func price(running run: (UInt64) throws -> Void) rethrows -> Double {
         try run(50)
         let before = count

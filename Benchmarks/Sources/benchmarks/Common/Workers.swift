@@ -26,8 +26,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Stops the threads. Returns their operations per second, in a time that includes what `settle` waits for: the
-    /// rest of what the operations asked for.
+    /// Stops the threads, then lets `settle` wait for unfinished work. Returns the operations per second of the whole
+    /// time.
     func stop(_ settle: () -> Void = {}) -> Double {
         isStopped.store(true, ordering: .relaxed)
         group.wait()

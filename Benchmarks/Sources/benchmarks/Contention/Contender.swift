@@ -1,12 +1,12 @@
 import Dispatch
 import PreciseTimer
 
-/// Something that threads can schedule timers on at the same time.
+/// A service or queue on which several threads schedule timers at the same time.
 protocol Contender: SendableMetatype {
     init() throws
     /// Makes a thread's body: it schedules and cancels one timer.
     func pairs() -> @Sendable () -> () -> Void
-    /// Waits for what the pairs left to do.
+    /// Waits for the work that cancelled timers left behind.
     func settle()
     /// Starts timers that are always due.
     func storm() throws

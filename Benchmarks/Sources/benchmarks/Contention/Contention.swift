@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What threads that schedule at the same time take from each other, and from the ticks.
+/// How much scheduling threads slow each other and the ticks.
 struct Contention: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "Scheduling on one service by several threads at once, and beside its ticks."
@@ -55,7 +55,7 @@ struct Contention: Measurement {
     }
 }
 
-/// What is measured.
+/// The figures of one contender.
 enum ContentionRow: String, CaseIterable {
     case one = "pairs by 1 thread"
     case two = "pairs by 2 threads"

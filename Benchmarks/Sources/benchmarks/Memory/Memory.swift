@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// Bytes per timer, and what stays of them.
+/// Bytes per timer, and the share that stays after the timers' end.
 struct Memory: Measurement {
     static let configuration = CommandConfiguration(
-        abstract: "Bytes per timer, and what of the memory stays when the timers have gone."
+        abstract: "Bytes per timer, and how much memory stays after the timers have ended."
     )
     static let heading = "Memory"
 

@@ -9,7 +9,7 @@ import PreciseTimer
 struct MemoryCase: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "memory-case", shouldDisplay: false)
 
-    /// Which timers, and what is held of them.
+    /// Which timers, and which references to them are held.
     enum Kind: String, CaseIterable, ExpressibleByArgument {
         case dropped
         case held
@@ -98,7 +98,7 @@ struct MemoryCase: ParsableCommand {
         Level.report(before, peak, after: Level.trimmed(), count)
     }
 
-    /// The tasks are cancelled in the order of their deadlines, which finds each at once.
+    /// Cancels the tasks in the order of their deadlines, so that each search ends at its first element.
     private func measureTasks() throws {
         let count = count
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -123,7 +123,7 @@ struct MemoryCase: ParsableCommand {
     }
 }
 
-/// How much memory the process has.
+/// The process's memory at one moment.
 private struct Level {
     let resident: Double
     let allocated: Double

@@ -14,13 +14,13 @@ struct Beside {
         _ = try Program.run("/usr/bin/env", ["swift"] + arguments)
     }
 
-    /// What each of them prints.
+    /// Runs both programs. Returns their output.
     func run() throws -> [(name: String, output: String)] {
         try Self.names.map { ($0, try Program.run("\(folder)/release/\($0)", [])) }
     }
 }
 
-/// What the programs beside printed, and what of it lines up with ours.
+/// The output of the programs beside, and the figures in it that line up with ours.
 struct BesideFigures {
     private var figures: [Key: Figures] = [:]
     private var outputs: [(name: String, output: String)] = []

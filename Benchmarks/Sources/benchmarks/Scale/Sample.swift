@@ -1,6 +1,6 @@
 /// The targets and deadlines of one pass, the same for every side.
 struct Sample: Sendable {
-    /// In which order timers are due, and are moved and cancelled.
+    /// The order of deadlines, and the order in which timers are moved and cancelled.
     enum Order: String, CaseIterable {
         case sequential
         case random
@@ -12,7 +12,7 @@ struct Sample: Sendable {
     let delays: [UInt64]
     /// The timers in the order in which they are moved and cancelled.
     let turns: [Int]
-    /// Nanoseconds by which deadlines differ if all come due: none, or up to a millisecond.
+    /// Nanoseconds by which deadlines differ if all come due: zero, or up to a millisecond.
     let spread: [UInt64]
 
     var count: Int { targets.count }

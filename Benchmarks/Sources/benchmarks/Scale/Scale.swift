@@ -107,7 +107,7 @@ struct Scale: Measurement {
     }
 }
 
-/// Whose figures, of what.
+/// Which side, sample and operation a figure belongs to.
 struct ScaleKey: Hashable {
     let side: Side
     let count: Int

@@ -16,7 +16,7 @@ struct ScaleCase: ParsableCommand {
         }
     }
 
-    /// Runs it. Returns nanoseconds per operation.
+    /// Runs the command. Returns nanoseconds per operation.
     static func figures(_ side: Side, _ count: Int, _ order: Sample.Order, tick: Bool) throws -> [Operation: Double] {
         let arguments = ["scale-case", side.rawValue, "\(count)", order.rawValue] + (tick ? ["--tick"] : [])
         return try Program.figures(of: arguments)

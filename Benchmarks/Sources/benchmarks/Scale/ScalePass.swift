@@ -1,4 +1,4 @@
-/// What is measured of each side.
+/// The operations measured on each side.
 enum Operation: String, CaseIterable {
     case pairAlone = "pair, none pending"
     case pair = "pair, all pending"

@@ -24,7 +24,7 @@ enum Side: String, CaseIterable, ExpressibleByArgument {
 
     func takesPart(with count: Int) -> Bool { count <= type.mostTimers }
 
-    /// Nanoseconds per operation. The calls are spelled out for the sake of specialisation.
+    /// Nanoseconds per operation. One call for each type, so that the compiler specialises it.
     func operations(_ sample: Sample) throws -> [Operation: Double] {
         switch self {
         case .ours: try ScalePass.run(OurTimers.self, sample)

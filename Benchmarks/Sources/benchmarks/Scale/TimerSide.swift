@@ -1,14 +1,14 @@
-/// One way to have timers: what it does is measured by `ScalePass`.
+/// One way to have timers, measured by `ScalePass`.
 protocol TimerSide: SendableMetatype {
     associatedtype Timer
 
     static var name: String { get }
-    /// With how many timers it can be measured.
+    /// The largest number of timers it is measured with.
     static var mostTimers: Int { get }
-    /// How many cancels and pairs are measured with so many pending.
+    /// How many cancels and pairs are measured with `pending` timers.
     static func operations(with pending: Int) -> Int
     static var canReschedule: Bool { get }
-    /// Runs a pass on the thread where the side's operations are cheapest.
+    /// Runs a pass on the thread on which the side's operations are cheapest.
     static func onItsThread<Result: Sendable>(
         _ body: @escaping @Sendable () throws -> Result
     ) throws -> Result
@@ -16,12 +16,12 @@ protocol TimerSide: SendableMetatype {
     init(_ sample: Sample) throws
     /// Schedules a timer with the target and the delay of a number.
     mutating func schedule(_ number: Int) throws -> Timer
-    /// Moves a timer to the delay of a number from now, and a microsecond more.
+    /// Moves a timer to a microsecond more than the delay of a number, from now.
     func reschedule(_ timer: Timer, _ number: Int) throws
     mutating func cancel(_ timer: Timer)
-    /// Waits until other threads have done what was asked, if so many timers are to be pending.
+    /// Waits until other threads have carried out all operations, so that `pending` timers remain.
     func settle(pending: Int)
-    /// Ends all; those that are still pending are handed over.
+    /// Ends the side, with the timers that are still pending.
     func close(_ pending: [Timer])
 
     /// The nanoseconds in which all timers fire that are due at once. The ticks are expected already.

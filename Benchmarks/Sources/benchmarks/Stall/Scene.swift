@@ -1,8 +1,8 @@
 import PreciseTimer
 
-/// A service under load, with the watch on it.
+/// A service to put under load, and the watch on its calls.
 struct Scene {
-    /// What was seen while the load lasted.
+    /// The times recorded during the load.
     struct Reading {
         var calls = Watch.Record()
         var lateness = Histogram()
@@ -28,7 +28,7 @@ struct Scene {
         _ = watch.stop()
     }
 
-    /// Watches while a body runs.
+    /// Times calls and ticks while a body runs.
     func watch(_ body: () throws -> Void) rethrows -> Reading {
         let watch = Watch(own: service, control: control)
         Clock.sleep(milliseconds: 20)
@@ -39,7 +39,7 @@ struct Scene {
         return Reading(calls: watch.stop(), lateness: lateness, calm: calm)
     }
 
-    /// Schedules so many timers for in two hours and later.
+    /// Schedules timers that are due in two hours and later.
     func fill(_ count: Int) throws -> [PreciseTimer] {
         try (0..<count).map { try timer(.once(after: .nanoseconds(7_200_000_000_000 + $0 * 1_000))) }
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How long a call to a service can take, whatever goes on there.
+/// The longest time of a call to a service under each load.
 struct Stall: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "The longest time that any call takes while a million timers fire, grow, are listed, or end."
@@ -23,7 +23,7 @@ struct Stall: Measurement {
         return [calls(seen, options), lateness(seen), extras(seen)]
     }
 
-    /// What is known of a row.
+    /// The figures of a row.
     private enum Column {
         case longest
         case control

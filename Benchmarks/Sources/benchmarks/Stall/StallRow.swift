@@ -1,6 +1,6 @@
 import PreciseTimer
 
-/// What is done to a service while calls to it are timed.
+/// The loads under which calls to a service are timed.
 enum StallRow: String, CaseIterable {
     case equal = "N come due at one instant"
     case spread = "N come due within 1 ms"
@@ -10,7 +10,7 @@ enum StallRow: String, CaseIterable {
     case shutdown = "shutdown() with N"
     case storm = "4 catching up at 1 ns, beside N"
 
-    /// What else is measured, and what is asked of it.
+    /// The figure that the load itself yields, and its required value.
     var extra: (name: String, unit: Unit, asked: String) {
         switch self {
         case .equal, .spread: ("from the first tick to the last", .time, "")
@@ -21,7 +21,7 @@ enum StallRow: String, CaseIterable {
         }
     }
 
-    /// Loads a service with about `count` timers. Returns what the watch saw, and the extra figure.
+    /// Loads a service with about `count` timers. Returns the watch's reading, and the extra figure.
     func measure(_ count: Int) throws -> (Scene.Reading, Double) {
         let scene = try Scene()
         defer { scene.close() }
@@ -69,7 +69,7 @@ enum StallRow: String, CaseIterable {
         return (reading, extra)
     }
 
-    /// The longest of so many schedules.
+    /// The longest of `count` schedule calls.
     private func grow(_ count: Int, _ scene: Scene) throws -> Double {
         var longest: UInt64 = 0
         for number in 0..<count {

@@ -3,10 +3,10 @@ import Foundation
 import PreciseTimer
 import Synchronization
 
-/// Times every call to a service while something else goes on there; and, call by call in the same thread, calls to
-/// another service, which shows how long the machine alone makes a call wait.
+/// Times every call to a service under load, from one thread. Calls to an idle service alternate with them: they are the
+/// control, which shows how long the machine alone makes a call wait.
 final class Watch: Sendable {
-    /// How long the calls took.
+    /// The times of the calls.
     struct Record: Sendable {
         var own = Histogram()
         var control = Histogram()
@@ -50,16 +50,18 @@ final class Watch: Sendable {
     }
 }
 
-/// A timer that ticks each millisecond, and how late it is.
+/// A 1 ms timer that records its lateness, also that of the deadlines it missed.
 final class Beat: Sendable {
     private let lateness = Mutex(Histogram())
 
     func note(_ tick: PreciseTimer.Tick) {
         let late = UInt64(tick.lateness / .nanoseconds(1))
-        lateness.withLock { $0.record(late) }
+        lateness.withLock { lateness in
+            for number in 0...tick.missed { lateness.record(late - min(late, number * 1_000_000)) }
+        }
     }
 
-    /// What was recorded since the last call.
+    /// The times recorded since the last call.
     func take() -> Histogram {
         lateness.withLock { histogram in
             defer { histogram = Histogram() }

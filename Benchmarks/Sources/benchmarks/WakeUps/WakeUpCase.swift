@@ -5,11 +5,11 @@ import Dispatch
 import Glibc
 import PreciseTimer
 
-/// A process that has one timer of a millisecond, and does nothing else.
+/// A process with one 1 ms timer, which does nothing else.
 struct WakeUpCase: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "wake-up-case", shouldDisplay: false)
 
-    /// Whose timer.
+    /// Which mechanism runs the timer.
     enum Kind: String, CaseIterable, ExpressibleByArgument {
         case ourDispatch
         case ourTimerFD
@@ -61,7 +61,7 @@ struct WakeUpCase: ParsableCommand {
         service.shutdown()
     }
 
-    /// Counts after a tenth of a second, when all has started.
+    /// Counts from a tenth of a second on, when everything has started.
     private func measure(_ run: (UInt64) -> Void) {
         run(100)
         let (ticks, switches) = (Ticks.count, Self.switches)

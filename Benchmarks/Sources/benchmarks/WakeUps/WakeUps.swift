@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What one tick of a 1 ms timer costs the system.
+/// The system's cost of one tick of a 1 ms timer.
 struct WakeUps: Measurement {
     static let configuration = CommandConfiguration(
         commandName: "wake-ups",
@@ -38,7 +38,7 @@ struct WakeUps: Measurement {
         return [table]
     }
 
-    /// System calls per tick: what 2 seconds have more of than 1 second, without the start.
+    /// System calls per tick: those of 2 seconds less those of 1 second, so that the start cancels out.
     private static func systemCalls(_ kind: WakeUpCase.Kind, _ strace: String) throws -> Double {
         let file = NSTemporaryDirectory() + "precise-timer-strace-\(ProcessInfo.processInfo.processIdentifier)"
         defer { try? FileManager.default.removeItem(atPath: file) }

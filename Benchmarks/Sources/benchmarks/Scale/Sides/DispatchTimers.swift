@@ -1,6 +1,6 @@
 import Dispatch
 
-/// What one writes without this library: timer sources with a weak target, on one queue.
+/// The usual way without this library: timer sources with a weak target, on one queue.
 struct DispatchTimers: TimerSide {
     static let name = "Dispatch"
     static let mostTimers = 100_000
@@ -20,7 +20,7 @@ struct DispatchTimers: TimerSide {
 
     func cancel(_ timer: any DispatchSourceTimer) { timer.cancel() }
 
-    /// Sources are taken in and given up on their queue.
+    /// Dispatch adds and removes sources on their queue.
     func settle(pending: Int) { queue.sync {} }
 
     private func delay(_ number: Int, _ more: UInt64 = 0) -> DispatchTimeInterval {

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Holds a thread until it is opened, and knows when the thread went on.
+/// Holds a thread until `open`, and records the instant at which the thread continued.
 final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let instant = Atomic<UInt64>(0)

@@ -1,6 +1,6 @@
 import CBenchmark
 
-/// A bare heap in C: what remains without a lock, a handle, a target or a thread.
+/// A bare heap in C, without a lock, a handle, a target or a thread: the floor of the data structure.
 @safe struct HeapFloor: TimerSide {
     static let name = "C heap"
 
@@ -34,7 +34,7 @@ import CBenchmark
 
     func close(_ pending: [UInt32]) { unsafe bench_heap_free(heap) }
 
-    /// Takes entries out, and calls a target for each as if it had been looked up.
+    /// Removes the due entries one by one, and calls the target of each.
     static func fire(_ sample: Sample) throws -> Double {
         let side = try HeapFloor(sample)
         defer { side.close([]) }

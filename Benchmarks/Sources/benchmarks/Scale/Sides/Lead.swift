@@ -1,7 +1,7 @@
 /// Timers that are scheduled long enough before they come due.
 enum Lead {
-    /// Has timers scheduled for an instant; for a later one again if that took too long. Returns the instant. The closure
-    /// schedules them, and returns how they are cancelled.
+    /// Calls `schedule` with an instant ahead, and again with a later one if scheduling took too long. Returns the
+    /// instant. The closure returns how its timers are cancelled.
     static func scheduled(count: Int, _ schedule: (UInt64) throws -> () -> Void) rethrows -> UInt64 {
         var lead = max(20_000_000, UInt64(count) * 4_000)
         while true {

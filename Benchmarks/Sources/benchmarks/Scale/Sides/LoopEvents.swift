@@ -66,7 +66,7 @@ import Glibc
         }
     }
 
-    /// A base with microseconds instead of the coarse clock.
+    /// A base with the precise clock instead of the coarse one.
     static func makeBase() throws -> OpaquePointer {
         let configuration = unsafe event_config_new()
         defer { unsafe event_config_free(configuration) }
