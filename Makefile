@@ -10,8 +10,10 @@ test: libevent
 	swift test
 	PRECISE_TIMER_STEP_CLOCK=1 swift test --skip-build --filter ClockStepTests
 
+# Takes up to a quarter of an hour.
 bench: libevent
-	swift run -c release library-benchmarks
+	swift build -c release --package-path Benchmarks
+	swift run -c release --package-path Benchmarks --skip-build benchmarks report --output Documentation/benchmarks.md
 
 examples: libevent
 	swift build --package-path Examples
@@ -28,8 +30,8 @@ fuzz: libevent
 	.ci/fuzz $(SECONDS)
 
 lint:
-	swift format lint --strict --recursive Sources Tests Benchmarks .ci Package.swift \
-	    Examples/Package.swift Examples/Sources
+	swift format lint --strict --recursive Sources Tests .ci Package.swift \
+	    Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
 
 # The libevent backend is built with libevent's headers.
 sudo := $(if $(filter 0,$(shell id -u)),,sudo)

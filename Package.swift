@@ -70,13 +70,6 @@ let package = Package(
         ),
 
         .executableTarget(
-            name: "library-benchmarks",
-            dependencies: ["PreciseTimer", "TimerAlarms", "TimerCore", "TimerMeasurement"],
-            path: "Benchmarks/Library",
-            swiftSettings: settings
-        ),
-
-        .executableTarget(
             name: "timer-soak",
             dependencies: [
                 "PreciseTimer", "TimerAlarms", .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -171,7 +164,7 @@ if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
 // The checks of a change build the library and its tests several times over, and the instrument not each time.
 if Context.environment["PRECISE_TIMER_LIBRARY_ONLY"] == "1" {
     let instrument: Set = [
-        "TimerMeasurement", "compare-backends", "library-benchmarks", "timer-soak", "FuzzChecks",
+        "TimerMeasurement", "compare-backends", "timer-soak", "FuzzChecks",
         "TimerMeasurementTests", "CompareBackendsTests", "FuzzTests",
     ]
     package.targets.removeAll { instrument.contains($0.name) }

@@ -1,0 +1,45 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// A separate package, so that the libraries it measures do not become dependencies of the library's users.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let timers = Target.Dependency.product(name: "PreciseTimer", package: "precise-timer")
+
+let package = Package(
+    name: "precise-timer-benchmarks",
+    dependencies: [
+        .package(name: "precise-timer", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CEventLoop",
+            path: "CEventLoop",
+            pkgConfig: "libevent_core",
+            providers: [.apt(["libevent-dev"])]
+        ),
+        .target(name: "CBenchmark"),
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                timers, "CEventLoop", "CBenchmark",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        // Runs under callgrind: without what it does not count.
+        .executableTarget(name: "counted", dependencies: [timers], swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,32 @@
+#include "CBenchmark.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+size_t bench_allocated(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+size_t bench_resident(void) {
+    size_t total = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%zu %zu", &total, &resident) != 2) resident = 0;
+    if (file != NULL) fclose(file);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void bench_trim(void) { malloc_trim(0); }
+
+void bench_timerfd_loop(uint64_t period, uint64_t ticks) {
+    int descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    struct timespec step = {(time_t)(period / 1000000000), (long)(period % 1000000000)};
+    struct itimerspec setting = {step, step};
+    timerfd_settime(descriptor, 0, &setting, NULL);
+    for (uint64_t seen = 0, count; seen < ticks; seen += count)
+        if (read(descriptor, &count, sizeof count) != sizeof count) break;
+    close(descriptor);
+}

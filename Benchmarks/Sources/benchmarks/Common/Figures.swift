@@ -1,0 +1,61 @@
+import Foundation
+
+/// The figures of one quantity, one of each round.
+struct Figures {
+    var values: [Double] = []
+
+    var median: Double? {
+        if values.isEmpty { return nil }
+        let sorted = values.sorted()
+        let middle = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+    }
+
+    /// The quotients of the same rounds.
+    func ratios(to reference: Figures) -> Figures {
+        Figures(values: zip(values, reference.values).map { $0 / max($1, .leastNonzeroMagnitude) })
+    }
+
+    /// The median in a unit, as in `412 ns`.
+    func text(_ unit: Unit) -> String { median.map { unit.text($0) } ?? "–" }
+
+    /// The median ratio, then the median, as in `0.43 × (412 ns)`; without a reference the median only.
+    func text(_ unit: Unit, against reference: Figures?) -> String {
+        guard median != nil, let ratio = reference.flatMap({ ratios(to: $0).median }) else { return text(unit) }
+        return "\(ratio.short) × (\(text(unit)))"
+    }
+}
+
+/// How a figure is written.
+enum Unit {
+    case nanoseconds
+    /// A time of any length, counted in nanoseconds.
+    case time
+    case perSecond
+    case bytes
+    case count
+
+    func text(_ value: Double) -> String {
+        switch self {
+        case .nanoseconds: "\(value.short) ns"
+        case .time where value >= 1e9: "\((value / 1e9).short) s"
+        case .time where value >= 1e6: "\((value / 1e6).short) ms"
+        case .time where value >= 1e3: "\((value / 1e3).short) µs"
+        case .time: "\(value.short) ns"
+        case .perSecond: value >= 1e6 ? "\((value / 1e6).short) M/s" : "\((value / 1e3).short) k/s"
+        case .bytes: "\(value.short) B"
+        case .count: value.short
+        }
+    }
+}
+
+extension Double {
+    /// Three significant digits, and all digits before the point.
+    var short: String {
+        switch abs(self) {
+        case 100...: "\(Int(rounded()))"
+        case 10..<100: String(format: "%.1f", self)
+        default: String(format: "%.2f", self)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+
+/// How thoroughly to measure.
+struct Options: ParsableArguments {
+    @Option(help: "Rounds of each comparison. Default: 5, or 3 where a million timers take part.")
+    var rounds: Int?
+
+    @Flag(help: "One round, with 100,000 timers instead of a million.")
+    var quick = false
+
+    @Option(
+        help: ArgumentHelp(
+            "For scale: a package whose programs `one-object` and `packed-slots` print figures of their own.",
+            discussion: "They run beside, once in each round; their output is quoted below the tables.",
+            valueName: "path"
+        )
+    )
+    var beside: String?
+
+    /// The numbers of timers that are compared.
+    var counts: [Int] { quick ? [1_000, 100_000] : [1_000, 100_000, 1_000_000] }
+
+    /// The number of timers of measurements with one number only.
+    var many: Int { quick ? 100_000 : 1_000_000 }
+
+    func rounds(with count: Int) -> Range<Int> { 0..<(quick ? 1 : rounds ?? (count < 1_000_000 ? 5 : 3)) }
+
+    func validate() throws {
+        if let rounds, rounds < 1 { throw ValidationError("There must be at least one round.") }
+    }
+}
+
+/// A subcommand that prints tables; the report includes them.
+protocol Measurement: ParsableCommand {
+    static var heading: String { get }
+    static func tables(_ options: Options) throws -> [Table]
+    var options: Options { get }
+}
+
+extension Measurement {
+    func run() throws {
+        for table in try Self.tables(options) { print(table.terminal) }
+    }
+}
+
+/// 1000000 as 1,000,000.
+func grouped(_ number: Int) -> String {
+    let digits = String(number)
+    return digits.enumerated()
+        .map { $0 > 0 && (digits.count - $0).isMultiple(of: 3) ? ",\($1)" : "\($1)" }
+        .joined()
+}

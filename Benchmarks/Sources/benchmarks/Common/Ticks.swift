@@ -1,0 +1,54 @@
+import Dispatch
+import Synchronization
+
+/// The object that timers refer to weakly.
+final class Target: Sendable {
+    func tick() { Ticks.note() }
+}
+
+/// Counts the ticks of all targets, and takes the time of the first and the last one that are expected.
+enum Ticks {
+    private static let counter = Atomic(0)
+    private static let goal = Atomic(Int.max)
+    private static let first = Atomic<UInt64>(0)
+    private static let last = Atomic<UInt64>(0)
+    private static let finished = DispatchSemaphore(value: 0)
+
+    static var count: Int { counter.load(ordering: .relaxed) }
+
+    static func note() {
+        let count = counter.add(1, ordering: .relaxed).newValue
+        if count == 1 { first.store(Clock.now(), ordering: .relaxed) }
+        if count == goal.load(ordering: .relaxed) {
+            last.store(Clock.now(), ordering: .relaxed)
+            finished.signal()
+        }
+    }
+
+    /// Resets the count, and sets the number of ticks that `wait` waits for.
+    static func expect(_ count: Int) {
+        counter.store(0, ordering: .relaxed)
+        goal.store(count, ordering: .releasing)
+    }
+
+    /// Waits for the expected ticks. Returns when the first and the last came.
+    static func wait() throws -> (first: UInt64, last: UInt64) {
+        let expected = goal.load(ordering: .relaxed)
+        if finished.wait(timeout: .now() + 60) == .timedOut {
+            throw Program.Failure(description: "only \(count) of \(expected) ticks came within a minute")
+        }
+        goal.store(.max, ordering: .relaxed)
+        return (first.load(ordering: .relaxed), last.load(ordering: .relaxed))
+    }
+
+    /// The nanoseconds of one tick of always-due timers whose thread runs by itself.
+    static func price() -> Double { price { Clock.sleep(milliseconds: $0) } }
+
+    /// The same for a loop that `run` runs for some milliseconds.
+    static func price(running run: (UInt64) throws -> Void) rethrows -> Double {
+        try run(50)
+        let before = count
+        let nanoseconds = try Clock.time { try run(300) }
+        return nanoseconds / Double(max(1, count - before))
+    }
+}

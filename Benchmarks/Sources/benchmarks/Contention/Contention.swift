@@ -1,0 +1,82 @@
+import ArgumentParser
+
+/// How much scheduling threads slow each other and the ticks.
+struct Contention: Measurement {
+    static let configuration = CommandConfiguration(
+        abstract: "Scheduling on one service by several threads at once, and beside its ticks."
+    )
+    static let heading = "Contention on one service"
+
+    @OptionGroup var options: Options
+
+    static func tables(_ options: Options) throws -> [Table] {
+        let contenders: [any Contender.Type] = [OurContender.self, DispatchContender.self]
+        var figures = [[ContentionRow: Figures]](repeating: [:], count: contenders.count)
+        for round in options.rounds(with: Storm.timers) {
+            progress("contention: round \(round + 1)")
+            for (number, type) in contenders.enumerated() {
+                for (row, figure) in try measure(type) {
+                    figures[number][row, default: Figures()].values.append(figure)
+                }
+            }
+        }
+        var table = Table(
+            title: "Per second; × the first row of its kind",
+            columns: ["", "PreciseTimer", "Dispatch", "PreciseTimer ÷ Dispatch", "asked"]
+        )
+        for row in ContentionRow.allCases {
+            let cells = figures.map { own in
+                own[row]?.text(.perSecond, against: row == row.reference ? nil : own[row.reference]) ?? "–"
+            }
+            let ratio = zip(figures[0][row]?.values ?? [], figures[1][row]?.values ?? []).map { $0 / $1 }
+            let quotient = Figures(values: ratio).median.map { "\($0.short) ×" } ?? "–"
+            table.rows.append([row.rawValue] + cells + [quotient, row.asked])
+        }
+        return [table]
+    }
+
+    private static func measure(_ type: any Contender.Type) throws -> [ContentionRow: Double] {
+        var figures: [ContentionRow: Double] = [:]
+        for (row, threads) in [(ContentionRow.one, 1), (.two, 2), (.eight, 8)] {
+            let contender = try type.init()
+            let workers = Workers(threads, contender.pairs())
+            Clock.sleep(milliseconds: 300)
+            figures[row] = workers.stop { contender.settle() }
+            contender.close()
+        }
+        let contender = try type.init()
+        try contender.storm()
+        figures[.ticks] = 1e9 / Ticks.price()
+        let workers = Workers(1, contender.pairs())
+        figures[.ticksBeside] = 1e9 / Ticks.price()
+        figures[.pairsBeside] = workers.stop()
+        contender.close()
+        return figures
+    }
+}
+
+/// The figures of one contender.
+enum ContentionRow: String, CaseIterable {
+    case one = "pairs by 1 thread"
+    case two = "pairs by 2 threads"
+    case eight = "pairs by 8 threads"
+    case ticks = "ticks of 1,000 always-due timers"
+    case ticksBeside = "the same beside a churning thread"
+    case pairsBeside = "that thread's pairs at the same time"
+
+    var reference: ContentionRow {
+        switch self {
+        case .one, .two, .eight, .pairsBeside: .one
+        case .ticks, .ticksBeside: .ticks
+        }
+    }
+
+    var asked: String {
+        switch self {
+        case .one, .ticks: ""
+        case .two, .eight: "≥ 0.8 ×"
+        case .ticksBeside: "≥ 1 M/s"
+        case .pairsBeside: "≥ 0.5 M/s"
+        }
+    }
+}

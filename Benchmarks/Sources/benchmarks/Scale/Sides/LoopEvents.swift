@@ -1,0 +1,92 @@
+import CEventLoop
+import Glibc
+
+/// Events of a libevent loop. They refer to their target by an unowned pointer.
+@safe struct LoopEvents: TimerSide {
+    static let name = "libevent"
+
+    /// An event, owned by the pass.
+    @safe struct Event {
+        let pointer: OpaquePointer?
+    }
+
+    private let base: OpaquePointer
+    private let sample: Sample
+
+    init(_ sample: Sample) throws {
+        unsafe base = try unsafe Self.makeBase()
+        self.sample = sample
+    }
+
+    func schedule(_ number: Int) -> Event {
+        let event = unsafe Self.event(on: base, sample.targets[number])
+        unsafe Self.add(event, after: sample.delays[number])
+        return unsafe Event(pointer: event)
+    }
+
+    func reschedule(_ timer: Event, _ number: Int) {
+        unsafe Self.add(timer.pointer, after: sample.delays[number] + 1_000)
+    }
+
+    func cancel(_ timer: Event) { unsafe event_free(timer.pointer) }
+
+    func close(_ pending: [Event]) { unsafe event_base_free(base) }
+
+    static func fire(_ sample: Sample) throws -> Double {
+        let side = try LoopEvents(sample)
+        let events = unsafe zip(sample.targets, sample.spread)
+            .map { target, offset in
+                let event = unsafe event(on: side.base, target)
+                unsafe add(event, after: 1_000_000 + offset)
+                return unsafe event
+            }
+        Clock.sleep(milliseconds: 3)
+        let begin = Clock.now()
+        unsafe event_base_loop(side.base, 0)
+        let end = try Ticks.wait().last
+        for number in unsafe events.indices { unsafe event_free(events[number]) }
+        side.close([])
+        return Double(end - begin)
+    }
+
+    static func tick() throws -> Double {
+        let base = try unsafe makeBase()
+        let target = Target()
+        let events = unsafe (0..<Storm.timers)
+            .map { _ in unsafe event(on: base, target, flags: Int16(EV_PERSIST)) }
+        for number in unsafe events.indices { unsafe add(events[number], after: Storm.period) }
+        defer {
+            for number in unsafe events.indices { unsafe event_free(events[number]) }
+            unsafe event_base_free(base)
+        }
+        return Ticks.price { milliseconds in
+            var time = timeval(tv_sec: 0, tv_usec: Int(milliseconds * 1_000))
+            unsafe event_base_loopexit(base, &time)
+            unsafe event_base_loop(base, 0)
+        }
+    }
+
+    /// A base with the precise clock instead of the coarse one.
+    static func makeBase() throws -> OpaquePointer {
+        let configuration = unsafe event_config_new()
+        defer { unsafe event_config_free(configuration) }
+        unsafe event_config_set_flag(configuration, Int32(EVENT_BASE_FLAG_PRECISE_TIMER.rawValue))
+        guard let base = unsafe event_base_new_with_config(configuration) else {
+            throw Program.Failure(description: "libevent has no base")
+        }
+        return unsafe base
+    }
+
+    static func event(on base: OpaquePointer, _ target: Target, flags: Int16 = 0) -> OpaquePointer? {
+        let callback: event_callback_fn = { _, _, target in
+            guard let target = unsafe target else { return }
+            unsafe Unmanaged<Target>.fromOpaque(target)._withUnsafeGuaranteedRef { $0.tick() }
+        }
+        return unsafe event_new(base, -1, flags, callback, Unmanaged.passUnretained(target).toOpaque())
+    }
+
+    static func add(_ event: OpaquePointer?, after nanoseconds: UInt64) {
+        var time = timeval(tv_sec: Int(nanoseconds / 1_000_000_000), tv_usec: Int(nanoseconds % 1_000_000_000 / 1_000))
+        unsafe event_add(event, &time)
+    }
+}

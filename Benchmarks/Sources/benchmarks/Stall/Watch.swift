@@ -1,0 +1,75 @@
+import Dispatch
+import Foundation
+import PreciseTimer
+import Synchronization
+
+/// Times every call to a service under load, from one thread. Calls to an idle service alternate with them: they are the
+/// control, which shows how long the machine alone makes a call wait.
+final class Watch: Sendable {
+    /// The times of the calls.
+    struct Record: Sendable {
+        var own = Histogram()
+        var control = Histogram()
+    }
+
+    private let isStopped = Atomic(false)
+    private let hasEnded = DispatchSemaphore(value: 0)
+    private let record = Mutex(Record())
+
+    init(own: TimerService, control: TimerService) {
+        Thread.detachNewThread { [self] in
+            let target = Target()
+            var local = Record()
+            while !isStopped.load(ordering: .relaxed) {
+                Self.timeCalls(to: own, target, &local.own)
+                Self.timeCalls(to: control, target, &local.control)
+            }
+            record.withLock { $0 = local }
+            hasEnded.signal()
+        }
+    }
+
+    func stop() -> Record {
+        isStopped.store(true, ordering: .relaxed)
+        hasEnded.wait()
+        return record.withLock { $0 }
+    }
+
+    /// A schedule and a cancel. After a shutdown the schedule is an error, which counts as a call.
+    private static func timeCalls(to service: TimerService, _ target: Target, _ histogram: inout Histogram) {
+        let start = Clock.now()
+        let timer = try? PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) {
+            target,
+            _ in target.tick()
+        }
+        let middle = Clock.now()
+        timer?.cancel()
+        let end = Clock.now()
+        histogram.record(middle - start)
+        histogram.record(end - middle)
+    }
+}
+
+/// A 1 ms timer that records its lateness, also that of the deadlines it missed.
+final class Beat: Sendable {
+    private let lateness = Mutex(Histogram())
+
+    func note(_ tick: PreciseTimer.Tick) {
+        let late = UInt64(tick.lateness / .nanoseconds(1))
+        lateness.withLock { lateness in
+            for number in 0...tick.missed { lateness.record(late - min(late, number * 1_000_000)) }
+        }
+    }
+
+    /// The times recorded since the last call.
+    func take() -> Histogram {
+        lateness.withLock { histogram in
+            defer { histogram = Histogram() }
+            return histogram
+        }
+    }
+
+    func start(on service: TimerService) throws {
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: self) { $0.note($1) }
+    }
+}

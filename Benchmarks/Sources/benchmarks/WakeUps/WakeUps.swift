@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+
+/// The system's cost of one tick of a 1 ms timer.
+struct WakeUps: Measurement {
+    static let configuration = CommandConfiguration(
+        commandName: "wake-ups",
+        abstract: "Context switches and system calls per tick of one timer of a millisecond."
+    )
+    static let heading = "Wake-ups: one timer of a millisecond"
+
+    @OptionGroup var options: Options
+
+    static func tables(_ options: Options) throws -> [Table] {
+        let strace = Program.find("strace")
+        var switches: [WakeUpCase.Kind: Figures] = [:]
+        var calls: [WakeUpCase.Kind: Figures] = [:]
+        for round in options.rounds(with: 1_000_000) {
+            for kind in WakeUpCase.Kind.allCases {
+                progress("wake-ups: round \(round + 1): \(kind.title)")
+                let figures = try Program.figures(of: ["wake-up-case", kind.rawValue, "2000"])
+                if let switched = figures["switches"], let ticks = figures["ticks"], ticks > 0 {
+                    switches[kind, default: Figures()].values.append(switched / ticks)
+                }
+                if round == 0, let strace { calls[kind] = Figures(values: [try systemCalls(kind, strace)]) }
+            }
+        }
+        var table = Table(
+            title: "Per tick; × Dispatch",
+            columns: ["", "context switches", "system calls", "asked"],
+            remarks: strace == nil ? ["strace is not installed: system calls were not counted."] : []
+        )
+        for kind in WakeUpCase.Kind.allCases {
+            let cells = [switches, calls]
+                .map { $0[kind]?.text(.count, against: kind == .dispatch ? nil : $0[.dispatch]) ?? "–" }
+            table.rows.append([kind.title] + cells + [kind.asked])
+        }
+        return [table]
+    }
+
+    /// System calls per tick: those of 2 seconds less those of 1 second, so that the start cancels out.
+    private static func systemCalls(_ kind: WakeUpCase.Kind, _ strace: String) throws -> Double {
+        let file = NSTemporaryDirectory() + "precise-timer-strace-\(ProcessInfo.processInfo.processIdentifier)"
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let counts = try ["1000", "2000"]
+            .map { milliseconds -> (calls: Double, ticks: Double) in
+                let command = [Program.own, "wake-up-case", kind.rawValue, milliseconds]
+                let output = try Program.run(strace, ["-c", "-f", "-o", file] + command)
+                let summary = try String(contentsOfFile: file, encoding: .utf8)
+                let total = summary.split(separator: "\n").last { $0.hasSuffix("total") }?.split(separator: " ")
+                let calls = total.flatMap { $0.count > 3 ? Double($0[3]) : nil }
+                return (calls ?? .nan, Program.figures(in: output)["ticks"] ?? .nan)
+            }
+        return (counts[1].calls - counts[0].calls) / (counts[1].ticks - counts[0].ticks)
+    }
+}
+
+extension WakeUpCase.Kind {
+    fileprivate var title: String {
+        switch self {
+        case .ourDispatch: "PreciseTimer on .dispatch"
+        case .ourTimerFD: "PreciseTimer on .timerFD"
+        case .ourLibevent: "PreciseTimer on .libevent"
+        case .dispatch: "DispatchSourceTimer"
+        case .timerFD: "C loop over a timerfd"
+        case .libevent: "libevent's persistent event"
+        }
+    }
+
+    fileprivate var asked: String {
+        switch self {
+        case .ourDispatch: "≤ 2.1 switches"
+        case .ourTimerFD: "1 system call"
+        default: ""
+        }
+    }
+}
