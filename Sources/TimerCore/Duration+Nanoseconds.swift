@@ -10,6 +10,12 @@ extension Duration {
     /// Whole nanoseconds of a length that is not negative, rounded up. One too long to represent becomes the longest that
     /// there is, which no instant can be moved by.
     package var nanosecondsOrForever: UInt64 {
+        // A division of 128 bits by 64 takes a fraction of the time of one by 128, and yields no more than forever.
+        let (high, low) = (UInt64(truncatingIfNeeded: attoseconds >> 64), UInt64(truncatingIfNeeded: attoseconds))
+        if high < 1_000_000_000 / 2 {
+            let (whole, rest) = (1_000_000_000 as UInt64).dividingFullWidth((high, low))
+            return rest > 0 ? whole + 1 : whole
+        }
         let nanoseconds = nanosecondsRoundedUp
         return nanoseconds == .max ? .max : UInt64(nanoseconds)
     }

@@ -53,12 +53,6 @@ package struct Grid: Hashable, Sendable {
 
     /// The same steps, counted anew from `now`: the next deadline is one step later.
     package func restarted(at now: UInt64) -> Grid { Grid(origin: now, repetition: repetition, firstStep: 1) }
-
-    /// The next deadline of a timer whose handler has returned at `now`; nil if the handler has no say in it.
-    package func continued(afterReturnAt now: UInt64) -> Grid? {
-        guard case .afterReturn(let delay) = repetition else { return nil }
-        return Grid(origin: now.saturatingAdding(delay), repetition: repetition)
-    }
 }
 
 extension UInt64 {

@@ -11,7 +11,7 @@ extension Scheduler {
             let isQueued = timer.whereabouts == .awaitsDeadline || timer.whereabouts == .awaitsLook
             if isQueued { queued += 1 }
             if timers.isClosing(timer) || timer.isInDelivery { continue }
-            let isWaiting = !timer.isPaused && timer.comingDeadline != nil
+            let isWaiting = !timer.isPaused && timer.nextDeadline != .max
             if isQueued != isWaiting { return "a timer is queued or waits, but not both" }
             if let broken = brokenPlace(of: timer) { return broken }
         }
@@ -20,9 +20,9 @@ extension Scheduler {
 
     private func brokenPlace(of timer: TimerEntry) -> String? {
         switch timer.whereabouts {
-        case .awaitsDeadline where deadlines.elements[Int(timer.position)].nanoseconds > timer.nextDeadline ?? .max:
+        case .awaitsDeadline where deadlines.elements[Int(timer.position)].nanoseconds > timer.nextDeadline:
             "a timer comes out after its deadline"
-        case .awaitsLook where looks.elements[Int(timer.position)].nanoseconds > timer.nextLook ?? .max:
+        case .awaitsLook where looks.elements[Int(timer.position)].nanoseconds > timer.nextLook:
             "a timer comes out after its look"
         default: nil
         }

@@ -196,13 +196,13 @@ package struct Scheduler: ~Copyable {
             timer.whereabouts = .onItsWay
             return .again
         }
-        if timer.nextDeadline == nil, !timer.isOnDemand {
+        if timer.isOver {
             _ = end(timer, .completed)
             return .completes
         }
-        if catchesUp, repeats > 0, let deadline = timer.nextDeadline {
+        if catchesUp, repeats > 0 {
             repeats -= 1
-            put(timer, in: .awaitsDeadline, at: deadline)
+            put(timer, in: .awaitsDeadline, at: timer.nextDeadline)
             return .waits(.leave)
         }
         return .waits(enqueue(timer))
@@ -255,9 +255,8 @@ package struct Scheduler: ~Copyable {
     /// and is due has its turn in this look, by its deadline. What is not in a queue yet, and due, waits for the next look.
     private mutating func place(_ timer: TimerEntry, comesOut: Bool) {
         if timer.isInDelivery { return }
-        guard !timer.isPaused, !timers.isClosing(timer), let deadline = timer.comingDeadline,
-            let nextLook = timer.nextLook
-        else { return dequeue(timer) }
+        let (deadline, nextLook) = (timer.nextDeadline, timer.nextLook)
+        if deadline == .max || timer.isPaused || timers.isClosing(timer) { return dequeue(timer) }
         let isDue = look.map { nextLook <= $0 } ?? false
         let (queue, instant): (TimerEntry.Whereabouts, UInt64) =
             (isDue ? comesOut : nextLook == deadline) ? (.awaitsDeadline, deadline) : (.awaitsLook, nextLook)

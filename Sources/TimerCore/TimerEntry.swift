@@ -36,6 +36,8 @@ open class TimerEntry: @unchecked Sendable {
         var burst = 0
         /// Since when an extra tick has been asked for; never if none is.
         var extra: UInt64 = .max
+        /// The first step of the present grid, if not 0, and the number of its deadline.
+        var first: (step: UInt64, index: UInt64) = (0, 0)
     }
 
     private enum Repetition: UInt8 { case none, every, afterReturn, onDemand }
@@ -44,17 +46,19 @@ open class TimerEntry: @unchecked Sendable {
         let rawValue: UInt8
         static let isPaused = Traits(rawValue: 1)
         static let isOnDemand = Traits(rawValue: 2)
+        /// The grid has no deadline any more, or none until the handler has returned.
+        static let isServed = Traits(rawValue: 4)
     }
 
     /// The place among equal deadlines: a number given by each (re)schedule.
-    @safe @exclusivity(unchecked) package final var sequence: UInt64 = 0
+    @safe @exclusivity(unchecked) final var sequence: UInt64 = 0
+    /// The oldest deadline of the grid that has had no tick; never if there is none.
+    @safe @exclusivity(unchecked) private final var deadline: UInt64 = .max
     // The grid, in less room than a `Grid` takes.
     @safe @exclusivity(unchecked) private final var origin: UInt64 = .max
     @safe @exclusivity(unchecked) private final var length: UInt64 = 0
-    /// The step of the oldest deadline that has had no tick.
-    @safe @exclusivity(unchecked) private final var step: UInt64 = 0
-    /// That deadline's number.
-    @safe @exclusivity(unchecked) package private(set) final var index: UInt64 = 0
+    /// The number of the deadline.
+    @safe @exclusivity(unchecked) private final var index: UInt64 = 0
     @safe @exclusivity(unchecked) private final var rare: Rare?
     /// Its position in the queue that it is in.
     @safe @exclusivity(unchecked) final var position: Int32 = -1
@@ -97,74 +101,67 @@ open class TimerEntry: @unchecked Sendable {
         set { if newValue { traits.insert(.isPaused) } else { traits.remove(.isPaused) } }
     }
 
-    /// Whether the timer rests once its last deadline has been served, and does not end.
-    package final var isOnDemand: Bool { traits.contains(.isOnDemand) }
-
     /// Whether a tick is on its way to the handler, or the handler is running.
     package final var isInDelivery: Bool { whereabouts == .onItsWay || whereabouts == .runs }
 
-    /// How many nanoseconds late a tick may be on purpose.
-    package final var tolerance: UInt64 { rare?.tolerance ?? 0 }
-
-    /// The deadlines.
-    package private(set) final var grid: Grid {
-        get {
-            switch repetition {
-            case .none: Grid(origin: origin)
-            case .every:
-                Grid(origin: origin, repetition: .every(Period(nanoseconds: length, count: rare?.count ?? 1)))
-            case .afterReturn: Grid(origin: origin, repetition: .afterReturn(length))
-            case .onDemand: Grid(origin: origin, repetition: .onDemand)
-            }
-        }
-        set {
-            origin = newValue.origin
-            step = newValue.firstStep
-            switch newValue.repetition {
-            case .none: repetition = .none
-            case .every(let period):
-                (repetition, length) = (.every, period.nanoseconds)
-                if period.count != rare?.count ?? 1 { rareFacts().count = period.count }
-            case .afterReturn(let delay): (repetition, length) = (.afterReturn, delay)
-            case .onDemand:
-                repetition = .onDemand
-                traits.insert(.isOnDemand)
-            }
+    /// The deadlines of the timer's present schedule, from the step that is the next.
+    package final var grid: Grid {
+        switch repetition {
+        case .none: Grid(origin: origin, firstStep: step)
+        case .every: Grid(origin: origin, repetition: .every(period), firstStep: step)
+        case .afterReturn: Grid(origin: origin, repetition: .afterReturn(length), firstStep: step)
+        case .onDemand: Grid(origin: origin, repetition: .onDemand, firstStep: step)
         }
     }
 
-    /// The length of a timer's only step, if it is a whole number of nanoseconds.
-    final var wholePeriod: UInt64? { repetition == .every && rare == nil ? length : nil }
+    private final var period: Period { Period(nanoseconds: length, count: rare?.count ?? 1) }
 
-    /// The next deadline of the grid; nil past the last one, and until a handler that is waited for has returned.
-    final var gridDeadline: UInt64? { grid.deadline(step) }
-
-    /// When the next tick is due; nil if none is to come.
-    package final var nextDeadline: UInt64? {
-        guard let extra = rare?.extra, extra != .max else { return gridDeadline }
-        return min(gridDeadline ?? .max, extra)
+    /// The step of the oldest deadline that has had no tick.
+    private final var step: UInt64 {
+        guard let first = rare?.first else { return index }
+        return (index - first.index).saturatingAdding(first.step)
     }
 
-    /// The same without a deadline that is never.
-    package final var comingDeadline: UInt64? { nextDeadline.flatMap { $0 == .max ? nil : $0 } }
+    /// When the next tick is due; never if none is to come, or not before a handler has returned.
+    package final var nextDeadline: UInt64 { rare.map { min(deadline, $0.extra) } ?? deadline }
 
     /// When to look for the next tick: at its deadline or, with a tolerance, at the first instant from there on that is
     /// round enough to be shared with others. Those instants are the multiples of the largest power of two within the
     /// tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
-    package final var nextLook: UInt64? {
-        guard let rare else { return gridDeadline }
-        guard let deadline = gridDeadline else { return nextDeadline }
-        return min(deadline.roundedUp(within: rare.tolerance), rare.extra)
+    package final var nextLook: UInt64 {
+        rare.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline
+    }
+
+    /// Whether nothing is left to wait for: not even a deadline that never comes, or another schedule.
+    final var isOver: Bool {
+        traits.contains(.isServed) && !traits.contains(.isOnDemand) && rare?.extra ?? .max == .max
     }
 
     // MARK: What happens to it
 
     /// Starts anew on another grid.
     final func restart(on grid: Grid, sequence: UInt64) {
-        self.grid = grid
         self.sequence = sequence
         index = 0
         rare?.burst = 0
+        begin(grid)
+    }
+
+    private final func begin(_ grid: Grid) {
+        origin = grid.origin
+        if grid.firstStep != 0 || rare != nil { rareFacts().first = (grid.firstStep, index) }
+        switch grid.repetition {
+        case .none: repetition = .none
+        case .every(let period):
+            (repetition, length) = (.every, period.nanoseconds)
+            if period.count != 1 || rare != nil { rareFacts().count = period.count }
+        case .afterReturn(let delay): (repetition, length) = (.afterReturn, delay)
+        case .onDemand:
+            repetition = .onDemand
+            traits.insert(.isOnDemand)
+        }
+        traits.remove(.isServed)
+        deadline = grid.deadline(grid.firstStep) ?? .max
     }
 
     /// Asks for an extra tick. Until it has begun, more of them are the same one, of the earliest instant: a wall clock may
@@ -173,39 +170,53 @@ open class TimerEntry: @unchecked Sendable {
 
     /// The tick for the oldest deadline that has passed at `now`; nil if there is none.
     final func takeTick(at now: UInt64) -> Due? {
-        guard let deadline = nextDeadline, deadline <= now, deadline != .max else { return nil }
-        if let rare, rare.extra == deadline, gridDeadline != deadline {
-            rare.extra = .max
-            return Due(index: index, deadline: deadline, missed: 0)
+        let due = nextDeadline
+        if due > now || due == .max { return nil }
+        if due != deadline {
+            rare?.extra = .max
+            return Due(index: index, deadline: due, missed: 0)
         }
-        let grid = grid
-        var missed = grid.latestStep(at: now) - step
+        let missed = missedDeadlines(at: now)
+        let tick = Due(index: index, deadline: due, missed: missed)
+        index = index.saturatingAdding(missed).saturatingAdding(1)
+        goOn(afterMissing: missed, at: now)
+        return tick
+    }
+
+    /// How many deadlines after the oldest have passed, too, and get no tick of their own.
+    private final func missedDeadlines(at now: UInt64) -> UInt64 {
         if let rare {
             rare.burst += 1
-            if rare.burst < rare.policy.limit { missed = 0 }
+            if rare.burst < rare.policy.limit { return 0 }
         }
-        let due = Due(index: index, deadline: deadline, missed: missed)
-        index = index.saturatingAdding(missed).saturatingAdding(1)
-        if missed > 0, let rare, rare.policy == .delay {
-            self.grid = grid.restarted(at: now)
-        } else {
-            step = step.saturatingAdding(missed).saturatingAdding(1)
+        guard repetition == .every, now - deadline >= length / (rare?.count ?? 1) else { return 0 }
+        return grid.latestStep(at: now) - step
+    }
+
+    /// Moves to the next deadline.
+    private final func goOn(afterMissing missed: UInt64, at now: UInt64) {
+        guard repetition == .every else {
+            deadline = .max
+            traits.insert(.isServed)
+            return
         }
-        return due
+        if missed > 0, rare?.policy == .delay { return begin(grid.restarted(at: now)) }
+        deadline = grid.deadline(step) ?? .max
     }
 
     /// Whether the timer is to catch up with another deadline that had passed at a look. If not, it has caught up.
     final func catchesUp(at look: UInt64) -> Bool {
         guard let rare, rare.burst > 0 else { return false }
-        if rare.burst < rare.policy.limit, !isPaused, !hasEnded, let next = comingDeadline, next <= look { return true }
+        let next = nextDeadline
+        if rare.burst < rare.policy.limit, !isPaused, !hasEnded, next <= look, next != .max { return true }
         rare.burst = 0
         return false
     }
 
     /// Goes on after the handler has returned; `now` is read only if it counts.
     final func handlerReturned(at now: () -> UInt64) {
-        guard repetition == .afterReturn, step > 0, let next = grid.continued(afterReturnAt: now()) else { return }
-        grid = next
+        guard repetition == .afterReturn, traits.contains(.isServed) else { return }
+        begin(Grid(origin: now().saturatingAdding(length), repetition: .afterReturn(length)))
     }
 }
 

@@ -8,12 +8,8 @@ internal import TimerAlarms
 @safe
 final class Caretaker: Sendable {
     private struct State {
-        var cores: [WeakCore] = []
+        var cores: [ServiceCore] = []
         var isRunning = false
-    }
-
-    private struct WeakCore: Sendable {
-        weak let core: ServiceCore?
     }
 
     private let state = Lock(State())
@@ -52,7 +48,7 @@ final class Caretaker: Sendable {
         try state.withLock { state throws(TimerError) in
             if !state.isRunning { try Thread.start("timer.care") { self.run() } }
             state.isRunning = true
-            state.cores.append(WeakCore(core: core))
+            state.cores.append(core)
             // Before the thread can have looked at it.
             core.isCaredFor = true
         }
@@ -65,7 +61,7 @@ final class Caretaker: Sendable {
                 defer { state.cores = [] }
                 return state.cores
             }
-            let remaining = cores.filter { $0.core?.takeCare() ?? false }
+            let remaining = cores.filter { $0.takeCare() }
             state.withLock { $0.cores += remaining }
         } while goesOn()
     }

@@ -5,13 +5,13 @@ internal import TimerCore
 extension ServiceCore {
     /// The alarm has fired: delivers what is due, and sets the alarm for what comes next.
     func deliverDue(_ run: Int) {
-        guard let alarm = state.withLock(inForkedChild: nil, { $0.look(run) }) else { return }
-        var turn = state.withLock { $0.nextTurn(run, alarm, self) }
+        guard let alarm = locked(inForkedChild: nil, { $0.look(run) }) else { return }
+        var turn = locked { $0.nextTurn(run, alarm, self) }
         while true {
             switch turn {
             case .call(let call):
                 let lateness = call.perform()
-                turn = state.withLock { state in
+                turn = locked { state in
                     // Before anything else is decided: what the user does on hearing of an end may concern the next timer.
                     if let farewell = state.finish(call, lateness, byHop: false).farewell { return .tell(farewell) }
                     return state.nextTurn(run, alarm, self)
@@ -24,20 +24,20 @@ extension ServiceCore {
                 if let failure { fail(failure) }
                 return
             }
-            turn = state.withLock { $0.nextTurn(run, alarm, self) }
+            turn = locked { $0.nextTurn(run, alarm, self) }
         }
     }
 
     /// Decides on the tick of a hop that has arrived; nil if there is none any more.
     func begin(_ hop: Hop, lookedAt look: TimerInstant, by runner: Runner) -> Call? {
-        let (call, failure) = state.withLock(inForkedChild: (nil, nil)) { $0.begin(hop, lookedAt: look, by: runner) }
+        let (call, failure) = locked(inForkedChild: (nil, nil)) { $0.begin(hop, lookedAt: look, by: runner) }
         if let failure { fail(failure) }
         return call
     }
 
     /// Ends the delivery of a hop. True if another late tick is to be delivered by it.
     func finish(_ call: Call, _ lateness: UInt64?) -> Bool {
-        let outcome = state.withLock(inForkedChild: ServiceState.Outcome()) { $0.finish(call, lateness, byHop: true) }
+        let outcome = locked(inForkedChild: ServiceState.Outcome()) { $0.finish(call, lateness, byHop: true) }
         outcome.farewell?.perform()
         if let failure = outcome.failure { fail(failure) }
         return outcome.again

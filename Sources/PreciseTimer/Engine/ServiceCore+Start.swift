@@ -17,20 +17,20 @@ extension ServiceCore {
     }
 
     private func startAlarm() throws(TimerError) {
-        let start = try state.withLock { state throws(TimerError) in try state.beginStart() }
+        let start = try locked { state throws(TimerError) in try state.beginStart() }
         guard let (makeAlarm, run) = start else { return }
         var alarm: (any TimerAlarm)?
         do throws(TimerError) {
             let made = try makeAlarm()
             alarm = made
             try made.start(
-                onFire: { [weak self] in self?.deliverDue(run) },
-                onFailure: { [weak self] in self?.fail(ServiceState.Failure(error: $0, run: run)) }
+                onFire: { self.deliverDue(run) },
+                onFailure: { self.fail(ServiceState.Failure(error: $0, run: run)) }
             )
-            try state.withLock { state throws(TimerError) in try state.finishStart(made) }
+            try locked { state throws(TimerError) in try state.finishStart(made) }
         } catch {
             alarm?.stop()
-            state.withLock { $0.abandonStart(makeAlarm, run) }
+            locked { $0.abandonStart(makeAlarm, run) }
             throw error
         }
     }

@@ -6,8 +6,12 @@ internal import TimerAlarms
 ///
 /// It outlives the service where a handle does: the handles of ended timers can be asked how they ended, when the
 /// service's thread has long gone.
-final class ServiceCore: Sendable {
-    let state: Lock<ServiceState>
+///
+/// It is `@unchecked Sendable` because `state` is touched in `locked` only, between taking and giving back the lock.
+final class ServiceCore: @unchecked Sendable {
+    let lock = Mutex()
+    // The lock is what excludes; no access needs to be checked at run time.
+    @safe @exclusivity(unchecked) private var state: ServiceState
     /// Held by the thread that starts the service, while others that need it started wait.
     let starting = Lock(false)
     /// The clock that all instants are of.
@@ -15,17 +19,33 @@ final class ServiceCore: Sendable {
 
     init(_ state: consuming sending ServiceState) {
         clock = state.clock
-        self.state = Lock(state)
+        self.state = state
+    }
+
+    /// Runs `body` on the state while no other thread does.
+    @inline(__always)
+    func locked<Result, Failure: Error>(
+        _ body: (inout ServiceState) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        lock.acquire()
+        defer { lock.release() }
+        return try body(&state)
+    }
+
+    /// The same, or a value to answer with in a forked child, where the state cannot be reached.
+    @inline(__always)
+    func locked<Result>(inForkedChild answer: @autoclosure () -> Result, _ body: (inout ServiceState) -> Result) -> Result {
+        lock.isOfAnotherProcess ? answer() : locked(body)
     }
 
     // MARK: Scheduling
 
     /// Takes a timer in, and sets the alarm if its first deadline is the earliest of all.
     func admit(_ record: TimerRecord, _ schedule: PreciseTimer.Schedule, _ service: TimerService) throws(TimerError) {
-        if state.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
+        if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
         try schedule.validate(on: clock)
         while true {
-            let (isAdmitted, failure) = state.withLock { state -> (Bool, ServiceState.Failure?) in
+            let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in
                 guard let alarm = state.readyAlarm else { return (false, nil) }
                 let failure = state.admit(record, on: schedule.grid(from: alarm.now), service)
                 // If the schedule is refused there was no timer whose end could be heard.
@@ -46,7 +66,7 @@ final class ServiceCore: Sendable {
     /// Ends a timer. True for the call that ended it.
     @discardableResult
     func end(_ record: TimerRecord, _ reason: PreciseTimer.EndReason) -> Bool {
-        guard let farewell = state.withLock(inForkedChild: nil, { $0.end(record, reason) }) else { return false }
+        guard let farewell = locked(inForkedChild: nil, { $0.end(record, reason) }) else { return false }
         farewell.perform()
         return true
     }
@@ -58,7 +78,7 @@ final class ServiceCore: Sendable {
         _ reason: PreciseTimer.EndReason,
         _ resume: @escaping @Sendable () -> Void
     ) -> (isEnding: Bool, mustWait: Bool) {
-        let (farewell, mustWait) = state.withLock(inForkedChild: (nil, false)) { state -> (Farewell?, Bool) in
+        let (farewell, mustWait) = locked(inForkedChild: (nil, false)) { state -> (Farewell?, Bool) in
             let farewell = state.end(record, reason)
             guard record.runner != .nobody, !record.runner.isCaller else { return (farewell, false) }
             record.onDemand.waiting.append(resume)
@@ -69,7 +89,7 @@ final class ServiceCore: Sendable {
     }
 
     func pause(_ record: TimerRecord) -> Bool {
-        state.withLock(inForkedChild: false) { $0.scheduler.pause(record) }
+        locked(inForkedChild: false) { $0.scheduler.pause(record) }
     }
 
     func resume(_ record: TimerRecord) -> Bool {
@@ -81,9 +101,9 @@ final class ServiceCore: Sendable {
     }
 
     func reschedule(_ record: TimerRecord, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        if state.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
+        if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
         try schedule.validate(on: clock)
-        let (isDone, failure) = state.withLock { state -> (Bool, ServiceState.Failure?) in
+        let (isDone, failure) = locked { state -> (Bool, ServiceState.Failure?) in
             guard let alarm = state.alarm,
                 let order = state.scheduler.reschedule(record, on: schedule.grid(from: alarm.now))
             else { return (false, nil) }
@@ -98,7 +118,7 @@ final class ServiceCore: Sendable {
 
     /// Has the scheduler decide, and does with the alarm what it says. False if it says nothing.
     private func carryOut(_ decide: (inout ServiceState) -> Scheduler.AlarmOrder?) -> Bool {
-        let (isDone, failure) = state.withLock(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
+        let (isDone, failure) = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
             guard let order = decide(&state) else { return (false, nil) }
             return (true, state.arm(order))
         }
@@ -112,14 +132,14 @@ final class ServiceCore: Sendable {
     var now: TimerInstant { nowOfAlarm ?? KernelClock.now(clock) }
 
     /// The time on the clock of a running alarm.
-    var nowOfAlarm: TimerInstant? { state.withLock(inForkedChild: nil) { $0.alarm }?.now }
+    var nowOfAlarm: TimerInstant? { locked(inForkedChild: nil) { $0.alarm }?.now }
 
     /// How many timers have not ended.
-    var pendingCount: Int { state.withLock { $0.scheduler.count } }
+    var pendingCount: Int { locked { $0.scheduler.count } }
 
     /// When the earliest timer is to be looked at. O(n log n) if n timers were postponed, so for virtual time only.
     var nextLook: TimerInstant? {
-        let next = state.withLock { state in
+        let next = locked { state in
             state.scheduler.settle(atMost: .max)
             return state.scheduler.nextLook
         }
@@ -127,38 +147,38 @@ final class ServiceCore: Sendable {
     }
 
     /// A timer's name.
-    func label(of record: TimerRecord) -> String? { state.withLock(inForkedChild: nil) { _ in record.label } }
+    func label(of record: TimerRecord) -> String? { locked(inForkedChild: nil) { _ in record.label } }
 
     /// The next deadline of a timer that has not ended.
     func nextDeadline(of record: TimerRecord) -> TimerInstant? {
-        let next = state.withLock(inForkedChild: nil) { _ in record.hasEnded ? nil : record.comingDeadline }
+        let next = locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.comingDeadline }
         return next.map { TimerInstant(nanoseconds: $0, clock: clock) }
     }
 
     /// The period of a timer that has not ended.
     func period(of record: TimerRecord) -> Duration? {
-        state.withLock(inForkedChild: nil) { _ in record.hasEnded ? nil : record.grid.period }
+        locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.grid.period }
     }
 
     /// How a timer stands; a target found gone ends it.
     func currentState(of record: TimerRecord) -> PreciseTimer.State {
-        if state.isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
-        let (reason, isPaused) = state.withLock { _ in (record.endReason, record.isPaused) }
+        if lock.isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
+        let (reason, isPaused) = locked { _ in (record.endReason, record.isPaused) }
         if let reason { return .ended(reason) }
         // What is promoted is the target, and nothing that the handler holds: that is the cancel's to release.
         if record.target != nil { return isPaused ? .paused : .scheduled }
         end(record, record.reasonIfTargetIsGone)
-        return .ended(state.withLock { _ in record.endReason } ?? record.reasonIfTargetIsGone)
+        return .ended(locked { _ in record.endReason } ?? record.reasonIfTargetIsGone)
     }
 
     /// What there is to know of the timers that have not ended, read in portions: others have the lock in between.
     var snapshots: [TimerService.Snapshot] {
         var (snapshots, seen) = ([TimerService.Snapshot](), Set<ObjectIdentifier>())
-        var position = state.withLock(inForkedChild: 0) { $0.scheduler.count }
+        var position = locked(inForkedChild: 0) { $0.scheduler.count }
         // Held to the end: what tells them apart is unique only while they live.
         var records: [TimerRecord] = []
         while position > 0 {
-            let sights = state.withLock { $0.see(Scheduler.portion, below: position) }
+            let sights = locked { $0.see(Scheduler.portion, below: position) }
             position -= Scheduler.portion
             for sight in sights where seen.insert(ObjectIdentifier(sight.record)).inserted {
                 records.append(sight.record)
@@ -190,10 +210,10 @@ final class ServiceCore: Sendable {
 
     /// Ends all timers, in portions, and the alarm; of a certain run if one is given.
     private func close(_ reason: PreciseTimer.EndReason, run: Int?, _ error: TimerError) {
-        guard let alarm = state.withLock(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
+        guard let alarm = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
         alarm?.stop()
         while true {
-            let farewells = state.withLock { $0.endClosing(reason) }
+            let farewells = locked { $0.endClosing(reason) }
             if farewells.isEmpty { return }
             for farewell in farewells { farewell.perform() }
         }

@@ -1,0 +1,58 @@
+internal import Glibc
+
+/// A mutual exclusion lock.
+///
+/// It is priority-inheriting: a real-time thread waits no longer than the critical section takes, whoever holds it. Such
+/// a lock is handed over by system calls if two threads meet at it, which takes fifty times as long as a short critical
+/// section. So a thread that finds it taken tries again for some microseconds, and then lets others run for some turns,
+/// before it waits.
+///
+/// A pthread mutex rather than `Synchronization.Mutex`, because the thread sanitizer knows the former and reports
+/// false races on the latter under contention.
+///
+/// Not recursive: taking it twice on one thread is a programming error, and traps.
+@safe
+package final class Mutex: Sendable {
+    // Allocated before and freed after every use.
+    private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let processID = Process.id
+
+    package init() {
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        var attributes = pthread_mutexattr_t()
+        unsafe pthread_mutexattr_init(&attributes)
+        unsafe pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_ERRORCHECK))
+        unsafe pthread_mutexattr_setprotocol(&attributes, CInt(PTHREAD_PRIO_INHERIT))
+        let failure = unsafe pthread_mutex_init(mutex, &attributes)
+        unsafe pthread_mutexattr_destroy(&attributes)
+        precondition(failure == 0, "this kernel has no priority-inheriting futexes (errno \(failure))")
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe mutex.deallocate()
+    }
+
+    /// Whether this is a forked child of the process that made the lock. There it cannot be taken: another thread of the
+    /// parent may have held it at the fork.
+    package var isOfAnotherProcess: Bool { Process.id != processID }
+
+    /// Takes the lock. Nothing of a user's may be called or released until ``release()``.
+    package func acquire() {
+        if unsafe pthread_mutex_trylock(mutex) == 0 { return }
+        for _ in 0..<Self.turns {
+            for _ in 0..<Self.tries where unsafe pthread_mutex_trylock(mutex) == 0 { return }
+            sched_yield()
+        }
+        let locked = unsafe pthread_mutex_lock(mutex)
+        precondition(locked == 0, "the lock is taken twice on one thread")
+    }
+
+    /// Gives it back.
+    package func release() { unsafe pthread_mutex_unlock(mutex) }
+
+    /// How often a thread tries before it lets others run, and how often it does that before it waits.
+    private static let tries = 100
+    private static let turns = 30
+}
