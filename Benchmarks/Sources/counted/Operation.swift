@@ -20,7 +20,7 @@ enum Operation: String, CaseIterable {
             withExtendedLifetime(others) {}
         case .schedule: withExtendedLifetime(try timers(count, on: service, target)) {}
         case .cancel:
-            let timers = try timers(20_000, on: service, target)
+            let timers = try timers(4_000, on: service, target)
             for timer in timers.prefix(count) { timer.cancel() }
         case .reschedule:
             let timers = try timers(1_000, on: service, target)
