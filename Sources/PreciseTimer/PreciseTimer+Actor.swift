@@ -39,8 +39,8 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) async -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.admit(ActorRecord(request, target: target, handler: handler))
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try service.core.admit(ActorRecord(request, target: target, handler: handler), request, service)
     }
 
     // Without this form a handler that awaits nothing would be taken for that of an object, and not be isolated.

@@ -48,9 +48,9 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
-        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
         let record = IsolatedTargetRecord(request, target: target, isolation: isolation, handler: handler)
-        return try request.admit(record)
+        return try service.core.admit(record, request, service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
@@ -93,11 +93,9 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
-        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
         let record = IsolatedHandleRecord(request, target: nil, isolation: isolation, handler: handler)
-        let timer = PreciseTimer(record, of: service.core)
-        record.weakTarget = timer
-        return try request.admit(record, timer)
+        return try service.core.admit(record, request, service)
     }
 
     /// The actor of a handler; refuses a function value of type `@isolated(any)` that has none.

@@ -44,8 +44,8 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.admit(TargetRecord(request, deliver.destination, target: target, handler: handler))
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try service.core.admit(TargetRecord(request, deliver.destination, target: target, handler: handler), request, service)
     }
 
     /// Schedules a timer whose handle is its target: keep the handle, for when it is dropped the timer ends.
@@ -86,10 +86,7 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, service, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = HandleRecord(request, deliver.destination, target: nil, handler: handler)
-        let timer = PreciseTimer(record, of: service.core)
-        record.weakTarget = timer
-        return try request.admit(record, timer)
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try service.core.admit(HandleRecord(request, deliver.destination, handler: handler), request, service)
     }
 }

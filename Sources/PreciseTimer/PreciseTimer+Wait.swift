@@ -1,4 +1,5 @@
 internal import Dispatch
+@_spi(Engine) internal import TimerCore
 
 /// Ending a timer and waiting for its handler.
 extension PreciseTimer {

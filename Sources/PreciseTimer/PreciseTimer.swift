@@ -1,5 +1,5 @@
 internal import TimerAlarms
-internal import TimerCore
+@_spi(Engine) internal import TimerCore
 
 /// A timer that runs on time, and the handle by which it is controlled.
 ///

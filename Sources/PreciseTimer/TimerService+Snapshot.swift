@@ -23,7 +23,7 @@ extension TimerService {
         init(_ sight: ServiceState.Sight, _ clock: TimerClock) {
             label = sight.label
             (file, line) = sight.record.callSite
-            nextDeadline = sight.nextDeadline.map { TimerInstant(nanoseconds: $0, clock: clock) }
+            nextDeadline = TimerInstant(nanoseconds: sight.nextDeadline, clock: clock).unlessNever
             isPaused = sight.isPaused
             isTargetAlive = sight.target != nil
             ticks = sight.ticks

@@ -65,7 +65,6 @@ public struct TimerTicks: AsyncSequence, Sendable {
             let mailbox = mailbox
             let request = try TimerRequest(
                 ticks.schedule,
-                ticks.service,
                 ticks.tolerance,
                 ticks.missedTicks,
                 ticks.label,
@@ -73,7 +72,7 @@ public struct TimerTicks: AsyncSequence, Sendable {
                 ticks.file,
                 ticks.line
             ) { mailbox.end($0) }
-            handle = try request.admit(MailboxRecord(request, mailbox))
+            handle = try ticks.service.core.admit(MailboxRecord(request, mailbox), request, ticks.service)
         }
 
         deinit { handle.cancel() }

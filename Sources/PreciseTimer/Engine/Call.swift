@@ -13,7 +13,7 @@ struct Call: Sendable {
     let alarm: any TimerAlarm
 
     /// The tick, for a handler that is called at this moment.
-    private var tick: PreciseTimer.Tick {
+    var tick: PreciseTimer.Tick {
         let deadline = TimerInstant(nanoseconds: due.deadline, clock: woke.clock)
         let woke = max(woke, deadline)
         return PreciseTimer.Tick(
@@ -43,31 +43,9 @@ struct Call: Sendable {
         return hasTarget ? tick.nanosecondsLate : nil
     }
 
-    /// The tick for a consumer, to whom it is delivered by this.
-    func take() -> PreciseTimer.Tick { tick }
 }
 
 extension PreciseTimer.Tick {
     /// ``lateness`` in nanoseconds.
     var nanosecondsLate: UInt64 { delivered.nanoseconds - deadline.nanoseconds }
-}
-
-/// What is left to do for a timer that has ended, outside of any lock.
-///
-/// There is one for each timer. It is made when nobody can call the handler any more, so who has it is the only one to
-/// touch the handler and what is to be told.
-struct Farewell: Sendable {
-    /// Whose it is; nil while the handler runs, whose return brings another.
-    let record: TimerRecord?
-    /// The service, if this was its last timer.
-    let service: TimerService?
-
-    /// Does it. Whoever hears of the end finds released what the handler had captured.
-    func perform() {
-        guard let record else { return }
-        record.releaseHandler()
-        let (onEnd, waiting) = record.takeFarewells()
-        if let onEnd, let reason = record.endReason { onEnd(reason) }
-        for resume in waiting { resume() }
-    }
 }

@@ -42,7 +42,7 @@ struct Hop: Sendable {
     /// second value is true if there is another late one to be taken.
     func take() -> (tick: PreciseTimer.Tick?, again: Bool) {
         guard let call = core.begin(self, lookedAt: alarm.now, by: .nobody) else { return (nil, false) }
-        let tick = call.take()
+        let tick = call.tick
         return (tick, core.finish(call, tick.nanosecondsLate))
     }
 }

@@ -24,7 +24,7 @@ extension ServiceCore {
     func endTimersOfDeadTargets(among count: Int) {
         for _ in 0..<(count + Scheduler.portion - 1) / Scheduler.portion {
             let found = locked { $0.findDeadTargets(among: Scheduler.portion) }
-            for farewell in found.farewells { farewell.perform() }
+            for record in found.ended.records { record.sayFarewell() }
         }
     }
 }

@@ -13,12 +13,14 @@ extension ServiceCore {
                 let lateness = call.perform()
                 turn = locked { state in
                     // Before anything else is decided: what the user does on hearing of an end may concern the next timer.
-                    if let farewell = state.finish(call, lateness, byHop: false).farewell { return .tell(farewell) }
+                    if case .ended(let service) = state.finish(call, lateness, byHop: false) {
+                        return .bid(call.record, service)
+                    }
                     return state.nextTurn(run, alarm, self)
                 }
                 continue
             case .send(let hop): hop.record.destination.send(hop)
-            case .tell(let farewell): farewell.perform()
+            case .bid(let record, _): record.sayFarewell()
             case .askAgain: break
             case .done(let failure):
                 if let failure { fail(failure) }
@@ -37,9 +39,11 @@ extension ServiceCore {
 
     /// Ends the delivery of a hop. True if another late tick is to be delivered by it.
     func finish(_ call: Call, _ lateness: UInt64?) -> Bool {
-        let outcome = locked(inForkedChild: ServiceState.Outcome()) { $0.finish(call, lateness, byHop: true) }
-        outcome.farewell?.perform()
-        if let failure = outcome.failure { fail(failure) }
-        return outcome.again
+        switch locked(inForkedChild: .waits(nil), { $0.finish(call, lateness, byHop: true) }) {
+        case .again: return true
+        case .ended: call.record.sayFarewell()
+        case .waits(let failure): if let failure { fail(failure) }
+        }
+        return false
     }
 }

@@ -40,14 +40,21 @@ final class ServiceCore: @unchecked Sendable {
 
     // MARK: Scheduling
 
-    /// Takes a timer in, and sets the alarm if its first deadline is the earliest of all.
-    func admit(_ record: TimerRecord, _ schedule: PreciseTimer.Schedule, _ service: TimerService) throws(TimerError) {
+    /// Takes a timer in, and sets the alarm if its first deadline is the earliest of all. Returns its handle.
+    func admit(
+        _ record: TimerRecord,
+        _ request: borrowing TimerRequest,
+        _ service: TimerService
+    ) throws(TimerError) -> PreciseTimer {
+        let handle = PreciseTimer(record, of: self)
+        record.adopt(handle)
+        let schedule = request.schedule
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
         try schedule.validate(on: clock)
         while true {
             let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in
-                guard let alarm = state.readyAlarm else { return (false, nil) }
-                let failure = state.admit(record, on: schedule.grid(from: alarm.now), service)
+                guard state.isCaredFor, let now = state.now else { return (false, nil) }
+                let failure = state.admit(record, on: schedule.grid(from: now), service)
                 // If the schedule is refused there was no timer whose end could be heard.
                 if failure != nil { record.onDemand.onEnd = nil }
                 return (true, failure)
@@ -56,7 +63,7 @@ final class ServiceCore: @unchecked Sendable {
                 fail(failure)
                 throw failure.error
             }
-            if isAdmitted { return }
+            if isAdmitted { return handle }
             try prepare()
         }
     }
@@ -65,27 +72,29 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Ends a timer. True for the call that ended it.
     @discardableResult
-    func end(_ record: TimerRecord, _ reason: PreciseTimer.EndReason) -> Bool {
-        guard let farewell = locked(inForkedChild: nil, { $0.end(record, reason) }) else { return false }
-        farewell.perform()
-        return true
+    func end(_ record: TimerRecord, _ ending: TimerEntry.Ending) -> Bool {
+        let (isOver, service) = locked(inForkedChild: (nil, nil)) { state -> (Bool?, TimerService?) in
+            (state.end(record, ending), state.takeServiceIfIdle())
+        }
+        if isOver == true { record.sayFarewell() }
+        withExtendedLifetime(service) {}
+        return isOver != nil
     }
 
     /// Ends a timer, and says whether a handler is running that the caller is not inside of; `resume` is called when it
     /// has returned.
     func end(
         _ record: TimerRecord,
-        _ reason: PreciseTimer.EndReason,
+        _ ending: TimerEntry.Ending,
         _ resume: @escaping @Sendable () -> Void
     ) -> (isEnding: Bool, mustWait: Bool) {
-        let (farewell, mustWait) = locked(inForkedChild: (nil, false)) { state -> (Farewell?, Bool) in
-            let farewell = state.end(record, reason)
-            guard record.runner != .nobody, !record.runner.isCaller else { return (farewell, false) }
+        let isEnding = end(record, ending)
+        let mustWait = locked(inForkedChild: false) { _ in
+            guard record.runner != .nobody, !record.runner.isCaller else { return false }
             record.onDemand.waiting.append(resume)
-            return (farewell, true)
+            return true
         }
-        farewell?.perform()
-        return (farewell != nil, mustWait)
+        return (isEnding, mustWait)
     }
 
     func pause(_ record: TimerRecord) -> Bool {
@@ -97,15 +106,14 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func fire(_ record: TimerRecord) -> Bool {
-        carryOut { state in state.alarm.flatMap { state.scheduler.fire(record, at: $0.now.nanoseconds) } }
+        carryOut { state in state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) } }
     }
 
     func reschedule(_ record: TimerRecord, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
         if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
         try schedule.validate(on: clock)
         let (isDone, failure) = locked { state -> (Bool, ServiceState.Failure?) in
-            guard let alarm = state.alarm,
-                let order = state.scheduler.reschedule(record, on: schedule.grid(from: alarm.now))
+            guard let now = state.now, let order = state.scheduler.reschedule(record, on: schedule.grid(from: now))
             else { return (false, nil) }
             return (true, state.arm(order))
         }
@@ -151,8 +159,8 @@ final class ServiceCore: @unchecked Sendable {
 
     /// The next deadline of a timer that has not ended.
     func nextDeadline(of record: TimerRecord) -> TimerInstant? {
-        let next = locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.comingDeadline }
-        return next.map { TimerInstant(nanoseconds: $0, clock: clock) }
+        let next = locked(inForkedChild: .max) { _ in record.hasEnded ? .max : record.nextDeadline }
+        return TimerInstant(nanoseconds: next, clock: clock).unlessNever
     }
 
     /// The period of a timer that has not ended.
@@ -167,8 +175,8 @@ final class ServiceCore: @unchecked Sendable {
         if let reason { return .ended(reason) }
         // What is promoted is the target, and nothing that the handler holds: that is the cancel's to release.
         if record.target != nil { return isPaused ? .paused : .scheduled }
-        end(record, record.reasonIfTargetIsGone)
-        return .ended(locked { _ in record.endReason } ?? record.reasonIfTargetIsGone)
+        end(record, record.endingIfTargetIsGone)
+        return .ended(locked { _ in record.endReason } ?? .targetReleased)
     }
 
     /// What there is to know of the timers that have not ended, read in portions: others have the lock in between.
@@ -205,19 +213,24 @@ final class ServiceCore: @unchecked Sendable {
 
     /// The backend does not work any more: ends its timers.
     func fail(_ failure: ServiceState.Failure) {
-        close(.backendFailed(failure.error), run: failure.run, failure.error)
+        close(.backendFailed, run: failure.run, failure.error)
     }
 
     /// Ends all timers, in portions, and the alarm; of a certain run if one is given.
-    private func close(_ reason: PreciseTimer.EndReason, run: Int?, _ error: TimerError) {
+    private func close(_ ending: TimerEntry.Ending, run: Int?, _ error: TimerError) {
         guard let alarm = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
         alarm?.stop()
         while true {
-            let farewells = locked { $0.endClosing(reason) }
-            if farewells.isEmpty { return }
-            for farewell in farewells { farewell.perform() }
+            let ended = locked { $0.endClosing(ending, error) }
+            if ended.count == 0 { return }
+            for record in ended.records { record.sayFarewell() }
         }
     }
+}
+
+extension TimerInstant {
+    /// The instant; nil if it does not come.
+    var unlessNever: TimerInstant? { isNever ? nil : self }
 }
 
 extension TimerError {

@@ -18,8 +18,8 @@ extension ServiceState {
     /// What was found among some timers, to be released and told outside the lock.
     struct Found {
         /// Held for a moment: each may be the last reference to its target.
-        var targets: [any AnyObject & Sendable] = []
-        var farewells: [Farewell] = []
+        var targets: [AnyObject] = []
+        var ended = Ended()
     }
 
     /// Ends the timers whose target is gone, among so many from where the last look ended.
@@ -30,11 +30,12 @@ extension ServiceState {
             let record = TimerRecord.of(scheduler[care.position])
             if let target = record.target {
                 found.targets.append(target)
-            } else if let farewell = end(record, record.reasonIfTargetIsGone) {
-                found.farewells.append(farewell)
+            } else if end(record, record.endingIfTargetIsGone) == true {
+                found.ended.records.append(record)
             }
             if scheduler.count == 0 { break }
         }
+        found.ended.service = takeServiceIfIdle()
         return found
     }
 
@@ -60,12 +61,13 @@ extension ServiceState {
     struct Sight {
         let record: TimerRecord
         let label: String?
-        let nextDeadline: UInt64?
+        /// Never if none is to come.
+        let nextDeadline: UInt64
         let isPaused: Bool
         let ticks: UInt64
         let lastLateness: Duration?
         /// Held for a moment: it may be the last reference.
-        let target: (any AnyObject & Sendable)?
+        let target: AnyObject?
     }
 
     /// What is known of some timers, below a position; from the last to the first nobody is missed, and some may be seen
@@ -78,7 +80,7 @@ extension ServiceState {
                 return Sight(
                     record: record,
                     label: record.label,
-                    nextDeadline: record.comingDeadline,
+                    nextDeadline: record.nextDeadline,
                     isPaused: record.isPaused,
                     ticks: record.ticks,
                     lastLateness: record.latenessOfLastTick,

@@ -9,8 +9,8 @@ extension ServiceState {
         case call(Call)
         /// Send a tick to where its handler is called.
         case send(Hop)
-        /// A timer has ended.
-        case tell(Farewell)
+        /// Say the farewell of a timer.
+        case bid(TimerRecord, TimerService?)
         /// Ask again: much is to be done, and others may need the lock.
         case askAgain
         /// Nothing more; the alarm is set, or has refused that.
@@ -18,11 +18,13 @@ extension ServiceState {
     }
 
     /// What has become of a timer after a delivery.
-    struct Outcome {
-        var farewell: Farewell?
-        var failure: Failure?
-        /// Whether another of its late ticks is to be delivered by the same hop.
-        var again = false
+    enum Outcome {
+        /// It waits for its next deadline, or rests; unless the alarm could not be set for that.
+        case waits(Failure?)
+        /// Another of its late ticks is to be delivered by the same hop.
+        case again
+        /// It has ended, and its farewell is to be said; the service is there if this was its last timer.
+        case ended(TimerService?)
     }
 
     /// Looks at the clock. Nil for a firing of an earlier run.
@@ -65,12 +67,7 @@ extension ServiceState {
     mutating func finish(_ call: Call, _ lateness: UInt64?, byHop: Bool) -> Outcome {
         let (record, alarm) = (call.record, alarm)
         record.runner = .nobody
-        var service: TimerService?
-        if let lateness {
-            record.count(lateness)
-        } else {
-            service = end(record, record.reasonIfTargetIsGone)?.service
-        }
+        if let lateness { record.count(lateness) } else { _ = end(record, record.endingIfTargetIsGone) }
         let sequel = scheduler.finish(
             record,
             lookedAt: call.look.nanoseconds,
@@ -78,10 +75,9 @@ extension ServiceState {
             now: (alarm?.now ?? call.look).nanoseconds
         )
         switch sequel {
-        case .waits(let order): return Outcome(failure: arm(order))
-        case .again: return Outcome(again: true)
-        case .completes: return Outcome(farewell: farewell(of: record))
-        case .hasEnded: return Outcome(farewell: Farewell(record: record, service: service))
+        case .waits(let order): return .waits(arm(order))
+        case .again: return .again
+        case .completes, .hasEnded: return .ended(takeServiceIfIdle())
         }
     }
 }

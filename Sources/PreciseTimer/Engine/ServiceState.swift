@@ -13,8 +13,8 @@ struct ServiceState: ~Copyable {
         case idle(MakeAlarm)
         /// A thread is starting an alarm.
         case starting
-        /// Running on this alarm.
-        case running(any TimerAlarm)
+        /// Running on the alarm.
+        case running
         /// Ended for good; the error is what scheduling is answered with.
         case ended(TimerError)
     }
@@ -26,7 +26,19 @@ struct ServiceState: ~Copyable {
         let run: Int
     }
 
+    /// What is left to do for some timers that have been ended.
+    struct Ended {
+        /// How many there were.
+        var count = 0
+        /// Those whose farewell is to be said.
+        var records: [TimerRecord] = []
+        /// The service, if the last of its timers is among them.
+        var service: TimerService?
+    }
+
     private var phase: Phase
+    /// The alarm of a running service.
+    private(set) var alarm: (any TimerAlarm)?
     /// Makes the alarm of the next run after a shutdown; nil for a service that ends with it.
     private let restart: MakeAlarm?
     /// How many times the service was started: a firing of an earlier run's alarm is told by it.
@@ -60,13 +72,8 @@ struct ServiceState: ~Copyable {
         care = Care(hasOwnThread: hasOwnThread)
     }
 
-    /// The alarm of a running service.
-    var alarm: (any TimerAlarm)? {
-        if case .running(let alarm) = phase { alarm } else { nil }
-    }
-
-    /// The alarm of a service that can take a timer in as it is.
-    var readyAlarm: (any TimerAlarm)? { isCaredFor ? alarm : nil }
+    /// The time on the alarm's clock; nil if the service is not running.
+    var now: TimerInstant? { alarm?.now }
 
     // MARK: Beginning and ending
 
@@ -89,7 +96,8 @@ struct ServiceState: ~Copyable {
     /// - Throws: the error that ended the run meanwhile.
     mutating func finishStart(_ alarm: any TimerAlarm) throws(TimerError) {
         if let endOfStart { throw endOfStart }
-        phase = .running(alarm)
+        phase = .running
+        self.alarm = alarm
     }
 
     /// The alarm of a run was refused, or its run has ended: the next timer tries again.
@@ -103,20 +111,14 @@ struct ServiceState: ~Copyable {
         return arm(scheduler.add(record, on: grid))
     }
 
-    /// Ends a timer; nil if it had ended.
-    mutating func end(_ record: TimerRecord, _ reason: PreciseTimer.EndReason) -> Farewell? {
-        guard scheduler.end(record, reason.ending) else { return nil }
-        if case .backendFailed(let error) = reason { record.onDemand.error = error }
-        return farewell(of: record)
+    /// Ends a timer. Nil if it had ended; otherwise whether its farewell is to be said, which is for the return of the
+    /// handler if that is running.
+    mutating func end(_ record: TimerRecord, _ ending: TimerEntry.Ending) -> Bool? {
+        scheduler.end(record, ending) ? record.whereabouts != .runs : nil
     }
 
-    /// What is left to do for a timer that has just ended.
-    mutating func farewell(of record: TimerRecord) -> Farewell {
-        Farewell(
-            record: record.whereabouts == .runs ? nil : record,
-            service: scheduler.count == 0 ? serviceWhilePending.take() : nil
-        )
-    }
+    /// The service, if its last timer has ended: to be released outside the lock.
+    mutating func takeServiceIfIdle() -> TimerService? { scheduler.count == 0 ? serviceWhilePending.take() : nil }
 
     /// Begins the end of all timers, of a certain run if one is given: none of them ticks any more. Returns the alarm, if
     /// there is one to be stopped; nil if there is nothing to end.
@@ -125,7 +127,7 @@ struct ServiceState: ~Copyable {
     mutating func close(run: Int?, answering error: TimerError) -> (any TimerAlarm)?? {
         guard run == nil || run == self.run else { return nil }
         if case .ended = phase { return nil }
-        let alarm = alarm
+        let alarm = alarm.take()
         if case .starting = phase { endOfStart = error }
         phase = restart.map(Phase.idle) ?? .ended(error)
         // A firing that is still going on is of no run any more.
@@ -135,12 +137,16 @@ struct ServiceState: ~Copyable {
     }
 
     /// Ends some of the timers that are to be ended; none when all have been.
-    mutating func endClosing(_ reason: PreciseTimer.EndReason) -> [Farewell] {
-        var farewells: [Farewell] = []
-        while farewells.count < Scheduler.portion, let timer = scheduler.closing {
-            if let farewell = end(.of(timer), reason) { farewells.append(farewell) }
+    mutating func endClosing(_ ending: TimerEntry.Ending, _ error: TimerError) -> Ended {
+        var ended = Ended()
+        while ended.count < Scheduler.portion, let timer = scheduler.closing {
+            let record = TimerRecord.of(timer)
+            ended.count += 1
+            if ending == .backendFailed { record.onDemand.error = error }
+            if end(record, ending) == true { ended.records.append(record) }
         }
-        return farewells
+        ended.service = takeServiceIfIdle()
+        return ended
     }
 
     // MARK: The alarm

@@ -1,34 +1,63 @@
 /// A timer with a target, which is held weakly, and an ordinary handler.
-class TargetRecord<Target: AnyObject & Sendable>: TimerRecord, @unchecked Sendable {
-    // Set once: at the latest before a service knows of the timer.
-    final weak var weakTarget: Target?
-    private final var handler: (@Sendable (Target, PreciseTimer.Tick) -> Void)?
+@safe
+final class TargetRecord: TimerRecord, @unchecked Sendable {
+    /// What is called with a target. In a struct, because a bare closure would be wrapped when its type changes.
+    private struct Handler<Target: AnyObject>: Sendable {
+        let call: @Sendable (Target, PreciseTimer.Tick) -> Void
+    }
+
+    private weak let weakTarget: AnyObject?
+    @safe @exclusivity(unchecked) private var handler: Handler<AnyObject>?
+
+    /// The type of the target is forgotten here, so that its metadata need not be looked up for each timer. A reference to
+    /// an object is passed alike whatever its class is known to be, and the handler is only ever called with this target.
+    init<Target: AnyObject & Sendable>(
+        _ request: borrowing TimerRequest,
+        _ destination: Destination,
+        target: __shared Target,
+        handler: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void
+    ) {
+        weakTarget = target
+        self.handler = unsafe unsafeBitCast(Handler(call: handler), to: Handler<AnyObject>.self)
+        super.init(request, destination)
+    }
+
+    override var target: AnyObject? { weakTarget }
+
+    override func deliver(_ tick: PreciseTimer.Tick) -> Bool {
+        guard let target = weakTarget, let handler else { return false }
+        handler.call(target, tick)
+        return true
+    }
+
+    override func releaseHandler() { handler = nil }
+}
+
+/// A timer whose target is its handle, with an ordinary handler.
+final class HandleRecord: TimerRecord, @unchecked Sendable {
+    private weak var handle: PreciseTimer?
+    private var handler: (@Sendable (PreciseTimer, PreciseTimer.Tick) -> Void)?
 
     init(
         _ request: borrowing TimerRequest,
         _ destination: Destination,
-        target: Target?,
-        handler: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void
+        handler: @escaping @Sendable (PreciseTimer, PreciseTimer.Tick) -> Void
     ) {
-        weakTarget = target
         self.handler = handler
         super.init(request, destination)
     }
 
-    final override var target: (any AnyObject & Sendable)? { weakTarget }
+    override var target: AnyObject? { handle }
+    override var handleIsTarget: Bool { true }
+    override func adopt(_ handle: PreciseTimer) { self.handle = handle }
 
-    final override func deliver(_ tick: PreciseTimer.Tick) -> Bool {
-        guard let target = weakTarget, let handler else { return false }
-        handler(target, tick)
+    override func deliver(_ tick: PreciseTimer.Tick) -> Bool {
+        guard let handle, let handler else { return false }
+        handler(handle, tick)
         return true
     }
 
-    final override func releaseHandler() { handler = nil }
-}
-
-/// A timer whose target is its handle.
-final class HandleRecord: TargetRecord<PreciseTimer>, @unchecked Sendable {
-    override var handleIsTarget: Bool { true }
+    override func releaseHandler() { handler = nil }
 }
 
 /// A timer with a target, and a handler that is isolated to another actor, as the main actor.
@@ -36,7 +65,7 @@ class IsolatedTargetRecord<Target: AnyObject & Sendable>: TimerRecord, @unchecke
     typealias Handler = @isolated(any) @Sendable (Target, PreciseTimer.Tick) -> Void
 
     // Set once: at the latest before a service knows of the timer.
-    final weak var weakTarget: Target?
+    fileprivate final weak var weakTarget: Target?
     private final let isolation: any Actor
     private final var handler: Handler?
 
@@ -47,7 +76,7 @@ class IsolatedTargetRecord<Target: AnyObject & Sendable>: TimerRecord, @unchecke
         super.init(request, isolation is MainActor ? .mainActorTask : .actor)
     }
 
-    final override var target: (any AnyObject & Sendable)? { weakTarget }
+    final override var target: AnyObject? { weakTarget }
     final override var actor: (any Actor)? { isolation }
 
     final override func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool {
@@ -63,6 +92,7 @@ class IsolatedTargetRecord<Target: AnyObject & Sendable>: TimerRecord, @unchecke
 /// A timer whose target is its handle, and whose handler is isolated to an actor.
 final class IsolatedHandleRecord: IsolatedTargetRecord<PreciseTimer>, @unchecked Sendable {
     override var handleIsTarget: Bool { true }
+    override func adopt(_ handle: PreciseTimer) { weakTarget = handle }
 }
 
 /// A timer whose target is an actor, to which its handler is isolated.
@@ -78,7 +108,7 @@ final class ActorRecord<Target: Actor>: TimerRecord, @unchecked Sendable {
         super.init(request, .actor)
     }
 
-    override var target: (any AnyObject & Sendable)? { weakTarget }
+    override var target: AnyObject? { weakTarget }
     override var actor: (any Actor)? { weakTarget }
 
     override func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool {
@@ -99,5 +129,5 @@ final class MailboxRecord: TimerRecord, @unchecked Sendable {
         super.init(request, .mailbox(mailbox))
     }
 
-    override var target: (any AnyObject & Sendable)? { mailbox }
+    override var target: AnyObject? { mailbox }
 }

@@ -26,13 +26,13 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     /// Where the ticks go.
     final let destination: Destination
     private final let file: UnsafePointer<UInt8>
-    private final var extras: Extras?
+    @safe @exclusivity(unchecked) private final var extras: Extras?
     /// How many ticks there were.
-    final private(set) var ticks: UInt64 = 0
+    @safe @exclusivity(unchecked) final private(set) var ticks: UInt64 = 0
     /// How late the last of them was, in nanoseconds.
-    private final var lastLateness: UInt64 = 0
+    @safe @exclusivity(unchecked) private final var lastLateness: UInt64 = 0
     /// Who runs the handler.
-    final var runner = Runner.nobody
+    @safe @exclusivity(unchecked) final var runner = Runner.nobody
 
     init(_ request: borrowing TimerRequest, _ destination: Destination) {
         self.destination = destination
@@ -56,13 +56,16 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     // MARK: The user's side
 
     /// The target, while it exists. Not to be released under a lock: it may be the last reference.
-    var target: (any AnyObject & Sendable)? { nil }
+    var target: AnyObject? { nil }
 
     /// The actor that the handler is isolated to; nil if there is none, or it is the target and gone.
     var actor: (any Actor)? { nil }
 
     /// Whether the handle is the target.
     var handleIsTarget: Bool { false }
+
+    /// Takes the handle as the target. Called once, before a service knows of the timer.
+    func adopt(_ handle: PreciseTimer) {}
 
     /// Calls the handler with its target. Returns false, without a call, if the target is gone.
     func deliver(_ tick: PreciseTimer.Tick) -> Bool { true }
@@ -82,7 +85,7 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     final var callSite: (file: String, line: UInt) { unsafe (String(cString: file), UInt(line)) }
 
     /// Why the timer ends if its target is gone.
-    final var reasonIfTargetIsGone: PreciseTimer.EndReason { handleIsTarget ? .handleReleased : .targetReleased }
+    final var endingIfTargetIsGone: Ending { handleIsTarget ? .handleReleased : .targetReleased }
 
     /// How the timer ended; nil if it goes on.
     final var endReason: PreciseTimer.EndReason? {
@@ -106,24 +109,14 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
         lastLateness = lateness
     }
 
-    /// Takes out what is to be done when the timer has ended and no handler runs.
-    final func takeFarewells() -> (onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?, waiting: [@Sendable () -> Void]) {
-        guard let extras else { return (nil, []) }
-        defer { extras.waiting = [] }
-        return (extras.onEnd.take(), extras.waiting)
-    }
-}
-
-extension PreciseTimer.EndReason {
-    /// The reason in the core's words.
-    var ending: TimerEntry.Ending {
-        switch self {
-        case .completed: .completed
-        case .cancelled: .cancelled
-        case .targetReleased: .targetReleased
-        case .handleReleased: .handleReleased
-        case .serviceShutDown: .serviceShutDown
-        case .backendFailed: .backendFailed
-        }
+    /// Does what is left to do when the timer has ended and nobody can call the handler any more, outside of any lock.
+    /// Called once. Whoever hears of the end finds released what the handler had captured.
+    final func sayFarewell() {
+        releaseHandler()
+        guard let extras else { return }
+        if let onEnd = extras.onEnd.take(), let endReason { onEnd(endReason) }
+        let waiting = extras.waiting
+        extras.waiting = []
+        for resume in waiting { resume() }
     }
 }

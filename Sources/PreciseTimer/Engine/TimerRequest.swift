@@ -1,10 +1,9 @@
-@_spi(Engine) internal import TimerCore
+internal import TimerCore
 
 /// What a caller asks for, apart from whom the ticks are for and what is called.
 @safe
 struct TimerRequest {
     let schedule: PreciseTimer.Schedule
-    let service: TimerService
     /// Nanoseconds.
     let tolerance: UInt64
     let policy: LatePolicy
@@ -18,7 +17,6 @@ struct TimerRequest {
     /// - Throws: `TimerError` if the tolerance or the policy makes no sense.
     init(
         _ schedule: PreciseTimer.Schedule,
-        _ service: TimerService,
         _ tolerance: Duration,
         _ missedTicks: PreciseTimer.MissedTickPolicy,
         _ label: String?,
@@ -32,7 +30,6 @@ struct TimerRequest {
             throw TimerError(.invalidSchedule, "scheduling with a tolerance of \(tolerance) (it must not be negative)")
         }
         self.schedule = schedule
-        self.service = service
         self.tolerance = tolerance.nanosecondsOrForever
         policy = missedTicks.latePolicy
         self.isPaused = isPaused
@@ -41,19 +38,5 @@ struct TimerRequest {
         unsafe self.file = (file.hasPointerRepresentation ? file : "?").utf8Start
         self.line = line
         self.onEnd = onEnd
-    }
-
-    /// Has the service take the timer in.
-    ///
-    /// - Throws: `TimerError` if the schedule makes no sense, or the service cannot take timers in.
-    func admit(_ record: TimerRecord) throws(TimerError) -> PreciseTimer {
-        try service.core.admit(record, schedule, service)
-        return PreciseTimer(record, of: service.core)
-    }
-
-    /// The same for a timer whose handle is its target.
-    func admit(_ record: TimerRecord, _ handle: PreciseTimer) throws(TimerError) -> PreciseTimer {
-        try service.core.admit(record, schedule, service)
-        return handle
     }
 }
