@@ -40,6 +40,15 @@ __attribute__((noinline, unused)) static unsigned long thread_identity(void) {
     return identity;
 }
 
+// Tells the processor that this thread waits in a loop: some tens of nanoseconds in which it leaves memory alone.
+static inline void processor_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ volatile("isb" : : : "memory");
+#endif
+}
+
 // Gives the calling thread the policy, nice value and affinity of another thread; of a real-time policy, the ordinary one
 // instead. glibc shows some of these names to GNU sources only. The mask has enough words for the largest machines.
 static inline void thread_scheduling_copy(int other) {

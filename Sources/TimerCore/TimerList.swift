@@ -43,7 +43,7 @@ struct TimerList: ~Copyable {
             move(closing, to: hole)
             hole = closing
         }
-        move(elements.count - 1, to: hole)
+        if hole != elements.count - 1 { move(elements.count - 1, to: hole) }
         elements.removeLast()
         timer.place = -1
         unsafe element.reference.release()

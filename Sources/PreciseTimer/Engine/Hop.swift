@@ -13,18 +13,19 @@ struct Hop: Sendable {
     /// Calls the handler, on this thread.
     func deliver() {
         let look = alarm.now
-        while let call = core.begin(self, lookedAt: look, by: .thisThread) {
-            guard core.finish(call, call.perform()) else { return }
+        while let due = core.begin(self, lookedAt: look, by: .thisThread) {
+            guard core.finish(self, lookedAt: look, record.call(due, woke: woke, alarm)) else { return }
         }
     }
 
     /// Calls the handler of an actor.
     func deliverOnActor() async {
+        let look = alarm.now
         if let actor = record.actor {
             await deliver(on: actor)
-        } else if let call = core.begin(self, lookedAt: alarm.now, by: .nobody) {
+        } else if core.begin(self, lookedAt: look, by: .nobody) != nil {
             // The actor is gone.
-            _ = core.finish(call, nil)
+            _ = core.finish(self, lookedAt: look, nil)
         }
     }
 
@@ -32,8 +33,9 @@ struct Hop: Sendable {
     func deliver(on actor: isolated any Actor) async {
         let look = alarm.now
         var identity = TaskDelivery()
-        while let call = core.begin(self, lookedAt: look, by: .task(identity)) {
-            guard core.finish(call, await call.perform(on: actor, as: identity)) else { return }
+        while let due = core.begin(self, lookedAt: look, by: .task(identity)) {
+            let lateness = await record.call(due, woke: woke, alarm, on: actor, as: identity)
+            guard core.finish(self, lookedAt: look, lateness) else { return }
             identity = TaskDelivery()
         }
     }
@@ -41,8 +43,9 @@ struct Hop: Sendable {
     /// The tick, for a consumer who takes it and does with it what they like; nil if there is none any more. The
     /// second value is true if there is another late one to be taken.
     func take() -> (tick: PreciseTimer.Tick?, again: Bool) {
-        guard let call = core.begin(self, lookedAt: alarm.now, by: .nobody) else { return (nil, false) }
-        let tick = call.tick
-        return (tick, core.finish(call, tick.nanosecondsLate))
+        let look = alarm.now
+        guard let due = core.begin(self, lookedAt: look, by: .nobody) else { return (nil, false) }
+        let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
+        return (tick, core.finish(self, lookedAt: look, tick.nanosecondsLate))
     }
 }

@@ -5,43 +5,45 @@ internal import TimerCore
 extension ServiceCore {
     /// The alarm has fired: delivers what is due, and sets the alarm for what comes next.
     func deliverDue(_ run: Int) {
-        guard let alarm = locked(inForkedChild: nil, { $0.look(run) }) else { return }
-        var turn = locked { $0.nextTurn(run, alarm, self) }
+        guard let (alarm, woke) = locked(inForkedChild: nil, { $0.look(run) }) else { return }
+        var turn = locked { $0.nextTurn(run, lookedAt: woke) }
         while true {
             switch turn {
-            case .call(let call):
-                let lateness = call.perform()
+            case .call(let record, let due):
+                let lateness = record.call(due, woke: woke, alarm)
                 turn = locked { state in
                     // Before anything else is decided: what the user does on hearing of an end may concern the next timer.
-                    if case .ended(let service) = state.finish(call, lateness, byHop: false) {
-                        return .bid(call.record, service)
+                    if case .ended(let service) = state.finish(record, lookedAt: woke, lateness, byHop: false) {
+                        return .bid(record, service)
                     }
-                    return state.nextTurn(run, alarm, self)
+                    return state.nextTurn(run, lookedAt: woke)
                 }
                 continue
-            case .send(let hop): hop.record.destination.send(hop)
+            case .send(let record):
+                record.destination.send(Hop(core: self, record: record, woke: woke, alarm: alarm))
             case .bid(let record, _): record.sayFarewell()
             case .askAgain: break
             case .done(let failure):
                 if let failure { fail(failure) }
                 return
             }
-            turn = locked { $0.nextTurn(run, alarm, self) }
+            turn = locked { $0.nextTurn(run, lookedAt: woke) }
         }
     }
 
     /// Decides on the tick of a hop that has arrived; nil if there is none any more.
-    func begin(_ hop: Hop, lookedAt look: TimerInstant, by runner: Runner) -> Call? {
-        let (call, failure) = locked(inForkedChild: (nil, nil)) { $0.begin(hop, lookedAt: look, by: runner) }
+    func begin(_ hop: Hop, lookedAt look: TimerInstant, by runner: Runner) -> Due? {
+        let (due, failure) = locked(inForkedChild: (nil, nil)) { $0.begin(hop.record, lookedAt: look, by: runner) }
         if let failure { fail(failure) }
-        return call
+        return due
     }
 
     /// Ends the delivery of a hop. True if another late tick is to be delivered by it.
-    func finish(_ call: Call, _ lateness: UInt64?) -> Bool {
-        switch locked(inForkedChild: .waits(nil), { $0.finish(call, lateness, byHop: true) }) {
+    func finish(_ hop: Hop, lookedAt look: TimerInstant, _ lateness: UInt64?) -> Bool {
+        let outcome = locked(inForkedChild: .waits(nil)) { $0.finish(hop.record, lookedAt: look, lateness, byHop: true) }
+        switch outcome {
         case .again: return true
-        case .ended: call.record.sayFarewell()
+        case .ended: hop.record.sayFarewell()
         case .waits(let failure): if let failure { fail(failure) }
         }
         return false

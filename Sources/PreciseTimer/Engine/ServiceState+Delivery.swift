@@ -6,9 +6,9 @@ extension ServiceState {
     /// What is to be done next in a look, without the lock.
     enum Turn {
         /// Call a handler here.
-        case call(Call)
+        case call(TimerRecord, Due)
         /// Send a tick to where its handler is called.
-        case send(Hop)
+        case send(TimerRecord)
         /// Say the farewell of a timer.
         case bid(TimerRecord, TimerService?)
         /// Ask again: much is to be done, and others may need the lock.
@@ -28,51 +28,57 @@ extension ServiceState {
     }
 
     /// Looks at the clock. Nil for a firing of an earlier run.
-    mutating func look(_ run: Int) -> (any TimerAlarm)? {
+    mutating func look(_ run: Int) -> (alarm: any TimerAlarm, woke: TimerInstant)? {
         guard run == self.run, let alarm else { return nil }
-        scheduler.beginLook(at: alarm.now.nanoseconds)
-        return alarm
+        let woke = alarm.now
+        scheduler.beginLook(at: woke.nanoseconds)
+        return (alarm, woke)
     }
 
     /// Finds whose turn it is in a look.
-    mutating func nextTurn(_ run: Int, _ alarm: any TimerAlarm, _ core: ServiceCore) -> Turn {
-        guard run == self.run, let look = scheduler.look else { return .done(nil) }
+    mutating func nextTurn(_ run: Int, lookedAt woke: TimerInstant) -> Turn {
+        guard run == self.run else { return .done(nil) }
         switch scheduler.next() {
         case .notFound: return .askAgain
         case .none: return .done(arm(scheduler.endLook()))
         case .of(let timer):
-            let (record, woke) = (TimerRecord.of(timer), TimerInstant(nanoseconds: look, clock: clock))
-            guard case .inline = record.destination, let due = scheduler.begin(record, at: look) else {
-                return .send(Hop(core: core, record: record, woke: woke, alarm: alarm))
+            let record = TimerRecord.of(timer)
+            guard case .inline = record.destination, let due = scheduler.begin(record, at: woke.nanoseconds) else {
+                return .send(record)
             }
             record.runner = .thisThread
-            return .call(Call(record: record, due: due, woke: woke, look: woke, alarm: alarm))
+            return .call(record, due)
         }
     }
 
     /// Decides on the tick of a hop that has arrived. Nil if the timer must not tick any more, or not now: then it has gone
     /// back to wait.
-    mutating func begin(_ hop: Hop, lookedAt look: TimerInstant, by runner: Runner) -> (call: Call?, failure: Failure?) {
-        if let due = scheduler.begin(hop.record, at: look.nanoseconds) {
-            hop.record.runner = runner
-            return (Call(record: hop.record, due: due, woke: hop.woke, look: look, alarm: hop.alarm), nil)
+    mutating func begin(_ record: TimerRecord, lookedAt look: TimerInstant, by runner: Runner) -> (Due?, Failure?) {
+        if let due = scheduler.begin(record, at: look.nanoseconds) {
+            record.runner = runner
+            return (due, nil)
         }
-        switch scheduler.finish(hop.record, lookedAt: look.nanoseconds, now: look.nanoseconds) {
+        switch scheduler.finish(record, lookedAt: look.nanoseconds, now: look.nanoseconds) {
         case .waits(let order): return (nil, arm(order))
         case .again, .completes, .hasEnded: return (nil, nil)
         }
     }
 
     /// Ends a delivery: the timer waits for its next deadline, or ends; or another of its late ticks is to be delivered.
-    mutating func finish(_ call: Call, _ lateness: UInt64?, byHop: Bool) -> Outcome {
-        let (record, alarm) = (call.record, alarm)
+    mutating func finish(
+        _ record: TimerRecord,
+        lookedAt look: TimerInstant,
+        _ lateness: UInt64?,
+        byHop: Bool
+    ) -> Outcome {
         record.runner = .nobody
         if let lateness { record.count(lateness) } else { _ = end(record, record.endingIfTargetIsGone) }
+        let now = alarm
         let sequel = scheduler.finish(
             record,
-            lookedAt: call.look.nanoseconds,
+            lookedAt: look.nanoseconds,
             byHop: byHop,
-            now: (alarm?.now ?? call.look).nanoseconds
+            now: (now?.now ?? look).nanoseconds
         )
         switch sequel {
         case .waits(let order): return .waits(arm(order))

@@ -1,11 +1,13 @@
+internal import CLinuxTimers
 internal import Glibc
 
 /// A mutual exclusion lock.
 ///
 /// It is priority-inheriting: a real-time thread waits no longer than the critical section takes, whoever holds it. Such
-/// a lock is handed over by system calls if two threads meet at it, which takes fifty times as long as a short critical
-/// section. So a thread that finds it taken tries again for some microseconds, and then lets others run for some turns,
-/// before it waits.
+/// a lock is handed over by system calls if threads wait for it, which takes fifty times as long as a short critical
+/// section, and then each meeting leads to the next. So a thread that finds it taken tries again for some tens of
+/// microseconds before it waits. It pauses in between, longer each time: then who holds the lock gets on with its work, and
+/// the memory that the lock protects does not go to and fro between processors.
 ///
 /// A pthread mutex rather than `Synchronization.Mutex`, because the thread sanitizer knows the former and reports
 /// false races on the latter under contention.
@@ -42,7 +44,12 @@ package final class Mutex: Sendable {
     package func acquire() {
         if unsafe pthread_mutex_trylock(mutex) == 0 { return }
         for _ in 0..<Self.turns {
-            for _ in 0..<Self.tries where unsafe pthread_mutex_trylock(mutex) == 0 { return }
+            var pauses = 1
+            while pauses <= Self.pauses {
+                for _ in 0..<pauses { processor_pause() }
+                if unsafe pthread_mutex_trylock(mutex) == 0 { return }
+                pauses *= 2
+            }
             sched_yield()
         }
         let locked = unsafe pthread_mutex_lock(mutex)
@@ -52,7 +59,7 @@ package final class Mutex: Sendable {
     /// Gives it back.
     package func release() { unsafe pthread_mutex_unlock(mutex) }
 
-    /// How often a thread tries before it lets others run, and how often it does that before it waits.
-    private static let tries = 100
-    private static let turns = 30
+    /// How long a thread pauses at most before it tries again, and how often it lets others run before it waits.
+    private static let pauses = 64
+    private static let turns = 8
 }

@@ -1,0 +1,47 @@
+internal import TimerAlarms
+internal import TimerCore
+
+/// From the decision on a tick to the call of its handler, outside of any lock.
+extension TimerRecord {
+    /// Calls the handler. Returns how late the tick was, in nanoseconds; nil if the target was gone.
+    final func call(_ due: Due, woke: TimerInstant, _ alarm: any TimerAlarm) -> UInt64? {
+        #if DEBUG
+        MainActorCheck.begin { self.warningOfMainActor }
+        defer { MainActorCheck.end() }
+        #endif
+        let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
+        return deliver(tick) ? tick.nanosecondsLate : nil
+    }
+
+    /// Calls the handler of an actor, on it. Returns the same.
+    final func call(
+        _ due: Due,
+        woke: TimerInstant,
+        _ alarm: any TimerAlarm,
+        on actor: isolated any Actor,
+        as identity: TaskDelivery
+    ) async -> UInt64? {
+        let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
+        let hasTarget = await TaskDelivery.$current.withValue(identity) { await deliver(tick, on: actor) }
+        return hasTarget ? tick.nanosecondsLate : nil
+    }
+}
+
+extension PreciseTimer.Tick {
+    /// A tick that is found due at one moment and delivered at another.
+    init(_ due: Due, woke: TimerInstant, delivered: TimerInstant) {
+        let deadline = TimerInstant(nanoseconds: due.deadline, clock: woke.clock)
+        let woke = max(woke, deadline)
+        self.init(
+            index: due.index,
+            deadline: deadline,
+            woke: woke,
+            // A wall clock may have been stepped back in between.
+            delivered: max(delivered, woke),
+            missed: due.missed
+        )
+    }
+
+    /// ``lateness`` in nanoseconds.
+    var nanosecondsLate: UInt64 { delivered.nanoseconds - deadline.nanoseconds }
+}
