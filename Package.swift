@@ -87,6 +87,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
+        .testTarget(name: "TimerCoreTests", dependencies: ["TimerCore", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PreciseTimerTests",
             dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],

@@ -23,6 +23,11 @@ package struct Scheduler: ~Copyable {
         case leave
         /// Set it to a deadline.
         case set(UInt64)
+        /// Set it to a deadline, and to go on from there every so many nanoseconds. If it does not, say so with
+        /// ``Scheduler/alarmDoesNotGoOn()``.
+        case goOn(from: UInt64, every: UInt64)
+        /// Have it fire no more.
+        case disarm
     }
 
     /// What comes next in a look.
@@ -54,8 +59,10 @@ package struct Scheduler: ~Copyable {
     var deadlines = DeadlineQueue()
     var looks = DeadlineQueue()
     private var nextSequence: UInt64 = 0
-    /// What the alarm is set to, as far as has been ordered. Never later than the earliest deadline.
+    /// When the alarm fires next, as far as has been ordered. Never later than the earliest deadline.
     var armed: UInt64 = .max
+    /// How many nanoseconds later it fires again by itself; 0 if it does not.
+    private var armedPeriod: UInt64 = 0
     /// The look that is going on.
     package internal(set) var look: UInt64?
     /// Whether those in the queue of looks whose look has come are still to be moved to the queue of deadlines.
@@ -130,8 +137,10 @@ package struct Scheduler: ~Copyable {
     /// Asks for an extra tick, which leaves the grid alone. Nil if the timer had ended. O(log n).
     package mutating func fire(_ timer: TimerEntry, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded { return nil }
+        let before = (timer.nextDeadline, timer.nextLook)
         timer.askForExtra(at: now)
-        return enqueue(timer)
+        // A timer that is due already keeps its turn.
+        return before == (timer.nextDeadline, timer.nextLook) ? .leave : enqueue(timer)
     }
 
     // MARK: From deadline to tick
@@ -141,7 +150,12 @@ package struct Scheduler: ~Copyable {
         look = now
         isGathering = true
         repeats = Self.portion
-        armed = .max
+        if armed <= now, armedPeriod > 0 {
+            armed = (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod)
+        } else {
+            // The setting is used up; or it is not as it should be, if the alarm fired before its time.
+            (armed, armedPeriod) = (.max, 0)
+        }
     }
 
     /// Takes out the first timer that is due, in order of deadline and then of scheduling. O(log n).
@@ -167,7 +181,7 @@ package struct Scheduler: ~Copyable {
     }
 
     /// The tick of a timer that is on its way, by what has passed at `now`. Nil if it must not tick: it has ended, is
-    /// paused, or was rescheduled. To be followed by ``finish(_:lookedAt:byHop:now:)`` in either case.
+    /// paused, or was rescheduled to a later deadline. To be followed by ``finish(_:lookedAt:byHop:now:)`` in either case.
     package mutating func begin(_ timer: TimerEntry, at now: UInt64) -> Due? {
         assert(timer.whereabouts == .onItsWay, "a timer that begins was taken out")
         if timer.hasEnded || timer.isPaused || timers.isClosing(timer) { return nil }
@@ -213,8 +227,16 @@ package struct Scheduler: ~Copyable {
     package mutating func endLook() -> AlarmOrder {
         look = nil
         settle(atMost: Self.portion)
+        // An alarm that goes on, but not with the next deadline, would fire for nothing.
+        if armedPeriod > 0, armed != nextLook {
+            (armed, armedPeriod) = (.max, 0)
+            if nextLook == nil { return .disarm }
+        }
         return orderIfEarlier()
     }
+
+    /// The alarm was ordered to go on by itself, and does not.
+    package mutating func alarmDoesNotGoOn() { armedPeriod = 0 }
 
     /// Moves timers that would come out first, but were postponed, to where they belong: so that the alarm does not fire
     /// for them. O(log n) for each.
@@ -236,7 +258,7 @@ package struct Scheduler: ~Copyable {
     /// The alarm is stopped: no timer that is there now ticks any more, and each is to be ended. Constant time.
     package mutating func close() {
         timers.close()
-        armed = .max
+        (armed, armedPeriod) = (.max, 0)
         look = nil
     }
 
@@ -290,6 +312,11 @@ package struct Scheduler: ~Copyable {
         defer { checkInvariants() }
         guard look == nil, let next = nextLook, next < armed else { return .leave }
         armed = next
-        return .set(next)
+        armedPeriod = 0
+        guard let first = deadlines.first, first.nanoseconds == next, let period = first.timer.wholePeriod else {
+            return .set(next)
+        }
+        armedPeriod = period
+        return .goOn(from: next, every: period)
     }
 }

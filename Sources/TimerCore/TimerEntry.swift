@@ -114,6 +114,9 @@ open class TimerEntry: @unchecked Sendable {
         }
     }
 
+    /// The length of a step, if every step has that length, and every deadline is looked at.
+    final var wholePeriod: UInt64? { repetition == .every && rare == nil && length < 1 << 60 ? length : nil }
+
     private final var period: Period { Period(nanoseconds: length, count: rare?.count ?? 1) }
 
     /// The step of the oldest deadline that has had no tick.

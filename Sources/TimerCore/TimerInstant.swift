@@ -60,14 +60,6 @@ public struct TimerInstant: InstantProtocol, Hashable, Sendable {
         return TimerInstant(nanoseconds: overflow ? .max : sum, clock: clock)
     }
 
-    /// The first multiple of the largest power of two within the tolerance that is not before this instant.
-    package func roundedUp(within tolerance: UInt64) -> TimerInstant {
-        guard tolerance > 1 else { return self }
-        let below: UInt64 = (1 << UInt64(63 - tolerance.leadingZeroBitCount)) - 1
-        let (sum, overflow) = nanoseconds.addingReportingOverflow(below)
-        return overflow ? self : TimerInstant(nanoseconds: sum & ~below, clock: clock)
-    }
-
     /// This instant moved towards the past; saturates at the clock's origin.
     private func moved(backBy nanoseconds: UInt64) -> TimerInstant {
         let (difference, overflow) = self.nanoseconds.subtractingReportingOverflow(nanoseconds)

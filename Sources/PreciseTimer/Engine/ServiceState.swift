@@ -153,9 +153,16 @@ struct ServiceState: ~Copyable {
 
     /// Does with the alarm what the scheduler says. Returns why that was refused.
     mutating func arm(_ order: Scheduler.AlarmOrder) -> Failure? {
-        guard case .set(let deadline) = order, let alarm else { return nil }
+        guard let alarm else { return nil }
         do throws(TimerError) {
-            try alarm.set(TimerInstant(nanoseconds: deadline, clock: clock))
+            switch order {
+            case .leave: break
+            case .set(let deadline): try alarm.set(TimerInstant(nanoseconds: deadline, clock: clock))
+            case .goOn(let first, let period):
+                let goesOn = try alarm.set(TimerInstant(nanoseconds: first, clock: clock), every: period)
+                if !goesOn { scheduler.alarmDoesNotGoOn() }
+            case .disarm: try alarm.set(nil)
+            }
             return nil
         } catch {
             return Failure(error: error, run: run)
