@@ -1,8 +1,8 @@
-import TimerCore
+@_spi(Engine) import TimerCore
 
 /// One timer as the contract has it, by counting deadlines one after the other. Slow, and short enough to be right.
 struct NaiveTimer {
-    let id: TimerID
+    let timer: TimerEntry
     /// Its place among equal deadlines.
     var order: Int
     var grid: NaiveGrid
@@ -14,14 +14,22 @@ struct NaiveTimer {
     var isPaused = false
     var isInDelivery = false
     var hasEnded = false
+    /// Whether it was there when all timers were closed.
+    var isClosing = false
+    /// Whether its turn comes in the look that is going on.
+    var isOfThisLook = false
     var awaitsReturn = false
+    /// Whether it rests after its last deadline.
+    var isOnDemand: Bool
     var burst = 0
     /// Of the present schedule: 1 + missed, over its ticks, and the deadlines of its grids that have passed before the
     /// present grid began.
     var accounted: UInt64 = 0
     var passedBefore: UInt64 = 0
 
-    var isWaiting: Bool { !hasEnded && !isPaused && !isInDelivery }
+    var mayTick: Bool { !hasEnded && !isPaused && !isClosing }
+
+    var isWaiting: Bool { mayTick && !isInDelivery }
 
     /// The oldest deadline of the grid that has had no tick.
     var onGrid: UInt64? { awaitsReturn ? nil : grid.deadline(step) }
@@ -37,11 +45,14 @@ struct NaiveTimer {
         return min(look, extra ?? look)
     }
 
+    /// Whether it waits for a look that comes no later than this.
+    func isDue(at look: UInt64) -> Bool { isWaiting && self.look.map { $0 <= look } ?? false }
+
     mutating func tick(at now: UInt64) -> Due? {
         guard let deadline = next, deadline <= now else { return nil }
         if deadline != onGrid {
             extra = nil
-            return Due(index: index, deadline: instant(deadline), missed: 0)
+            return Due(index: index, deadline: deadline, missed: 0)
         }
         burst += 1
         var missed: UInt64 = 0
@@ -57,9 +68,9 @@ struct NaiveTimer {
                 grid.origin = now + grid.period
                 step = 0
             }
-            if grid.isAfterReturn { awaitsReturn = true }
+            if grid.kind == .afterReturn { awaitsReturn = true }
         }
-        return Due(index: index, deadline: instant(deadline), missed: missed)
+        return Due(index: index, deadline: deadline, missed: missed)
     }
 
     mutating func handlerReturned(at now: UInt64) {
@@ -70,34 +81,45 @@ struct NaiveTimer {
         step = 0
     }
 
+    /// Whether another deadline that had passed at a look gets its own tick.
+    mutating func catchesUp(at look: UInt64) -> Bool {
+        if burst > 0, burst < policy.limit, !hasEnded, !isPaused, let next, next <= look { return true }
+        burst = 0
+        return false
+    }
+
     mutating func reschedule(on grid: NaiveGrid, order: Int) {
         (self.grid, self.order) = (grid, order)
-        (step, index, accounted, passedBefore, awaitsReturn) = (0, 0, 0, 0, false)
+        (step, index, accounted, passedBefore, awaitsReturn, burst) = (0, 0, 0, 0, false, 0)
+        isOnDemand = isOnDemand || grid.kind == .onDemand
+        isOfThisLook = false
     }
 }
 
 /// The deadlines of a timer, one for each step, by adding up.
 struct NaiveGrid {
-    var origin: UInt64
-    /// Zero for a single deadline.
-    let period: UInt64
-    let isAfterReturn: Bool
+    enum Kind { case once, every, afterReturn, onDemand }
 
-    init(origin: UInt64, period: UInt64, isAfterReturn: Bool) {
-        self.origin = origin
-        self.period = period
-        self.isAfterReturn = isAfterReturn && period > 0
-    }
+    let kind: Kind
+    var origin: UInt64
+    let period: UInt64
 
     /// The same in the core's words.
     var grid: Grid {
-        if period == 0 { return once(at: origin) }
-        return isAfterReturn
-            ? Grid(origin: instant(origin), repetition: .afterReturn(period)) : every(period, from: origin)
+        switch kind {
+        case .once: Grid(origin: origin)
+        case .every: TimerCoreTests.every(period, from: origin)
+        case .afterReturn: Grid(origin: origin, repetition: .afterReturn(period))
+        case .onDemand: TimerCoreTests.onDemand
+        }
     }
 
     func deadline(_ step: UInt64) -> UInt64? {
-        step == 0 ? origin : period == 0 || isAfterReturn ? nil : origin + step * period
+        switch kind {
+        case .onDemand: nil
+        case .every: origin + step * period
+        case .once, .afterReturn: step == 0 ? origin : nil
+        }
     }
 
     /// How many deadlines have passed.
