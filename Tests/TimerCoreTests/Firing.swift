@@ -20,14 +20,11 @@ extension TimerEntry: Equatable {
 struct Ticked: Equatable {
     let timer: TimerEntry
     let due: Due
+}
 
-    init(_ timer: TimerEntry, _ due: Due) {
-        self.timer = timer
-        self.due = due
-    }
-
+extension Ticked {
     init(_ timer: TimerEntry, _ index: UInt64, _ deadline: UInt64, missed: UInt64 = 0) {
-        self.init(timer, Due(index: index, deadline: deadline, missed: missed))
+        self.init(timer: timer, due: Due(index: index, deadline: deadline, missed: missed))
     }
 }
 
@@ -65,14 +62,20 @@ extension Scheduler {
         }
     }
 
+    /// The first timer that a look finds due.
+    mutating func take(at now: UInt64) -> TimerEntry? {
+        beginLook(at: now)
+        return takeNext()
+    }
+
     /// One firing of the alarm, in which every handler is called at once, does this, and returns at once.
     mutating func firing(at now: UInt64, handler: (inout Scheduler, Ticked) -> Void = { _, _ in }) -> Firing {
         var firing = Firing()
         beginLook(at: now)
         while let timer = takeNext() {
             if let due = begin(timer, at: now) {
-                firing.ticks.append(Ticked(timer, due))
-                handler(&self, Ticked(timer, due))
+                firing.ticks.append(Ticked(timer: timer, due: due))
+                handler(&self, Ticked(timer: timer, due: due))
             }
             if finish(timer, lookedAt: now, now: now) == .completes { firing.completed.append(timer) }
         }

@@ -3,9 +3,10 @@ import Testing
 @_spi(Engine) import TimerCore
 
 /// The order and the count of late ticks, where more than one timer or look is concerned.
-struct LatePolicyTests {
+final class LatePolicyTests {
+    private var scheduler = Scheduler()
+
     @Test func ticksOfSeveralTimersThatCatchUpComeInOrderOfDeadline() {
-        var scheduler = Scheduler()
         let slow = scheduler.add(every(30, from: 30), policy: .catchUp(limit: 10)).timer
         let fast = scheduler.add(every(20, from: 20), policy: .catchUp(limit: 10)).timer
         let ticks = scheduler.firing(at: 65).ticks
@@ -15,7 +16,6 @@ struct LatePolicyTests {
     }
 
     @Test func theLimitIsOfOneLook() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 2)).timer
         for look in [100, 200] as [UInt64] {
             let first = look - 90
@@ -28,7 +28,6 @@ struct LatePolicyTests {
     }
 
     @Test func delayRestartsTheGridAtTheLook() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300), policy: .delay).timer
         #expect(scheduler.firing(at: 599).ticks == [Ticked(timer, 0, 300)])
         #expect(scheduler.nextLook == 600, "late by less than a period")
@@ -39,19 +38,15 @@ struct LatePolicyTests {
     }
 
     @Test func aTickIsDecidedOnWhenItBegins() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(100, from: 100)).timer
-        scheduler.beginLook(at: 100)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 100) == timer)
         #expect(scheduler.begin(timer, at: 350) == Due(index: 0, deadline: 100, missed: 2))
     }
 
     @Test func aDelayAfterTheReturnBeginsWithTheReturn() {
-        var scheduler = Scheduler()
         let grid = Grid(origin: 100, repetition: .afterReturn(50))
         let timer = scheduler.add(grid, policy: .catchUp(limit: 5)).timer
-        scheduler.beginLook(at: 100)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 100) == timer)
         #expect(scheduler.begin(timer, at: 900) == Due(index: 0, deadline: 100, missed: 0))
         #expect(timer.nextDeadline == nil, "it depends on the handler")
         #expect(scheduler.finish(timer, lookedAt: 900, now: 1_000) == .waits(.leave))
@@ -60,7 +55,6 @@ struct LatePolicyTests {
     }
 
     @Test func afterAPortionOfLateTicksOthersThatHaveComeDueGetTheirTurn() {
-        var scheduler = Scheduler()
         let (slow, other) = (scheduler.add(every(1, from: 1), policy: .catchUp(limit: 1_000)).timer, TimerEntry())
         let portion = UInt64(Scheduler.portion)
         let first = scheduler.firing(at: 200) { scheduler, ticked in
@@ -74,10 +68,8 @@ struct LatePolicyTests {
     }
 
     @Test func aHopGoesOnWithItsLateTicksWithoutALimitByThePortion() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(1, from: 1), policy: .catchUp(limit: 100)).timer
-        scheduler.beginLook(at: 1)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 1) == timer)
         #expect(scheduler.endLook() == .leave)
         var missed: [UInt64] = []
         repeat {
@@ -90,7 +82,6 @@ struct LatePolicyTests {
     @Test(arguments: 0..<3)
     func randomLooksAccountForEveryDeadlineOfEveryTimer(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        var scheduler = Scheduler()
         var timers: [(timer: TimerEntry, grid: Grid, accounted: UInt64)] = []
         var now: UInt64 = 0
         for _ in 0..<500 {

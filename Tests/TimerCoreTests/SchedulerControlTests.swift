@@ -2,9 +2,10 @@ import Testing
 @_spi(Engine) import TimerCore
 
 /// Ending, pausing, rescheduling and firing, on numbers alone.
-struct SchedulerControlTests {
+final class SchedulerControlTests {
+    private var scheduler = Scheduler()
+
     @Test func anEndedTimerIsNotDueAndTheAlarmIsLeftAlone() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.end(timer) == true)
         #expect(scheduler.end(timer) == false)
@@ -14,7 +15,6 @@ struct SchedulerControlTests {
     }
 
     @Test func anEndedTimerTakesNothingAnyMore() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.end(timer) == true)
         #expect(scheduler.pause(timer) == false)
@@ -25,7 +25,6 @@ struct SchedulerControlTests {
     }
 
     @Test func aDueTimerThatEndsBeforeItsTurnDoesNotTick() {
-        var scheduler = Scheduler()
         let timers = [scheduler.add(once(at: 10)).timer, scheduler.add(once(at: 10)).timer]
         let firing = scheduler.firing(at: 10) { scheduler, _ in _ = scheduler.end(timers[1]) }
         #expect(firing.ticks.map(\.timer) == [timers[0]])
@@ -33,10 +32,8 @@ struct SchedulerControlTests {
     }
 
     @Test func aTimerThatEndsOnItsWayDoesNotTick() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10)).timer
-        scheduler.beginLook(at: 10)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.end(timer, .targetReleased) == true)
         #expect(scheduler.begin(timer, at: 10) == nil)
         #expect(scheduler.finish(timer, lookedAt: 10, now: 10) == .hasEnded)
@@ -44,7 +41,6 @@ struct SchedulerControlTests {
     }
 
     @Test func aPausedTimerRestsWhileItsGridRunsOn() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.pause(timer) == true)
         #expect(scheduler.pause(timer) == false)
@@ -57,7 +53,6 @@ struct SchedulerControlTests {
     }
 
     @Test func aTimerCanBePausedFromTheBeginning() {
-        var scheduler = Scheduler()
         let (timer, order) = scheduler.add(once(at: 10), isPaused: true)
         #expect(order == .leave)
         #expect(scheduler.firing(at: 20).ticks == [])
@@ -66,7 +61,6 @@ struct SchedulerControlTests {
     }
 
     @Test func aTimerThatIsPausedInItsHandlerKeepsItsLateTicks() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 3)).timer
         let sibling = scheduler.add(every(100, from: 11)).timer
         // In its own handler, so that the rest of its burst is held back too.
@@ -79,20 +73,16 @@ struct SchedulerControlTests {
     }
 
     @Test func aTimerThatWasPausedAndResumedOnItsWayTicks() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10)).timer
-        scheduler.beginLook(at: 10)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.pause(timer) == true)
         #expect(scheduler.resume(timer) == .leave)
         #expect(scheduler.begin(timer, at: 10) == Due(index: 0, deadline: 10, missed: 0))
     }
 
     @Test func aTimerThatIsPausedOnItsWayTicksAfterItIsResumed() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10)).timer
-        scheduler.beginLook(at: 10)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.pause(timer) == true)
         #expect(scheduler.begin(timer, at: 10) == nil)
         #expect(scheduler.finish(timer, lookedAt: 10, now: 10) == .waits(.leave))
@@ -102,7 +92,6 @@ struct SchedulerControlTests {
     }
 
     @Test func whatComesDueDuringALookWaitsForTheNextOne() {
-        var scheduler = Scheduler()
         let (added, first) = (TimerEntry(), scheduler.add(once(at: 10)).timer)
         let (paused, rescheduled) = (scheduler.add(once(at: 11)).timer, scheduler.add(once(at: 30)).timer)
         let firing = scheduler.firing(at: 20) { scheduler, ticked in
@@ -117,7 +106,6 @@ struct SchedulerControlTests {
     }
 
     @Test func aRescheduledTimerStartsAnew() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.firing(at: 55).ticks == [Ticked(timer, 0, 10, missed: 4)])
         #expect(scheduler.reschedule(timer, on: every(100, from: 200)) == .leave)
@@ -127,14 +115,12 @@ struct SchedulerControlTests {
     }
 
     @Test func aRescheduledTimerIsTheLastAmongEqualDeadlines() {
-        var scheduler = Scheduler()
         let timers = (0..<3).map { _ in scheduler.add(every(10, from: 10)).timer }
         #expect(scheduler.reschedule(timers[0], on: every(10, from: 10)) == .leave)
         #expect(scheduler.firing(at: 10).ticks.map(\.timer) == [timers[1], timers[2], timers[0]])
     }
 
     @Test func aTimerCanBeRescheduledInItsLastHandler() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(once(at: 10)).timer
         let firing = scheduler.firing(at: 10) { scheduler, _ in
             _ = scheduler.reschedule(timer, on: once(at: 30))
@@ -145,10 +131,8 @@ struct SchedulerControlTests {
     }
 
     @Test func aTickOfTheOldScheduleThatIsOnItsWayIsVoidAfterAReschedule() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(10, from: 10)).timer
-        scheduler.beginLook(at: 10)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.reschedule(timer, on: every(10, from: 17)) == .leave)
         #expect(scheduler.begin(timer, at: 15) == nil)
         #expect(scheduler.finish(timer, lookedAt: 15, now: 15) == .waits(.leave))
@@ -157,7 +141,6 @@ struct SchedulerControlTests {
     }
 
     @Test func postponingATimerLeavesTheAlarmWhichFindsTheTimerNotDue() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(once(at: 10)).timer
         #expect(scheduler.reschedule(timer, on: once(at: 40)) == .leave)
         #expect(scheduler.nextLook == 10)
@@ -169,7 +152,6 @@ struct SchedulerControlTests {
     }
 
     @Test func anExtraTickLeavesTheGridAlone() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.firing(at: 300).ticks.count == 1)
         #expect(scheduler.fire(timer, at: 450) == .set(450))
@@ -181,7 +163,6 @@ struct SchedulerControlTests {
     }
 
     @Test func anExtraTickComesBesideADeadlineThatHasPassed() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.fire(timer, at: 100) == .set(100))
         #expect(scheduler.firing(at: 650).ticks == [Ticked(timer, 0, 100)])
@@ -189,7 +170,6 @@ struct SchedulerControlTests {
     }
 
     @Test func anExtraTickOfAPausedTimerIsHeldBack() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.pause(timer) == true)
         #expect(scheduler.fire(timer, at: 100) == .leave)
@@ -199,7 +179,6 @@ struct SchedulerControlTests {
     }
 
     @Test func anExtraTickInTheLastHandlerComesBeforeTheEnd() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(once(at: 10)).timer
         let last = scheduler.firing(at: 10) { scheduler, _ in _ = scheduler.fire(timer, at: 10) }
         #expect(last.completed == [])

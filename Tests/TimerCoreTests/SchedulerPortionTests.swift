@@ -2,9 +2,10 @@ import Testing
 @_spi(Engine) import TimerCore
 
 /// However many timers there are, no method does more than a portion of the work at once.
-struct SchedulerPortionTests {
+final class SchedulerPortionTests {
+    private var scheduler = Scheduler()
+
     @Test func aThousandPostponedTimersAreMovedInPortions() {
-        var scheduler = Scheduler()
         let timers = (0..<1_000).map { _ in scheduler.add(once(at: 10)).timer }
         for timer in timers { #expect(scheduler.reschedule(timer, on: once(at: 500)) == .leave) }
         scheduler.beginLook(at: 10)
@@ -14,7 +15,6 @@ struct SchedulerPortionTests {
     }
 
     @Test func aThousandTimersWithAToleranceAreGatheredInPortions() {
-        var scheduler = Scheduler()
         let timers = (0..<1_000).map { scheduler.add(once(at: 2_000 - UInt64($0)), tolerance: 4_096).timer }
         #expect(scheduler.nextLook == 4_096)
         scheduler.beginLook(at: 4_096)
@@ -23,7 +23,6 @@ struct SchedulerPortionTests {
     }
 
     @Test func aThousandClosedTimersArePassedOverInPortions() {
-        var scheduler = Scheduler()
         for _ in 0..<1_000 { _ = scheduler.add(once(at: 10)) }
         scheduler.close()
         let newer = scheduler.add(once(at: 10)).timer
@@ -32,7 +31,6 @@ struct SchedulerPortionTests {
     }
 
     @Test func timersCanEndBetweenTwoPortions() {
-        var scheduler = Scheduler()
         let timers = (0..<200).map { _ in scheduler.add(once(at: 100), tolerance: 64).timer }
         scheduler.beginLook(at: 128)
         if case .notFound = scheduler.next() {} else { Issue.record("200 timers are more than a portion") }
@@ -43,7 +41,6 @@ struct SchedulerPortionTests {
     }
 
     @Test func aMillionTimersOfOneInstantComeOneAtATimeInOrderOfScheduling() {
-        var scheduler = Scheduler()
         let timers = (0..<1_000_000).map { _ in scheduler.add(once(at: 10)).timer }
         scheduler.beginLook(at: 10)
         let wrong = timers.count { timer in

@@ -2,9 +2,10 @@ import Testing
 @_spi(Engine) import TimerCore
 
 /// What the scheduler decides of deadlines and of the alarm, on numbers alone.
-struct SchedulerTests {
+final class SchedulerTests {
+    private var scheduler = Scheduler()
+
     @Test func theAlarmIsSetForTheFirstTimerAndForEarlierOnesOnly() {
-        var scheduler = Scheduler()
         #expect(scheduler.add(every(1_000, from: 500)).alarm == .set(500))
         #expect(scheduler.add(every(1_000, from: 500)).alarm == .leave)
         #expect(scheduler.add(every(1_000, from: 700)).alarm == .leave)
@@ -12,7 +13,6 @@ struct SchedulerTests {
     }
 
     @Test func aLateLookGivesOneTickWithTheOldestDeadline() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.firing(at: 300).ticks == [Ticked(timer, 0, 300)])
         let late = scheduler.firing(at: 951)
@@ -23,14 +23,12 @@ struct SchedulerTests {
 
     @Test(arguments: [(599, 0), (600, 1), (601, 1), (899, 1), (900, 2), (3_600_000_000_300, 12_000_000_000)])
     func missedCountsTheLaterDeadlinesThatHavePassed(now: UInt64, missed: UInt64) {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.firing(at: now).ticks == [Ticked(timer, 0, 300, missed: missed)])
         #expect(scheduler.nextLook == 300 * (missed + 2))
     }
 
     @Test func anEarlyFiringFindsNothingAndSetsTheAlarmAgain() {
-        var scheduler = Scheduler()
         _ = scheduler.add(every(300, from: 300))
         let early = scheduler.firing(at: 299)
         #expect(early.ticks == [])
@@ -38,7 +36,6 @@ struct SchedulerTests {
     }
 
     @Test func whatIsDueComesInOrderOfDeadlineAndThenOfScheduling() {
-        var scheduler = Scheduler()
         let third = scheduler.add(once(at: 20)).timer
         let first = scheduler.add(once(at: 10)).timer
         let fourth = scheduler.add(once(at: 20)).timer
@@ -47,7 +44,6 @@ struct SchedulerTests {
     }
 
     @Test func repeatingTimersKeepTheirOrderOfSchedulingForEver() {
-        var scheduler = Scheduler()
         let timers = (0..<50).map { _ in scheduler.add(every(10, from: 10)).timer }
         for round in 1...20 {
             #expect(scheduler.firing(at: UInt64(round) * 10).ticks.map(\.timer) == timers)
@@ -55,7 +51,6 @@ struct SchedulerTests {
     }
 
     @Test func aSingleDeadlineIsTheLast() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(once(at: 10)).timer
         let firing = scheduler.firing(at: 10)
         #expect(firing.ticks == [Ticked(timer, 0, 10)])
@@ -66,7 +61,6 @@ struct SchedulerTests {
     }
 
     @Test func duringAFiringTheAlarmIsLeftAloneAndAtItsEndSetForAllThatCame() {
-        var scheduler = Scheduler()
         _ = scheduler.add(every(100, from: 10))
         let firing = scheduler.firing(at: 10) { scheduler, _ in
             let orders = [scheduler.add(once(at: 50)).alarm, scheduler.add(once(at: 30)).alarm]
@@ -78,10 +72,8 @@ struct SchedulerTests {
     }
 
     @Test func aDeliveryThatEndsAfterTheFiringSetsTheAlarmItself() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(100, from: 10)).timer
-        scheduler.beginLook(at: 10)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.endLook() == .leave, "its only timer is still on its way")
         #expect(scheduler.begin(timer, at: 15) != nil)
         let sequel = scheduler.finish(timer, lookedAt: 15, now: 20)
@@ -89,10 +81,8 @@ struct SchedulerTests {
     }
 
     @Test func aClockSetBackBeforeTheHandlerIsCalledMakesNoTickEarly() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(100, from: 100)).timer
-        scheduler.beginLook(at: 100)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 100) == timer)
         #expect(scheduler.begin(timer, at: 40) == nil)
         #expect(scheduler.finish(timer, lookedAt: 40, now: 40) == .waits(.leave))
         #expect(scheduler.endLook() == .set(100))
@@ -100,10 +90,8 @@ struct SchedulerTests {
     }
 
     @Test func aStoppedAlarmHoldsNoOrderBack() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(100, from: 10)).timer
-        scheduler.beginLook(at: 10)
-        #expect(scheduler.takeNext() == timer)
+        #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.end(timer) == true)
         scheduler.close()
         #expect(scheduler.add(once(at: 50)).alarm == .set(50))
@@ -112,7 +100,6 @@ struct SchedulerTests {
     }
 
     @Test func neverIsNotADeadlineToSetAnAlarmFor() {
-        var scheduler = Scheduler()
         #expect(scheduler.add(once(at: .max)).alarm == .leave)
         #expect(scheduler.nextLook == nil)
         let firing = scheduler.firing(at: .max)
@@ -121,14 +108,12 @@ struct SchedulerTests {
     }
 
     @Test func aPeriodOfOneNanosecondIsTakenByDivision() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(1, from: 0)).timer
         let hour: UInt64 = 3_600_000_000_000
         #expect(scheduler.firing(at: hour).ticks == [Ticked(timer, 0, 0, missed: hour)])
     }
 
     @Test func theTimersThatHaveNotEndedAreListed() {
-        var scheduler = Scheduler()
         let timers = (0..<3).map { scheduler.add(once(at: 10 + UInt64($0))).timer }
         #expect(scheduler.end(timers[1]) == true)
         #expect(scheduler.count == 2)

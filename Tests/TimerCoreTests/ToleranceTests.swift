@@ -3,7 +3,9 @@ import Testing
 @_spi(Engine) import TimerCore
 
 /// A tolerance lets timers share a look, and makes no tick later than it allows.
-struct ToleranceTests {
+final class ToleranceTests {
+    private var scheduler = Scheduler()
+
     private struct Outcome {
         var looks = 0
         var ticks = 0
@@ -37,7 +39,6 @@ struct ToleranceTests {
     }
 
     @Test func aToleranceDoesNotMoveTheGrid() {
-        var scheduler = Scheduler()
         let (timer, order) = scheduler.add(every(300, from: 300), tolerance: 100)
         #expect(order == .set(320), "the first multiple of 64")
         #expect(scheduler.firing(at: 320).ticks == [Ticked(timer, 0, 300)])
@@ -47,19 +48,16 @@ struct ToleranceTests {
 
     @Test(arguments: [(0, 1_001), (1, 1_001), (2, 1_002), (3, 1_002), (4, 1_004), (1_023, 1_024), (1_024, 1_024)])
     func theLookIsTheFirstMultipleOfTheLargestPowerOfTwoWithin(tolerance: UInt64, look: UInt64) {
-        var scheduler = Scheduler()
         #expect(scheduler.add(once(at: 1_001), tolerance: tolerance).alarm == .set(look))
     }
 
     @Test func aToleranceWithoutAnEndDoesNotMakeALookNever() {
-        var scheduler = Scheduler()
         let late = scheduler.add(once(at: (1 << 63) + 1), tolerance: .max)
         #expect(late.alarm == .set((1 << 63) + 1))
         #expect(scheduler.add(once(at: 5), tolerance: .max).alarm == .set(1 << 63))
     }
 
     @Test func anExtraTickIsNotHeldBackByATolerance() {
-        var scheduler = Scheduler()
         let timer = scheduler.add(every(300, from: 300), tolerance: 250).timer
         #expect(scheduler.fire(timer, at: 100) == .set(100))
         #expect(scheduler.firing(at: 100).ticks == [Ticked(timer, 0, 100)])
@@ -67,7 +65,6 @@ struct ToleranceTests {
 
     /// A thousand timers of one deadline each, run to the end by looking when it is to be looked.
     private func run(tolerance: (Int) -> UInt64) -> Outcome {
-        var scheduler = Scheduler()
         var (random, outcome) = (SeededGenerator(seed: 11), Outcome())
         for number in 0..<1_000 {
             let deadline = UInt64.random(in: 1...3_000_000, using: &random)
