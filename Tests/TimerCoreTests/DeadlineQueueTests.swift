@@ -16,6 +16,8 @@ struct DeadlineQueueTests {
 
     @Test func theEarliestDeadlineComesFirst() {
         var queue = DeadlineQueue()
+        #expect(queue.first == nil)
+        #expect(queue.firstInstant == .max, "an empty queue has nothing")
         let timers = (0..<3).map(timer)
         for (timer, nanoseconds) in zip(timers, [30, 10, 20] as [UInt64]) { queue.push(timer, at: nanoseconds) }
         #expect(queue.firstInstant == 10)
@@ -27,23 +29,6 @@ struct DeadlineQueueTests {
         let timers = (0..<100).map { timer($0 * 37 % 100) }
         for timer in timers { queue.push(timer, at: 7) }
         #expect(popAll(&queue).map(\.timer) == timers.sorted { $0.sequence < $1.sequence })
-    }
-
-    @Test func anEmptyQueueHasNothing() {
-        let queue = DeadlineQueue()
-        #expect(queue.first == nil)
-        #expect(queue.firstInstant == .max)
-        #expect(queue.count == 0)
-    }
-
-    @Test func aTimerIsHastenedAndNotPostponed() {
-        var queue = DeadlineQueue()
-        let timers = (0..<3).map(timer)
-        for timer in timers { queue.push(timer, at: 10) }
-        queue.hasten(timers[0], to: 11)
-        #expect(queue.first?.timer == timers[0])
-        queue.hasten(timers[2], to: 9)
-        #expect(popAll(&queue) == [(9, 2), (10, 0), (10, 1)].map { Waiting(nanoseconds: $0, timer: timers[$1]) })
     }
 
     @Test(arguments: 0..<20)

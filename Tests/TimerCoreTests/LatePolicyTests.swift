@@ -67,18 +67,6 @@ final class LatePolicyTests {
         #expect(second.count == 2 + Scheduler.portion)
     }
 
-    @Test func aHopGoesOnWithItsLateTicksWithoutALimitByThePortion() {
-        let timer = scheduler.add(every(1, from: 1), policy: .catchUp(limit: 100)).timer
-        #expect(scheduler.take(at: 1) == timer)
-        #expect(scheduler.endLook() == .leave)
-        var missed: [UInt64] = []
-        repeat {
-            missed.append(scheduler.begin(timer, at: 500)?.missed ?? .max)
-        } while scheduler.finish(timer, lookedAt: 500, byHop: true, now: 500) == .again
-        #expect(missed == Array(repeating: 0, count: 99) + [400])
-        #expect(scheduler.nextLook == 501)
-    }
-
     @Test(arguments: 0..<3)
     func randomLooksAccountForEveryDeadlineOfEveryTimer(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))

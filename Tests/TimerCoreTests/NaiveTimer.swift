@@ -13,6 +13,11 @@ struct NaiveTimer {
     var extra: UInt64?
     var isPaused = false
     var isInDelivery = false
+    /// The number of the look that waits for its delivery; nil for a hop.
+    var inline: Int?
+    /// When its tick was decided on, and whether it has one.
+    var began: UInt64?
+    var hasTick = false
     var hasEnded = false
     /// Whether it was there when all timers were closed.
     var isClosing = false
@@ -20,7 +25,7 @@ struct NaiveTimer {
     var isOfThisLook = false
     var awaitsReturn = false
     /// Whether it rests after its last deadline.
-    var isOnDemand: Bool
+    var isOnDemand = false
     var burst = 0
     /// Of the present schedule: 1 + missed, over its ticks, and the deadlines of its grids that have passed before the
     /// present grid began.
@@ -47,6 +52,15 @@ struct NaiveTimer {
 
     /// Whether it waits for a look that comes no later than this.
     func isDue(at look: UInt64) -> Bool { isWaiting && self.look.map { $0 <= look } ?? false }
+
+    mutating func isTaken(inline: Int?) {
+        (isOfThisLook, isInDelivery, self.inline, began) = (false, true, inline, nil)
+    }
+
+    mutating func fire(at now: UInt64) {
+        extra = extra ?? now
+        isOfThisLook = false
+    }
 
     mutating func tick(at now: UInt64) -> Due? {
         guard let deadline = next, deadline <= now else { return nil }

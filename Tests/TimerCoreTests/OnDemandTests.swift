@@ -39,12 +39,4 @@ final class OnDemandTests {
         #expect(firing.completed == [])
         #expect(scheduler.nextLook == nil)
     }
-
-    @Test func aTimerOnDemandCanBePausedAndResumed() {
-        let timer = scheduler.add(onDemand, isPaused: true).timer
-        #expect(scheduler.resume(timer) == .leave)
-        #expect(scheduler.pause(timer) == true)
-        #expect(scheduler.reschedule(timer, on: once(at: 10)) == .leave)
-        #expect(scheduler.resume(timer) == .set(10))
-    }
 }

@@ -31,15 +31,6 @@ final class SchedulerControlTests {
         #expect(firing.completed == [timers[0]])
     }
 
-    @Test func aTimerThatEndsOnItsWayDoesNotTick() {
-        let timer = scheduler.add(every(10, from: 10)).timer
-        #expect(scheduler.take(at: 10) == timer)
-        #expect(scheduler.end(timer, .targetReleased) == true)
-        #expect(scheduler.begin(timer, at: 10) == nil)
-        #expect(scheduler.finish(timer, lookedAt: 10, now: 10) == .hasEnded)
-        #expect(timer.ending == .targetReleased)
-    }
-
     @Test func aPausedTimerRestsWhileItsGridRunsOn() {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.pause(timer) == true)
@@ -78,17 +69,6 @@ final class SchedulerControlTests {
         #expect(scheduler.pause(timer) == true)
         #expect(scheduler.resume(timer) == .leave)
         #expect(scheduler.begin(timer, at: 10) == Due(index: 0, deadline: 10, missed: 0))
-    }
-
-    @Test func aTimerThatIsPausedOnItsWayTicksAfterItIsResumed() {
-        let timer = scheduler.add(every(10, from: 10)).timer
-        #expect(scheduler.take(at: 10) == timer)
-        #expect(scheduler.pause(timer) == true)
-        #expect(scheduler.begin(timer, at: 10) == nil)
-        #expect(scheduler.finish(timer, lookedAt: 10, now: 10) == .waits(.leave))
-        #expect(scheduler.endLook() == .leave)
-        #expect(scheduler.resume(timer) == .set(10))
-        #expect(scheduler.firing(at: 15).ticks == [Ticked(timer, 0, 10)])
     }
 
     @Test func whatComesDueDuringALookWaitsForTheNextOne() {

@@ -17,8 +17,8 @@ struct SchedulerModelTests {
         #expect(run.unaccounted == 0)
         // That the operations did meet each other.
         let branches: Set = [
-            "again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set", "repeat", "portion", "postponed",
-            "close",
+            "again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set", "repeat", "portion",
+            "postponed", "close",
         ]
         #expect(branches.subtracting(run.seen) == [])
     }

@@ -9,7 +9,7 @@ final class SchedulerPortionTests {
         let timers = (0..<1_000).map { _ in scheduler.add(once(at: 10)).timer }
         for timer in timers { #expect(scheduler.reschedule(timer, on: once(at: 500)) == .leave) }
         scheduler.beginLook(at: 10)
-        #expect(firstTurn(&scheduler) == (15, nil))
+        #expect(asks() == 1_000 / Scheduler.portion)
         #expect(scheduler.endLook() == .set(500))
         #expect(scheduler.firing(at: 500).ticks.map(\.timer) == timers)
     }
@@ -18,7 +18,8 @@ final class SchedulerPortionTests {
         let timers = (0..<1_000).map { scheduler.add(once(at: 2_000 - UInt64($0)), tolerance: 4_096).timer }
         #expect(scheduler.nextLook == 4_096)
         scheduler.beginLook(at: 4_096)
-        #expect(firstTurn(&scheduler) == (15, timers[999]))
+        #expect(asks() == 1_000 / Scheduler.portion)
+        #expect(timers[999].whereabouts == .onItsWay)
         #expect(scheduler.takeNext() == timers[998])
     }
 
@@ -27,17 +28,8 @@ final class SchedulerPortionTests {
         scheduler.close()
         let newer = scheduler.add(once(at: 10)).timer
         scheduler.beginLook(at: 10)
-        #expect(firstTurn(&scheduler) == (15, newer))
-    }
-
-    @Test func timersCanEndBetweenTwoPortions() {
-        let timers = (0..<200).map { _ in scheduler.add(once(at: 100), tolerance: 64).timer }
-        scheduler.beginLook(at: 128)
-        if case .notFound = scheduler.next() {} else { Issue.record("200 timers are more than a portion") }
-        for timer in timers[1...] { #expect(scheduler.end(timer) == true) }
-        #expect(scheduler.takeNext() == timers[0])
-        #expect(scheduler.takeNext() == nil)
-        #expect(scheduler.brokenInvariant == nil)
+        #expect(asks() == 1_000 / Scheduler.portion)
+        #expect(newer.whereabouts == .onItsWay)
     }
 
     @Test func aMillionTimersOfOneInstantComeOneAtATimeInOrderOfScheduling() {
@@ -52,15 +44,10 @@ final class SchedulerPortionTests {
         #expect(scheduler.count == 0)
     }
 
-    /// How often a look must ask again before it finds a turn, and whose turn.
-    private func firstTurn(_ scheduler: inout Scheduler) -> (asks: Int, timer: TimerEntry?) {
+    /// How often a look must ask again before it finds a turn, or that there is none.
+    private func asks() -> Int {
         var asks = 0
-        while true {
-            switch scheduler.next() {
-            case .notFound: asks += 1
-            case .none: return (asks, nil)
-            case .of(let timer): return (asks, timer)
-            }
-        }
+        while case .notFound = scheduler.next() { asks += 1 }
+        return asks
     }
 }
