@@ -29,7 +29,7 @@ extension Ticked {
 }
 
 /// The results of one firing of the alarm.
-struct Firing {
+struct Firing: Equatable {
     var ticks: [Ticked] = []
     var completed: [TimerEntry] = []
     var alarm: Scheduler.AlarmOrder = .leave
@@ -53,12 +53,10 @@ extension Scheduler {
 
     /// The next timer whose turn it is, however often that must be asked.
     mutating func takeNext() -> TimerEntry? {
-        while true {
-            switch next() {
-            case .of(let timer): return timer
-            case .notFound: continue
-            case .none: return nil
-            }
+        switch next() {
+        case .of(let timer): timer
+        case .notFound: takeNext()
+        case .none: nil
         }
     }
 

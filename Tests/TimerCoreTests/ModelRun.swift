@@ -23,32 +23,28 @@ struct ModelRun: ~Copyable {
 
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-    /// Does one thing, and says what.
-    mutating func operate() -> String {
+    /// Does one thing.
+    mutating func operate() {
+        guard let position = randomTimer() else { return add() }
         let kind = Int.random(in: 0..<1_000, using: &random)
         switch kind {
-        case 0: return named("close") { $0.close() }
-        case 1..<10: return named("end of a closed timer") { $0.endClosing() }
-        case 10..<50: return named("add") { $0.add() }
-        case 50..<70: return named("end") { $0.end($0.randomTimer()) }
-        case 70..<100: return named("pause") { $0.pause() }
-        case 100..<150: return named("resume") { $0.resume() }
-        case 150..<190: return named("reschedule") { $0.reschedule() }
-        case 190..<230: return named("fire") { $0.fire() }
-        case 230..<300: return named("move") { $0.now += .random(in: 0...(kind < 245 ? 1_000 : 40), using: &$0.random) }
-        case 300..<370: return named("look") { $0.look == nil ? $0.beginLook() : $0.endLook() }
-        case 370..<650: return named("next") { $0.next() }
-        case 650..<750: return named("begin") { $0.begin() }
-        default: return named("finish") { $0.finish() }
+        case 0: close()
+        case 1..<10: endClosing()
+        case 10..<50: add()
+        case 50..<70: end(position)
+        case 70..<100: pause(position)
+        case 100..<150: resume(position)
+        case 150..<190: reschedule(position)
+        case 190..<230: fire(position)
+        case 230..<300: now += .random(in: 0...(kind < 245 ? 4_000 : 40), using: &random)
+        case 300..<370: look == nil ? beginLook() : endLook()
+        case 370..<650: next()
+        case 650..<750: begin()
+        default: finish()
         }
-    }
-
-    private mutating func named(_ name: String, _ body: (inout ModelRun) -> Void) -> String {
-        body(&self)
         check()
         // Some are kept for a while, as by a handle.
         if model.count > 60 { model.removeAll { $0.hasEnded && !$0.isInDelivery } }
-        return name
     }
 
     /// Lets all timers go on, and looks whenever the alarm is set to, until it is set to a later instant.
@@ -78,9 +74,7 @@ struct ModelRun: ~Copyable {
 
     /// Nothing is lost: how many timers have ticks that do not account for all that has passed by their grid alone.
     var unaccounted: Int {
-        model.count {
-            !$0.hasEnded && $0.tolerance == 0 && $0.accounted != $0.passedBefore + $0.grid.passed(at: now)
-        }
+        model.count { !$0.hasEnded && $0.tolerance == 0 && $0.accounted != $0.passedBefore + $0.grid.passed(at: now) }
     }
 
     // MARK: What callers ask for
@@ -94,26 +88,23 @@ struct ModelRun: ~Copyable {
         let (timer, order) = scheduler.add(grid.grid, policy: policy, tolerance: tolerance, isPaused: isPaused)
         orders += 1
         var naive = NaiveTimer(timer: timer, order: orders, grid: grid, policy: policy, tolerance: tolerance)
-        (naive.isPaused, naive.isOnDemand) = (isPaused, grid.kind == .onDemand)
+        (naive.isPaused, naive.isOnDemand) = (isPaused, grid.repetition == .onDemand)
         model.append(naive)
         carryOut(order)
     }
 
-    private mutating func end(_ position: Int?) {
-        guard let position else { return }
+    private mutating func end(_ position: Int) {
         expect(scheduler.end(model[position].timer), !model[position].hasEnded, "end")
         model[position].hasEnded = true
     }
 
-    private mutating func pause() {
-        guard let position = randomTimer() else { return }
+    private mutating func pause(_ position: Int) {
         let timer = model[position]
         expect(scheduler.pause(timer.timer), !timer.hasEnded && !timer.isPaused, "pause")
         if !timer.hasEnded { (model[position].isPaused, model[position].isOfThisLook) = (true, false) }
     }
 
-    private mutating func resume() {
-        guard let position = randomTimer() else { return }
+    private mutating func resume(_ position: Int) {
         let timer = model[position]
         let order = scheduler.resume(timer.timer)
         expect(order != nil, !timer.hasEnded && timer.isPaused, "resume")
@@ -121,8 +112,7 @@ struct ModelRun: ~Copyable {
         carryOut(order)
     }
 
-    private mutating func reschedule() {
-        guard let position = randomTimer() else { return }
+    private mutating func reschedule(_ position: Int) {
         let grid = randomGrid()
         let order = scheduler.reschedule(model[position].timer, on: grid.grid)
         expect(order != nil, !model[position].hasEnded, "reschedule")
@@ -131,8 +121,7 @@ struct ModelRun: ~Copyable {
         carryOut(order)
     }
 
-    private mutating func fire() {
-        guard let position = randomTimer() else { return }
+    private mutating func fire(_ position: Int) {
         let order = scheduler.fire(model[position].timer, at: now)
         expect(order != nil, !model[position].hasEnded, "fire")
         if order != nil { model[position].fire(at: now) }
@@ -149,7 +138,7 @@ struct ModelRun: ~Copyable {
     private mutating func endClosing() {
         let closing = scheduler.closing
         expect(closing != nil, model.contains { $0.isClosing && !$0.hasEnded }, "a timer to be ended")
-        end(model.firstIndex { $0.timer == closing && $0.isClosing })
+        if let position = model.firstIndex(where: { $0.timer == closing && $0.isClosing }) { end(position) }
     }
 
     // MARK: From deadline to tick
@@ -181,7 +170,7 @@ struct ModelRun: ~Copyable {
             isDone = true
         case .of(let timer):
             expect(timer, expected.map { model[$0].timer }, "the timer whose turn it is")
-            guard let expected else { return }
+            guard let expected, difference == nil else { return }
             let isHop = model[expected].order % 3 == 0
             model[expected].isTaken(inline: isHop ? nil : looks)
             if !isHop { begin(expected, at: look) }
@@ -234,12 +223,10 @@ struct ModelRun: ~Copyable {
     }
 
     private mutating func randomGrid() -> NaiveGrid {
-        let kinds: [NaiveGrid.Kind] = [.every, .every, .every, .every, .afterReturn, .afterReturn, .once, .onDemand]
-        return NaiveGrid(
-            kind: kinds[Int.random(in: 0..<8, using: &random)],
-            origin: now + .random(in: 0...60, using: &random),
-            period: .random(in: 1...50, using: &random)
-        )
+        let (origin, period) = (now + .random(in: 0...60, using: &random), UInt64.random(in: 1...50, using: &random))
+        let (every, after) = (Grid.Repetition.every(Period(nanoseconds: period)), Grid.Repetition.afterReturn(period))
+        let repetitions = [every, every, every, every, after, after, .none, .onDemand]
+        return NaiveGrid(repetition: repetitions[Int.random(in: 0..<8, using: &random)], origin: origin, period: period)
     }
 
     private mutating func carryOut(_ order: Scheduler.AlarmOrder?) {

@@ -33,12 +33,9 @@ struct NaiveTimer {
     var passedBefore: UInt64 = 0
 
     var mayTick: Bool { !hasEnded && !isPaused && !isClosing }
-
     var isWaiting: Bool { mayTick && !isInDelivery }
-
     /// The oldest deadline of the grid that has had no tick.
     var onGrid: UInt64? { awaitsReturn ? nil : grid.deadline(step) }
-
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
 
     /// When it is to be looked at.
@@ -57,10 +54,7 @@ struct NaiveTimer {
         (isOfThisLook, isInDelivery, self.inline, began) = (false, true, inline, nil)
     }
 
-    mutating func fire(at now: UInt64) {
-        extra = extra ?? now
-        isOfThisLook = false
-    }
+    mutating func fire(at now: UInt64) { (extra, isOfThisLook) = (extra ?? now, false) }
 
     mutating func tick(at now: UInt64) -> Due? {
         guard let deadline = next, deadline <= now else { return nil }
@@ -82,7 +76,7 @@ struct NaiveTimer {
                 grid.origin = now + grid.period
                 step = 0
             }
-            if grid.kind == .afterReturn { awaitsReturn = true }
+            awaitsReturn = grid.repetition == .afterReturn(grid.period)
         }
         return Due(index: index, deadline: deadline, missed: missed)
     }
@@ -105,41 +99,30 @@ struct NaiveTimer {
     mutating func reschedule(on grid: NaiveGrid, order: Int) {
         (self.grid, self.order) = (grid, order)
         (step, index, accounted, passedBefore, awaitsReturn, burst) = (0, 0, 0, 0, false, 0)
-        isOnDemand = isOnDemand || grid.kind == .onDemand
+        isOnDemand = isOnDemand || grid.repetition == .onDemand
         isOfThisLook = false
     }
 }
 
 /// The deadlines of a timer, one for each step, by adding up.
 struct NaiveGrid {
-    enum Kind { case once, every, afterReturn, onDemand }
-
-    let kind: Kind
+    let repetition: Grid.Repetition
     var origin: UInt64
     let period: UInt64
 
     /// The same in the core's words.
-    var grid: Grid {
-        switch kind {
-        case .once: Grid(origin: origin)
-        case .every: TimerCoreTests.every(period, from: origin)
-        case .afterReturn: Grid(origin: origin, repetition: .afterReturn(period))
-        case .onDemand: TimerCoreTests.onDemand
-        }
-    }
+    var grid: Grid { Grid(origin: repetition == .onDemand ? .max : origin, repetition: repetition) }
 
     func deadline(_ step: UInt64) -> UInt64? {
-        switch kind {
+        switch repetition {
         case .onDemand: nil
         case .every: origin + step * period
-        case .once, .afterReturn: step == 0 ? origin : nil
+        case .none, .afterReturn: step == 0 ? origin : nil
         }
     }
 
     /// How many deadlines have passed.
     func passed(at now: UInt64) -> UInt64 {
-        var count: UInt64 = 0
-        while let deadline = deadline(count), deadline <= now { count += 1 }
-        return count
+        UInt64((0...).prefix { deadline($0).map { $0 <= now } ?? false }.count)
     }
 }

@@ -13,7 +13,10 @@ struct TimerListTests {
         var weak: [Weak] = []
         do {
             var list = TimerList()
-            for _ in 0..<3_000 { weak.append(append(to: &list)) }
+            for _ in 0..<3_000 {
+                list.append(TimerEntry())
+                weak.append(Weak(timer: list[list.count - 1]))
+            }
             #expect(weak.allSatisfy { $0.timer != nil })
             if let timer = weak[1].timer { list.remove(timer) }
             #expect(weak[1].timer == nil)
@@ -61,12 +64,6 @@ struct TimerListTests {
         }
         #expect(missed.isEmpty)
         #expect(misplaced == 0)
-    }
-
-    private func append(to list: inout TimerList) -> Weak {
-        let timer = TimerEntry()
-        list.append(timer)
-        return Weak(timer: timer)
     }
 }
 #endif
