@@ -52,7 +52,6 @@ struct GridTests {
     }
 
     @Test func aGridOnDemandHasNoDeadlineToCome() {
-        #expect([0, 1].map { onDemand.deadline($0) } == [.max, nil])
-        #expect(onDemand.period == nil)
+        #expect([0, 1].map { onDemand.deadline($0) } == [.max, nil] && onDemand.period == nil)
     }
 }

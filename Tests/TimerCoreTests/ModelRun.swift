@@ -50,10 +50,7 @@ struct ModelRun: ~Copyable {
     /// Lets all timers go on, and looks whenever the alarm is set to, until it is set to a later instant.
     mutating func settle() {
         while scheduler.closing != nil, difference == nil { endClosing() }
-        for position in model.indices where model[position].isPaused && !model[position].hasEnded {
-            carryOut(scheduler.resume(model[position].timer))
-            model[position].isPaused = false
-        }
+        for position in model.indices where model[position].isPaused { resume(position) }
         let end = now + 200
         for _ in 0..<100_000 where difference == nil {
             check()
@@ -157,10 +154,10 @@ struct ModelRun: ~Copyable {
 
     private mutating func next() {
         guard let look, !model.contains(where: { $0.isInDelivery && $0.inline == looks }) else { return }
-        if !isGathered {
-            for position in model.indices { model[position].isOfThisLook = model[position].isDue(at: look) }
-            isGathered = true
+        for position in model.indices where !isGathered {
+            model[position].isOfThisLook = model[position].isDue(at: look)
         }
+        isGathered = true
         let expected = model.indices.filter { model[$0].isOfThisLook && model[$0].isWaiting }
             .min { (model[$0].next ?? 0, model[$0].order) < (model[$1].next ?? 0, model[$1].order) }
         switch scheduler.next() {
@@ -189,8 +186,8 @@ struct ModelRun: ~Copyable {
     }
 
     private mutating func finish() {
-        guard let position = randomTimer({ $0.isInDelivery && $0.began != nil }), let began = model[position].began
-        else { return }
+        guard let position = randomTimer({ $0.isInDelivery && $0.began != nil }) else { return }
+        let began = model[position].began ?? 0
         let (timer, isHop) = (model[position].timer, model[position].inline == nil && model[position].hasTick)
         let sequel = scheduler.finish(timer, lookedAt: began, byHop: isHop, now: now)
         model[position].isInDelivery = false

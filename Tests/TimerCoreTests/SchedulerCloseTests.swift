@@ -30,19 +30,6 @@ final class SchedulerCloseTests {
         #expect(scheduler.firing(at: 35).ticks == [Ticked(newer, 2, 35)])
     }
 
-    @Test func aClosedTimerIsNotBroughtBack() {
-        let timer = scheduler.add(every(10, from: 10)).timer
-        let paused = scheduler.add(once(at: 9), isPaused: true).timer
-        scheduler.close()
-        let newer = scheduler.add(once(at: 20)).timer
-        #expect(scheduler.reschedule(timer, on: once(at: 5)) != nil)
-        #expect(scheduler.fire(timer, at: 3) != nil)
-        #expect(scheduler.resume(paused) != nil)
-        #expect(scheduler.firing(at: 30).ticks.map(\.timer) == [newer])
-        #expect(scheduler.nextLook == nil)
-        #expect(scheduler.brokenInvariant == nil)
-    }
-
     @Test(arguments: [false, true])
     func aHopOfAClosedTimerBeginsNothing(isInItsHandler: Bool) {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 9)).timer

@@ -27,8 +27,7 @@ final class SchedulerControlTests {
     @Test func aDueTimerThatEndsBeforeItsTurnDoesNotTick() {
         let timers = [scheduler.add(once(at: 10)).timer, scheduler.add(once(at: 10)).timer]
         let firing = scheduler.firing(at: 10) { scheduler, _ in _ = scheduler.end(timers[1]) }
-        #expect(firing.ticks.map(\.timer) == [timers[0]])
-        #expect(firing.completed == [timers[0]])
+        #expect(firing == Firing(ticks: [Ticked(timers[0], 0, 10)], completed: [timers[0]]))
     }
 
     @Test func aPausedTimerRestsWhileItsGridRunsOn() {
@@ -54,7 +53,6 @@ final class SchedulerControlTests {
     @Test func aTimerThatIsPausedInItsHandlerKeepsItsLateTicks() {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 3)).timer
         let sibling = scheduler.add(every(100, from: 11)).timer
-        // In its own handler, so that the rest of its burst is held back too.
         let firing = scheduler.firing(at: 35) { scheduler, ticked in
             if ticked.timer == timer { _ = scheduler.pause(timer) }
         }
@@ -80,8 +78,7 @@ final class SchedulerControlTests {
             #expect(scheduler.pause(paused) && scheduler.resume(paused) == .leave)
             _ = scheduler.reschedule(rescheduled, on: once(at: 13))
         }
-        #expect(firing.ticks.map(\.timer) == [first])
-        #expect(firing.alarm == .set(11))
+        #expect(firing == Firing(ticks: [Ticked(first, 0, 10)], completed: [first], alarm: .set(11)))
         #expect(scheduler.firing(at: 20).ticks.map(\.timer) == [paused, added, rescheduled])
     }
 
@@ -102,11 +99,8 @@ final class SchedulerControlTests {
 
     @Test func aTimerCanBeRescheduledInItsLastHandler() {
         let timer = scheduler.add(once(at: 10)).timer
-        let firing = scheduler.firing(at: 10) { scheduler, _ in
-            _ = scheduler.reschedule(timer, on: once(at: 30))
-        }
-        #expect(firing.completed == [])
-        #expect(firing.alarm == .set(30))
+        let firing = scheduler.firing(at: 10) { scheduler, _ in _ = scheduler.reschedule(timer, on: once(at: 30)) }
+        #expect(firing == Firing(ticks: [Ticked(timer, 0, 10)], alarm: .set(30)))
         #expect(scheduler.firing(at: 30).ticks == [Ticked(timer, 0, 30)])
     }
 
@@ -158,8 +152,6 @@ final class SchedulerControlTests {
         let timer = scheduler.add(once(at: 10)).timer
         let last = scheduler.firing(at: 10) { scheduler, _ in _ = scheduler.fire(timer, at: 10) }
         #expect(last.completed == [])
-        let extra = scheduler.firing(at: 12)
-        #expect(extra.ticks == [Ticked(timer, 1, 10)])
-        #expect(extra.completed == [timer])
+        #expect(scheduler.firing(at: 12) == Firing(ticks: [Ticked(timer, 1, 10)], completed: [timer]))
     }
 }

@@ -5,24 +5,20 @@ import Testing
 
 /// The list of all timers: which it retains, which are closing, and that going through it misses no timer.
 struct TimerListTests {
-    private struct Weak {
-        weak var timer: TimerEntry?
-    }
-
     @Test func aTimerIsRetainedUntilItIsRemovedOrTheListGoes() {
-        var weak: [Weak] = []
+        var weak: [() -> TimerEntry?] = []
         do {
             var list = TimerList()
             for _ in 0..<3_000 {
                 list.append(TimerEntry())
-                weak.append(Weak(timer: list[list.count - 1]))
+                weak.append { [weak timer = list[list.count - 1]] in timer }
             }
-            #expect(weak.allSatisfy { $0.timer != nil })
-            if let timer = weak[1].timer { list.remove(timer) }
-            #expect(weak[1].timer == nil)
+            #expect(weak.allSatisfy { $0() != nil })
+            if let timer = weak[1]() { list.remove(timer) }
+            #expect(weak[1]() == nil)
             #expect(list.count == 2_999)
         }
-        #expect(weak.allSatisfy { $0.timer == nil })
+        #expect(weak.allSatisfy { $0() == nil })
     }
 
     @Test func theClosedTimersAreTheFirstUntilTheyAreRemoved() {
