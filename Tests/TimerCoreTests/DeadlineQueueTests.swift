@@ -1,57 +1,57 @@
+#if DEBUG
 import TestSupport
 import Testing
-import TimerCore
+@testable @_spi(Engine) import TimerCore
 
 /// The queue against a model that cannot be wrong: a sorted list.
 struct DeadlineQueueTests {
+    private struct Waiting: Equatable {
+        var nanoseconds: UInt64
+        let timer: TimerEntry
+
+        func precedes(_ other: Waiting) -> Bool {
+            (nanoseconds, timer.sequence) < (other.nanoseconds, other.timer.sequence)
+        }
+    }
+
     @Test func theEarliestDeadlineComesFirst() {
         var queue = DeadlineQueue()
-        for (slot, nanoseconds) in [30, 10, 20].enumerated() {
-            queue.push(Slot(slot), at: UInt64(nanoseconds), sequence: UInt64(slot))
-        }
-        #expect(popAll(&queue).map(\.nanoseconds) == [10, 20, 30])
+        #expect(queue.first == nil && queue.firstInstant == .max, "an empty queue has nothing")
+        let timers = (0..<3).map(timer)
+        for (timer, nanoseconds) in zip(timers, [30, 10, 20] as [UInt64]) { queue.push(timer, at: nanoseconds) }
+        #expect(queue.firstInstant == 10)
+        #expect(popAll(&queue) == [(10, 1), (20, 2), (30, 0)].map { Waiting(nanoseconds: $0, timer: timers[$1]) })
     }
 
     @Test func equalDeadlinesComeInTheOrderOfScheduling() {
         var queue = DeadlineQueue()
-        for slot in 0..<100 { queue.push(Slot(slot), at: 7, sequence: UInt64(slot * 37 % 100)) }
-        #expect(popAll(&queue).map(\.sequence) == Array(0..<100))
-    }
-
-    @Test func anEmptyQueueHasNothing() {
-        var queue = DeadlineQueue()
-        #expect(queue.first == nil)
-        #expect(queue.popFirst() == nil)
-        #expect(queue.remove(Slot(3)) == false)
-        #expect(queue.move(Slot(3), to: 1, sequence: 1) == false)
-        #expect(queue.contains(Slot(3)) == false)
+        let timers = (0..<100).map { timer($0 * 37 % 100) }
+        for timer in timers { queue.push(timer, at: 7) }
+        #expect(popAll(&queue).map(\.timer) == timers.sorted { $0.sequence < $1.sequence })
     }
 
     @Test(arguments: 0..<20)
     func randomOperationsAgreeWithASortedList(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         var queue = DeadlineQueue()
-        var model: [DeadlineQueue.Element] = []
+        var model: [Waiting] = []
         for sequence in 0..<2_000 {
-            let slot = Slot(Int.random(in: 0..<200, using: &random))
             let nanoseconds = UInt64.random(in: 0..<50, using: &random)
-            let known = model.firstIndex { $0.slot == slot }
-            let element = DeadlineQueue.Element(nanoseconds: nanoseconds, sequence: UInt64(sequence), slot: slot)
-            switch Int.random(in: 0..<4, using: &random) {
-            case 0, 1:
-                if let known {
-                    #expect(queue.move(slot, to: nanoseconds, sequence: UInt64(sequence)) == true)
-                    model[known] = element
-                } else {
-                    queue.push(slot, at: nanoseconds, sequence: UInt64(sequence))
-                    model.append(element)
-                }
-            case 2:
-                #expect(queue.remove(slot) == (known != nil))
-                if let known { model.remove(at: known) }
+            let known = model.indices.randomElement(using: &random)
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0..<3:
+                let timer = timer(sequence)
+                queue.push(timer, at: nanoseconds)
+                model.append(Waiting(nanoseconds: nanoseconds, timer: timer))
+            case 3, 4:
+                guard let known else { continue }
+                queue.hasten(model[known].timer, to: nanoseconds)
+                model[known].nanoseconds = min(nanoseconds, model[known].nanoseconds)
+            case 5:
+                if let known { queue.remove(model.remove(at: known).timer) }
             default:
                 let earliest = model.min { $0.precedes($1) }
-                #expect(queue.popFirst() == earliest)
+                #expect(pop(&queue) == earliest)
                 model.removeAll { $0 == earliest }
             }
             #expect(queue.count == model.count)
@@ -62,17 +62,32 @@ struct DeadlineQueueTests {
 
     @Test func aThousandDeadlinesAreRemovedFromTheMiddleWithoutATrace() {
         var queue = DeadlineQueue()
-        for slot in 0..<1_000 { queue.push(Slot(slot), at: UInt64(slot * 7919 % 1_000), sequence: UInt64(slot)) }
-        for slot in stride(from: 0, to: 1_000, by: 2) { #expect(queue.remove(Slot(slot)) == true) }
+        let timers = (0..<3_000).map(timer)
+        for timer in timers { queue.push(timer, at: timer.sequence * 7919 % 3_000) }
+        for timer in timers where timer.sequence % 3 == 0 { queue.remove(timer) }
         #expect(queue.brokenInvariant == nil)
         let left = popAll(&queue)
-        #expect(left.count == 500)
-        #expect(left.allSatisfy { $0.slot.number % 2 == 1 })
+        #expect(left.count == 2_000)
+        #expect(left.allSatisfy { $0.timer.sequence % 3 != 0 })
+        #expect(timers.allSatisfy { $0.position == -1 })
     }
 
-    private func popAll(_ queue: inout DeadlineQueue) -> [DeadlineQueue.Element] {
-        var popped: [DeadlineQueue.Element] = []
-        while let element = queue.popFirst() { popped.append(element) }
+    private func timer(_ sequence: Int) -> TimerEntry {
+        let timer = TimerEntry()
+        timer.sequence = UInt64(sequence)
+        return timer
+    }
+
+    private func pop(_ queue: inout DeadlineQueue) -> Waiting? {
+        guard let first = queue.first else { return nil }
+        queue.remove(first.timer)
+        return Waiting(nanoseconds: first.nanoseconds, timer: first.timer)
+    }
+
+    private func popAll(_ queue: inout DeadlineQueue) -> [Waiting] {
+        var popped: [Waiting] = []
+        while let next = pop(&queue) { popped.append(next) }
         return popped
     }
 }
+#endif

@@ -1,58 +1,83 @@
-import TimerCore
-
-/// An instant of the scheduler's clock.
-func instant(_ nanoseconds: UInt64) -> TimerInstant { TimerInstant(nanoseconds: nanoseconds) }
+@_spi(Engine) import TimerCore
 
 /// Deadlines a period apart.
 func every(_ period: UInt64, from origin: UInt64) -> Grid {
-    Grid(origin: instant(origin), repetition: .every(Period(nanoseconds: period)))
+    Grid(origin: origin, repetition: .every(Period(nanoseconds: period)))
 }
 
 /// One deadline.
-func once(at nanoseconds: UInt64) -> Grid { Grid(origin: instant(nanoseconds)) }
+func once(at nanoseconds: UInt64) -> Grid { Grid(origin: nanoseconds) }
 
-/// A tick, and whose it was.
-struct Ticked: Hashable {
-    let timer: TimerID
+/// No deadline until the timer is rescheduled.
+let onDemand = Grid(origin: .max, repetition: .onDemand)
+
+/// Timers are compared by identity.
+extension TimerEntry: Equatable {
+    static func == (left: TimerEntry, right: TimerEntry) -> Bool { left === right }
+}
+
+/// A tick and its timer.
+struct Ticked: Equatable {
+    let timer: TimerEntry
     let due: Due
+}
 
-    init(_ timer: TimerID, _ due: Due) {
-        self.timer = timer
-        self.due = due
-    }
-
-    init(_ timer: TimerID, _ index: UInt64, _ deadline: UInt64, missed: UInt64 = 0) {
-        self.init(timer, Due(index: index, deadline: instant(deadline), missed: missed))
+extension Ticked {
+    init(_ timer: TimerEntry, _ index: UInt64, _ deadline: UInt64, missed: UInt64 = 0) {
+        self.init(timer: timer, due: Due(index: index, deadline: deadline, missed: missed))
     }
 }
 
-/// What came of one firing of the alarm.
-struct Firing {
+/// The results of one firing of the alarm.
+struct Firing: Equatable {
     var ticks: [Ticked] = []
-    var completed: [TimerID] = []
+    var completed: [TimerEntry] = []
     var alarm: Scheduler.AlarmOrder = .leave
 }
 
 extension Scheduler {
+    /// Makes a timer and takes it in.
+    mutating func add(
+        _ grid: Grid,
+        policy: LatePolicy = .skip,
+        tolerance: UInt64 = 0,
+        isPaused: Bool = false
+    ) -> (timer: TimerEntry, alarm: AlarmOrder) {
+        let timer = TimerEntry()
+        timer.setRules(policy: policy, tolerance: tolerance, isPaused: isPaused)
+        return (timer, add(timer, on: grid))
+    }
+
+    /// Cancels a timer.
+    mutating func end(_ timer: TimerEntry) -> Bool { end(timer, .cancelled) }
+
+    /// The next timer whose turn it is, however often that must be asked.
+    mutating func takeNext() -> TimerEntry? {
+        switch next() {
+        case .of(let timer): timer
+        case .notFound: takeNext()
+        case .none: nil
+        }
+    }
+
+    /// The first timer that a look finds due.
+    mutating func take(at now: UInt64) -> TimerEntry? {
+        beginLook(at: now)
+        return takeNext()
+    }
+
     /// One firing of the alarm, in which every handler is called at once, does this, and returns at once.
     mutating func firing(at now: UInt64, handler: (inout Scheduler, Ticked) -> Void = { _, _ in }) -> Firing {
         var firing = Firing()
-        var claims: [Claim] = []
-        expire(at: instant(now), into: &claims)
-        while !claims.isEmpty {
-            let claim = claims.removeFirst()
-            if let due = begin(claim, at: instant(now)) {
-                firing.ticks.append(Ticked(claim.timer, due))
-                handler(&self, Ticked(claim.timer, due))
+        beginLook(at: now)
+        while let timer = takeNext() {
+            if let due = begin(timer, at: now) {
+                firing.ticks.append(Ticked(timer: timer, due: due))
+                handler(&self, Ticked(timer: timer, due: due))
             }
-            switch finish(claim, lookedAt: instant(now), now: instant(now)) {
-            case .again(let another):
-                claims.insert(another, at: claims.firstIndex { another.precedes($0) } ?? claims.count)
-            case .completes: firing.completed.append(claim.timer)
-            case .waits, .hasEnded: break
-            }
+            if finish(timer, lookedAt: now, now: now) == .completes { firing.completed.append(timer) }
         }
-        firing.alarm = finishFiring()
+        firing.alarm = endLook()
         return firing
     }
 }

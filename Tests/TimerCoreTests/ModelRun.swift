@@ -1,22 +1,21 @@
 import TestSupport
-import TimerCore
+@_spi(Engine) import TimerCore
 
 /// A scheduler and its model, to which the same things happen.
-struct ModelRun {
-    /// A timer on its way to its handler, or inside of it.
-    private struct Delivery {
-        var claim: Claim
-        var look: UInt64?
-    }
-
+struct ModelRun: ~Copyable {
     private var scheduler = Scheduler()
     private var model: [NaiveTimer] = []
-    private var deliveries: [Delivery] = []
     private var random: SeededGenerator
     private var now: UInt64 = 1
     private var orders = 0
     private var armed: UInt64?
-    private var isFiring = false
+    /// The look that is going on, its number, and how many repeats it has room for.
+    private var look: UInt64?
+    private var looks = 0
+    private var repeats = 0
+    /// Whether the timers of this look are known, and whether there are no more of them.
+    private var isGathered = false
+    private var isDone = false
     /// What the scheduler did otherwise than the model.
     private(set) var difference: String?
     /// The branches that were taken.
@@ -24,228 +23,230 @@ struct ModelRun {
 
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-    /// Does one thing, and says what.
-    mutating func operate() -> String {
-        let kind = Int.random(in: 0..<20, using: &random)
+    /// Does one thing.
+    mutating func operate() {
+        guard let position = randomTimer() else { return add() }
+        let kind = Int.random(in: 0..<1_000, using: &random)
         switch kind {
-        case 0, 1: return named("add") { $0.add() }
-        case 2: return named("end") { $0.end() }
-        case 3: return named("pause") { $0.pause() }
-        case 4: return named("resume") { $0.resume() }
-        case 5: return named("reschedule") { $0.reschedule() }
-        case 6: return named("fire") { $0.fire() }
-        case 7, 8, 9: return named("move") { $0.now += .random(in: 0...40, using: &$0.random) }
-        case 10, 11, 12: return named("expire") { $0.isFiring ? $0.finishFiring() : $0.expire() }
-        case 13, 14, 15: return named("begin") { $0.begin() }
-        default: return named("finish") { $0.finish() }
+        case 0: close()
+        case 1..<10: endClosing()
+        case 10..<50: add()
+        case 50..<70: end(position)
+        case 70..<100: pause(position)
+        case 100..<150: resume(position)
+        case 150..<190: reschedule(position)
+        case 190..<230: fire(position)
+        case 230..<300: now += .random(in: 0...(kind < 245 ? 4_000 : 40), using: &random)
+        case 300..<370: look == nil ? beginLook() : endLook()
+        case 370..<650: next()
+        case 650..<750: begin()
+        default: finish()
         }
-    }
-
-    private mutating func named(_ name: String, _ body: (inout ModelRun) -> Void) -> String {
-        body(&self)
         check()
-        return name
+        // Some are kept for a while, as by a handle.
+        if model.count > 60 { model.removeAll { $0.hasEnded && !$0.isInDelivery } }
     }
 
-    /// Lets all timers go on until nothing is due.
+    /// Lets all timers go on, and looks whenever the alarm is set to, until it is set to a later instant.
     mutating func settle() {
-        for position in model.indices where model[position].isPaused && !model[position].hasEnded {
-            carryOut(scheduler.resume(model[position].id))
-            model[position].isPaused = false
-        }
-        for _ in 0..<1_000 {
-            if isFiring { finishFiring() }
-            while !deliveries.isEmpty {
+        while scheduler.closing != nil, difference == nil { endClosing() }
+        for position in model.indices where model[position].isPaused { resume(position) }
+        let end = now + 200
+        for _ in 0..<100_000 where difference == nil {
+            check()
+            if look != nil || model.contains(where: \.isInDelivery) {
+                if isDone { endLook() } else { next() }
                 begin()
                 finish()
+            } else if let armed, armed <= end {
+                now = max(now, armed)
+                beginLook()
+            } else {
+                now = end
+                return
             }
-            check()
-            guard difference == nil, model.contains(where: { $0.isWaiting && $0.look.map { $0 <= now } ?? false })
-            else { return }
-            expire()
         }
         difference = difference ?? "it does not come to rest"
     }
 
-    /// Nothing is lost: by the grid alone, what each timer's ticks should have accounted for by now.
-    var unaccounted: [TimerID] {
-        model.filter { !$0.hasEnded && $0.tolerance == 0 && $0.accounted != $0.passedBefore + $0.grid.passed(at: now) }
-            .map(\.id)
+    /// Nothing is lost: how many timers have ticks that do not account for all that has passed by their grid alone.
+    var unaccounted: Int {
+        model.count { !$0.hasEnded && $0.tolerance == 0 && $0.accounted != $0.passedBefore + $0.grid.passed(at: now) }
     }
 
     // MARK: What callers ask for
 
     private mutating func add() {
         guard model.count(where: { !$0.hasEnded }) < 40 else { return }
-        let (grid, isPaused) = (randomGrid(), Int.random(in: 0..<8, using: &random) == 0)
-        let policies: [LatePolicy] = [.skip, .delay, .catchUp(limit: 1), .catchUp(limit: 3)]
-        let policy = policies[Int.random(in: 0..<4, using: &random)]
+        let policies: [LatePolicy] = [.skip, .delay, .catchUp(limit: 1), .catchUp(limit: 3), .catchUp(limit: 100)]
+        let (grid, policy) = (randomGrid(), policies[Int.random(in: 0..<5, using: &random)])
         let tolerance: UInt64 = Bool.random(using: &random) ? 0 : .random(in: 0...20, using: &random)
-        let (id, order) = scheduler.add(grid.grid, policy: policy, tolerance: tolerance, isPaused: isPaused)
-        var timer = NaiveTimer(id: id, order: takeOrder(), grid: grid, policy: policy, tolerance: tolerance)
-        timer.isPaused = isPaused
-        model.append(timer)
+        let isPaused = Int.random(in: 0..<8, using: &random) == 0
+        let (timer, order) = scheduler.add(grid.grid, policy: policy, tolerance: tolerance, isPaused: isPaused)
+        orders += 1
+        var naive = NaiveTimer(timer: timer, order: orders, grid: grid, policy: policy, tolerance: tolerance)
+        (naive.isPaused, naive.isOnDemand) = (isPaused, grid.repetition == .onDemand)
+        model.append(naive)
         carryOut(order)
     }
 
-    private mutating func end() {
-        guard let position = randomTimer() else { return }
-        let id = model[position].id
-        expect(scheduler.end(id), !model[position].hasEnded, "end")
+    private mutating func end(_ position: Int) {
+        expect(scheduler.end(model[position].timer), !model[position].hasEnded, "end")
         model[position].hasEnded = true
-        forgetIfOver(id)
     }
 
-    private mutating func pause() {
-        guard let position = randomTimer() else { return }
+    private mutating func pause(_ position: Int) {
         let timer = model[position]
-        expect(scheduler.pause(timer.id), !timer.hasEnded && !timer.isPaused, "pause")
-        if !timer.hasEnded { model[position].isPaused = true }
+        expect(scheduler.pause(timer.timer), !timer.hasEnded && !timer.isPaused, "pause")
+        if !timer.hasEnded { (model[position].isPaused, model[position].isOfThisLook) = (true, false) }
     }
 
-    private mutating func resume() {
-        guard let position = randomTimer() else { return }
+    private mutating func resume(_ position: Int) {
         let timer = model[position]
-        let order = scheduler.resume(timer.id)
+        let order = scheduler.resume(timer.timer)
         expect(order != nil, !timer.hasEnded && timer.isPaused, "resume")
         if order != nil { model[position].isPaused = false }
         carryOut(order)
     }
 
-    private mutating func reschedule() {
-        guard let position = randomTimer() else { return }
+    private mutating func reschedule(_ position: Int) {
         let grid = randomGrid()
-        let order = scheduler.reschedule(model[position].id, on: grid.grid)
+        let order = scheduler.reschedule(model[position].timer, on: grid.grid)
         expect(order != nil, !model[position].hasEnded, "reschedule")
-        if order != nil { model[position].reschedule(on: grid, order: takeOrder()) }
+        orders += 1
+        if order != nil { model[position].reschedule(on: grid, order: orders) }
         carryOut(order)
     }
 
-    private mutating func fire() {
-        guard let position = randomTimer() else { return }
-        let order = scheduler.fire(model[position].id, at: instant(now))
+    private mutating func fire(_ position: Int) {
+        let order = scheduler.fire(model[position].timer, at: now)
         expect(order != nil, !model[position].hasEnded, "fire")
-        if order != nil { model[position].extra = model[position].extra ?? now }
+        if order != nil { model[position].fire(at: now) }
         carryOut(order)
+    }
+
+    private mutating func close() {
+        scheduler.close()
+        for position in model.indices { model[position].isClosing = true }
+        (look, armed) = (nil, nil)
+        seen.insert("close")
+    }
+
+    private mutating func endClosing() {
+        let closing = scheduler.closing
+        expect(closing != nil, model.contains { $0.isClosing && !$0.hasEnded }, "a timer to be ended")
+        if let position = model.firstIndex(where: { $0.timer == closing && $0.isClosing }) { end(position) }
     }
 
     // MARK: From deadline to tick
 
-    private mutating func expire() {
-        var claims: [Claim] = []
-        scheduler.expire(at: instant(now), into: &claims)
-        (isFiring, armed) = (true, nil)
-        let due = model.indices.filter { model[$0].isWaiting && model[$0].look.map { $0 <= now } ?? false }
-            .sorted { (model[$0].next ?? 0, model[$0].order) < (model[$1].next ?? 0, model[$1].order) }
-        expect(claims.map(\.timer), due.map { model[$0].id }, "claimed timers")
-        expect(claims.map(\.deadline.nanoseconds), due.map { model[$0].next ?? 0 }, "claimed deadlines")
-        for position in due {
-            model[position].isInDelivery = true
-            model[position].burst = 0
-        }
-        deliveries += claims.map { Delivery(claim: $0) }
+    private mutating func beginLook() {
+        scheduler.beginLook(at: now)
+        (look, armed, isGathered, isDone, repeats) = (now, nil, false, false, Scheduler.portion)
+        looks += 1
     }
 
-    private mutating func finishFiring() {
-        isFiring = false
-        carryOut(scheduler.finishFiring())
+    private mutating func endLook() {
+        guard look != nil, isDone else { return }
+        look = nil
+        carryOut(scheduler.endLook())
+    }
+
+    private mutating func next() {
+        guard let look, !model.contains(where: { $0.isInDelivery && $0.inline == looks }) else { return }
+        for position in model.indices where !isGathered {
+            model[position].isOfThisLook = model[position].isDue(at: look)
+        }
+        isGathered = true
+        let expected = model.indices.filter { model[$0].isOfThisLook && model[$0].isWaiting }
+            .min { (model[$0].next ?? 0, model[$0].order) < (model[$1].next ?? 0, model[$1].order) }
+        switch scheduler.next() {
+        case .notFound: seen.insert("notFound")
+        case .none:
+            expect(nil, expected, "nothing is due")
+            isDone = true
+        case .of(let timer):
+            expect(timer, expected.map { model[$0].timer }, "the timer whose turn it is")
+            guard let expected, difference == nil else { return }
+            let isHop = model[expected].order % 3 == 0
+            model[expected].isTaken(inline: isHop ? nil : looks)
+            if !isHop { begin(expected, at: look) }
+        }
     }
 
     private mutating func begin() {
-        guard let chosen = deliveries.indices.filter({ deliveries[$0].look == nil }).randomElement(using: &random),
-            let position = position(of: deliveries[chosen].claim.timer)
-        else { return }
-        let isValid = orderOf(deliveries[chosen].claim) == model[position].order
-        let mayTick = isValid && !model[position].hasEnded && !model[position].isPaused
-        let expected = mayTick ? model[position].tick(at: now) : nil
-        let due = scheduler.begin(deliveries[chosen].claim, at: instant(now))
-        expect(due, expected, "tick")
-        deliveries[chosen].look = now
-        if let due, due.missed > 0 { seen.insert("missed") }
-        if due == nil { seen.insert("void") }
+        if let position = randomTimer({ $0.isInDelivery && $0.began == nil }) { begin(position, at: now) }
+    }
+
+    private mutating func begin(_ position: Int, at look: UInt64) {
+        let due = scheduler.begin(model[position].timer, at: look)
+        expect(due, model[position].mayTick ? model[position].tick(at: look) : nil, "tick")
+        (model[position].began, model[position].hasTick) = (look, due != nil)
+        seen.insert(due.map { $0.missed > 0 ? "missed" : "tick" } ?? "void")
     }
 
     private mutating func finish() {
-        guard let chosen = deliveries.indices.filter({ deliveries[$0].look != nil }).randomElement(using: &random),
-            let look = deliveries[chosen].look, let position = position(of: deliveries[chosen].claim.timer)
-        else { return }
-        let claim = deliveries.remove(at: chosen).claim
-        let isSameSchedule = orderOf(claim) == model[position].order
-        let sequel = scheduler.finish(claim, lookedAt: instant(look), now: instant(now))
+        guard let position = randomTimer({ $0.isInDelivery && $0.began != nil }) else { return }
+        let began = model[position].began ?? 0
+        let (timer, isHop) = (model[position].timer, model[position].inline == nil && model[position].hasTick)
+        let sequel = scheduler.finish(timer, lookedAt: began, byHop: isHop, now: now)
         model[position].isInDelivery = false
         model[position].handlerReturned(at: now)
-        let timer = model[position]
-        let isCatchingUp = isSameSchedule && !timer.isPaused && timer.burst > 0 && timer.burst < timer.policy.limit
-        let name: String
-        if timer.hasEnded {
+        let catchesUp = model[position].catchesUp(at: began)
+        var name = "waits"
+        if model[position].hasEnded {
             name = "hasEnded"
-        } else if let next = timer.next {
-            name = isCatchingUp && next <= look ? "again" : "waits"
-        } else {
+        } else if catchesUp, isHop {
+            name = "again"
+            model[position].isTaken(inline: nil)
+        } else if model[position].next == nil, !model[position].isOnDemand {
             name = "completes"
             model[position].hasEnded = true
+        } else if catchesUp {
+            // Another late tick comes in the same look, if that still has room for it.
+            repeats -= 1
+            seen.insert(repeats < 0 ? "portion" : "repeat")
+            if let look, repeats >= 0 { model[position].isOfThisLook = model[position].isDue(at: look) }
         }
-        switch sequel {
-        case .waits(let order):
-            expect("waits", name, "sequel")
-            carryOut(order)
-        case .again(let another):
-            expect("again", name, "sequel")
-            model[position].isInDelivery = true
-            deliveries.append(Delivery(claim: another))
-        case .completes: expect("completes", name, "sequel")
-        case .hasEnded: expect("hasEnded", name, "sequel")
-        }
+        expect(String("\(sequel)".prefix { $0 != "(" }), name, "sequel")
+        if case .waits(let order) = sequel { carryOut(order) }
         seen.insert(name)
-        forgetIfOver(timer.id)
     }
 
     // MARK: Small things
 
-    /// The order that the model gave to the schedule that a claim is of: both count schedules.
-    private func orderOf(_ claim: Claim) -> Int { Int(claim.sequence) }
-
-    /// The number of the next schedule, as the table numbers them.
-    private mutating func takeOrder() -> Int {
-        defer { orders += 1 }
-        return orders
+    private mutating func randomTimer(_ isMeant: (NaiveTimer) -> Bool = { _ in true }) -> Int? {
+        model.indices.filter { isMeant(model[$0]) }.randomElement(using: &random)
     }
-
-    private mutating func randomTimer() -> Int? { model.indices.randomElement(using: &random) }
-
-    private func position(of timer: TimerID) -> Int? { model.firstIndex { $0.id == timer } }
 
     private mutating func randomGrid() -> NaiveGrid {
-        let origin = now + .random(in: 0...60, using: &random)
-        let period: UInt64 = Int.random(in: 0..<5, using: &random) == 0 ? 0 : .random(in: 1...50, using: &random)
-        return NaiveGrid(origin: origin, period: period, isAfterReturn: Int.random(in: 0..<4, using: &random) == 0)
-    }
-
-    private mutating func forgetIfOver(_ timer: TimerID) {
-        guard let position = position(of: timer), model[position].hasEnded, !model[position].isInDelivery else {
-            return
-        }
-        // Some are kept for a while, as by a handle.
-        guard Bool.random(using: &random) || model.count > 60 else { return }
-        scheduler.forget(timer)
-        model.remove(at: position)
+        let (origin, period) = (now + .random(in: 0...60, using: &random), UInt64.random(in: 1...50, using: &random))
+        let (every, after) = (Grid.Repetition.every(Period(nanoseconds: period)), Grid.Repetition.afterReturn(period))
+        let repetitions = [every, every, every, every, after, after, .none, .onDemand]
+        return NaiveGrid(repetition: repetitions[Int.random(in: 0..<8, using: &random)], origin: origin, period: period)
     }
 
     private mutating func carryOut(_ order: Scheduler.AlarmOrder?) {
         guard case .set(let deadline) = order else { return }
-        expect(armed.map { deadline.nanoseconds < $0 } ?? true, true, "an order that was spared")
-        armed = deadline.nanoseconds
+        expect(look, nil, "during a look there are no orders")
+        expect(armed.map { deadline < $0 } ?? true, true, "an order that was spared")
+        armed = deadline
         seen.insert("set")
     }
 
     private mutating func check() {
         if let broken = scheduler.brokenInvariant { difference = difference ?? broken }
         expect(scheduler.count, model.count { !$0.hasEnded }, "count")
-        let look = model.filter(\.isWaiting).compactMap(\.look).min()
-        expect(scheduler.nextLook?.nanoseconds, look, "next look")
-        if !isFiring, let look { expect(armed.map { $0 <= look } ?? false, true, "the alarm is set in time") }
+        let (first, exact) = (scheduler.nextLook, model.filter(\.isWaiting).compactMap(\.look).min())
+        // Timers that are closing are still queued.
+        if scheduler.closing == nil { expect(first != nil, exact != nil, "whether there is a next look") }
+        if let exact {
+            expect(first.map { $0 <= exact } ?? false, true, "the next look is no later than the exact one")
+            if look == nil { expect(armed.map { $0 <= exact } ?? false, true, "the alarm is set in time") }
+            if first != exact { seen.insert("postponed") }
+        }
         for timer in model where !timer.hasEnded {
-            expect(scheduler[timer.id]?.nextDeadline?.nanoseconds, timer.next, "next deadline")
+            expect(timer.timer.comingDeadline, timer.next, "next deadline")
             if timer.extra != nil { seen.insert("extra") }
         }
     }

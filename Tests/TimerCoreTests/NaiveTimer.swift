@@ -1,8 +1,8 @@
-import TimerCore
+@_spi(Engine) import TimerCore
 
 /// One timer as the contract has it, by counting deadlines one after the other. Slow, and short enough to be right.
 struct NaiveTimer {
-    let id: TimerID
+    let timer: TimerEntry
     /// Its place among equal deadlines.
     var order: Int
     var grid: NaiveGrid
@@ -13,19 +13,29 @@ struct NaiveTimer {
     var extra: UInt64?
     var isPaused = false
     var isInDelivery = false
+    /// The number of the look that waits for its delivery; nil for a hop.
+    var inline: Int?
+    /// When its tick was decided on, and whether it has one.
+    var began: UInt64?
+    var hasTick = false
     var hasEnded = false
+    /// Whether it was there when all timers were closed.
+    var isClosing = false
+    /// Whether its turn comes in the look that is going on.
+    var isOfThisLook = false
     var awaitsReturn = false
+    /// Whether it rests after its last deadline.
+    var isOnDemand = false
     var burst = 0
     /// Of the present schedule: 1 + missed, over its ticks, and the deadlines of its grids that have passed before the
     /// present grid began.
     var accounted: UInt64 = 0
     var passedBefore: UInt64 = 0
 
-    var isWaiting: Bool { !hasEnded && !isPaused && !isInDelivery }
-
+    var mayTick: Bool { !hasEnded && !isPaused && !isClosing }
+    var isWaiting: Bool { mayTick && !isInDelivery }
     /// The oldest deadline of the grid that has had no tick.
     var onGrid: UInt64? { awaitsReturn ? nil : grid.deadline(step) }
-
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
 
     /// When it is to be looked at.
@@ -37,11 +47,20 @@ struct NaiveTimer {
         return min(look, extra ?? look)
     }
 
+    /// Whether it waits for a look that comes no later than this.
+    func isDue(at look: UInt64) -> Bool { isWaiting && self.look.map { $0 <= look } ?? false }
+
+    mutating func isTaken(inline: Int?) {
+        (isOfThisLook, isInDelivery, self.inline, began) = (false, true, inline, nil)
+    }
+
+    mutating func fire(at now: UInt64) { (extra, isOfThisLook) = (extra ?? now, false) }
+
     mutating func tick(at now: UInt64) -> Due? {
         guard let deadline = next, deadline <= now else { return nil }
         if deadline != onGrid {
             extra = nil
-            return Due(index: index, deadline: instant(deadline), missed: 0)
+            return Due(index: index, deadline: deadline, missed: 0)
         }
         burst += 1
         var missed: UInt64 = 0
@@ -57,9 +76,9 @@ struct NaiveTimer {
                 grid.origin = now + grid.period
                 step = 0
             }
-            if grid.isAfterReturn { awaitsReturn = true }
+            awaitsReturn = grid.repetition == .afterReturn(grid.period)
         }
-        return Due(index: index, deadline: instant(deadline), missed: missed)
+        return Due(index: index, deadline: deadline, missed: missed)
     }
 
     mutating func handlerReturned(at now: UInt64) {
@@ -70,40 +89,40 @@ struct NaiveTimer {
         step = 0
     }
 
+    /// Whether another deadline that had passed at a look gets its own tick.
+    mutating func catchesUp(at look: UInt64) -> Bool {
+        if burst > 0, burst < policy.limit, !hasEnded, !isPaused, let next, next <= look { return true }
+        burst = 0
+        return false
+    }
+
     mutating func reschedule(on grid: NaiveGrid, order: Int) {
         (self.grid, self.order) = (grid, order)
-        (step, index, accounted, passedBefore, awaitsReturn) = (0, 0, 0, 0, false)
+        (step, index, accounted, passedBefore, awaitsReturn, burst) = (0, 0, 0, 0, false, 0)
+        isOnDemand = isOnDemand || grid.repetition == .onDemand
+        isOfThisLook = false
     }
 }
 
 /// The deadlines of a timer, one for each step, by adding up.
 struct NaiveGrid {
+    let repetition: Grid.Repetition
     var origin: UInt64
-    /// Zero for a single deadline.
     let period: UInt64
-    let isAfterReturn: Bool
-
-    init(origin: UInt64, period: UInt64, isAfterReturn: Bool) {
-        self.origin = origin
-        self.period = period
-        self.isAfterReturn = isAfterReturn && period > 0
-    }
 
     /// The same in the core's words.
-    var grid: Grid {
-        if period == 0 { return once(at: origin) }
-        return isAfterReturn
-            ? Grid(origin: instant(origin), repetition: .afterReturn(period)) : every(period, from: origin)
-    }
+    var grid: Grid { Grid(origin: repetition == .onDemand ? .max : origin, repetition: repetition) }
 
     func deadline(_ step: UInt64) -> UInt64? {
-        step == 0 ? origin : period == 0 || isAfterReturn ? nil : origin + step * period
+        switch repetition {
+        case .onDemand: nil
+        case .every: origin + step * period
+        case .none, .afterReturn: step == 0 ? origin : nil
+        }
     }
 
     /// How many deadlines have passed.
     func passed(at now: UInt64) -> UInt64 {
-        var count: UInt64 = 0
-        while let deadline = deadline(count), deadline <= now { count += 1 }
-        return count
+        UInt64((0...).prefix { deadline($0).map { $0 <= now } ?? false }.count)
     }
 }

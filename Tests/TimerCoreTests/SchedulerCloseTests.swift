@@ -1,0 +1,60 @@
+import Testing
+@_spi(Engine) import TimerCore
+
+/// After a close, the timers that were there are ended one by one, and none of them ticks. Newer timers go on.
+final class SchedulerCloseTests {
+    private var scheduler = Scheduler()
+
+    @Test func everyTimerThatWasThereIsEndedOnce() {
+        let timers = (0..<5).map { scheduler.add(once(at: 10 + UInt64($0))).timer }
+        #expect(scheduler.end(timers[1]) == true)
+        scheduler.close()
+        #expect(scheduler.end(timers[2]) == true)
+        var ended = 0
+        while let timer = scheduler.closing, scheduler.end(timer, .serviceShutDown) { ended += 1 }
+        #expect(ended == 3)
+        #expect(timers[1...2].allSatisfy { $0.ending == .cancelled })
+        #expect([0, 3, 4].allSatisfy { timers[$0].ending == .serviceShutDown })
+        #expect(scheduler.count == 0)
+        #expect(scheduler.nextLook == nil)
+    }
+
+    @Test func newerTimersTickWhileTheOthersAreStillToBeEnded() {
+        for tolerance in [0, 4, 8] as [UInt64] { _ = scheduler.add(every(10, from: 10), tolerance: tolerance) }
+        scheduler.close()
+        let newer = scheduler.add(every(10, from: 15)).timer
+        #expect(scheduler.firing(at: 30).ticks == [Ticked(newer, 0, 15, missed: 1)])
+        #expect(scheduler.count == 4)
+        while let timer = scheduler.closing { #expect(scheduler.end(timer, .serviceShutDown) && timer != newer) }
+        #expect(scheduler.count == 1)
+        #expect(scheduler.firing(at: 35).ticks == [Ticked(newer, 2, 35)])
+    }
+
+    @Test(arguments: [false, true])
+    func aHopOfAClosedTimerBeginsNothing(isInItsHandler: Bool) {
+        let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 9)).timer
+        #expect(scheduler.take(at: 40) == timer)
+        if isInItsHandler { #expect(scheduler.begin(timer, at: 40) == Due(index: 0, deadline: 10, missed: 0)) }
+        scheduler.close()
+        if isInItsHandler { _ = scheduler.finish(timer, lookedAt: 40, byHop: true, now: 40) }
+        if timer.isInDelivery {
+            #expect(scheduler.begin(timer, at: 40) == nil)
+            #expect(scheduler.finish(timer, lookedAt: 40, now: 40) == .waits(.leave))
+        }
+        #expect(scheduler.nextLook == nil)
+        #expect(scheduler.closing == timer)
+        #expect(scheduler.end(timer, .serviceShutDown) == true)
+    }
+
+    @Test func aCloseEndsTheLook() {
+        let (old, newer) = ((0..<2).map { _ in scheduler.add(once(at: 10)).timer }, TimerEntry())
+        let firing = scheduler.firing(at: 10) { scheduler, _ in
+            scheduler.close()
+            #expect(scheduler.look == nil)
+            _ = scheduler.add(newer, on: once(at: 10))
+        }
+        #expect(firing.ticks.map(\.timer) == [old[0]])
+        #expect(scheduler.firing(at: 11).ticks.map(\.timer) == [newer])
+        #expect(scheduler.closing == old[1])
+    }
+}

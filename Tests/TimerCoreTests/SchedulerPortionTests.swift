@@ -1,0 +1,47 @@
+import Testing
+@_spi(Engine) import TimerCore
+
+/// However many timers there are, no method does more than a portion of the work at once.
+final class SchedulerPortionTests {
+    private var scheduler = Scheduler()
+
+    @Test func aThousandTimersThatArePostponedOrClosedArePassedOverInPortions() {
+        let postponed = (0..<500).map { _ in scheduler.add(once(at: 10)).timer }
+        for timer in postponed { #expect(scheduler.reschedule(timer, on: once(at: 500)) == .leave) }
+        #expect(asks(at: 10) == 500 / Scheduler.portion)
+        #expect(scheduler.endLook() == .set(500))
+        for _ in 0..<500 { _ = scheduler.add(once(at: 10)) }
+        scheduler.close()
+        let newer = scheduler.add(once(at: 500)).timer
+        #expect(asks(at: 500) == 1_000 / Scheduler.portion)
+        #expect(newer.whereabouts == .onItsWay)
+    }
+
+    @Test func aThousandTimersWithAToleranceAreGatheredInPortions() {
+        let timers = (0..<1_000).map { scheduler.add(once(at: 2_000 - UInt64($0)), tolerance: 4_096).timer }
+        #expect(scheduler.nextLook == 4_096)
+        #expect(asks(at: 4_096) == 1_000 / Scheduler.portion)
+        #expect(timers[999].whereabouts == .onItsWay)
+        #expect(scheduler.takeNext() == timers[998])
+    }
+
+    @Test func aMillionTimersOfOneInstantComeOneAtATimeInOrderOfScheduling() {
+        let timers = (0..<1_000_000).map { _ in scheduler.add(once(at: 10)).timer }
+        scheduler.beginLook(at: 10)
+        let wrong = timers.count { timer in
+            guard case .of(timer) = scheduler.next() else { return true }
+            return scheduler.begin(timer, at: 10) == nil || scheduler.finish(timer, lookedAt: 10, now: 10) != .completes
+        }
+        #expect(wrong == 0)
+        #expect(scheduler.endLook() == .leave)
+        #expect(scheduler.count == 0)
+    }
+
+    /// How often a look must ask again before it finds a turn, or that there is none.
+    private func asks(at look: UInt64) -> Int {
+        scheduler.beginLook(at: look)
+        var asks = 0
+        while case .notFound = scheduler.next() { asks += 1 }
+        return asks
+    }
+}
