@@ -23,9 +23,6 @@ package struct Scheduler: ~Copyable {
         case leave
         /// Set it to a deadline.
         case set(UInt64)
-        /// Set it to a deadline, and to go on from there every so many nanoseconds. If it does not, say so with
-        /// ``Scheduler/alarmDoesNotGoOn()``.
-        case goOn(from: UInt64, every: UInt64)
         /// Have it fire no more.
         case disarm
     }
@@ -214,7 +211,7 @@ package struct Scheduler: ~Copyable {
             _ = end(timer, .completed)
             return .completes
         }
-        if catchesUp, repeats > 0 {
+        if catchesUp, repeats > 0, !timers.isClosing(timer) {
             repeats -= 1
             put(timer, in: .awaitsDeadline, at: timer.nextDeadline)
             return .waits(.leave)
@@ -235,8 +232,14 @@ package struct Scheduler: ~Copyable {
         return orderIfEarlier()
     }
 
-    /// The alarm was ordered to go on by itself, and does not.
-    package mutating func alarmDoesNotGoOn() { armedPeriod = 0 }
+    /// How many nanoseconds after the next deadline, and after each later one, another follows; nil if that is not known,
+    /// or not so. An alarm that is set to the next deadline may go on from there by itself.
+    package var periodFromNext: UInt64? {
+        deadlines.firstInstant < looks.firstInstant ? deadlines.first?.timer.wholePeriod : nil
+    }
+
+    /// The alarm goes on by itself from the deadline that it was set to.
+    package mutating func alarmGoesOn(every period: UInt64) { armedPeriod = period }
 
     /// Moves timers that would come out first, but were postponed, to where they belong: so that the alarm does not fire
     /// for them. O(log n) for each.
@@ -313,10 +316,6 @@ package struct Scheduler: ~Copyable {
         guard look == nil, let next = nextLook, next < armed else { return .leave }
         armed = next
         armedPeriod = 0
-        guard let first = deadlines.first, first.nanoseconds == next, let period = first.timer.wholePeriod else {
-            return .set(next)
-        }
-        armedPeriod = period
-        return .goOn(from: next, every: period)
+        return .set(next)
     }
 }

@@ -114,8 +114,11 @@ open class TimerEntry: @unchecked Sendable {
         }
     }
 
-    /// The length of a step, if every step has that length, and every deadline is looked at.
-    final var wholePeriod: UInt64? { repetition == .every && rare == nil && length < 1 << 60 ? length : nil }
+    /// How long after its next deadline each later one follows, if that is a whole number of nanoseconds.
+    final var wholePeriod: UInt64? {
+        let isWhole = rare.map { $0.count == 1 && $0.extra == .max } ?? true
+        return repetition == .every && isWhole && length < 1 << 60 ? length : nil
+    }
 
     private final var period: Period { Period(nanoseconds: length, count: rare?.count ?? 1) }
 

@@ -31,7 +31,6 @@ struct GridTests {
         #expect(single.deadline(1) == nil)
         #expect(single.latestStep(at: 1_000) == 0)
         #expect(single.period == nil)
-        #expect(single.continued(afterReturnAt: 9) == nil)
     }
 
     @Test func aGridThatWasRestartedGoesOnOnePeriodLater() {
@@ -40,15 +39,12 @@ struct GridTests {
         #expect(restarted.period == .nanoseconds(300))
     }
 
-    @Test func aDeadlineAfterTheReturnIsKnownWithTheReturn() throws {
+    @Test func aDeadlineAfterTheReturnIsNotKnownBefore() {
         let delayed = Grid(origin: 5, repetition: .afterReturn(10))
         #expect(delayed.deadline(0) == 5)
         #expect(delayed.deadline(1) == nil)
         #expect(delayed.latestStep(at: 1_000) == 0, "while it is waited for, none passes")
         #expect(delayed.period == .nanoseconds(10))
-        let next = try #require(delayed.continued(afterReturnAt: 42))
-        #expect(next.deadline(next.firstStep) == 52)
-        #expect(grid.continued(afterReturnAt: 42) == nil)
     }
 
     @Test func aGridOnDemandHasNoDeadlineToCome() {

@@ -45,7 +45,7 @@ final class LatePolicyTests {
         let timer = scheduler.add(grid, policy: .catchUp(limit: 5)).timer
         #expect(scheduler.take(at: 100) == timer)
         #expect(scheduler.begin(timer, at: 900) == Due(index: 0, deadline: 100, missed: 0))
-        #expect(timer.nextDeadline == nil, "it depends on the handler")
+        #expect(timer.nextDeadline == .max, "it depends on the handler")
         #expect(scheduler.finish(timer, lookedAt: 900, now: 1_000) == .waits(.leave))
         #expect(scheduler.endLook() == .set(1_050))
         #expect(scheduler.firing(at: 1_050).ticks == [Ticked(timer, 1, 1_050)])

@@ -9,6 +9,8 @@ struct ModelRun: ~Copyable {
     private var now: UInt64 = 1
     private var orders = 0
     private var armed: UInt64?
+    /// How many nanoseconds after that it fires again, if it goes on by itself.
+    private var goesOnEvery: UInt64?
     /// The look that is going on, its number, and how many repeats it has room for.
     private var look: UInt64?
     private var looks = 0
@@ -128,7 +130,7 @@ struct ModelRun: ~Copyable {
     private mutating func close() {
         scheduler.close()
         for position in model.indices { model[position].isClosing = true }
-        (look, armed) = (nil, nil)
+        (look, armed, goesOnEvery) = (nil, nil, nil)
         seen.insert("close")
     }
 
@@ -142,7 +144,9 @@ struct ModelRun: ~Copyable {
 
     private mutating func beginLook() {
         scheduler.beginLook(at: now)
-        (look, armed, isGathered, isDone, repeats) = (now, nil, false, false, Scheduler.portion)
+        (look, isGathered, isDone, repeats) = (now, false, false, Scheduler.portion)
+        // An alarm that goes on fires for nothing, too, and goes on after that.
+        if let goesOnEvery { while let next = armed, next <= now { armed = next + goesOnEvery } } else { armed = nil }
         looks += 1
     }
 
@@ -206,7 +210,7 @@ struct ModelRun: ~Copyable {
             // Another late tick comes in the same look, if that still has room for it.
             repeats -= 1
             seen.insert(repeats < 0 ? "portion" : "repeat")
-            if let look, repeats >= 0 { model[position].isOfThisLook = model[position].isDue(at: look) }
+            if look != nil, repeats >= 0 { model[position].isOfThisLook = model[position].isWaiting }
         }
         expect(String("\(sequel)".prefix { $0 != "(" }), name, "sequel")
         if case .waits(let order) = sequel { carryOut(order) }
@@ -227,11 +231,20 @@ struct ModelRun: ~Copyable {
     }
 
     private mutating func carryOut(_ order: Scheduler.AlarmOrder?) {
+        if order == .disarm {
+            expect(goesOnEvery != nil, true, "only an alarm that goes on is disarmed")
+            (armed, goesOnEvery) = (nil, nil)
+        }
         guard case .set(let deadline) = order else { return }
         expect(look, nil, "during a look there are no orders")
-        expect(armed.map { deadline < $0 } ?? true, true, "an order that was spared")
-        armed = deadline
+        expect(goesOnEvery != nil || armed.map { deadline < $0 } ?? true, true, "an order that was spared")
+        (armed, goesOnEvery) = (deadline, nil)
         seen.insert("set")
+        if let period = scheduler.periodFromNext, Bool.random(using: &random) {
+            scheduler.alarmGoesOn(every: period)
+            goesOnEvery = period
+            seen.insert("goes on")
+        }
     }
 
     private mutating func check() {
@@ -246,7 +259,7 @@ struct ModelRun: ~Copyable {
             if first != exact { seen.insert("postponed") }
         }
         for timer in model where !timer.hasEnded {
-            expect(timer.timer.comingDeadline, timer.next, "next deadline")
+            expect(timer.timer.nextDeadline, timer.next ?? .max, "next deadline")
             if timer.extra != nil { seen.insert("extra") }
         }
     }

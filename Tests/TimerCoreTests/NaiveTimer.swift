@@ -54,7 +54,12 @@ struct NaiveTimer {
         (isOfThisLook, isInDelivery, self.inline, began) = (false, true, inline, nil)
     }
 
-    mutating func fire(at now: UInt64) { (extra, isOfThisLook) = (extra ?? now, false) }
+    /// Asks for an extra tick; a timer that is due already keeps its turn.
+    mutating func fire(at now: UInt64) {
+        let before = (next, look)
+        extra = extra ?? now
+        if before != (next, look) { isOfThisLook = false }
+    }
 
     mutating func tick(at now: UInt64) -> Due? {
         guard let deadline = next, deadline <= now else { return nil }

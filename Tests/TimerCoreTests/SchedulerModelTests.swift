@@ -12,7 +12,7 @@ struct SchedulerModelTests {
         // That the operations did meet each other.
         let branches: Set = [
             "again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set", "repeat", "portion",
-            "postponed", "close",
+            "postponed", "close", "goes on",
         ]
         #expect(branches.subtracting(run.seen) == [])
     }

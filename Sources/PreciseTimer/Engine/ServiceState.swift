@@ -157,11 +157,14 @@ struct ServiceState: ~Copyable {
         do throws(TimerError) {
             switch order {
             case .leave: break
-            case .set(let deadline): try alarm.set(TimerInstant(nanoseconds: deadline, clock: clock))
-            case .goOn(let first, let period):
-                let goesOn = try alarm.set(TimerInstant(nanoseconds: first, clock: clock), every: period)
-                if !goesOn { scheduler.alarmDoesNotGoOn() }
             case .disarm: try alarm.set(nil)
+            case .set(let nanoseconds):
+                let deadline = TimerInstant(nanoseconds: nanoseconds, clock: clock)
+                if let period = scheduler.periodFromNext {
+                    if try alarm.set(deadline, every: period) { scheduler.alarmGoesOn(every: period) }
+                } else {
+                    try alarm.set(deadline)
+                }
             }
             return nil
         } catch {
