@@ -5,9 +5,8 @@ internal import Glibc
 ///
 /// It is priority-inheriting: a real-time thread waits no longer than the critical section takes, whoever holds it. Such
 /// a lock is handed over by system calls if threads wait for it, which takes fifty times as long as a short critical
-/// section, and then each meeting leads to the next. So a thread that finds it taken tries again for some tens of
-/// microseconds before it waits. It pauses in between, longer each time: then who holds the lock gets on with its work, and
-/// the memory that the lock protects does not go to and fro between processors.
+/// section, and then each meeting leads to the next. So a thread that finds it taken pauses and tries again, for at
+/// most some tens of microseconds, before it waits.
 ///
 /// A pthread mutex rather than `Synchronization.Mutex`, because the thread sanitizer knows the former and reports
 /// false races on the latter under contention.
@@ -44,8 +43,8 @@ package final class Mutex: Sendable {
     package func acquire() {
         if unsafe pthread_mutex_trylock(mutex) == 0 { return }
         for _ in 0..<Self.turns {
-            var pauses = 1
-            while pauses <= Self.pauses {
+            var pauses = Self.firstPauses
+            while pauses <= Self.lastPauses {
                 for _ in 0..<pauses { processor_pause() }
                 if unsafe pthread_mutex_trylock(mutex) == 0 { return }
                 pauses *= 2
@@ -59,7 +58,10 @@ package final class Mutex: Sendable {
     /// Gives it back.
     package func release() { unsafe pthread_mutex_unlock(mutex) }
 
-    /// How long a thread pauses at most before it tries again, and how often it lets others run before it waits.
-    private static let pauses = 64
-    private static let turns = 8
+    // A pause takes some tens of nanoseconds. The first are as many as several critical sections take: if two threads took
+    // the lock by turns, the memory that it protects would go to and fro between their processors, at five times the cost.
+    private static let firstPauses = 64
+    private static let lastPauses = 256
+    /// How often a thread lets others run before it waits.
+    private static let turns = 4
 }
