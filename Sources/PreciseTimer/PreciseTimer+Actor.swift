@@ -1,30 +1,9 @@
 /// Timers whose target is an actor.
 extension PreciseTimer {
-    /// Schedules a timer for an actor, which it never retains; the handler runs isolated to it.
-    ///
-    /// ```swift
-    /// try PreciseTimer.schedule(.every(.seconds(1)), target: meter) { meter, tick in
-    ///     await meter.report(missed: tick.missed)
-    /// }
-    /// ```
-    ///
-    /// As the form with a target otherwise. A handler that awaits holds back its own timer's next tick and nothing else:
-    /// what comes due meanwhile is merged into that and counted.
-    ///
-    /// - Parameters:
-    ///   - schedule: when to tick.
-    ///   - service: the running backend to use.
-    ///   - tolerance: how late a tick may be on purpose; timers with a tolerance share wake-ups. Not negative.
-    ///   - missedTicks: what becomes of deadlines that could not be met.
-    ///   - label: a name for ``TimerService/activeTimers``.
-    ///   - paused: whether the timer waits for ``PreciseTimer/resume()`` before it ticks.
-    ///   - file: the file that ``TimerService/activeTimers`` names.
-    ///   - line: the line that it names.
-    ///   - target: the actor that the ticks are for.
-    ///   - onEnd: hears once why the timer ended.
-    ///   - handler: called on the actor, with it and the facts of the tick.
-    /// - Returns: the handle, which may be dropped.
-    /// - Throws: `TimerError` for a schedule that makes no sense, and where the system refuses a thread or descriptor.
+    /// Schedules a timer for an actor, which it never retains; the handler runs isolated to it, and may await: `{
+    /// meter, tick in await meter.report(tick.missed) }`. A handler that awaits holds back its own timer's next tick
+    /// and nothing else: what comes due meanwhile is merged into that tick and counted. Otherwise like the form with a
+    /// target, which says what the parameters are.
     @discardableResult
     public static func schedule<Target: Actor>(
         _ schedule: Schedule,
@@ -44,30 +23,9 @@ extension PreciseTimer {
     }
 
     // Without this form a handler that awaits nothing would be taken for that of an object, and not be isolated.
-    /// Schedules a timer for an actor, which it never retains; the handler runs isolated to it, and awaits nothing.
-    ///
-    /// ```swift
-    /// try PreciseTimer.schedule(.every(.seconds(1)), target: meter) { meter, tick in
-    ///     meter.missed += tick.missed
-    /// }
-    /// ```
-    ///
-    /// As the form for an actor whose handler awaits otherwise.
-    ///
-    /// - Parameters:
-    ///   - schedule: when to tick.
-    ///   - service: the running backend to use.
-    ///   - tolerance: how late a tick may be on purpose; timers with a tolerance share wake-ups. Not negative.
-    ///   - missedTicks: what becomes of deadlines that could not be met.
-    ///   - label: a name for ``TimerService/activeTimers``.
-    ///   - paused: whether the timer waits for ``PreciseTimer/resume()`` before it ticks.
-    ///   - file: the file that ``TimerService/activeTimers`` names.
-    ///   - line: the line that it names.
-    ///   - target: the actor that the ticks are for.
-    ///   - onEnd: hears once why the timer ended.
-    ///   - handler: called on the actor, with it and the facts of the tick.
-    /// - Returns: the handle, which may be dropped.
-    /// - Throws: `TimerError` for a schedule that makes no sense, and where the system refuses a thread or descriptor.
+    /// Schedules a timer for an actor, which it never retains; the handler runs isolated to it, and awaits nothing: `{
+    /// meter, tick in meter.missed += tick.missed }`. Otherwise like the form with a target, which says what the
+    /// parameters are.
     @discardableResult
     public static func schedule<Target: Actor>(
         _ schedule: Schedule,

@@ -45,34 +45,14 @@ extension PreciseTimer {
         handler: @escaping @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try service.core.admit(TargetRecord(request, deliver.destination, target: target, handler: handler), request, service)
+        let record = TargetRecord(request, deliver.destination, target: target, handler: handler)
+        return try service.core.admit(record, request, service)
     }
 
-    /// Schedules a timer whose handle is its target: keep the handle, for when it is dropped the timer ends.
-    ///
-    /// ```swift
-    /// let blink = try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in
-    ///     if tick.index == 9 { timer.cancel() }
-    /// }
-    /// ```
-    ///
-    /// As the form with a target otherwise. A debug build says on standard error when a handle was dropped before its
-    /// first tick, with the place of this call.
-    ///
-    /// - Parameters:
-    ///   - schedule: when to tick.
-    ///   - service: the running backend to use.
-    ///   - tolerance: how late a tick may be on purpose; timers with a tolerance share wake-ups. Not negative.
-    ///   - missedTicks: what becomes of deadlines that could not be met.
-    ///   - deliver: where the handler runs.
-    ///   - label: a name for ``TimerService/activeTimers``.
-    ///   - paused: whether the timer waits for ``PreciseTimer/resume()`` before it ticks.
-    ///   - file: the file named in that warning and by ``TimerService/activeTimers``.
-    ///   - line: the line named there.
-    ///   - onEnd: hears once why the timer ended.
-    ///   - handler: called with the handle and the facts of the tick.
-    /// - Returns: the handle, which keeps the timer going.
-    /// - Throws: `TimerError` for a schedule that makes no sense, and where the system refuses a thread or descriptor.
+    /// Schedules a timer whose handle is its target: keep the handle, because the timer ends when it is released. The
+    /// handler gets the handle; `{ timer, tick in if tick.index == 9 { timer.cancel() } }` ends after ten ticks.
+    /// Otherwise like the form with a target, which says what the parameters are. A debug build says on standard error
+    /// if the handle was released before the first tick, with the place of this call.
     public static func schedule(
         _ schedule: Schedule,
         on service: TimerService = .default,

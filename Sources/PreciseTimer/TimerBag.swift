@@ -34,9 +34,6 @@ public final class TimerBag: Sendable {
     }
 
     private let state = Lock(State())
-    /// In a forked child another thread of the parent may hold the lock for ever.
-    private let processID = Process.id
-    private var isOfAnotherProcess: Bool { Process.id != processID }
 
     /// An empty bag.
     public init() {}
@@ -45,30 +42,26 @@ public final class TimerBag: Sendable {
 
     /// How many timers the bag holds that have not ended. O(n).
     public var count: Int {
-        if isOfAnotherProcess { return 0 }
-        let timers = state.withLock { $0.timers }
+        let timers = state.withLock(inForkedChild: []) { $0.timers }
         return timers.count { !$0.hasEnded }
     }
 
     /// The timer of a name; nil where there is none, or it has ended.
     public subscript(name: String) -> PreciseTimer? {
-        if isOfAnotherProcess { return nil }
-        guard let timer = state.withLock({ $0.named[name] }), !timer.hasEnded else { return nil }
+        guard let timer = state.withLock(inForkedChild: nil, { $0.named[name] }), !timer.hasEnded else { return nil }
         return timer
     }
 
     /// Cancels the timer of a name and lets it go. True where that ended a timer.
     @discardableResult
     public func cancel(_ name: String) -> Bool {
-        if isOfAnotherProcess { return false }
-        let timer = state.withLock { $0.named.removeValue(forKey: name) }
+        let timer = state.withLock(inForkedChild: nil) { $0.named.removeValue(forKey: name) }
         return timer?.cancel() ?? false
     }
 
     /// Cancels all timers and lets them go.
     public func cancelAll() {
-        if isOfAnotherProcess { return }
-        let timers = state.withLock { state in
+        let timers = state.withLock(inForkedChild: []) { state in
             let timers = state.timers
             state = State()
             return timers
@@ -78,8 +71,7 @@ public final class TimerBag: Sendable {
 
     /// Takes a timer in; one that has its name is replaced and cancelled.
     fileprivate func insert(_ timer: PreciseTimer, named name: String?) {
-        if isOfAnotherProcess { return }
-        let replaced = state.withLock { state in
+        let replaced: PreciseTimer? = state.withLock(inForkedChild: timer) { state in
             if let name { return state.named.updateValue(timer, forKey: name) }
             state.unnamed.append(timer)
             return nil
@@ -91,7 +83,7 @@ public final class TimerBag: Sendable {
     /// Now and then, so that a bag that is used for single deadlines does not grow for ever. The timers are asked and
     /// released outside of the lock, and held until then: what they are told by is unique only while they live.
     private func letEndedOnesGo() {
-        let timers = state.withLock { $0.size >= $0.limit ? $0.timers : [] }
+        let timers = state.withLock(inForkedChild: []) { $0.size >= $0.limit ? $0.timers : [] }
         if timers.isEmpty { return }
         withExtendedLifetime(timers) {
             let ended = Set(timers.filter(\.hasEnded).map(ObjectIdentifier.init))

@@ -84,8 +84,8 @@ package struct Scheduler: ~Copyable {
         return first == .max ? nil : first
     }
 
-    /// The instant that the alarm is set to, if that has come. A firing uses the setting up. Constant time.
-    package func overdue(at now: UInt64) -> UInt64? { armed <= now && armed != .max ? armed : nil }
+    /// The instant that the alarm is set to, if that has come and no look goes on. Constant time.
+    package func overdue(at now: UInt64) -> UInt64? { look == nil && armed <= now && armed != .max ? armed : nil }
 
     // MARK: What callers ask for
 

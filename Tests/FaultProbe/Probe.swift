@@ -83,6 +83,9 @@ final class Probe {
         // CALLS:ERROR:SKIPPED:TIMES, for the preloaded library.
         case "arm": return RefusedCalls.arm(value)
         case "disarm": RefusedCalls.disarm()
+        // COUNT: whether so many inline ticks allocate nothing.
+        case "no-allocations":
+            return try Allocations.areNone(service ?? TimerService(backend, clock: clock), ticks: Int(value) ?? 0)
         // CODE: exits, with all timers alive.
         case "exit": exit(CInt(value) ?? 0)
         default: return SystemFault.perform(name, value)

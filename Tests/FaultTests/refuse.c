@@ -1,4 +1,4 @@
-// A library to preload: it makes calls of the C library fail while a fault is armed.
+// A library to preload: it makes calls of the C library fail while a fault is armed, and counts allocations.
 //
 // The probe arms a fault at the moment that matters, which no other way of injecting faults can do.
 
@@ -130,13 +130,20 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
 
 static int is_libevent(void *caller) {
     Dl_info info;
     return dladdr(caller, &info) != 0 && info.dli_fname != NULL && strstr(info.dli_fname, "libevent") != NULL;
 }
 
+// How often the calling thread has asked for memory.
+static __thread long allocations __attribute__((tls_model("initial-exec")));
+
+long allocation_count(void) { return allocations; }
+
 static int refuses_memory(void *caller) {
+    allocations++;
     return atomic_load(&is_armed) && is_named("malloc") && is_libevent(caller) && fails("malloc");
 }
 
@@ -150,4 +157,10 @@ void *calloc(size_t count, size_t size) {
 
 void *realloc(void *memory, size_t size) {
     return refuses_memory(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, size);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+    allocations++;
+    *memory = __libc_memalign(alignment, size);
+    return *memory != NULL ? 0 : ENOMEM;
 }

@@ -6,12 +6,12 @@ extension ServiceCore {
     /// The alarm has fired: delivers what is due, and sets the alarm for what comes next.
     func deliverDue(_ run: Int) {
         guard let (alarm, woke) = locked(inForkedChild: nil, { $0.look(run) }) else { return }
-        var turn = locked { $0.nextTurn(run, lookedAt: woke) }
+        var turn = ServiceState.Turn.askAgain
         while true {
             switch turn {
             case .call(let record, let due):
                 let lateness = record.call(due, woke: woke, alarm)
-                turn = locked { state in
+                turn = locked(inForkedChild: .done(nil)) { state in
                     // Before anything else is decided: what the user does on hearing of an end may concern the next timer.
                     if case .ended(let service) = state.finish(record, lookedAt: woke, lateness, byHop: false) {
                         return .bid(record, service)
@@ -27,7 +27,7 @@ extension ServiceCore {
                 if let failure { fail(failure) }
                 return
             }
-            turn = locked { $0.nextTurn(run, lookedAt: woke) }
+            turn = locked(inForkedChild: .done(nil)) { $0.nextTurn(run, lookedAt: woke) }
         }
     }
 
@@ -40,7 +40,9 @@ extension ServiceCore {
 
     /// Ends the delivery of a hop. True if another late tick is to be delivered by it.
     func finish(_ hop: Hop, lookedAt look: TimerInstant, _ lateness: UInt64?) -> Bool {
-        let outcome = locked(inForkedChild: .waits(nil)) { $0.finish(hop.record, lookedAt: look, lateness, byHop: true) }
+        let outcome = locked(inForkedChild: .waits(nil)) { state in
+            state.finish(hop.record, lookedAt: look, lateness, byHop: true)
+        }
         switch outcome {
         case .again: return true
         case .ended: hop.record.sayFarewell()

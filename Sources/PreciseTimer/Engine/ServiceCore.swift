@@ -34,7 +34,10 @@ final class ServiceCore: @unchecked Sendable {
 
     /// The same, or a value to answer with in a forked child, where the state cannot be reached.
     @inline(__always)
-    func locked<Result>(inForkedChild answer: @autoclosure () -> Result, _ body: (inout ServiceState) -> Result) -> Result {
+    func locked<Result>(
+        inForkedChild answer: @autoclosure () -> Result,
+        _ body: (inout ServiceState) -> Result
+    ) -> Result {
         lock.isOfAnotherProcess ? answer() : locked(body)
     }
 
@@ -218,9 +221,9 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Ends all timers, in portions, and the alarm; of a certain run if one is given.
     private func close(_ ending: TimerEntry.Ending, run: Int?, _ error: TimerError) {
-        guard let alarm = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
+        let (isClosing, alarm) = locked(inForkedChild: (false, nil)) { $0.close(run: run, answering: error) }
         alarm?.stop()
-        while true {
+        while isClosing {
             let ended = locked { $0.endClosing(ending, error) }
             if ended.count == 0 { return }
             for record in ended.records { record.sayFarewell() }

@@ -73,14 +73,9 @@ extension ServiceState {
     ) -> Outcome {
         record.runner = .nobody
         if let lateness { record.count(lateness) } else { _ = end(record, record.endingIfTargetIsGone) }
-        let now = alarm
-        let sequel = scheduler.finish(
-            record,
-            lookedAt: look.nanoseconds,
-            byHop: byHop,
-            now: (now?.now ?? look).nanoseconds
-        )
-        switch sequel {
+        let alarm = alarm
+        let now: () -> UInt64 = { (alarm?.now ?? look).nanoseconds }
+        switch scheduler.finish(record, lookedAt: look.nanoseconds, byHop: byHop, now: now()) {
         case .waits(let order): return .waits(arm(order))
         case .again: return .again
         case .completes, .hasEnded: return .ended(takeServiceIfIdle())

@@ -120,20 +120,19 @@ struct ServiceState: ~Copyable {
     /// The service, if its last timer has ended: to be released outside the lock.
     mutating func takeServiceIfIdle() -> TimerService? { scheduler.count == 0 ? serviceWhilePending.take() : nil }
 
-    /// Begins the end of all timers, of a certain run if one is given: none of them ticks any more. Returns the alarm, if
-    /// there is one to be stopped; nil if there is nothing to end.
+    /// Begins the end of all timers, of a certain run if one is given: none of them ticks any more. Returns the alarm, which
+    /// is to be stopped, and whether there is anything to end.
     ///
     /// A shared service is idle afterwards, and can be started again.
-    mutating func close(run: Int?, answering error: TimerError) -> (any TimerAlarm)?? {
-        guard run == nil || run == self.run else { return nil }
-        if case .ended = phase { return nil }
-        let alarm = alarm.take()
+    mutating func close(run: Int?, answering error: TimerError) -> (isClosing: Bool, alarm: (any TimerAlarm)?) {
+        guard run == nil || run == self.run else { return (false, nil) }
+        if case .ended = phase { return (false, nil) }
         if case .starting = phase { endOfStart = error }
         phase = restart.map(Phase.idle) ?? .ended(error)
         // A firing that is still going on is of no run any more.
         self.run += 1
         scheduler.close()
-        return .some(alarm)
+        return (true, alarm.take())
     }
 
     /// Ends some of the timers that are to be ended; none when all have been.
