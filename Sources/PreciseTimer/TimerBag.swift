@@ -61,7 +61,7 @@ public final class TimerBag: Sendable {
 
     /// Cancels all timers and lets them go.
     public func cancelAll() {
-        let timers = state.withLock(inForkedChild: []) { state in
+        let timers: [PreciseTimer] = state.withLock(inForkedChild: []) { state in
             let timers = state.timers
             state = State()
             return timers
