@@ -7,18 +7,17 @@ enum Allocations {
     /// Whether the ticks of a thousand timers that are delivered inline allocate nothing on the thread that delivers them,
     /// once each has had some.
     static func areNone(_ service: TimerService, ticks: Int) throws(TimerError) -> Bool {
-        guard count != nil else { return false }
-        let (seen, first, last) = (Atomic(0), Atomic(0), Atomic(0))
-        let target = Target { number in
-            if number == 10_000 { first.store(count ?? -1, ordering: .relaxed) }
-            if number == 10_000 + ticks { last.store(count ?? -1, ordering: .relaxed) }
-            seen.add(1, ordering: .releasing)
-        }
+        // That the library is there, and counts.
+        guard let before = count else { return false }
+        unsafe free(malloc(64))
+        guard count == before + 1 else { return false }
+        let target = Target(from: 10_000, to: 10_000 + ticks)
         for _ in 0..<1_000 {
-            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { target, _ in target.tick() }
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { target, _ in
+                target.tick()
+            }
         }
-        while seen.load(ordering: .acquiring) < 10_001 + ticks { usleep(1_000) }
-        return first.load(ordering: .relaxed) == last.load(ordering: .relaxed)
+        return target.allocations == 0
     }
 
     private static var count: Int? {
@@ -26,12 +25,26 @@ enum Allocations {
         return unsafe unsafeBitCast(address, to: (@convention(c) () -> Int).self)()
     }
 
+    /// Counts the allocations between two of its ticks.
     private final class Target: Sendable {
+        private let (start, end): (Int, Int)
         private let number = Atomic(0)
-        private let body: @Sendable (Int) -> Void
+        private let countAtStart = Atomic(0)
+        private let countAtEnd = Atomic(0)
 
-        init(_ body: @escaping @Sendable (Int) -> Void) { self.body = body }
+        init(from start: Int, to end: Int) { (self.start, self.end) = (start, end) }
 
-        func tick() { body(number.add(1, ordering: .relaxed).oldValue) }
+        /// How many there were, once the last of those ticks has come.
+        var allocations: Int {
+            while number.load(ordering: .acquiring) <= end { usleep(1_000) }
+            return countAtEnd.load(ordering: .relaxed) - countAtStart.load(ordering: .relaxed)
+        }
+
+        func tick() {
+            let number = number.load(ordering: .relaxed)
+            if number == start { countAtStart.store(Allocations.count ?? 0, ordering: .relaxed) }
+            if number == end { countAtEnd.store(Allocations.count ?? -1, ordering: .relaxed) }
+            self.number.store(number + 1, ordering: .releasing)
+        }
     }
 }
