@@ -111,6 +111,7 @@ package struct Scheduler: ~Copyable {
     package mutating func pause(_ timer: TimerEntry) -> Bool {
         if timer.hasEnded || timer.isPaused { return false }
         timer.isPaused = true
+        timer.stopCatchingUp()
         dequeue(timer)
         checkInvariants()
         return true

@@ -149,7 +149,7 @@ open class TimerEntry: @unchecked Sendable {
     final func restart(on grid: Grid, sequence: UInt64) {
         self.sequence = sequence
         index = 0
-        rare?.burst = 0
+        stopCatchingUp()
         begin(grid)
     }
 
@@ -215,9 +215,12 @@ open class TimerEntry: @unchecked Sendable {
         guard let rare, rare.burst > 0 else { return false }
         let next = nextDeadline
         if rare.burst < rare.policy.limit, !isPaused, !hasEnded, next <= look, next != .max { return true }
-        rare.burst = 0
+        stopCatchingUp()
         return false
     }
+
+    /// The late deadlines that are left are caught up with anew.
+    final func stopCatchingUp() { rare?.burst = 0 }
 
     /// Goes on after the handler has returned; `now` is read only if it counts.
     final func handlerReturned(at now: () -> UInt64) {

@@ -9,7 +9,7 @@ enum Allocations {
     static func areNone(_ service: TimerService, ticks: Int) throws(TimerError) -> Bool {
         // That the library is there, and counts.
         guard let before = count else { return false }
-        unsafe free(malloc(64))
+        unsafe free(strdup("one"))
         guard count == before + 1 else { return false }
         let target = Target(from: 10_000, to: 10_000 + ticks)
         for _ in 0..<1_000 {

@@ -100,7 +100,9 @@ struct ModelRun: ~Copyable {
     private mutating func pause(_ position: Int) {
         let timer = model[position]
         expect(scheduler.pause(timer.timer), !timer.hasEnded && !timer.isPaused, "pause")
-        if !timer.hasEnded { (model[position].isPaused, model[position].isOfThisLook) = (true, false) }
+        guard !timer.hasEnded else { return }
+        (model[position].isPaused, model[position].isOfThisLook) = (true, false)
+        if !timer.isPaused { model[position].burst = 0 }
     }
 
     private mutating func resume(_ position: Int) {
