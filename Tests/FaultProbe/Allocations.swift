@@ -7,10 +7,10 @@ enum Allocations {
     /// Whether the ticks of a thousand timers that are delivered inline allocate nothing on the thread that delivers them,
     /// once each has had some.
     static func areNone(_ service: TimerService, ticks: Int) throws(TimerError) -> Bool {
-        // That the library is there, and counts.
+        // That the library is there, and counts. The compiler takes away an allocation whose result is not used.
         guard let before = count else { return false }
-        unsafe free(strdup("one"))
-        guard count == before + 1 else { return false }
+        if let directory = unsafe opendir("/") { unsafe closedir(directory) }
+        guard let after = count, after > before else { return false }
         let target = Target(from: 10_000, to: 10_000 + ticks)
         for _ in 0..<1_000 {
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { target, _ in
