@@ -58,7 +58,8 @@ public final class PreciseTimer: Sendable {
     /// stays paused.
     ///
     /// After it has returned no tick of the old schedule starts, not even one that is on its way to a queue. In the
-    /// handler of a last tick it makes the timer go on. To postpone a timer that is not due costs no system call.
+    /// handler of a last tick it makes the timer go on. To postpone a timer that is not due costs no system call. A timer
+    /// that is rescheduled to ``Schedule/onDemand`` rests.
     ///
     /// - Throws: `TimerError` for a schedule that makes no sense, which leaves the timer as it was, and for a timer that
     ///   has ended.
