@@ -45,7 +45,8 @@ extension PreciseTimer {
         handler: @escaping @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try service.core.admit(TargetRecord(request, deliver.destination, target: target, handler: handler), request, service)
+        let record = TargetRecord(request, deliver.destination, target: target, handler: handler)
+        return try service.core.admit(record, request, service)
     }
 
     /// Schedules a timer whose handle is its target: keep the handle, for when it is dropped the timer ends.
