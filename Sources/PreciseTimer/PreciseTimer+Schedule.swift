@@ -9,6 +9,7 @@ extension PreciseTimer {
         enum Start: Hashable {
             case after(Duration)
             case at(TimerInstant)
+            case never
         }
 
         /// What follows on a deadline.
@@ -17,6 +18,7 @@ extension PreciseTimer {
             case every(Duration)
             case rate(Int, per: Duration)
             case fixedDelay(Duration)
+            case onDemand
         }
 
         let start: Start
@@ -61,6 +63,27 @@ extension PreciseTimer {
         public static func fixedDelay(_ delay: Duration, after firstDelay: Duration? = nil) -> Schedule {
             Schedule(start: .after(firstDelay ?? delay), repetition: .fixedDelay(delay))
         }
+
+        /// No deadline until ``PreciseTimer/reschedule(_:)`` gives one: for a timer that is set again and again, such as a
+        /// time-out, a watchdog or a debounce.
+        ///
+        /// ```swift
+        /// let timeout = try PreciseTimer.schedule(.onDemand, target: connection) { connection, _ in connection.close() }
+        /// try timeout.reschedule(.once(after: .seconds(30)))      // with each byte that arrives
+        /// try timeout.reschedule(.onDemand)                       // nothing is expected now
+        /// ```
+        ///
+        /// Any schedule may be given. After the last deadline the timer does not end: it rests, and can be set again. To
+        /// reschedule it to `.onDemand` discards its deadlines, so that it rests at once. Any timer may be rescheduled to
+        /// `.onDemand`, and is on demand from then on. It ends with its target, its handle, a cancel or a shutdown.
+        ///
+        /// A reschedule while the tick is on its way, or while its handler runs, holds: the timer goes on with the new
+        /// deadline. A resting timer is ``PreciseTimer/State/scheduled``, has no next deadline and no period, and keeps its
+        /// service alive. ``PreciseTimer/fire()`` gives it one tick.
+        ///
+        /// Postponing a deadline makes no system call and takes constant time under the service's lock. An earlier
+        /// deadline takes O(log n) for n timers on the service, and a system call if it is the service's earliest.
+        public static let onDemand = Schedule(start: .never, repetition: .onDemand)
     }
 
     /// What becomes of deadlines that passed before their tick could be delivered.
@@ -124,6 +147,7 @@ extension PreciseTimer.Schedule {
             switch start {
             case .after(let delay): now.moved(by: delay.nanosecondsOrForever).nanoseconds
             case .at(let instant): instant.nanoseconds
+            case .never: UInt64.max
             }
         return switch repetition {
         case .none: Grid(origin: origin)
@@ -140,6 +164,7 @@ extension PreciseTimer.Schedule {
             )
         case .fixedDelay(let delay):
             Grid(origin: origin, repetition: .afterReturn(delay.nanosecondsOrForever))
+        case .onDemand: Grid(origin: origin, repetition: .onDemand)
         }
     }
 }

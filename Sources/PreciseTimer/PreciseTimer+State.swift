@@ -2,7 +2,7 @@ extension PreciseTimer {
     /// How a timer stands.
     @nonexhaustive
     public enum State: Hashable, Sendable {
-        /// It is still to tick.
+        /// It is still to tick, or rests until it is rescheduled (``PreciseTimer/Schedule/onDemand``).
         case scheduled
         /// Its ticks are held back until ``PreciseTimer/resume()``.
         case paused
@@ -13,7 +13,7 @@ extension PreciseTimer {
     /// Why a timer ended. Every timer ends once, for one reason.
     @nonexhaustive
     public enum EndReason: Hashable, Sendable {
-        /// Its last deadline has been delivered.
+        /// Its last deadline has been delivered. Never of a timer on demand.
         case completed
         /// ``PreciseTimer/cancel()`` was called.
         case cancelled

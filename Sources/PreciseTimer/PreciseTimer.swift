@@ -58,7 +58,8 @@ public final class PreciseTimer: Sendable {
     /// stays paused.
     ///
     /// After it has returned no tick of the old schedule starts, not even one that is on its way to a queue. In the
-    /// handler of a last tick it makes the timer go on. To postpone a timer that is not due costs no system call.
+    /// handler of a last tick it makes the timer go on. To postpone a timer that is not due costs no system call. A timer
+    /// that is rescheduled to ``Schedule/onDemand`` rests.
     ///
     /// - Throws: `TimerError` for a schedule that makes no sense, which leaves the timer as it was, and for a timer that
     ///   has ended.
@@ -81,11 +82,11 @@ public final class PreciseTimer: Sendable {
     /// `onEnd` is heard on the calling thread.
     public var state: State { core.currentState(of: record) }
 
-    /// The deadline of the next tick; nil where there is none to come, or it depends on a handler that is running. Of a
-    /// paused or late timer it may have passed.
+    /// The deadline of the next tick; nil if no tick remains, if the timer rests until it is rescheduled, or if the running
+    /// handler decides it. Of a paused or late timer it may have passed.
     public var nextDeadline: TimerInstant? { core.nextDeadline(of: record) }
 
-    /// The nominal duration between two deadlines; nil for a single one. Of a fixed delay, that delay. A rate's is cut
-    /// off to whole attoseconds, while its deadlines are exact.
+    /// The nominal duration between two deadlines; nil for a single one, and for a timer that waits for a reschedule. Of a
+    /// fixed delay, that delay. A rate's is cut off to whole attoseconds, while its deadlines are exact.
     public var period: Duration? { core.period(of: record) }
 }

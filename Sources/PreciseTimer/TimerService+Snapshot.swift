@@ -9,7 +9,8 @@ extension TimerService {
         public let file: String
         /// The line of that call.
         public let line: UInt
-        /// The deadline of its next tick; nil if none is to come, or it depends on a handler that is running.
+        /// The deadline of its next tick; nil if no tick remains, if the timer rests until it is rescheduled, or if the
+        /// running handler decides it.
         public let nextDeadline: TimerInstant?
         /// Whether its ticks are held back.
         public let isPaused: Bool

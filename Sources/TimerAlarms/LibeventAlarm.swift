@@ -1,7 +1,8 @@
 #if Libevent
 internal import CLibevent
-// Which module has `timeval` depends on which one the compiler builds first.
+// Which of these two modules has `timeval` depends on which one the compiler builds first.
 internal import CLinuxTimers
+internal import Glibc
 internal import Synchronization
 package import TimerCore
 

@@ -31,7 +31,8 @@ extension Model {
                 continue
             }
             timers[claim.id]?.isInDelivery = false
-            if timer.next == nil { end(claim.id, .completed) }
+            guard timer.next == nil else { continue }
+            if timer.isOnDemand { seen.insert("rests") } else { end(claim.id, .completed) }
         }
         isFiring = false
         setAlarm()

@@ -74,6 +74,7 @@ extension Model {
             order: takeOrder(),
             grid: ModelGrid(plan.rule, at: now),
             isPaused: plan.isPaused,
+            isOnDemand: plan.rule == .onDemand,
             target: target
         )
         pending.append(plan.id)
@@ -86,7 +87,7 @@ extension Model {
         guard timers[id]?.hasEnded == false else { return expect(.refused(.timerEnded)) }
         if timers[id]?.isInDelivery == true { seen.insert("rescheduled in delivery") }
         let order = takeOrder()
-        timers[id]?.reschedule(on: ModelGrid(rule, at: now), order: order)
+        timers[id]?.reschedule(rule, at: now, order: order)
         setAlarm()
         expect(.done)
     }

@@ -11,6 +11,8 @@ struct ModelTimer {
     var index: UInt64 = 0
     var extra: UInt64?
     var isPaused: Bool
+    /// Whether it rests when its last deadline has been served: it has been on demand at least once.
+    var isOnDemand: Bool
     /// The number of its target; nil if the handle is the target.
     let target: Int?
     var hasHandle = true
@@ -80,8 +82,9 @@ struct ModelTimer {
         step = 0
     }
 
-    mutating func reschedule(on grid: ModelGrid, order: Int) {
-        (self.grid, self.order) = (grid, order)
+    mutating func reschedule(_ rule: Rule, at now: UInt64, order: Int) {
+        (grid, self.order) = (ModelGrid(rule, at: now), order)
+        if rule == .onDemand { isOnDemand = true }
         (step, index, awaitsReturn) = (0, 0, false)
     }
 }
@@ -115,9 +118,9 @@ struct ModelGrid {
             case .everyAt(let period, let offset): (offset, 1, period, 0)
             case .rate(let count, let length): (0, count, length, 1)
             case .fixedDelay(let delay, let first): (first ?? delay, 1, delay, 0)
-            case .never: (0, 0, 0, 0)
+            case .never, .onDemand: (0, 0, 0, 0)
             }
-        origin = rule == .never ? .max : UInt64(max(0, Int64(now) + start))
+        origin = rule == .never || rule == .onDemand ? .max : UInt64(max(0, Int64(now) + start))
         self.count = UInt64(count)
         self.length = UInt64(length)
         self.first = first

@@ -53,6 +53,6 @@ import Testing
     /// What random steps must have met to mean anything.
     private static let branches: Set<String> = [
         "again", "cancelled", "completed", "ended inside", "extra", "fault", "handleReleased", "missed", "refused",
-        "rescheduled in delivery", "shut down", "spare look", "targetReleased", "void",
+        "rescheduled in delivery", "rests", "shut down", "spare look", "targetReleased", "void",
     ]
 }

@@ -39,6 +39,8 @@ enum Rule: Hashable, Sendable {
     case fixedDelay(Int64, after: Int64?)
     /// Too far away to be represented.
     case never
+    /// None until the timer is rescheduled.
+    case onDemand
 }
 
 /// A timer to be scheduled, and what its handler does.
@@ -121,6 +123,7 @@ extension Rule {
         case .rate(let count, let length): .rate(count, per: .nanoseconds(length))
         case .fixedDelay(let delay, let first): .fixedDelay(.nanoseconds(delay), after: first.map { .nanoseconds($0) })
         case .never: .once(after: .seconds(Int64.max))
+        case .onDemand: .onDemand
         }
     }
 
@@ -128,7 +131,7 @@ extension Rule {
     var isValid: Bool {
         switch self {
         case .onceAfter(let delay): delay >= 0
-        case .onceAt, .never: true
+        case .onceAt, .never, .onDemand: true
         case .every(let period, let delay): period > 0 && (delay ?? 0) >= 0
         case .everyAt(let period, _): period > 0
         case .rate(let count, let length): count > 0 && length > 0 && count <= length

@@ -67,7 +67,7 @@ struct StepGenerator {
     }
 
     private mutating func rule() -> Rule {
-        switch roll(24) {
+        switch roll(28) {
         case 0..<4: .onceAfter(delay())
         case 4..<6: .onceAt((Int64(roll(120)) - 40) * unit)
         case 6..<12: .every(period(), after: roll(2) == 0 ? nil : delay())
@@ -75,6 +75,7 @@ struct StepGenerator {
         case 14..<17: .rate(roll(30) == 0 ? 0 : 1 + roll(7), per: Int64(5 + roll(300)) * unit)
         case 17..<22: .fixedDelay(period(), after: roll(2) == 0 ? nil : delay())
         case 22: .never
+        case 23..<27: .onDemand
         default: .onceAfter(0)
         }
     }

@@ -68,6 +68,27 @@ extension ComingFromNSTimerTests {
     }
 }
 
+// MARK: A timer that was made anew with each event
+
+extension ComingFromNSTimerTests {
+    @Test func aTimeOutIsPostponedDisarmedAndSetAgain() throws {
+        let start = virtual.now
+        let timeout = try PreciseTimer.schedule(.onDemand, on: virtual.service, target: log) { $0.note($1) }
+        for _ in 0..<10 {
+            try timeout.reschedule(.once(after: .seconds(30)))
+            virtual.advance(by: .seconds(29))
+        }
+        try timeout.reschedule(.onDemand)
+        virtual.advance(by: .seconds(10))
+        #expect(log.count == 0)
+        for _ in 0..<2 {
+            try timeout.reschedule(.once(after: .seconds(30)))
+            virtual.advance(by: .seconds(60))
+        }
+        #expect(log.ticks.map { start.duration(to: $0.deadline) } == [.seconds(330), .seconds(390)])
+    }
+}
+
 // MARK: Block categories
 
 extension ComingFromNSTimerTests {

@@ -27,6 +27,13 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
+    func aRestingTimerEndsWithItsTarget(ground: Ground) throws {
+        try expectEnd(on: try ground.site(), Thing.self) { service, target, onEnd in
+            try PreciseTimer.schedule(.onDemand, on: service, target: target, onEnd: onEnd) { _, _ in }
+        }
+    }
+
+    @Test(arguments: Ground.all)
     func anActorsTimerWithAFarDeadlineEndsWithTheActor(ground: Ground) throws {
         try expectEnd(on: try ground.site(), Employee.self) { service, target, onEnd in
             try PreciseTimer.schedule(.once(after: .seconds(86_400)), on: service, target: target, onEnd: onEnd) {

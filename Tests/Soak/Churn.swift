@@ -131,7 +131,7 @@ struct Churn {
     private mutating func reschedule(_ content: Stock.Content) {
         guard let timer = content.timer else { return }
         let now = content.clock.now
-        let timing = Timing(now: now, policy: content.policy, mayEnd: false, &random)
+        let timing = Timing(now: now, policy: content.policy, mayEnd: false, mayRest: true, &random)
         content.subject.reschedule(timing) { () throws(TimerError) in try timer.reschedule(timing.schedule) }
     }
 

@@ -11,6 +11,8 @@ struct Epoch {
         /// So many steps take so long.
         case steps(count: UInt64, length: UInt64)
         case afterReturn
+        /// No deadline, until the timer is rescheduled.
+        case rest
     }
 
     /// What a tick is to its epoch.
@@ -64,6 +66,7 @@ struct Epoch {
                 ? .extra : .foreign("deadline \(deadline), and none is before \(earliest)")
         }
         switch rhythm {
+        case .rest: return .foreign("a tick of a timer that rests")
         case .once:
             if next > 0 || tick.missed > 0 { return .foreign("a second tick, or missed ones, of a single deadline") }
         case .afterReturn:

@@ -60,7 +60,7 @@ final class Stock: Sendable {
     func fill(_ index: Int, _ random: inout SoakRandom) {
         let entry = services.random(&random)
         let policy = Timing.randomPolicy(&random)
-        let timing = Timing(now: entry.service.now, policy: policy, mayEnd: true, &random)
+        let timing = Timing(now: entry.service.now, policy: policy, mayEnd: true, mayRest: true, &random)
         let isPaused = Int.random(in: 0..<20, using: &random) == 0
         let kind = Int.random(in: 0..<6, using: &random)
         let subject = Subject("timer \(index), delivery \(kind)", timing, isPaused: isPaused, fate: entry.fate, tally)

@@ -13,6 +13,7 @@ struct Timing {
         now: TimerInstant,
         policy: PreciseTimer.MissedTickPolicy,
         mayEnd: Bool,
+        mayRest: Bool = false,
         _ random: inout some RandomNumberGenerator
     ) {
         let isFast = Int.random(in: 0..<100, using: &random) == 0
@@ -26,7 +27,7 @@ struct Timing {
         var delay: UInt64 = 0
         let rhythm: Epoch.Rhythm
         var (earliest, origin): (UInt64, UInt64?) = (start + length, nil)
-        switch Int.random(in: mayEnd ? 0..<8 : 2..<8, using: &random) {
+        switch Int.random(in: (mayEnd ? 0 : 2)..<(mayRest ? 9 : 8), using: &random) {
         case 0: (schedule, rhythm) = (.once(after: period), .once)
         case 1: (schedule, rhythm) = (.once(at: now.advanced(by: period)), .once)
         case 2: (schedule, rhythm) = (.every(period), .steps(count: 1, length: length))
@@ -38,9 +39,12 @@ struct Timing {
             origin = start
         case 6:
             (schedule, rhythm) = (.rate(3, per: period * 3 + .nanoseconds(1)), .steps(count: 3, length: length * 3 + 1))
-        default:
+        case 7:
             (schedule, rhythm) = (.fixedDelay(period), .afterReturn)
             delay = length
+        default:
+            (schedule, rhythm) = (.onDemand, .rest)
+            earliest = .max
         }
         self.policy = policy
         self.delay = delay
