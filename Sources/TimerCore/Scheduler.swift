@@ -111,7 +111,8 @@ package struct Scheduler: ~Copyable {
     package mutating func pause(_ timer: TimerEntry) -> Bool {
         if timer.hasEnded || timer.isPaused { return false }
         timer.isPaused = true
-        timer.stopCatchingUp()
+        // What its handler does about itself is between two of its late ticks.
+        if !timer.isInDelivery { timer.stopCatchingUp() }
         dequeue(timer)
         checkInvariants()
         return true
@@ -188,7 +189,7 @@ package struct Scheduler: ~Copyable {
         return due
     }
 
-    /// Ends a delivery, whose tick was decided on as of `look`; `now` is read only if it counts.
+    /// Ends a delivery, whose tick was decided on as of `look`; `now` counts for a timer that awaits the return.
     ///
     /// A timer that catches up goes on with the next of its late deadlines: by the same hop or, without one, in its turn
     /// in the same look. Of the latter there are a limited number in a look; then others that have come due get their
@@ -197,7 +198,7 @@ package struct Scheduler: ~Copyable {
         _ timer: TimerEntry,
         lookedAt look: UInt64,
         byHop: Bool = false,
-        now: @autoclosure () -> UInt64
+        now: UInt64
     ) -> Sequel {
         assert(timer.isInDelivery, "only a delivery that has begun can end")
         timer.whereabouts = .rests

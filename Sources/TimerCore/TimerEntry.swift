@@ -222,10 +222,13 @@ open class TimerEntry: @unchecked Sendable {
     /// The late deadlines that are left are caught up with anew.
     final func stopCatchingUp() { rare?.burst = 0 }
 
-    /// Goes on after the handler has returned; `now` is read only if it counts.
-    final func handlerReturned(at now: () -> UInt64) {
-        guard repetition == .afterReturn, traits.contains(.isServed) else { return }
-        begin(Grid(origin: now().saturatingAdding(length), repetition: .afterReturn(length)))
+    /// Whether the next deadline is counted from the return of the handler.
+    package final var awaitsReturn: Bool { repetition == .afterReturn && traits.contains(.isServed) }
+
+    /// Goes on after the handler has returned.
+    final func handlerReturned(at now: UInt64) {
+        guard awaitsReturn else { return }
+        begin(Grid(origin: now.saturatingAdding(length), repetition: .afterReturn(length)))
     }
 }
 

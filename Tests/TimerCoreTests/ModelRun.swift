@@ -102,7 +102,7 @@ struct ModelRun: ~Copyable {
         expect(scheduler.pause(timer.timer), !timer.hasEnded && !timer.isPaused, "pause")
         guard !timer.hasEnded else { return }
         (model[position].isPaused, model[position].isOfThisLook) = (true, false)
-        if !timer.isPaused { model[position].burst = 0 }
+        if !timer.isPaused, !timer.isInDelivery { model[position].burst = 0 }
     }
 
     private mutating func resume(_ position: Int) {

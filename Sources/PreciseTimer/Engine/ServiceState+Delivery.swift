@@ -73,9 +73,9 @@ extension ServiceState {
     ) -> Outcome {
         record.runner = .nobody
         if let lateness { record.count(lateness) } else { _ = end(record, record.endingIfTargetIsGone) }
-        let alarm = alarm
-        let now: () -> UInt64 = { (alarm?.now ?? look).nanoseconds }
-        switch scheduler.finish(record, lookedAt: look.nanoseconds, byHop: byHop, now: now()) {
+        // The clock is read only if it counts.
+        let now = record.awaitsReturn ? self.now ?? look : look
+        switch scheduler.finish(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds) {
         case .waits(let order): return .waits(arm(order))
         case .again: return .again
         case .completes, .hasEnded: return .ended(takeServiceIfIdle())
