@@ -101,6 +101,9 @@ open class TimerEntry: @unchecked Sendable {
         set { if newValue { traits.insert(.isPaused) } else { traits.remove(.isPaused) } }
     }
 
+    /// Whether the timer rests once its last deadline has been served, and does not end.
+    package final var isOnDemand: Bool { traits.contains(.isOnDemand) }
+
     /// Whether a tick is on its way to the handler, or the handler is running.
     package final var isInDelivery: Bool { whereabouts == .onItsWay || whereabouts == .runs }
 
@@ -140,7 +143,7 @@ open class TimerEntry: @unchecked Sendable {
 
     /// Whether nothing is left to wait for: not even a deadline that never comes, or another schedule.
     final var isOver: Bool {
-        traits.contains(.isServed) && !traits.contains(.isOnDemand) && rare?.extra ?? .max == .max
+        traits.contains(.isServed) && !isOnDemand && rare?.extra ?? .max == .max
     }
 
     // MARK: What happens to it

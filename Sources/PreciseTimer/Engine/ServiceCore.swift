@@ -205,7 +205,7 @@ final class ServiceCore: @unchecked Sendable {
     func handleReleased(_ record: TimerRecord) {
         let isEnding = end(record, .handleReleased)
         #if DEBUG
-        if isEnding, record.ticks == 0, record.runner == .nobody { record.warnOfDroppedHandle() }
+        if isEnding, record.ticks == 0, record.runner == .nobody, !record.isOnDemand { record.warnOfDroppedHandle() }
         #endif
     }
 
