@@ -1,4 +1,4 @@
-internal import TimerCore
+@_spi(Engine) internal import TimerCore
 
 extension TimerService {
     /// What is known of one timer at one moment. A plain value.
@@ -21,14 +21,14 @@ extension TimerService {
         /// How late the last of them was.
         public let lastLateness: Duration?
 
-        init(_ sight: ServiceState.Sight, _ clock: TimerClock) {
-            label = sight.label
-            (file, line) = sight.record.callSite
-            nextDeadline = TimerInstant(nanoseconds: sight.nextDeadline, clock: clock).unlessNever
-            isPaused = sight.isPaused
-            isTargetAlive = sight.target != nil
-            ticks = sight.ticks
-            lastLateness = sight.lastLateness
+        init(_ record: TimerRecord, _ clock: TimerClock, isTargetAlive: Bool) {
+            label = record.label
+            (file, line) = record.callSite
+            nextDeadline = TimerInstant(nanoseconds: record.nextDeadline, clock: clock).unlessNever
+            isPaused = record.isPaused
+            self.isTargetAlive = isTargetAlive
+            ticks = record.ticks
+            lastLateness = record.latenessOfLastTick
         }
     }
 }

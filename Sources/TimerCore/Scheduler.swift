@@ -67,7 +67,6 @@ package struct Scheduler: ~Copyable {
     /// How many more late ticks of timers that catch up may be delivered in this look, beside the first of each.
     private var repeats = 0
 
-    /// A scheduler without timers.
     package init() {}
 
     /// How many timers have not ended.

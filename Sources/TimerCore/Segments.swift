@@ -11,8 +11,7 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     private var capacityOfDirectory = 8
     private var segments = 0
 
-    /// How many values are in a segment: a power of two.
-    private static var length: Int { 1 << shift }
+    /// A segment has two to the power of this many values.
     private static var shift: Int { 10 }
 
     init() { unsafe directory = .allocate(capacity: capacityOfDirectory) }
@@ -26,11 +25,11 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     subscript(position: Int) -> Element {
         get {
             assert(position >= 0 && position < count, "there is no such position")
-            return unsafe directory[position >> Self.shift][position & (Self.length - 1)]
+            return unsafe directory[position >> Self.shift][position & (1 << Self.shift - 1)]
         }
         set {
             assert(position >= 0 && position < count, "there is no such position")
-            unsafe directory[position >> Self.shift][position & (Self.length - 1)] = newValue
+            unsafe directory[position >> Self.shift][position & (1 << Self.shift - 1)] = newValue
         }
     }
 
@@ -59,7 +58,7 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
             unsafe directory = larger
             capacityOfDirectory = segments * 2
         }
-        unsafe directory[segments] = .allocate(capacity: Self.length)
+        unsafe directory[segments] = .allocate(capacity: 1 << Self.shift)
         segments += 1
     }
 }

@@ -105,36 +105,31 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func resume(_ record: TimerRecord) -> Bool {
-        carryOut { $0.scheduler.resume(record) }
+        carryOut { $0.scheduler.resume(record) }.0
     }
 
     func fire(_ record: TimerRecord) -> Bool {
-        carryOut { state in state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) } }
+        carryOut { state in state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) } }.0
     }
 
     func reschedule(_ record: TimerRecord, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
         if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
         try schedule.validate(on: clock)
-        let (isDone, failure) = locked { state -> (Bool, ServiceState.Failure?) in
-            guard let now = state.now, let order = state.scheduler.reschedule(record, on: schedule.grid(from: now))
-            else { return (false, nil) }
-            return (true, state.arm(order))
+        let (isDone, failure) = carryOut { state in
+            state.now.flatMap { state.scheduler.reschedule(record, on: schedule.grid(from: $0)) }
         }
-        if let failure {
-            fail(failure)
-            throw failure.error
-        }
+        if let failure { throw failure.error }
         if !isDone { throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)") }
     }
 
-    /// Has the scheduler decide, and does with the alarm what it says. False if it says nothing.
-    private func carryOut(_ decide: (inout ServiceState) -> Scheduler.AlarmOrder?) -> Bool {
-        let (isDone, failure) = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
-            guard let order = decide(&state) else { return (false, nil) }
-            return (true, state.arm(order))
+    /// Has the scheduler decide, and does with the alarm what it says. False if it says nothing; a failure if the alarm
+    /// refuses, which ends all timers.
+    private func carryOut(_ decide: (inout ServiceState) -> Scheduler.AlarmOrder?) -> (Bool, ServiceState.Failure?) {
+        let outcome = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
+            decide(&state).map { (true, state.arm($0)) } ?? (false, nil)
         }
-        if let failure { fail(failure) }
-        return isDone
+        if let failure = outcome.1 { fail(failure) }
+        return outcome
     }
 
     // MARK: What is known
@@ -191,9 +186,9 @@ final class ServiceCore: @unchecked Sendable {
         while position > 0 {
             let sights = locked { $0.see(Scheduler.portion, below: position) }
             position -= Scheduler.portion
-            for sight in sights where seen.insert(ObjectIdentifier(sight.record)).inserted {
-                records.append(sight.record)
-                snapshots.append(TimerService.Snapshot(sight, clock))
+            for (record, snapshot, _) in sights where seen.insert(ObjectIdentifier(record)).inserted {
+                records.append(record)
+                snapshots.append(snapshot)
             }
         }
         return snapshots

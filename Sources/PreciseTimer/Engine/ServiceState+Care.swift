@@ -57,35 +57,15 @@ extension ServiceState {
         return isCaredFor
     }
 
-    /// What is known of a timer at one moment.
-    struct Sight {
-        let record: TimerRecord
-        let label: String?
-        /// Never if none is to come.
-        let nextDeadline: UInt64
-        let isPaused: Bool
-        let ticks: UInt64
-        let lastLateness: Duration?
-        /// Held for a moment: it may be the last reference.
-        let target: AnyObject?
-    }
-
     /// What is known of some timers, below a position; from the last to the first nobody is missed, and some may be seen
-    /// twice.
-    func see(_ count: Int, below position: Int) -> [Sight] {
+    /// twice. The targets are held for a moment: each may be the last reference.
+    func see(_ count: Int, below position: Int) -> [(TimerRecord, TimerService.Snapshot, target: AnyObject?)] {
         let end = min(position, scheduler.count)
         return (max(0, end - count)..<end).reversed()
             .map { position in
                 let record = TimerRecord.of(scheduler[position])
-                return Sight(
-                    record: record,
-                    label: record.label,
-                    nextDeadline: record.nextDeadline,
-                    isPaused: record.isPaused,
-                    ticks: record.ticks,
-                    lastLateness: record.latenessOfLastTick,
-                    target: record.target
-                )
+                let target = record.target
+                return (record, TimerService.Snapshot(record, clock, isTargetAlive: target != nil), target)
             }
     }
 }
