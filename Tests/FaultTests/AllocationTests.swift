@@ -1,3 +1,4 @@
+import PreciseTimer
 import TestSupport
 import Testing
 
