@@ -30,7 +30,6 @@ package struct Period: Hashable, Sendable {
 
     /// The latest step whose offset, rounded up, is no more than this; saturates. Constant time.
     package func latestStep(within elapsed: UInt64) -> UInt64 {
-        if count == 1 { return elapsed / nanoseconds }
         // The step itself, exact, is no later than a whole nanosecond exactly where its offset rounded up is not.
         let product = elapsed.multipliedFullWidth(by: count)
         guard product.high < nanoseconds else { return .max }

@@ -13,9 +13,8 @@
 ///
 /// The caller reads the clock and sets the alarm: each method that can make an earlier deadline the earliest answers
 /// with an ``AlarmOrder`` that is to be carried out before anything else is asked. From ``beginLook(at:)`` to ``endLook()``
-/// there are no orders: the alarm, which never fires twice at once, could not fire anyway.
-///
-/// No method takes longer than O(log n), or does more than ``portion`` steps of that.
+/// there are no orders: the alarm, which never fires twice at once, could not fire anyway. No method does more than
+/// ``portion`` steps of O(log n).
 package struct Scheduler: ~Copyable {
     /// What is to be done with the alarm.
     package enum AlarmOrder: Hashable, Sendable {

@@ -194,12 +194,10 @@ open class TimerEntry: @unchecked Sendable {
 
     /// How many deadlines after the oldest have passed, too, and get no tick of their own.
     private final func missedDeadlines(at now: UInt64) -> UInt64 {
-        if let rare {
-            rare.burst += 1
-            if rare.burst < rare.policy.limit { return 0 }
-        }
-        guard repetition == .every, now - deadline >= length / (rare?.count ?? 1) else { return 0 }
-        return grid.latestStep(at: now) - step
+        rare?.burst += 1
+        guard repetition == .every else { return 0 }
+        guard let rare else { return (now - deadline) / length }
+        return rare.burst < rare.policy.limit ? 0 : grid.latestStep(at: now) - step
     }
 
     /// Moves to the next deadline.
@@ -209,7 +207,13 @@ open class TimerEntry: @unchecked Sendable {
             traits.insert(.isServed)
             return
         }
-        if missed > 0, rare?.policy == .delay { return begin(grid.restarted(at: now)) }
+        guard let rare else {
+            // Nearly always: a step takes a whole number of nanoseconds, and the first one is 0.
+            let (offset, overflow) = length.multipliedReportingOverflow(by: index)
+            deadline = overflow ? .max : origin.saturatingAdding(offset)
+            return
+        }
+        if missed > 0, rare.policy == .delay { return begin(grid.restarted(at: now)) }
         deadline = grid.deadline(step) ?? .max
     }
 

@@ -41,8 +41,6 @@ final class ServiceCore: @unchecked Sendable {
         lock.isOfAnotherProcess ? answer() : locked(body)
     }
 
-    // MARK: Scheduling
-
     /// Takes a timer in, and sets the alarm if its first deadline is the earliest of all. Returns its handle.
     func admit(
         _ record: TimerRecord,
