@@ -94,8 +94,8 @@ package struct Scheduler: ~Copyable {
         return enqueue(timer)
     }
 
-    /// Ends a timer: it has no tick any more. False if it had ended, or was never taken in. The alarm is left alone: a spare firing is cheaper
-    /// than a system call per cancel. O(log n).
+    /// Ends a timer: it has no tick any more. False if it had ended, or was never taken in. The alarm is left alone: a
+    /// spare firing is cheaper than a system call per cancel. O(log n).
     package mutating func end(_ timer: TimerEntry, _ ending: TimerEntry.Ending) -> Bool {
         if timer.hasEnded || timer.place < 0 { return false }
         timer.ending = ending

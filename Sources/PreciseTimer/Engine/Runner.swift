@@ -24,7 +24,6 @@ struct Runner: Hashable, Sendable {
 struct TaskDelivery: Hashable, Sendable {
     @TaskLocal static var current: TaskDelivery?
 
-    /// How many there have been.
     private static let count = Atomic<UInt>(0)
 
     fileprivate let number: UInt

@@ -214,9 +214,9 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Ends all timers, in portions, and the alarm; of a certain run if one is given.
     private func close(_ ending: TimerEntry.Ending, run: Int?, _ error: TimerError) {
-        let (isClosing, alarm) = locked(inForkedChild: (false, nil)) { $0.close(run: run, answering: error) }
-        alarm?.stop()
-        while isClosing {
+        guard let remains = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
+        remains.alarm?.stop()
+        while true {
             let ended = locked { $0.endClosing(ending, error) }
             if ended.count == 0 { return }
             for record in ended.records { record.sayFarewell() }

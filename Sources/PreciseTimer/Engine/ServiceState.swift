@@ -121,18 +121,19 @@ struct ServiceState: ~Copyable {
     mutating func takeServiceIfIdle() -> TimerService? { scheduler.count == 0 ? serviceWhilePending.take() : nil }
 
     /// Begins the end of all timers, of a certain run if one is given: none of them ticks any more. Returns the alarm, which
-    /// is to be stopped, and whether there is anything to end.
+    /// is to be stopped, and the former phase, which may hold it, too; nil if there is nothing to end.
     ///
     /// A shared service is idle afterwards, and can be started again.
-    mutating func close(run: Int?, answering error: TimerError) -> (isClosing: Bool, alarm: (any TimerAlarm)?) {
-        guard run == nil || run == self.run else { return (false, nil) }
-        if case .ended = phase { return (false, nil) }
+    mutating func close(run: Int?, answering error: TimerError) -> (alarm: (any TimerAlarm)?, former: Phase)? {
+        guard run == nil || run == self.run else { return nil }
+        let former = phase
+        if case .ended = phase { return nil }
         if case .starting = phase { endOfStart = error }
         phase = restart.map(Phase.idle) ?? .ended(error)
         // A firing that is still going on is of no run any more.
         self.run += 1
         scheduler.close()
-        return (true, alarm.take())
+        return (alarm.take(), former)
     }
 
     /// Ends some of the timers that are to be ended; none when all have been.
@@ -152,7 +153,7 @@ struct ServiceState: ~Copyable {
 
     /// Does with the alarm what the scheduler says. Returns why that was refused.
     mutating func arm(_ order: Scheduler.AlarmOrder) -> Failure? {
-        guard let alarm else { return nil }
+        guard order != .leave, let alarm else { return nil }
         do throws(TimerError) {
             switch order {
             case .leave: break
