@@ -3,10 +3,10 @@ internal import Glibc
 
 /// A mutual exclusion lock.
 ///
-/// It is priority-inheriting: a real-time thread waits no longer than the critical section takes, whoever holds it. Such
-/// a lock is handed over by system calls if threads wait for it, which takes fifty times as long as a short critical
-/// section, and then each meeting leads to the next. So a thread that finds it taken pauses and tries again, for at
-/// most some tens of microseconds, before it waits.
+/// It is priority-inheriting: while a real-time thread waits for it, its holder runs with that thread's priority. Such a
+/// lock is handed over by system calls if threads wait for it, which takes many times as long as a short critical
+/// section, and then each meeting leads to the next. So a thread that finds it taken, also a real-time one, pauses and
+/// tries again for about a hundred microseconds at most before it waits.
 ///
 /// A pthread mutex rather than `Synchronization.Mutex`, because the thread sanitizer knows the former and reports
 /// false races on the latter under contention.
@@ -58,8 +58,9 @@ package final class Mutex: Sendable {
     /// Gives it back.
     package func release() { unsafe pthread_mutex_unlock(mutex) }
 
-    // A pause takes some tens of nanoseconds. The first are as many as several critical sections take: if two threads took
-    // the lock by turns, the memory that it protects would go to and fro between their processors, at five times the cost.
+    // A pause takes some tens of nanoseconds. The first are as many as several critical sections take: two threads that
+    // took the lock by turns got half as much done together as one alone, because the memory that it protects went to and
+    // fro between their processors.
     private static let firstPauses = 64
     private static let lastPauses = 256
     /// How often a thread lets others run before it waits.
