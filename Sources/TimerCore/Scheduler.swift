@@ -150,8 +150,8 @@ package struct Scheduler: ~Copyable {
         if armed <= now, armedPeriod > 0 {
             armed = (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod)
         } else {
-            // The setting is used up; or it is not as it should be, if the alarm fired before its time.
-            (armed, armedPeriod) = (.max, 0)
+            // The setting is used up. If the alarm fired early, it is set again; one that goes on is disarmed otherwise.
+            armed = .max
         }
     }
 

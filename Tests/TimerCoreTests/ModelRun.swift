@@ -6,6 +6,8 @@ struct ModelRun: ~Copyable {
     private var scheduler = Scheduler()
     private var model: [NaiveTimer] = []
     private var random: SeededGenerator
+    /// How many timers there are at most.
+    private let capacity: Int
     private var now: UInt64 = 1
     private var orders = 0
     private var armed: UInt64?
@@ -23,7 +25,10 @@ struct ModelRun: ~Copyable {
     /// The branches that were taken.
     private(set) var seen: Set<String> = []
 
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+    init(seed: UInt64, capacity: Int) {
+        random = SeededGenerator(seed: seed)
+        self.capacity = capacity
+    }
 
     /// Does one thing.
     mutating func operate() {
@@ -79,7 +84,7 @@ struct ModelRun: ~Copyable {
     // MARK: What callers ask for
 
     private mutating func add() {
-        guard model.count(where: { !$0.hasEnded }) < 40 else { return }
+        guard model.count(where: { !$0.hasEnded }) < capacity else { return }
         let policies: [LatePolicy] = [.skip, .delay, .catchUp(limit: 1), .catchUp(limit: 3), .catchUp(limit: 100)]
         let (grid, policy) = (randomGrid(), policies[Int.random(in: 0..<5, using: &random)])
         let tolerance: UInt64 = Bool.random(using: &random) ? 0 : .random(in: 0...20, using: &random)
@@ -156,6 +161,7 @@ struct ModelRun: ~Copyable {
         guard look != nil, isDone else { return }
         look = nil
         carryOut(scheduler.endLook())
+        if goesOnEvery != nil { expect(armed, scheduler.nextLook, "an alarm that goes on fires for timers only") }
     }
 
     private mutating func next() {
@@ -236,6 +242,7 @@ struct ModelRun: ~Copyable {
         if order == .disarm {
             expect(goesOnEvery != nil, true, "only an alarm that goes on is disarmed")
             (armed, goesOnEvery) = (nil, nil)
+            seen.insert("disarmed")
         }
         guard case .set(let deadline) = order else { return }
         expect(look, nil, "during a look there are no orders")

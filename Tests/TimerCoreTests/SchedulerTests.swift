@@ -31,6 +31,19 @@ final class SchedulerTests {
         #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
     }
 
+    @Test func anEarlyFiringOfAnAlarmThatGoesOnSetsItAgain() {
+        _ = scheduler.add(every(300, from: 300))
+        scheduler.alarmGoesOn(every: 300)
+        #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
+    }
+
+    @Test func anEarlyFiringOfAnAlarmThatGoesOnForNoTimerDisarmsIt() {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        scheduler.alarmGoesOn(every: 300)
+        _ = scheduler.pause(timer)
+        #expect(scheduler.firing(at: 299) == Firing(alarm: .disarm))
+    }
+
     @Test func whatIsDueComesInOrderOfDeadlineAndThenOfScheduling() {
         let third = scheduler.add(once(at: 20)).timer
         let first = scheduler.add(once(at: 10)).timer

@@ -23,11 +23,11 @@ struct SegmentsTests {
         await #expect(processExitsWith: .success) {
             var list = Segments<SIMD64<UInt64>>()
             let before = ProcFS.residentBytes
-            for value in 0..<10_000 { list.append(SIMD64(repeating: UInt64(value))) }
+            for value in 0..<100_000 { list.append(SIMD64(repeating: UInt64(value))) }
             let grown = ProcFS.residentBytes - before
             while list.count > 0 { list.removeLast() }
             let left = ProcFS.residentBytes - before
-            #expect(grown > 10_000 * 500 && left < grown / 5, "\(left) of \(grown) bytes are left")
+            #expect(grown > 100_000 * 500 && left < grown / 5, "\(left) of \(grown) bytes are left")
         }
     }
 }
