@@ -134,10 +134,11 @@ package struct Scheduler: ~Copyable {
     /// Asks for an extra tick, which leaves the grid alone. Nil if the timer had ended. O(log n).
     package mutating func fire(_ timer: TimerEntry, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded { return nil }
-        let before = (timer.nextDeadline, timer.nextLook)
+        let (deadline, look) = (timer.nextDeadline, timer.nextLook)
         timer.askForExtra(at: now)
-        // A timer that is due already keeps its turn.
-        return before == (timer.nextDeadline, timer.nextLook) ? .leave : enqueue(timer)
+        // A timer that is due already keeps its turn. One that waits by its deadline does not wait for a look.
+        let keepsItsTurn = timer.whereabouts == .awaitsDeadline || timer.nextLook == look
+        return timer.nextDeadline == deadline && keepsItsTurn ? .leave : enqueue(timer)
     }
 
     // MARK: From deadline to tick

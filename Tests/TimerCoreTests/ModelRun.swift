@@ -32,7 +32,9 @@ struct ModelRun: ~Copyable {
 
     /// Does one thing.
     mutating func operate() {
-        guard let position = randomTimer() else { return add() }
+        // Every other operation is on a timer that is about to have its turn, if there is one: that is the hardest moment.
+        let isWaiting = Bool.random(using: &random) ? randomTimer { $0.isOfThisLook && $0.isWaiting } : nil
+        guard let position = isWaiting ?? randomTimer() else { return add() }
         let kind = Int.random(in: 0..<1_000, using: &random)
         switch kind {
         case 0: close()
@@ -43,7 +45,7 @@ struct ModelRun: ~Copyable {
         case 100..<150: resume(position)
         case 150..<190: reschedule(position)
         case 190..<230: fire(position)
-        case 230..<300: now += .random(in: 0...(kind < 245 ? 4_000 : 40), using: &random)
+        case 230..<300: now += .random(in: 0...(kind < 240 ? 4_000 : kind < 270 ? 40 : 8), using: &random)
         case 300..<370: look == nil ? beginLook() : endLook()
         case 370..<650: next()
         case 650..<750: begin()

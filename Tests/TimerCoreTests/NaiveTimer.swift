@@ -55,11 +55,7 @@ struct NaiveTimer {
     }
 
     /// Asks for an extra tick; a timer that is due already keeps its turn.
-    mutating func fire(at now: UInt64) {
-        let before = (next, look)
-        extra = extra ?? now
-        if before != (next, look) { isOfThisLook = false }
-    }
+    mutating func fire(at now: UInt64) { extra = extra ?? now }
 
     mutating func tick(at now: UInt64) -> Due? {
         guard let deadline = next, deadline <= now else { return nil }

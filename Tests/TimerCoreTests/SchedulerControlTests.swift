@@ -148,6 +148,15 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 150).ticks == [Ticked(timer, 0, 100)])
     }
 
+    @Test func anExtraTickDoesNotPostponeALateTickThatATimerIsCatchingUpWith() {
+        let late = scheduler.add(every(76, from: 76), policy: .catchUp(limit: 2), tolerance: 39).timer
+        let other = scheduler.add(once(at: 100)).timer
+        let firing = scheduler.firing(at: 158) { scheduler, tick in
+            if tick.timer == other { _ = scheduler.fire(late, at: 158) }
+        }
+        #expect(firing.ticks == [Ticked(late, 0, 76), Ticked(other, 0, 100), Ticked(late, 1, 152)])
+    }
+
     @Test func anExtraTickInTheLastHandlerComesBeforeTheEnd() {
         let timer = scheduler.add(once(at: 10)).timer
         let last = scheduler.firing(at: 10) { scheduler, _ in _ = scheduler.fire(timer, at: 10) }
