@@ -223,7 +223,7 @@ package struct Scheduler: ~Copyable {
     /// Ends a look, once what was due has been delivered: the alarm is set to the deadline that is the earliest by
     /// then. Setting it only now keeps the system call, which is dear right after a wake-up, out of the lateness.
     package mutating func endLook() -> AlarmOrder {
-        look = nil
+        (look, repeats) = (nil, 0)
         settle(atMost: Self.portion)
         // An alarm that goes on, but not with the next deadline, would fire for nothing.
         if armedPeriod > 0, armed != nextLook {
@@ -263,7 +263,7 @@ package struct Scheduler: ~Copyable {
     package mutating func close() {
         timers.close()
         (armed, armedPeriod) = (.max, 0)
-        look = nil
+        (look, repeats) = (nil, 0)
     }
 
     /// One of the timers that are still to be ended after ``close()``.

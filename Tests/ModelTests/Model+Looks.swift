@@ -11,8 +11,7 @@ extension Model {
             guard let timer = timers[id], timer.isWaiting, let next = timer.next, timer.look.map({ $0 <= look }) == true
             else { continue }
             claims.append(Claim(id: id, deadline: next, order: timer.order))
-            timers[id]?.isInDelivery = true
-            timers[id]?.burst = 0
+            timers[id]?.isClaimed()
         }
         if claims.isEmpty { seen.insert("spare look") }
         while difference == nil,
@@ -45,7 +44,7 @@ extension Model {
             let now = now
             timers[id]?.handlerReturned(at: now)
         }
-        guard let timer = timers[id], !timer.hasEnded, !timer.isPaused, timer.order == claim.order,
+        guard let timer = timers[id], !timer.hasEnded, !timer.isPaused, timer.hasTurn, timer.order == claim.order,
             let tick = timers[id]?.takeTick(at: look)
         else {
             seen.insert("void")

@@ -15,7 +15,7 @@ extension Model {
         case .cancel(let id), .cancelAndWait(let id): expect(.returned(end(id, .cancelled)))
         case .pause(let id):
             let isChanging = timers[id].map { !$0.hasEnded && !$0.isPaused } ?? false
-            if isChanging { timers[id]?.isPaused = true }
+            if isChanging { timers[id]?.pause() }
             expect(.returned(isChanging))
         case .resume(let id):
             let isChanging = timers[id].map { !$0.hasEnded && $0.isPaused } ?? false

@@ -18,6 +18,8 @@ struct ModelTimer {
     var hasHandle = true
     /// Whether its turn in a look has not ended.
     var isInDelivery = false
+    /// Whether it gets its turn in that look: not if it was paused before.
+    var hasTurn = false
     var isRunning = false
     /// Whether a fixed delay waits for the handler's return.
     var awaitsReturn = false
@@ -80,6 +82,13 @@ struct ModelTimer {
         awaitsReturn = false
         grid = grid.restarted(at: now)
         step = 0
+    }
+
+    mutating func isClaimed() { (isInDelivery, hasTurn, burst) = (true, true, 0) }
+
+    mutating func pause() {
+        isPaused = true
+        if !isRunning { (hasTurn, burst) = (false, 0) }
     }
 
     mutating func reschedule(_ rule: Rule, at now: UInt64, order: Int) {

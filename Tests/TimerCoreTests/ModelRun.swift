@@ -216,11 +216,11 @@ struct ModelRun: ~Copyable {
         } else if model[position].next == nil, !model[position].isOnDemand {
             name = "completes"
             model[position].hasEnded = true
-        } else if catchesUp {
+        } else if catchesUp, look != nil {
             // Another late tick comes in the same look, if that still has room for it.
             repeats -= 1
             seen.insert(repeats < 0 ? "portion" : "repeat")
-            if look != nil, repeats >= 0 { model[position].isOfThisLook = model[position].isWaiting }
+            if repeats >= 0 { model[position].isOfThisLook = model[position].isWaiting }
         }
         expect(String("\(sequel)".prefix { $0 != "(" }), name, "sequel")
         if case .waits(let order) = sequel { carryOut(order) }

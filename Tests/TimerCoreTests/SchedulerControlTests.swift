@@ -157,6 +157,18 @@ final class SchedulerControlTests {
         #expect(firing.ticks == [Ticked(late, 0, 76), Ticked(other, 0, 100), Ticked(late, 1, 152)])
     }
 
+    @Test func theAlarmIsSetForATimerThatIsResumedWhileItsHopFindsNoTick() {
+        let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 3)).timer
+        #expect(scheduler.take(at: 35) == timer)
+        _ = scheduler.endLook()
+        #expect(scheduler.begin(timer, at: 35)?.index == 0)
+        #expect(scheduler.finish(timer, lookedAt: 35, byHop: true, now: 35) == .again)
+        _ = scheduler.pause(timer)
+        #expect(scheduler.begin(timer, at: 35) == nil)
+        _ = scheduler.resume(timer)
+        #expect(scheduler.finish(timer, lookedAt: 35, now: 35) == .waits(.set(20)))
+    }
+
     @Test func anExtraTickInTheLastHandlerComesBeforeTheEnd() {
         let timer = scheduler.add(once(at: 10)).timer
         let last = scheduler.firing(at: 10) { scheduler, _ in _ = scheduler.fire(timer, at: 10) }
