@@ -8,6 +8,8 @@ struct ModelRun: ~Copyable {
     private var random: SeededGenerator
     /// How many timers there are at most.
     private let capacity: Int
+    /// Whether every other operation is on a timer that is about to have its turn, if there is one.
+    private let prefersTurns: Bool
     private var now: UInt64 = 1
     private var orders = 0
     private var armed: UInt64?
@@ -28,13 +30,14 @@ struct ModelRun: ~Copyable {
     init(seed: UInt64, capacity: Int) {
         random = SeededGenerator(seed: seed)
         self.capacity = capacity
+        prefersTurns = seed % 2 == 0
     }
 
     /// Does one thing.
     mutating func operate() {
-        // Every other operation is on a timer that is about to have its turn, if there is one: that is the hardest moment.
-        let isWaiting = Bool.random(using: &random) ? randomTimer { $0.isOfThisLook && $0.isWaiting } : nil
-        guard let position = isWaiting ?? randomTimer() else { return add() }
+        let isBetween = prefersTurns && Bool.random(using: &random)
+        let waiting = isBetween ? randomTimer { $0.isOfThisLook && $0.isWaiting } : nil
+        guard let position = waiting ?? randomTimer() else { return add() }
         let kind = Int.random(in: 0..<1_000, using: &random)
         switch kind {
         case 0: close()

@@ -4,9 +4,9 @@ import Testing
 struct SchedulerModelTests {
     /// A debug build checks the scheduler's invariants after each operation.
     #if DEBUG
-    private static let seeds = 2
+    private static let seeds = 4
     #else
-    private static let seeds = 50
+    private static let seeds = 100
     #endif
 
     @Test(arguments: 0..<2)
