@@ -51,7 +51,7 @@ extension AlarmConformance {
     }
 
     func checkStopping(_ bench: AlarmBench) throws {
-        try bench.set(in: .milliseconds(500))
+        try bench.set(in: .seconds(3_600))
         bench.alarm.stop()
         bench.alarm.stop()
         bench.forget()

@@ -29,8 +29,10 @@ extension ClockStepTests {
             let deadline = service.now.advanced(by: .seconds(1))
             try PreciseTimer.schedule(.once(at: deadline), on: service, target: log) { $0.note($1) }
             withClockStepped(by: .seconds(-3_600)) {
+                // It may have ticked before the step, if that came late.
+                let before = log.count
                 pause(.milliseconds(1_200))
-                #expect(log.count == 0)
+                #expect(log.count == before)
             }
             let hasTicked = soon { log.count == 1 }
             #expect(hasTicked)

@@ -34,7 +34,7 @@ import Testing
         await place.settle()
         #expect(census.ticks.value > 0)
         #expect(census.late.value == 0)
-        #expect(census.ends.value == 4 * Self.rounds)
+        #expect(await soon { census.ends.value == 4 * Self.rounds })
     }
 
     @Test(arguments: DeliveryKind.allCases)

@@ -44,6 +44,7 @@ import Testing
                 if alive.count == 50 { alive.removeFirst() }
                 if number % 10 == 0 { pause(.microseconds(100)) }
             }
+            withExtendedLifetime(alive) { _ = eventually { census.ticks.load(ordering: .relaxed) > 0 } }
         }
         #expect(await soon { service.pendingCount == 0 }, "each timer ended with its target")
         #expect(census.born.load(ordering: .relaxed) == 10_000)

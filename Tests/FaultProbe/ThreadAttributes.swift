@@ -28,20 +28,36 @@ enum ThreadAttributes {
         return isSet.value == true
     }
 
-    /// Whether all threads but the starter are as the main thread is; those whose name begins like this, if told.
-    /// What is different goes to standard error.
+    /// Whether all threads but the starter are as the main thread is, or soon become so: a new thread takes a moment. Only
+    /// threads whose name begins with the prefix count. A thread that stays different is told on standard error.
     static func othersAreOrdinary(named prefix: String, minding kind: Kind) -> Bool {
+        var different: [String]? = nil
+        if eventually({
+            different = differences(named: prefix, minding: kind)
+            return different == []
+        }) {
+            return true
+        }
+        for line in different ?? ["no thread has a name that begins with \(prefix)"] {
+            FileHandle.standardError.write(Data("\(line)\n".utf8))
+        }
+        return false
+    }
+
+    /// A line for each thread that is not as the main thread is; nil if there is no such thread at all.
+    private static func differences(named prefix: String, minding kind: Kind) -> [String]? {
         let main = attributes(of: "\(getpid())", kind)
         let others = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [])
             .filter { $0 != "\(starter.value ?? 0)" && name(of: $0).hasPrefix(prefix) }
-        var areOrdinary = !others.isEmpty
-        for other in others where attributes(of: other, kind) != main {
-            let text = "\(name(of: other)): \(attributes(of: other, kind)), main: \(main)\n"
-            FileHandle.standardError.write(Data(text.utf8))
-            areOrdinary = false
+        if others.isEmpty { return nil }
+        return others.compactMap { other in
+            let attributes = attributes(of: other, kind)
+            // A thread may have ended since the names were read.
+            return attributes == main || attributes == gone ? nil : "\(name(of: other)): \(attributes), main: \(main)"
         }
-        return areOrdinary
     }
+
+    private static let gone = "gone"
 
     /// The thread whose attributes are unusual on purpose.
     private static let starter = Box<CInt>()
@@ -83,7 +99,7 @@ enum ThreadAttributes {
         // Behind the name, which is in brackets: the nice value is the 19th field, the policy the 41st (proc_pid_stat(5)).
         let stat = (try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)) ?? ""
         let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
-        guard fields.count > 38 else { return "gone" }
+        guard fields.count > 38 else { return gone }
         let nice = kind == .all ? ", nice \(fields[16])" : ""
         return "\(processors), policy \(fields[38])\(nice)"
     }

@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: Backend.available)
     func aTickingTimerDoesNotKeepTheProcessFromExiting(backend: Backend) async {
         await #expect(processExitsWith: .exitCode(7)) { [backend] in
-            Fault.limitSeconds(10)
+            Fault.limitSeconds(60)
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 5 })
@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: Backend.available)
     func aForkedChildGetsAnErrorAndTheParentIsUnharmed(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(20)
+            Fault.limitSeconds(60)
             let target = Log()
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
                 $0.note($1)
@@ -75,7 +75,7 @@ import Testing
     @Test func aHandleDroppedBeforeItsFirstTickIsToldWithItsPlace() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             // The line by hand: the macro around this closure shifts #line.
-            _ = try PreciseTimer.schedule(.every(.seconds(1)), line: 4_711) { _, _ in }
+            _ = try PreciseTimer.schedule(.every(.seconds(3_600)), line: 4_711) { _, _ in }
         }
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(text.contains("FaultTests/ProcessTests.swift:4711: the handle of this timer was dropped"))
@@ -98,15 +98,19 @@ import Testing
     @Test(arguments: Backend.available)
     func anIdleServiceBurnsNoCPU(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(20)
+            Fault.limitSeconds(60)
             let target = Log()
             try PreciseTimer.schedule(.once(after: .zero), on: backend.shared, target: target) { $0.note($1) }
             try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count == 1 })
-            let before = Fork.cpuSeconds
-            pause(.seconds(1))
-            // Spinning would cost a second. What the test's own process costs besides is far below a tenth.
-            #expect(Fork.cpuSeconds - before < 0.1)
+            let seconds = { () -> Double in
+                let before = Fork.cpuSeconds
+                pause(.seconds(1))
+                return Fork.cpuSeconds - before
+            }
+            // Spinning would cost each second. In one of a few, at least, no other thread of the test's process works.
+            let isIdle = (0..<5).contains { _ in seconds() < 0.1 }
+            #expect(isIdle)
         }
     }
 
@@ -144,7 +148,7 @@ import Testing
 
 /// 0 where a forked child finds all as promised, or the number of what it does not.
 private func whatAForkedChildSees(_ timer: PreciseTimer, _ backend: TimerService.Backend, _ target: Log) -> Int32 {
-    alarm(5)
+    alarm(30)
     do {
         try PreciseTimer.schedule(.once(after: .zero), on: backend.shared, target: target) { $0.note($1) }
         return 1

@@ -37,6 +37,8 @@ import Testing
     private static func blockedSignalsOfAChild(unblocking: Bool) throws -> String {
         var ends: [Int32] = [0, 0]
         _ = unsafe pipe(&ends)
+        // Programs that other tests start do not hold it open.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }

@@ -14,7 +14,7 @@ import Testing
     private static let period: UInt64 = 20_000_000
 
     private static func steps(_ policy: String, _ mark: Mark) -> [String] {
-        ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "ticks=60"]
+        ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "ticks=100"]
     }
 
     @Test(arguments: Backend.available, policies)
@@ -23,6 +23,8 @@ import Testing
         let run = try await Probe.run(backend, Self.steps(policy, mark)) { id in
             mark.wait()
             kill(id, SIGSTOP)
+            var info = unsafe siginfo_t()
+            unsafe waitid(P_PID, id_t(id), &info, WSTOPPED | WEXITED | WNOWAIT)
             pause(.milliseconds(300))
             kill(id, SIGCONT)
         }
@@ -43,6 +45,7 @@ import Testing
             ControlGroup.write("\(id)", to: "\(path)/cgroup.procs")
             mark.wait()
             ControlGroup.write("FROZEN", to: "\(path)/freezer.state")
+            _ = eventually { (try? String(contentsOfFile: "\(path)/freezer.state", encoding: .utf8)) == "FROZEN\n" }
             pause(.milliseconds(200))
             ControlGroup.write("THAWED", to: "\(path)/freezer.state")
         }
@@ -100,7 +103,7 @@ import Testing
 
     /// Whether the ticks are those of a policy after a stall of at least so many deadlines.
     private func expect(_ run: Probe.Run, _ policy: String, missed: UInt64) throws {
-        #expect(run.outcome.code == 0 && run.trouble(ticks: 60) == nil, "\(run)")
+        #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
         let ticks = try #require(run.report?.timers.first?.ticks)
         let late = ticks.filter { $0.delivered - $0.deadline >= Self.period }
         let most = try #require(ticks.max { $0.missed < $1.missed })

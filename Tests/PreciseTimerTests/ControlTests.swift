@@ -24,7 +24,8 @@ import Testing
         #expect(timer.state == .scheduled)
         #expect(site.until { log.count >= during + 3 })
         timer.cancel()
-        #expect(log.ticks[during].missed >= 13, "30 ms are 15 periods, or 14 after a tick that was running")
+        let mostMissed = log.ticks.dropFirst(before).prefix(2).map(\.missed).max() ?? 0
+        #expect(mostMissed >= 13, "30 ms are 15 periods, or 14 after a tick that was running")
         #expect(log.ticks.flaw(from: start, every: period) == nil)
     }
 
@@ -145,7 +146,7 @@ import Testing
     func firingIsOneExtraTickThatLeavesTheGridAlone(ground: Ground) throws {
         let site = try ground.site()
         let service = site.service
-        let start = service.now.advanced(by: .milliseconds(100))
+        let start = service.now.advanced(by: .seconds(2))
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1), at: start), on: service, target: log) {
             $0.note($1)
         }

@@ -9,8 +9,9 @@ import Testing
     @Test(arguments: Ground.all)
     func manyEndingsAreHeardAsTheFirst(ground: Ground) throws {
         let site = try ground.site()
-        let timer = try schedule(.every(.milliseconds(1)), on: site.service, Thing())
-        #expect(timer.state == .ended(.targetReleased), "its target is gone already")
+        let timer = try schedule(.once(after: .seconds(3_600)), on: site.service, Thing())
+        #expect(site.until { timer.state == .ended(.targetReleased) }, "its target is gone already")
+        #expect(site.until { !reasons.all.isEmpty })
         timer.cancel()
         site.service.shutdown()
         site.pass(.milliseconds(5))
@@ -96,7 +97,7 @@ import Testing
     func cancellingAndWaitingWaitsForTheRunningHandlerAndItsOnEnd(ground: Ground) throws {
         let site = try ground.site()
         let (entered, events) = (Gate(), Notes<String>())
-        let target = Thing()
+        let (target, held) = (Thing(), Box<PreciseTimer>())
         let timer = try PreciseTimer.schedule(
             .once(after: .milliseconds(1)),
             on: site.service,
@@ -104,10 +105,13 @@ import Testing
             onEnd: { _ in events.append("end") },
             handler: { _, _ in
                 entered.open()
+                _ = eventually { held.value?.state == .ended(.cancelled) }
                 pause(.milliseconds(20))
                 events.append("returned")
             }
         )
+        held.value = timer
+        defer { held.value = nil }
         // On virtual time a handler runs on the thread that moves it.
         try onThreads(2) { thread in
             if thread == 0 { return site.pass(.milliseconds(5)) }

@@ -52,11 +52,15 @@ import Testing
         let site = try ground.site()
         let (target, released) = (Thing(), Count())
         var captured: Thing? = Thing { released.add(1) }
-        let timer = try PreciseTimer.schedule(.once(after: .milliseconds(5)), on: site.service, target: target) {
-            [captured] _, _ in withExtendedLifetime(captured) {}
-        }
+        let timer = try PreciseTimer.schedule(
+            .once(after: .milliseconds(5)),
+            on: site.service,
+            paused: true,
+            target: target
+        ) { [captured] _, _ in withExtendedLifetime(captured) {} }
         captured = nil
         #expect(released.value == 0)
+        timer.resume()
         #expect(site.until { released.value == 1 })
         #expect(site.until { timer.state == .ended(.completed) })
     }
@@ -114,10 +118,12 @@ import Testing
         timer.value = try PreciseTimer.schedule(
             .every(.milliseconds(1), after: .milliseconds(5)),
             on: site.service,
+            paused: true,
             target: try #require(owner.value),
             onEnd: { reasons.append($0) },
             handler: { _, tick in if tick.index >= 1 { owner.value = nil } }
         )
+        timer.value?.resume()
         #expect(site.until { !reasons.all.isEmpty })
         site.pass(.milliseconds(10))
         #expect(ended.all == [true])

@@ -85,8 +85,9 @@ package struct Measurement {
 
     /// Nanoseconds from the beginning to a turn's first deadline, which may be on another clock.
     private func time(of turn: Turn) -> UInt64 {
-        let now = KernelClock.now(.suspending).nanoseconds - start
+        // The age first: a pause between the two makes the turn late, and not earlier than the one before it.
         let age = KernelClock.now(turn.clock).nanoseconds
+        let now = KernelClock.now(.suspending).nanoseconds - start
         return now - min(now, age - min(age, turn.start))
     }
 
