@@ -148,12 +148,9 @@ package struct Scheduler: ~Copyable {
         look = now
         isGathering = true
         repeats = Self.portion
-        if armed <= now, armedPeriod > 0 {
-            armed = (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod)
-        } else {
-            // The setting is used up. If the alarm fired early, it is set again; one that goes on is disarmed otherwise.
-            armed = .max
-        }
+        // A firing uses the setting up, unless the alarm goes on. After an early firing the alarm is set again or disarmed.
+        let goesOn = armedPeriod > 0 && armed <= now
+        armed = goesOn ? (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod) : .max
     }
 
     /// Takes out the first timer that is due, in order of deadline and then of scheduling. O(log n).
