@@ -148,7 +148,8 @@ package struct Scheduler: ~Copyable {
         look = now
         isGathering = true
         repeats = Self.portion
-        // A firing uses the setting up, unless the alarm goes on. After an early firing the alarm is set again or disarmed.
+        // A firing uses the setting up, unless the alarm goes on. After an early firing `endLook` sets the alarm again; if no
+        // timer waits, it disarms an alarm that goes on.
         let goesOn = armedPeriod > 0 && armed <= now
         armed = goesOn ? (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod) : .max
     }

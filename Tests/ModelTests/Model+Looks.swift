@@ -11,7 +11,7 @@ extension Model {
             guard let timer = timers[id], timer.isWaiting, let next = timer.next, timer.look.map({ $0 <= look }) == true
             else { continue }
             claims.append(Claim(id: id, deadline: next, order: timer.order))
-            timers[id]?.isClaimed()
+            timers[id]?.claim()
         }
         if claims.isEmpty { seen.insert("spare look") }
         while difference == nil,

@@ -84,7 +84,7 @@ struct ModelTimer {
         step = 0
     }
 
-    mutating func isClaimed() { (isInDelivery, hasTurn, burst) = (true, true, 0) }
+    mutating func claim() { (isInDelivery, hasTurn, burst) = (true, true, 0) }
 
     mutating func pause() {
         isPaused = true
