@@ -9,40 +9,34 @@ import Testing
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)
-    func withoutDescriptorsAScheduleIsRefusedAndWorksOnceThereAreSome(backend: Backend) async {
-        await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(20)
-            let target = Log()
-            Fault.closeDescriptorTable()
-            for _ in 0..<3 {
-                let error = #expect(throws: TimerError.self) {
-                    try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
-                        $0.note($1)
-                    }
-                }
-                #expect(error?.code == .systemRefused)
-                #expect(throws: TimerError.self) { try TimerService(backend) }
-            }
-            Fault.openDescriptorTable()
-            try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
-            #expect(eventually { target.count >= 10 })
+    func withoutDescriptorsAScheduleIsRefusedAndWorksOnceThereAreSome(backend: Backend) async throws {
+        let refused = Array(repeating: "schedule=1x10000", count: 3)
+        let run = try await Probe.run(backend, ["fill=0"] + refused + ["unfill", "schedule=1x10000", "ticks=5"])
+        #expect(run.outcome.code == 0, "\(run)")
+        let codes = run.report?.steps.map { $0.refusal?.code }
+        #expect(codes == [nil] + Array(repeating: "refused by the system", count: 3) + [nil, nil, nil], "\(run)")
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+    }
+
+    /// Like the test above, in a program without a test runner: the runner takes descriptors of its own meanwhile.
+    @Test(arguments: Backend.available, 0..<12)
+    func withFewDescriptorsABackendTicksOrRefuses(backend: Backend, left: Int) async throws {
+        let run = try await Probe.run(backend, ["fill=\(left)", "schedule=3x10000", "ticks-or-ends=5"])
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.silence(ticks: 5) == nil, "\(run)")
+        if left >= Self.descriptors(of: backend) {
+            #expect(run.report?.step("schedule")?.refusal == nil, "\(run)")
         }
     }
 
-    @Test(arguments: Backend.available, 0..<12)
-    func withFewDescriptorsABackendTicksOrRefuses(backend: Backend, left: Int) async {
-        await #expect(processExitsWith: .success) { [backend, left] in
-            Fault.limitSeconds(20)
-            let target = Log()
-            Fault.leaveDescriptors(left)
-            do throws(TimerError) {
-                try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
-                #expect(eventually { target.count >= 10 })
-            } catch {
-                #expect(error.code == .systemRefused)
-                // The run loop needs eight, and the test runner may take three for its own time limit meanwhile.
-                #expect(left < (backend == .runLoop ? 11 : 6))
-            }
+    /// How many descriptors a backend's first service needs, and what it tries before it lets a library go ahead.
+    private static func descriptors(of backend: Backend) -> Int {
+        switch backend {
+        case .timerFD: 1
+        case .dispatch: 4
+        case .libevent: 6
+        case .runLoop: 8
         }
     }
 

@@ -9,12 +9,6 @@ enum Fault {
     /// No descriptor can be opened until the table is open again.
     static func closeDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 0) }
 
-    /// Only so many descriptors can be opened.
-    static func leaveDescriptors(_ count: Int) {
-        let free = (0..<Int32.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix(count + 1)
-        setLimit(Int32(RLIMIT_NOFILE.rawValue), UInt64(free.reduce(0) { max($0, $1) }))
-    }
-
     static func openDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 1_000) }
 
     /// No stack can be mapped for another thread: the address space may not grow by more than a little.
