@@ -90,9 +90,9 @@ package final class DispatchAlarm: TimerAlarm {
     /// In nanoseconds.
     private static let day: UInt64 = 86_400_000_000_000
 
-    /// Dispatch takes the two highest bits of a time for its clock. So a deadline stays below them (146 years; on
-    /// the wall clock, the year 2116); a later deadline fires early and is set again. Values 0 and 1 are reserved:
-    /// on the wall clock they never come.
+    /// Dispatch reads the clock from the two highest bits of a time. So a deadline stays below them (146 years; on the
+    /// wall clock, the year 2116); a later deadline fires early and is set again. Values 0 and 1 are reserved: on the
+    /// wall clock they never come.
     private static func safe(_ deadline: TimerInstant) -> TimerInstant {
         TimerInstant(nanoseconds: min(max(deadline.nanoseconds, 2), 1 << 62 - 1), clock: deadline.clock)
     }

@@ -65,8 +65,8 @@ package final class PollableAlarm: TimerAlarm {
     /// the parent.
     private func disarm() { if !isInForkedChild { try? timer.set(nil) } }
 
-    /// Fires on the calling thread, without effect if no timer is due. It does not need an expiry to read: the loop
-    /// may have read it.
+    /// Fires on the calling thread, needlessly if no timer is due. It fires even without an expiry to read, since the
+    /// loop may have read it.
     package func process() {
         if isInForkedChild { return beQuietInForkedChild() }
         // While another firing runs, the expiry is not read: the descriptor stays readable, and nothing is lost.
