@@ -1,7 +1,7 @@
 // libevent's core with its pthreads support.
 
-// First: event-config.h of some distributions defines _GNU_SOURCE late, and fd_set would then differ from the one
-// that the Glibc module has seen, which fails a clean build.
+// First, because event-config.h of some distributions defines _GNU_SOURCE late. fd_set would then differ from the
+// one that the Glibc module has seen, and a clean build fails.
 #include <features.h>
 
 #include <event2/event.h>

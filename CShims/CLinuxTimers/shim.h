@@ -1,4 +1,4 @@
-// What Linux offers for timers and Swift's Glibc module leaves out.
+// Linux functions for timers that Swift's Glibc module lacks.
 
 // First, so that this module and the Glibc module agree on every feature macro.
 #include <features.h>
@@ -27,20 +27,20 @@ static inline long timer_slack(void) {
     return prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
 }
 
-// syscall is variadic, and what glibc has for these it shows to GNU sources only.
+// syscall is variadic, which Swift cannot call, and glibc declares its own wrappers only for GNU sources.
 static inline int thread_id(void) {
     return (int)syscall(SYS_gettid);
 }
 
-// pthread_self() is declared as a function whose result never changes, so the compiler may keep an earlier result across a
-// suspension of an async function, after which another thread goes on. This one is called each time.
+// glibc declares that the result of pthread_self() never changes. So the compiler may keep an earlier result across
+// a suspension of an async function, which may resume on another thread. This function is called each time.
 __attribute__((noinline, unused)) static unsigned long thread_identity(void) {
     unsigned long identity = (unsigned long)pthread_self();
     __asm__ volatile("" : "+r"(identity) : : "memory");
     return identity;
 }
 
-// Tells the processor that this thread waits in a loop: some tens of nanoseconds in which it leaves memory alone.
+// Tells the processor that this thread waits in a loop: it leaves memory alone for some tens of nanoseconds.
 static inline void processor_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -49,14 +49,15 @@ static inline void processor_pause(void) {
 #endif
 }
 
-// Gives the calling thread the policy, nice value and affinity of another thread; of a real-time policy, the ordinary one
-// instead. glibc shows some of these names to GNU sources only. The mask has enough words for the largest machines.
+// Gives the calling thread the policy, nice value and affinity of another thread; a real-time policy is replaced by
+// the ordinary one. glibc declares some of these names only for GNU sources. The mask is large enough for the
+// largest machines.
 static inline void thread_scheduling_copy(int other) {
     int policy = sched_getscheduler(other) & ~0x40000000;  // without SCHED_RESET_ON_FORK
     struct sched_param parameters = {0};
     int is_ordinary = policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE;
     sched_setscheduler(0, is_ordinary ? policy : SCHED_NORMAL, &parameters);
-    // PRIO_PROCESS is 0, and the call itself answers with 20 less the nice value (getpriority(2)).
+    // PRIO_PROCESS is 0, and the system call returns 20 minus the nice value (getpriority(2)).
     int priority = (int)syscall(SYS_getpriority, 0, other);
     if (priority > 0) {
         syscall(SYS_setpriority, 0, 0, 20 - priority);
@@ -68,7 +69,8 @@ static inline void thread_scheduling_copy(int other) {
     }
 }
 
-// A page that the kernel clears in a forked child, however that is forked (madvise(2), MADV_WIPEONFORK); NULL if it cannot.
+// A page that the kernel clears in a forked child, whatever call forked it (madvise(2), MADV_WIPEONFORK); NULL if
+// the kernel cannot do this.
 static inline void *page_cleared_by_fork(void) {
     long size = sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -82,7 +84,7 @@ static inline void *page_cleared_by_fork(void) {
     return NULL;
 }
 
-// Swift takes the flags of these for values of an enumeration of their own.
+// Swift imports the flags of these functions as values of separate enumerations.
 static inline int epoll_create_closing(void) {
     return epoll_create1(EPOLL_CLOEXEC);
 }
@@ -96,13 +98,13 @@ static inline int epoll_watch(int epoll, int descriptor) {
     return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// A file without a name, closed in programs that are executed (memfd_create(2)).
+// A file without a name, which is closed in programs that this process executes (memfd_create(2)).
 static inline int memory_file_create(const char *name) {
     return (int)syscall(SYS_memfd_create, name, 1U);
 }
 
-// How many processors the calling thread may run on; negative where the kernel does not say. The mask is of 64-bit words,
-// enough of them for the largest machines.
+// The number of processors that the calling thread may run on; negative if the kernel does not say. The mask
+// consists of 64-bit words and is large enough for the largest machines.
 static inline int usable_processors(void) {
     unsigned long mask[1024] = {0};
     long size = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);

@@ -1,14 +1,14 @@
 internal import PreciseTimer
 internal import TimerAlarms
 
-/// One started alarm under observation: sets it as a service does, and notes what it does.
+/// One started alarm under test. Sets it as a service does, and records its firings.
 final class AlarmBench: Sendable {
     private struct State {
-        /// The deadline that is to be fired for; of a repetition, the first one that has not been fired for.
+        /// The deadline that the alarm must fire for; in a repetition, the first deadline without a firing.
         var deadline: TimerInstant?
         /// Nanoseconds from each deadline of a repetition to the next.
         var period: UInt64?
-        /// Whether a firing at or after the deadline has begun, or after the first one of a repetition.
+        /// Whether a firing has begun at or after the deadline, or at or after the first deadline of a repetition.
         var hasFired = false
         /// Firings that found a deadline of the repetition due.
         var dueFirings = 0
@@ -18,14 +18,14 @@ final class AlarmBench: Sendable {
         var running = 0
         /// The thread that is inside `set`.
         var settingThread: ThreadID?
-        /// How long to stay in a firing.
+        /// How long each firing lasts.
         var stay = Duration.zero
         var stopsInside = false
-        /// What the next firing does once.
+        /// An action for the next firing, which performs it once.
         var action: (@Sendable () -> Void)?
         var violations: [String] = []
 
-        /// Notes the deadlines at or before now as fired for.
+        /// Records a firing for the deadlines at or before now.
         mutating func fire(at now: TimerInstant) {
             guard let due = deadline, due <= now else { return }
             hasFired = true
@@ -39,8 +39,8 @@ final class AlarmBench: Sendable {
     private let elapse: @Sendable (any TimerAlarm, Duration) -> Void
     private let patience: Duration
     private let state = Lock(State())
-    /// Held while the alarm is set, as a service holds its own; counts the settings. (Around a state without a size the
-    /// thread sanitizer takes the lock's object for its state.)
+    /// Held while the alarm is set, as a service holds its own lock; counts the settings. (If the state had no size,
+    /// the thread sanitizer would confuse the state with the lock's object.)
     private let setting = Lock(0)
 
     /// Starts a new alarm.
@@ -54,18 +54,18 @@ final class AlarmBench: Sendable {
         )
     }
 
-    /// What the alarm did wrong.
+    /// The alarm's violations of the contract.
     var violations: [String] { state.withLock { $0.violations } }
 
-    /// How often it fired since the last `forget`.
+    /// The number of firings since the last `forget`.
     var firings: Int { state.withLock { $0.firings } }
 
-    /// How often it found a deadline due since it was set to the repetition.
+    /// The number of firings that found a deadline due since the alarm was set to the repetition.
     var dueFirings: Int { state.withLock { $0.dueFirings } }
 
     func report(_ violation: String) { state.withLock { $0.violations.append(violation) } }
 
-    /// Sets the alarm to so long after its now.
+    /// Sets the alarm to a deadline this long after its current time.
     func set(in delay: Duration) throws(TimerError) { try set(alarm.now.advanced(by: delay)) }
 
     func set(_ deadline: TimerInstant) throws(TimerError) {
@@ -83,7 +83,8 @@ final class AlarmBench: Sendable {
         }
     }
 
-    /// Sets the alarm to a repetition. Returns whether it goes on by itself; if not, it is set to the first deadline.
+    /// Sets the alarm to a repetition. Returns whether it repeats by itself; if not, it is set to the
+    /// first deadline.
     func set(_ first: TimerInstant, every period: Duration) throws(TimerError) -> Bool {
         let period = UInt64(period.nanosecondsRoundedUp)
         return try setting.withLock { settings throws(TimerError) in
@@ -110,22 +111,22 @@ final class AlarmBench: Sendable {
     /// Forgets the firings so far.
     func forget() { state.withLock { $0.firings = 0 } }
 
-    /// Makes each firing last.
+    /// Makes each firing last this long.
     func stayInFirings(for duration: Duration) { state.withLock { $0.stay = duration } }
 
-    /// Has the next firing do something once.
+    /// Makes the next firing perform an action once.
     func doInsideFiring(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = action } }
 
-    /// Whether a firing has done what it was told to.
+    /// Whether a firing has performed the action.
     var hasActed: Bool { state.withLock { $0.action == nil } }
 
-    /// Says whether firings stop the alarm.
+    /// Sets whether firings stop the alarm.
     func stopInsideFiring(_ stops: Bool) { state.withLock { $0.stopsInside = stops } }
 
     /// Lets the alarm's time pass.
     func `let`(pass duration: Duration) { elapse(alarm, duration) }
 
-    /// What ends a check: an alarm that does not fire cannot be checked any further.
+    /// Ends a check: an alarm that does not fire cannot be checked further.
     struct Silence: Error {
         let violation: String
     }
@@ -145,14 +146,14 @@ final class AlarmBench: Sendable {
         throw Silence(violation: violation)
     }
 
-    /// Expects no more than one firing, which may be for nothing.
+    /// Expects at most one firing, which may be needless.
     func expectQuiet(orElse violation: String) {
         forget()
         elapse(alarm, .milliseconds(30))
         if firings > 1 { report(violation) }
     }
 
-    /// Changes what is to be fired for, and sets the alarm to it.
+    /// Changes the expected deadlines, and sets the alarm accordingly.
     private func setAlarm(_ change: (inout State) -> Void) throws(TimerError) {
         try applySetting { state in
             change(&state)
@@ -160,7 +161,7 @@ final class AlarmBench: Sendable {
         }
     }
 
-    /// Sets the alarm again after an early firing, as a service does. A repetition goes on without that.
+    /// Sets the alarm again after an early firing, as a service does. A repetition continues without this.
     private func setAgain() throws(TimerError) {
         try applySetting { state in
             guard state.period == nil, !state.hasFired, let deadline = state.deadline else { return nil }
@@ -168,7 +169,7 @@ final class AlarmBench: Sendable {
         }
     }
 
-    /// Sets the alarm to what `decide` returns, if that is a setting.
+    /// Sets the alarm to the result of `decide`, unless `decide` returns nil.
     private func applySetting(_ decide: (inout State) -> TimerInstant??) throws(TimerError) {
         try setting.withLock { settings throws(TimerError) in
             settings += 1
@@ -200,10 +201,10 @@ final class AlarmBench: Sendable {
             if seen.stay > .zero { KernelClock.sleep(for: seen.stay) }
             if seen.stopsInside {
                 alarm.stop()
-                // Which must not take the stop back.
+                // This must not undo the stop.
                 try? disarm()
             }
-            // Fired early, which is allowed.
+            // The alarm fired early, which is allowed.
             if !seen.hasFired, seen.deadline != nil { try? setAgain() }
         }
         state.withLock { $0.running -= 1 }

@@ -9,23 +9,23 @@ extension AlarmConformance {
         try bench.set(in: .milliseconds(5))
         try bench.expectFiring(orElse: "a second deadline, set after a firing, did not fire")
 
-        // A firing for nothing is allowed, a second one shows that the old deadline is still held.
+        // A needless firing is allowed, but a second one shows that the alarm still holds the old deadline.
         try bench.set(in: .milliseconds(5))
         try bench.set(in: .seconds(3600))
-        bench.expectQuiet(orElse: "the alarm goes on firing for a deadline that was replaced")
+        bench.expectQuiet(orElse: "the alarm keeps firing for a deadline that was replaced")
         try bench.set(in: .milliseconds(5))
         try bench.disarm()
-        bench.expectQuiet(orElse: "the alarm goes on firing after it was disarmed")
+        bench.expectQuiet(orElse: "the alarm keeps firing after it was disarmed")
         try bench.set(in: .milliseconds(5))
         try bench.expectFiring(orElse: "the alarm stays silent when it is set again after it was disarmed")
     }
 
     func checkPastDeadlines(_ bench: AlarmBench) throws {
         try bench.set(in: .zero)
-        try bench.expectFiring(orElse: "a deadline of just now did not fire")
+        try bench.expectFiring(orElse: "a deadline of the current instant did not fire")
         try bench.set(TimerInstant(nanoseconds: 0, clock: bench.alarm.now.clock))
         try bench.expectFiring(orElse: "a deadline at the clock's origin did not fire")
-        // Often enough to meet a setting that crosses the alarm's own work after a firing.
+        // Repeated often, so that a setting coincides with the alarm's own work after a firing.
         for round in 0..<200 {
             try bench.set(in: .microseconds(round % 3 * 20))
             try bench.expectFiring(orElse: "a deadline was lost (round \(round))")
@@ -62,7 +62,7 @@ extension AlarmConformance {
         try expectRelease(of: bench, stoppingInside: true)
     }
 
-    /// Stops an alarm, sets it once more, and expects that nothing holds it any longer.
+    /// Stops an alarm, sets it once more, and expects that nothing retains it any longer.
     private func expectRelease(of report: AlarmBench, stoppingInside: Bool) throws {
         var second: AlarmBench? = try AlarmBench(self)
         weak let alarm = second?.alarm
@@ -80,7 +80,7 @@ extension AlarmConformance {
             for violation in bench.violations { report.report(violation) }
         }
         second = nil
-        try report.expect(orElse: "something holds the alarm after it was stopped, as a thread that did not end") {
+        try report.expect(orElse: "a thread or an object retains the alarm after it was stopped") {
             alarm == nil
         }
     }

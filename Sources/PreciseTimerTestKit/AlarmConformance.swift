@@ -3,7 +3,7 @@ internal import TimerAlarms
 
 /// Checks an alarm against the contract of `TimerAlarm`, clause by clause.
 ///
-/// For alarms of anyone's own: call it from a test with whatever library, and expect no violations.
+/// You can check your own alarms, too: call it from a test, with any test library, and expect no violations.
 ///
 /// ```swift
 /// let conformance = AlarmConformance { try MyAlarm() }
@@ -12,8 +12,8 @@ internal import TimerAlarms
 /// }
 /// ```
 ///
-/// On a real clock a check takes up to a few tenths of a second. It fails an alarm that stays silent for ten seconds, and
-/// never one that is merely late.
+/// On a real clock a check takes up to a few tenths of a second. An alarm fails if it stays silent for ten seconds,
+/// but never for being late.
 public struct AlarmConformance: Sendable {
     /// The clauses of the contract.
     public enum Clause: Int, CaseIterable, Sendable {
@@ -23,11 +23,11 @@ public struct AlarmConformance: Sendable {
         case firesForPastDeadlines
         /// It never fires inside `set`.
         case neverFiresInsideSet
-        /// It may fire early or for nothing, never twice at once.
+        /// It may fire early or needlessly, but two firings never overlap.
         case neverFiresTwiceAtOnce
         /// After `stop` no new firing begins; `stop` works from inside a firing.
         case stopIsFinal
-        /// If it says that it goes on by itself, it fires for each period until it is set again or stopped.
+        /// If it says that it repeats by itself, it fires for each period until it is set again or stopped.
         case goesOnIfItSaysSo
     }
 
@@ -35,11 +35,12 @@ public struct AlarmConformance: Sendable {
     let patience: Duration
     let elapse: @Sendable (any TimerAlarm, Duration) -> Void
 
-    /// Checks of the alarms that a closure makes, each of them new and not started.
+    /// Creates checks for the alarms that a closure makes. Each alarm must be new and not yet started.
     ///
     /// - Parameters:
-    ///   - patience: how long an alarm may be silent until it counts as not firing.
-    ///   - elapse: lets a length of the alarm's time pass. For an alarm on a real clock the default, nil, which sleeps.
+    ///   - patience: how long an alarm may stay silent before it counts as not firing.
+    ///   - elapse: lets a length of the alarm's time pass. The default, nil, sleeps, which suits an alarm on a
+    ///     real clock.
     ///   - makeAlarm: makes an alarm.
     public init(
         patience: Duration = .seconds(10),
@@ -51,7 +52,7 @@ public struct AlarmConformance: Sendable {
         self.makeAlarm = makeAlarm
     }
 
-    /// What an alarm does against a clause, in words; empty where it keeps it.
+    /// The alarm's violations of a clause, in words; empty if there are no violations.
     public func violations(of clause: Clause) -> [String] {
         do {
             let bench = try AlarmBench(self)

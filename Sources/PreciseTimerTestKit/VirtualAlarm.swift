@@ -1,24 +1,24 @@
 package import PreciseTimer
 internal import TimerAlarms
 
-/// An alarm, and its clock, that go when they are told to, and go wrong when they are told to.
+/// An alarm with its own clock. Both move only when a test moves them, and fail when a test injects a fault.
 package final class VirtualAlarm: TimerAlarm {
     private struct State {
         /// The time on the alarm's clock.
         var now: TimerInstant
-        /// Nanoseconds that have passed, whatever was done to the clock.
+        /// Nanoseconds that have passed, regardless of steps of the clock.
         var elapsed: UInt64 = 0
-        /// When dead targets are looked for next.
+        /// When the service next looks for released targets.
         var nextCare: UInt64 = 1_000_000_000
         var deadline: TimerInstant?
-        /// Nanoseconds from the deadline to the next one; nil if there is none.
+        /// Nanoseconds from the deadline to the next one; nil without a repetition.
         var period: UInt64?
         var onFire: (@Sendable () -> Void)?
         /// The thread that is firing.
         var firing: ThreadID?
-        /// What is going to go wrong, and when, in order.
+        /// The faults to come, with their times, in order.
         var faults: [(elapsed: UInt64, fault: VirtualTime.Fault)] = []
-        /// By how much the next firing will miss its deadline.
+        /// How late the next firing will be; negative if it will be early.
         var wakeError = Duration.zero
 
         /// Lets time pass.
@@ -27,7 +27,8 @@ package final class VirtualAlarm: TimerAlarm {
             elapsed = elapsed.addingReportingOverflow(nanoseconds).overflow ? .max : elapsed + nanoseconds
         }
 
-        /// The setting that a firing leaves: none, or the first instant of the repetition that is still to come.
+        /// Keeps the setting that a firing leaves: no deadline, or the first instant of the repetition that is still
+        /// to come.
         mutating func useUpDeadline() {
             guard let period, let deadline else {
                 self.deadline = nil
@@ -39,14 +40,14 @@ package final class VirtualAlarm: TimerAlarm {
             self.deadline = deadline.moved(by: passed).moved(by: period)
         }
 
-        /// How long until the alarm fires; nil where it is not set.
+        /// The time until the alarm fires, in nanoseconds; nil if it is not set.
         var untilFiring: UInt64? {
             guard onFire != nil, let deadline, !deadline.isNever else { return nil }
             let wait = max(.zero, now.duration(to: deadline) + wakeError)
             return UInt64(wait.nanosecondsRoundedUp)
         }
 
-        /// The next thing that happens no later than an end.
+        /// The next event up to an end, in the order of time.
         func next(until end: UInt64) -> Event? {
             let fault = faults.first.map { ($0.elapsed, Event.fault($0.fault)) }
             let firing = untilFiring.map { (elapsed.addingReportingOverflow($0), Event.firing) }
@@ -64,7 +65,7 @@ package final class VirtualAlarm: TimerAlarm {
     private let state: Lock<State>
 
     package init(clock: TimerClock = .suspending) {
-        // A second after the clock's origin; a wall clock shows the year 2026, so that it can be set back.
+        // One second after the clock's origin. A wall clock shows the year 2026, so that it can be set back.
         let seconds: UInt64 = clock == .wall ? 1_767_225_600 : 1
         state = Lock(State(now: TimerInstant(nanoseconds: seconds * 1_000_000_000, clock: clock)))
     }
@@ -92,7 +93,7 @@ package final class VirtualAlarm: TimerAlarm {
 
     package func stop() { _ = state.withLock { $0.onFire.take() } }
 
-    /// Whether a second has passed since this was last true.
+    /// Whether a second has passed since this last returned true.
     package func isTimeForCare() -> Bool {
         state.withLock { state in
             guard state.elapsed >= state.nextCare else { return false }
@@ -102,7 +103,7 @@ package final class VirtualAlarm: TimerAlarm {
         }
     }
 
-    /// Lets something go wrong after a length of time.
+    /// Injects a fault after a length of time.
     package func inject(_ fault: VirtualTime.Fault, after delay: Duration) {
         state.withLock { state in
             let at = state.elapsed + UInt64(delay.nanosecondsRoundedUp)
@@ -111,7 +112,7 @@ package final class VirtualAlarm: TimerAlarm {
         }
     }
 
-    /// Lets time pass, stopping to fire at every deadline on the way; from inside a firing, just lets it pass.
+    /// Lets time pass, and fires at every deadline on the way. From inside a firing it only lets time pass.
     package func advance(by duration: Duration) {
         let nanoseconds = UInt64(duration.nanosecondsRoundedUp)
         if isInsideFiring { return state.withLock { $0.pass(nanoseconds) } }
@@ -126,7 +127,8 @@ package final class VirtualAlarm: TimerAlarm {
         state.withLock { $0.pass($0.elapsed < last ? last - $0.elapsed : 0) }
     }
 
-    /// Lets time pass in one step, and then fires for what has come due; from inside a firing, just lets it pass.
+    /// Lets time pass in one step, and then fires for the deadlines that have passed. From inside a firing it only
+    /// lets time pass.
     package func jump(by duration: Duration) {
         let isInside = isInsideFiring
         state.withLock { $0.pass(UInt64(duration.nanosecondsRoundedUp)) }
@@ -139,7 +141,7 @@ package final class VirtualAlarm: TimerAlarm {
         return true
     }
 
-    /// Lets the next fault happen, and says when that is over.
+    /// Performs the next fault, and returns when it is over.
     private func happen(_ fault: VirtualTime.Fault) -> UInt64 {
         state.withLock { state in
             state.pass(state.faults[0].elapsed - min(state.elapsed, state.faults[0].elapsed))
@@ -154,7 +156,7 @@ package final class VirtualAlarm: TimerAlarm {
         }
     }
 
-    /// Goes to the firing and fires, which uses up the deadline.
+    /// Moves time to the firing and fires, which uses up the deadline.
     private func fire() {
         let onFire = state.withLock { state in
             state.pass(state.untilFiring ?? 0)

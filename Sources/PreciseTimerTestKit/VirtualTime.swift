@@ -1,10 +1,10 @@
 public import PreciseTimer
 
-/// Time that stands still until a test moves it, with a service that lives on it.
+/// Time that stands still until a test moves it, with a service that runs on it.
 ///
-/// The service is an ordinary one: the same scheduler, the same delivery, on an alarm that fires when the test says so.
-/// All of it is synchronous: when ``advance(by:)`` returns, every inline tick that was due has been delivered, in order,
-/// on the calling thread. (Ticks for queues and actors are on their way then, as ever.)
+/// The service is an ordinary one: it has the same scheduler and the same delivery, but its alarm fires when the
+/// test moves time. Everything is synchronous: when ``advance(by:)`` returns, every inline tick that was due has
+/// been delivered, in order, on the calling thread. Ticks for queues and actors are then on their way, as usual.
 ///
 /// ```swift
 /// let virtual = VirtualTime()
@@ -13,22 +13,22 @@ public import PreciseTimer
 /// #expect(virtual.pendingCount == 1)
 /// ```
 ///
-/// Time is to be moved by one thread at a time: anything else is a programming error. A handler may move it, too, and then
-/// it just passes: the handler takes that long. What comes due by it after the end of the `advance` that called the
-/// handler is delivered by the next one.
+/// Only one thread at a time may move time: anything else is a programming error. A handler may move it, too. Time
+/// then only passes, as if the handler took that long: deadlines that pass after the end of the `advance` that
+/// called the handler are delivered by the next `advance`.
 ///
-/// A timer whose target is gone ends with its next deadline. If that is far, or the timer is paused, it ends when time has
-/// been moved by a second since such timers were last looked for.
+/// A timer whose target has been released ends at its next deadline. If that deadline is far away, or the timer is
+/// paused, the timer ends when time has moved by a second since the last search for such timers.
 public final class VirtualTime: Sendable {
-    /// What can go wrong with a real alarm and a real clock.
+    /// Faults of a real alarm and a real clock.
     public enum Fault: Hashable, Sendable {
-        /// The next firing comes so much after its deadline.
+        /// The next firing comes this much after its deadline.
         case wakeLate(by: Duration)
-        /// The next firing comes so much before its deadline.
+        /// The next firing comes this much before its deadline.
         case wakeEarly(by: Duration)
-        /// The machine stands still for so long: nothing fires, and what has come due is late.
+        /// The machine stands still for this long: nothing fires, and the deadlines in between are late.
         case stall(Duration)
-        /// Somebody sets the clock, forward or back; for a wall clock only.
+        /// The clock is set, forward or back; only for a wall clock.
         case stepClock(by: Duration)
     }
 
@@ -36,7 +36,8 @@ public final class VirtualTime: Sendable {
     public let service: TimerService
     private let alarm: VirtualAlarm
 
-    /// Virtual time that stands at one second after its clock's origin; on the wall clock, at the beginning of 2026.
+    /// Creates virtual time that stands at one second after its clock's origin; on the wall clock, at the beginning
+    /// of 2026.
     public init(clock: TimerClock = .suspending) {
         let alarm = VirtualAlarm(clock: clock)
         self.alarm = alarm
@@ -47,43 +48,46 @@ public final class VirtualTime: Sendable {
         }
     }
 
-    /// The time that it is.
+    /// The current virtual time.
     public var now: TimerInstant { alarm.now }
 
-    /// How many timers of the service have not ended.
+    /// The number of the service's timers that have not ended.
     public var pendingCount: Int { service.pendingCount }
 
-    /// When the service is going to look for something due; nil where no deadline will come.
+    /// When the service will next look for due timers; nil if no deadline will come.
     public var nextDeadline: TimerInstant? { service.nextLook }
 
-    /// Moves time forward, stopping at every deadline on the way, so that each tick is delivered exactly when it is due.
+    /// Moves time forward and stops at every deadline on the way, so that each tick is delivered exactly when it
+    /// is due.
     ///
-    /// What becomes due at the instant of arrival is delivered, too; `advance(by: .zero)` delivers what is due now. A
-    /// handler that always schedules something for now keeps this from returning, as it would keep a real service busy.
+    /// Deadlines at the instant of arrival are included; `advance(by: .zero)` delivers the ticks that are due now.
+    /// If a handler always schedules another timer for now, this method does not return, just as a real service
+    /// would stay busy.
     ///
-    /// - Parameter duration: how far; not negative.
+    /// - Parameter duration: the length of time, which must not be negative.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "time does not move back")
         alarm.advance(by: duration)
         endTimersOfDeadTargets()
     }
 
-    /// Moves time forward in one step, as a stalled machine does: the deadlines on the way are looked at only on arrival,
-    /// late.
+    /// Moves time forward in one step, as on a stalled machine: the deadlines on the way are served on
+    /// arrival, late.
     ///
-    /// - Parameter duration: how far; not negative.
+    /// - Parameter duration: the length of time, which must not be negative.
     public func jump(by duration: Duration) {
         precondition(duration >= .zero, "time does not move back")
         alarm.jump(by: duration)
         endTimersOfDeadTargets()
     }
 
-    /// On arrival, if a second has passed since the last time: what a thread of the library does on a real clock.
+    /// Ends timers with released targets if a second has passed since the last search. On a real clock a thread of
+    /// the library does this.
     private func endTimersOfDeadTargets() {
         if alarm.isTimeForCare() { service.endTimersOfDeadTargets() }
     }
 
-    /// Writes a fault into the script of what is to come: it happens when time has been moved so far.
+    /// Injects a fault, which happens when time has moved by the delay.
     ///
     /// ```swift
     /// virtual.inject(.wakeLate(by: .milliseconds(3)))                 // the next firing
@@ -91,11 +95,11 @@ public final class VirtualTime: Sendable {
     /// virtual.advance(by: .seconds(120))
     /// ```
     ///
-    /// A stall that begins before the end of an `advance` and is longer makes that end later.
+    /// If a stall begins before the end of an `advance` and lasts beyond it, the `advance` ends with the stall.
     ///
     /// - Parameters:
-    ///   - fault: what goes wrong; its lengths are not negative, but for a step of the clock.
-    ///   - delay: when, from now; not negative.
+    ///   - fault: the fault. Its length must not be negative, except for a step of the clock.
+    ///   - delay: the time from now to the fault, which must not be negative.
     public func inject(_ fault: Fault, after delay: Duration = .zero) {
         precondition(delay >= .zero, "time does not move back")
         switch fault {

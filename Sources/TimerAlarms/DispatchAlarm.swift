@@ -3,25 +3,25 @@ internal import Glibc
 internal import Synchronization
 package import TimerCore
 
-/// One strict Dispatch timer source, on a serial queue of its own or on one of the host's.
+/// One strict Dispatch timer source, on its own serial queue or on a queue of the host.
 ///
-/// What kills or silences a process that uses such a source by hand is kept out here: the source is never released
-/// before it was activated, its deadline is never one that Dispatch takes for one of another clock, and a process in
-/// which Dispatch cannot work gets an error from the initialiser.
+/// This class avoids three mistakes that end or silence a process that uses such a source directly. It never
+/// releases the source before activating it. It never sets a deadline that Dispatch takes for one of another clock.
+/// Its initialiser throws in a process in which Dispatch cannot work.
 package final class DispatchAlarm: TimerAlarm {
     private let clock: TimerClock
     private let source: Lock<any DispatchSourceTimer>
     private let isActive = Atomic(false)
     private let isStopped = Atomic(false)
 
-    /// The clocks that a Dispatch timer can be set on from Swift. A deadline on the wall clock follows its steps both
-    /// ways.
+    /// The clocks on which Swift can set a Dispatch timer. A deadline on the wall clock follows the clock's steps in
+    /// both directions.
     package static var clocks: Set<TimerClock> { [.suspending, .wall] }
 
     /// - Parameters:
     ///   - clock: one of ``clocks``.
-    ///   - queue: where it fires; a serial queue of its own where none is given.
-    /// - Throws: `TimerError` where the system refuses what Dispatch is going to need.
+    ///   - queue: the queue on which the alarm fires, or nil for a new serial queue.
+    /// - Throws: `TimerError` if the system refuses something that Dispatch will need.
     package init(_ clock: TimerClock, queue: DispatchQueue? = nil) throws(TimerError) {
         precondition(Self.clocks.contains(clock), "Dispatch has no such clock")
         try DispatchPreflight.check(clock)
@@ -68,8 +68,8 @@ package final class DispatchAlarm: TimerAlarm {
         }
     }
 
-    /// Goes on by itself on the suspending clock, for periods of up to a day: Dispatch adds whole periods to the deadline,
-    /// in nanoseconds, so nothing adds up.
+    /// Repeats by itself on the suspending clock, with periods of up to a day. Dispatch adds whole periods to the
+    /// deadline, in nanoseconds, so rounding errors do not add up.
     package func set(_ first: TimerInstant, every period: UInt64) -> Bool {
         guard clock == .suspending, (1...Self.day).contains(period), Self.safe(first) == first else {
             set(first)
@@ -90,9 +90,9 @@ package final class DispatchAlarm: TimerAlarm {
     /// In nanoseconds.
     private static let day: UInt64 = 86_400_000_000_000
 
-    /// Dispatch reads the two highest bits of a time as the clock that it is of, so a deadline stays below them (146
-    /// years, on the wall clock in 2116); it fires early then and is set again. The lowest values are words of its own:
-    /// on the wall clock, 0 and 1 never come.
+    /// Dispatch reads the clock from the two highest bits of a time. So a deadline stays below them (146 years; on the
+    /// wall clock, the year 2116); a later deadline fires early and is set again. Values 0 and 1 are reserved: on the
+    /// wall clock they never come.
     private static func safe(_ deadline: TimerInstant) -> TimerInstant {
         TimerInstant(nanoseconds: min(max(deadline.nanoseconds, 2), 1 << 62 - 1), clock: deadline.clock)
     }

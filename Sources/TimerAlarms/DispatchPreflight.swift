@@ -2,24 +2,25 @@ internal import Dispatch
 internal import Synchronization
 package import TimerCore
 
-/// Finds out whether Dispatch timers can work in this process.
+/// Checks that Dispatch timers can work in this process.
 ///
-/// Dispatch has no way to say that they cannot: without descriptors for its event loop it ends the process, without one
-/// for the timers of a clock they never fire, without threads it hangs, and after a fork it is dead. So each start
-/// tries what Dispatch is going to need, and then waits for a timer to have fired: some milliseconds, as a rule. From
-/// then on Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires any more. The next start
-/// says so, unless the machine is so busy that the trial's timers are due before Dispatch has looked at them.
+/// Dispatch does not report that they cannot. Without descriptors for its event loop it ends the process. Without a
+/// descriptor for the timers of a clock they never fire. Without threads it hangs, and after a fork it is dead. So
+/// each start tries what Dispatch will need, and then waits until a timer has fired, which usually takes some
+/// milliseconds. From then on Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires
+/// any more. The next start reports this, unless the machine is so busy that the trial's timers are due before
+/// Dispatch has handled them.
 package enum DispatchPreflight {
     /// The process that uses Dispatch timers; 0 before the first use.
     private static let process = Atomic<Int32>(0)
     /// The last trial on each clock.
     private static let trials = Lock<[TimerClock: Trial]>([:])
 
-    /// Waits for a timer on a clock, at most for five seconds. Not to be called with a lock held.
+    /// Waits for a timer on a clock, for at most five seconds. The caller must hold no lock.
     ///
-    /// - Throws: `TimerError` with what is lacking.
+    /// - Throws: `TimerError`, which names the missing resource.
     package static func check(_ clock: TimerClock) throws(TimerError) {
-        // Dispatch starts a thread when it has none to spare, and waits for ever if that fails.
+        // If Dispatch has no idle thread it starts one, and waits forever if that fails.
         try Thread.start("timer.preflight") {}
         let id = Process.id
         let (isFirst, user) = process.compareExchange(expected: 0, desired: id, ordering: .acquiringAndReleasing)
@@ -31,7 +32,7 @@ package enum DispatchPreflight {
         if let last, last.isStarting {
             trial = last
         } else {
-            // An epoll, an event descriptor and a timer for its event loop, one more for a moment.
+            // Its event loop needs an epoll, an event descriptor and a timer, and another descriptor for a moment.
             try EventLoopTrial.check(1, spare: 1)
             trial = Trial()
             trials.withLock { $0[clock] = trial }
@@ -43,16 +44,16 @@ package enum DispatchPreflight {
         }
     }
 
-    /// A timer that is to fire twice, each time a millisecond after it was set, beside one that is far away.
+    /// A timer that must fire twice, each time a millisecond after it was set, beside a timer in the far future.
     private final class Trial: Sendable {
         private let fired = DispatchSemaphore(value: 0)
         private let hasStarted = Atomic(false)
 
-        /// Whether the timers are on their way into Dispatch, which may take until the system has a thread again. Another
-        /// trial would tell no more.
+        /// Whether the timers are still being started, which may take until the system has a free thread. A second
+        /// trial would show no more.
         var isStarting: Bool { !hasStarted.load(ordering: .acquiring) }
 
-        /// Starts the timers on a thread of their own, which Dispatch may hold back.
+        /// Starts the timers on a new thread, since Dispatch may block it.
         func begin(on clock: TimerClock) throws(TimerError) {
             do throws(TimerError) { try Thread.start("timer.preflight") { self.startTimers(on: clock) } } catch {
                 hasStarted.store(true, ordering: .releasing)
@@ -60,9 +61,10 @@ package enum DispatchPreflight {
             }
         }
 
-        /// Dispatch makes the descriptor of a clock's timers when its event loop first has to wait for one of them. It
-        /// does without if the only timer is due by then. So the trial begins with one that is an hour away. The near
-        /// one may fire before the loop gets to that; when it fires for the second time, the loop has.
+        /// Dispatch opens the descriptor of a clock's timers when its event loop first has to wait for such a timer.
+        /// It does not open it if the only timer is already due by then. So the trial begins with a timer that is an
+        /// hour away. The near timer may fire before the loop has opened the descriptor, but by its second firing
+        /// the loop has.
         private func startTimers(on clock: TimerClock) {
             let queue = DispatchQueue(label: "timer.preflight")
             let far = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
@@ -86,7 +88,7 @@ package enum DispatchPreflight {
         /// Waits for the second firing.
         func succeeds(within limit: DispatchTimeInterval) -> Bool {
             guard fired.wait(timeout: .now() + limit) == .success else { return false }
-            // For the next one who waits.
+            // Lets the next waiting thread succeed, too.
             fired.signal()
             return true
         }

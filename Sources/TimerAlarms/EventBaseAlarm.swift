@@ -3,17 +3,17 @@ internal import CLibevent
 internal import Synchronization
 package import TimerCore
 
-/// A timerfd on an event base, as an event that stays until the alarm is stopped.
+/// A timerfd on an event base, with an event that stays until the alarm is stopped.
 ///
-/// Not one of libevent's own timers: on a host's base their clock may be coarse and their time cached, and other threads
-/// may set them only if the host has libevent's locks. A timerfd is set without libevent.
+/// It does not use libevent's own timers: on a host's base their clock may be coarse and their time cached, and
+/// other threads may set them only if the host has enabled libevent's locks. A timerfd is set without libevent.
 @safe
 package final class EventBaseAlarm: TimerAlarm {
     private let alarm: PollableAlarm
-    // Both are used on the thread that runs the base only, apart from `start`, which comes before.
+    // Only the thread that runs the base uses these two, except in `start`, which comes first.
     private nonisolated(unsafe) let base: OpaquePointer
     private nonisolated(unsafe) var event: OpaquePointer?
-    /// Whether the loop is there for this alarm alone, and ends with it.
+    /// Whether the loop serves only this alarm, and ends with it.
     private let ownsLoop: Bool
     private let isStopped = Atomic(false)
 
@@ -24,7 +24,7 @@ package final class EventBaseAlarm: TimerAlarm {
         self.ownsLoop = ownsLoop
     }
 
-    /// Whether the process closed the timer's descriptor from outside, as far as is known.
+    /// Whether the process is known to have closed the timer's descriptor from outside.
     var isLost: Bool { alarm.isLost }
 
     package var now: TimerInstant { alarm.now }
@@ -49,21 +49,21 @@ package final class EventBaseAlarm: TimerAlarm {
         _ = unsafe Unmanaged.passRetained(self)
     }
 
-    /// Called by the loop.
+    /// The loop calls this.
     private static func run(_ argument: UnsafeMutableRawPointer?) {
         guard let argument = unsafe argument else { return }
         let alarm = unsafe Unmanaged<EventBaseAlarm>.fromOpaque(argument).takeUnretainedValue()
-        // The parent's timer stays readable in the child, whose loop would spin. libevent asks a child for event_reinit(3)
-        // before all else, so that the event is removed from the child's loop and not from the parent's.
+        // The parent's timer stays readable in the child, whose loop would spin. libevent requires event_reinit(3)
+        // first in a child, so this removes the event from the child's loop and not from the parent's.
         if alarm.alarm.isInForkedChild { return alarm.detach() }
         alarm.alarm.process()
-        // Also if that has stopped it.
+        // The firing itself may have stopped the alarm.
         if alarm.isStopped.load(ordering: .acquiring) { alarm.detach() }
     }
 
     package func set(_ deadline: TimerInstant?) throws(TimerError) {
         try alarm.set(deadline)
-        // A setting that crossed a stop may have undone its wake-up.
+        // This setting may have undone the wake-up of a concurrent stop.
         if isStopped.load(ordering: .acquiring) { alarm.wake() }
     }
 
@@ -73,14 +73,14 @@ package final class EventBaseAlarm: TimerAlarm {
         return goesOn
     }
 
-    /// The event is removed by the loop, when it runs next: no other thread may.
+    /// The loop removes the event when it runs next: no other thread may.
     package func stop() {
         alarm.stop()
         isStopped.store(true, ordering: .releasing)
         alarm.wake()
     }
 
-    /// Removes the event, if it is still there. Called on the thread that runs the base, or when no thread does.
+    /// Removes the event, if it is still there. Call it on the thread that runs the base, or when no thread does.
     func detach() {
         guard let event = unsafe event else { return }
         unsafe self.event = nil

@@ -2,17 +2,17 @@ internal import CLinuxTimers
 internal import Glibc
 package import TimerCore
 
-/// Finds out whether a library can make the event loops that it is about to need, if its own answer to a refusal is to end
-/// the process.
+/// Checks that the process can make the event loops that a library is about to need, if that library would end the
+/// process without them.
 package enum EventLoopTrial {
-    /// Makes event loops as a library does, one inside the other, and closes them again: each is an epoll that watches an
-    /// event descriptor and a timer. Another thread may take the descriptors meanwhile: this narrows the danger to a moment,
-    /// and cannot rule it out.
+    /// Makes event loops as a library does, one inside the other, and closes them again. Each loop is an epoll that
+    /// watches an event descriptor and a timer. Another thread may take the descriptors in between, so the check
+    /// shrinks the danger to a moment but cannot remove it.
     ///
     /// - Parameters:
-    ///   - count: how many loops.
-    ///   - spare: how many more descriptors must be there.
-    /// - Throws: `TimerError` with what the system refuses.
+    ///   - count: the number of loops.
+    ///   - spare: the number of additional descriptors that must be available.
+    /// - Throws: `TimerError`, which names the refused resource.
     package static func check(_ count: Int, spare: Int = 0) throws(TimerError) {
         if count == 0 { return try SpareDescriptors.check(spare) }
         let epoll = try Descriptor("creating an epoll") { epoll_create_closing() }
@@ -26,7 +26,7 @@ package enum EventLoopTrial {
         _ = consume timer
     }
 
-    /// A descriptor of the trial's, closed with the value.
+    /// A descriptor of the trial, which closes with the value.
     private struct Descriptor: ~Copyable {
         let number: CInt
 
@@ -39,7 +39,7 @@ package enum EventLoopTrial {
 
         deinit { close(number) }
 
-        /// Has an epoll watch a descriptor.
+        /// Makes an epoll watch a descriptor.
         borrowing func watch(_ other: CInt) throws(TimerError) {
             let epoll = number
             if case .failure(let errno) = SystemCall.retrying({ epoll_watch(epoll, other) }) {

@@ -1,6 +1,6 @@
 #if Libevent
 internal import CLibevent
-// Which of these two modules has `timeval` depends on which one the compiler builds first.
+// The order of compilation decides which of these two modules provides `timeval`.
 internal import CLinuxTimers
 internal import Glibc
 internal import Synchronization
@@ -8,8 +8,8 @@ package import TimerCore
 
 /// An event base with a thread that runs it, for the timer of an ``EventBaseAlarm``.
 ///
-/// The timer is our own timerfd and not libevent's: what the system refuses to libevent's timers, libevent keeps to
-/// itself.
+/// The timer is our own timerfd, because libevent does not report it if the system refuses something to its
+/// own timers.
 @safe
 package final class LibeventAlarm: TimerAlarm {
     // Constant from the initialiser to deinit, when neither the thread nor a caller holds the alarm any more.
@@ -19,7 +19,7 @@ package final class LibeventAlarm: TimerAlarm {
     /// Whether the loop failed.
     private let hasFailed = Atomic(false)
 
-    /// - Throws: `TimerError` if the system refuses what the event base needs.
+    /// - Throws: `TimerError` if the system refuses something that the event base needs.
     package init(_ clock: TimerClock) throws(TimerError) {
         let base = try unsafe LibeventBase.make([])
         do throws(TimerError) { alarm = try unsafe EventBaseAlarm(base, clock, ownsLoop: true) } catch {
@@ -30,8 +30,8 @@ package final class LibeventAlarm: TimerAlarm {
     }
 
     deinit {
-        // If the process closed our descriptors from outside, the numbers of the base's may be those of other files by
-        // now: they are not closed again.
+        // If the process closed our descriptors from outside, the numbers of the base's descriptors may belong to
+        // other files by now, so they are not closed again.
         if hasFailed.load(ordering: .acquiring) || alarm.isLost { return }
         unsafe event_base_free(base)
     }
@@ -43,15 +43,15 @@ package final class LibeventAlarm: TimerAlarm {
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
         try alarm.start(onFire: onFire, onFailure: onFailure)
-        // The thread holds the alarm, and so the base, until it has ended.
+        // The thread holds the alarm, and thus the base, until the thread ends.
         do throws(TimerError) { try Thread.start("timer.libevent") { self.run(onFailure) } } catch {
             alarm.detach()
             throw error
         }
     }
 
-    /// Runs the loop until the alarm is stopped. It returns each minute, because a loop whose descriptors were closed from
-    /// outside is not told: it finds out when it waits for them again.
+    /// Runs the loop until the alarm is stopped. The loop returns each minute: if its descriptors were closed from
+    /// outside it is not told, and finds out when it waits for them again.
     private func run(_ onFailure: (TimerError) -> Void) {
         while !isStopped.load(ordering: .acquiring), !hasFailed.load(ordering: .acquiring) {
             var minute = timeval(tv_sec: 60, tv_usec: 0)
@@ -69,7 +69,7 @@ package final class LibeventAlarm: TimerAlarm {
         try alarm.set(first, every: period)
     }
 
-    /// The timer's next expiry, which is at once, breaks the loop. If the timer is lost, the loop ends within a minute.
+    /// Makes the timer expire at once, which breaks the loop. If the timer is lost, the loop ends within a minute.
     package func stop() {
         isStopped.store(true, ordering: .releasing)
         alarm.stop()

@@ -1,17 +1,17 @@
 #if !Libevent
 package import TimerCore
 
-/// The libevent backend of a build without the trait `Libevent`.
+/// The libevent backend of a build without the package trait `Libevent`.
 package enum LibeventBackend {
-    /// Why it cannot be used.
+    /// The reason why it is unavailable.
     package static var whyUnavailable: String? { "this build of PreciseTimer has the package trait Libevent disabled" }
 
-    /// Refuses.
+    /// Always throws.
     package static func makeAlarm(_ clock: TimerClock) throws(TimerError) -> any TimerAlarm {
         throw TimerError(.unavailable, "starting the libevent backend (the package trait Libevent is disabled)")
     }
 
-    /// Refuses.
+    /// Always throws.
     package static func makeAlarm(
         attachedTo base: OpaquePointer,
         _ clock: TimerClock

@@ -1,15 +1,15 @@
 #if Libevent
 package import TimerCore
 
-/// The libevent backend of a build that has it.
+/// The libevent backend of a build with the package trait `Libevent`.
 package enum LibeventBackend {
-    /// Why it cannot be used: it can.
+    /// The reason why it is unavailable; nil, since it is available.
     package static var whyUnavailable: String? { nil }
 
-    /// A new alarm, not started.
+    /// A new alarm, not yet started.
     package static func makeAlarm(_ clock: TimerClock) throws(TimerError) -> any TimerAlarm { try LibeventAlarm(clock) }
 
-    /// A new alarm on somebody's event base, not started.
+    /// A new alarm on an event base of the host, not yet started.
     package static func makeAlarm(
         attachedTo base: OpaquePointer,
         _ clock: TimerClock

@@ -1,9 +1,9 @@
 internal import Synchronization
 package import TimerCore
 
-/// A timerfd that somebody else's loop waits for, without a thread: whoever finds it readable has it fire.
+/// A timerfd without a thread, for the host's loop to wait on. The host calls ``process()`` when it is readable.
 package final class PollableAlarm: TimerAlarm {
-    /// What is called until the alarm is stopped, or has failed.
+    /// The callbacks, which are called until the alarm is stopped or has failed.
     private struct Callbacks: Sendable {
         let onFire: @Sendable () -> Void
         let onFailure: @Sendable (TimerError) -> Void
@@ -13,24 +13,24 @@ package final class PollableAlarm: TimerAlarm {
     private let clock: TimerClock
     private let callbacks = Lock<Callbacks?>(nil)
     private let isFiring = Atomic(false)
-    /// A forked child has the same timer: to read it would be to take an expiry from the parent.
+    /// A forked child shares the timer, so reading it there would take an expiry from the parent.
     private let processID = Process.id
-    /// The forked child in which the timer's number is that of a timer of the child's.
+    /// The forked child in which the timer's number belongs to a timer of the child.
     private let replacedIn = Atomic<Int32>(0)
 
-    /// - Throws: `TimerError` where the system refuses the descriptor.
+    /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(_ clock: TimerClock) throws(TimerError) {
         timer = try TimerDescriptor(clock, isBlocking: false)
         self.clock = clock
     }
 
-    /// Readable when the deadline has come; closed with the alarm.
+    /// Readable once the deadline has passed; closed with the alarm.
     package var descriptor: CInt { timer.number }
 
     /// Whether the timer belongs to the parent of this process.
     var isInForkedChild: Bool { Process.id != processID }
 
-    /// Whether the process closed the descriptor from outside, as far as is known.
+    /// Whether the process is known to have closed the descriptor from outside.
     var isLost: Bool { timer.isLost }
 
     package var now: TimerInstant { KernelClock.now(clock) }
@@ -44,14 +44,14 @@ package final class PollableAlarm: TimerAlarm {
 
     package func set(_ deadline: TimerInstant?) throws(TimerError) { try timer.set(deadline) }
 
-    /// Goes on by itself on clocks that are not stepped.
+    /// Repeats by itself on clocks that are never stepped.
     package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
         guard timer.canRepeat(every: period) else {
             try set(first)
             return false
         }
         try timer.set(first, repeatingEvery: period)
-        // A setting that crossed a stop may have undone its disarming.
+        // This setting may have undone the disarming of a concurrent stop.
         if callbacks.withLock({ $0 == nil }) { disarm() }
         return true
     }
@@ -61,14 +61,15 @@ package final class PollableAlarm: TimerAlarm {
         disarm()
     }
 
-    /// Ends a repetition, which would wake the host's loop forever. In a forked child the timer is the parent's.
+    /// Ends a repetition, which would wake the host's loop forever. In a forked child the timer belongs to
+    /// the parent.
     private func disarm() { if !isInForkedChild { try? timer.set(nil) } }
 
-    /// Fires on the calling thread, for nothing where nothing is due. Whether there was an expiry to read does not matter:
-    /// the loop may have read it.
+    /// Fires on the calling thread, needlessly if no timer is due. It fires even without an expiry to read, since the
+    /// loop may have read it.
     package func process() {
         if isInForkedChild { return beQuietInForkedChild() }
-        // Left alone while a firing runs: the descriptor stays readable, and nothing is lost.
+        // While another firing runs, the expiry is not read: the descriptor stays readable, and nothing is lost.
         guard !isFiring.exchange(true, ordering: .acquiring) else { return }
         defer { isFiring.store(false, ordering: .releasing) }
         do throws(TimerError) {
@@ -79,14 +80,14 @@ package final class PollableAlarm: TimerAlarm {
         }
     }
 
-    /// The parent's timer stays readable in the child, whose loop would spin: the child's number becomes that of a timer
-    /// which never expires. If the system refuses a descriptor for it, the next call tries again.
+    /// The parent's timer stays readable in the child, whose loop would spin. So the number is given to a new timer
+    /// that never expires. If the system refuses a descriptor for it, the next call tries again.
     private func beQuietInForkedChild() {
         if replacedIn.load(ordering: .acquiring) == Process.id { return }
         guard (try? timer.replaceInForkedChild()) != nil else { return }
         replacedIn.store(Process.id, ordering: .releasing)
     }
 
-    /// Makes the descriptor readable, at once.
+    /// Makes the descriptor readable at once.
     package func wake() { try? timer.set(now) }
 }

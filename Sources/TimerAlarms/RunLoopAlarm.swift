@@ -3,26 +3,27 @@ package import Foundation
 internal import Synchronization
 package import TimerCore
 
-/// One `Timer` on a run loop, on a thread of its own or on a loop of the host's.
+/// One `Timer` on a run loop, on a thread of its own or on a loop of the host.
 ///
-/// Foundation keeps every timer for ever, with all that its block captures: some hundred bytes for each alarm stay, and
-/// what the alarm calls does not, because the block reaches it through a link that is cut. The timer repeats, after years,
-/// because one that does not could not be set again. Its fire date may be set on any thread, which wakes the loop.
+/// Foundation keeps every timer forever, with everything that its block captures. So some hundred bytes stay for
+/// each alarm. The closures that the alarm calls do not stay, because the block reaches them through a link that
+/// ``stop()`` cuts. The timer repeats, with a period of years, because a timer that does not repeat could not be set
+/// again. Its fire date may be set on any thread, which wakes the loop.
 ///
-/// Foundation takes a fire date as a length of monotonic time from the moment of setting, in seconds of type `Double`: a
-/// step of the wall clock does not matter after that. Dates are rounded up by some microseconds, so that the timer rarely
-/// fires early.
+/// Foundation converts a fire date to a length of monotonic time at the moment of setting, in seconds of type
+/// `Double`. After that, a step of the wall clock has no effect. Dates are rounded up by some microseconds, so that
+/// the timer rarely fires early.
 @safe
 package final class RunLoopAlarm: TimerAlarm {
-    /// Somebody's run loop.
+    /// A run loop that the host runs.
     private struct Host {
         let loop: RunLoop
         let mode: RunLoop.Mode
     }
 
-    /// What the timer's block holds for ever.
+    /// The object that the timer's block holds forever.
     private let link = Link()
-    // Constant, and locked by Foundation; Swift takes neither for sendable.
+    // Both are constant, and Foundation locks them, but Swift does not consider them sendable.
     private nonisolated(unsafe) let timer: Timer
     private nonisolated(unsafe) let host: Host?
     private let isStopped = Atomic(false)
@@ -34,10 +35,10 @@ package final class RunLoopAlarm: TimerAlarm {
         unsafe self.host = host
     }
 
-    /// On a thread of its own.
+    /// Creates an alarm with its own thread.
     package convenience init() { self.init(host: nil) }
 
-    /// On a run loop that somebody runs in this mode, for as long as the alarm is not stopped.
+    /// Creates an alarm on a run loop, which the host must run in this mode until the alarm is stopped.
     package convenience init(attachedTo loop: RunLoop, mode: RunLoop.Mode) {
         self.init(host: Host(loop: loop, mode: mode))
     }
@@ -48,28 +49,29 @@ package final class RunLoopAlarm: TimerAlarm {
         onFire: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
-        // Foundation ends the process where it cannot open what a loop and its modes need: an event descriptor, and an
-        // epoll and a timer for each mode. The first loop of a process makes the main thread's as well; two to spare,
-        // because six were seen not to be enough once in a while.
+        // Foundation ends the process if it cannot open the descriptors for a loop and its modes: an event
+        // descriptor for the loop, and an epoll and a timer for each mode. The first loop of a process also creates
+        // the main thread's loop. Two descriptors are kept spare, because six were occasionally not enough.
         try EventLoopTrial.check(2, spare: 2)
         if let host = unsafe host {
             unsafe host.loop.add(timer, forMode: host.mode)
         } else {
             try startThread(onFailure)
         }
-        // Last: what is linked to an alarm that did not start would stay for ever.
+        // This comes last: closures linked to an alarm that did not start would stay forever.
         link.connect(to: onFire)
     }
 
-    /// Returns when the thread's loop has its descriptors, so that the next one's check sees them taken.
+    /// Returns when the thread's loop has its descriptors, so that the next alarm's check counts them as taken.
     private func startThread(_ onFailure: @escaping @Sendable (TimerError) -> Void) throws(TimerError) {
         let hasLoop = DispatchSemaphore(value: 0)
-        // The thread holds the alarm until it has ended.
+        // The thread holds the alarm until the thread ends.
         try Thread.start("timer.runloop") {
             let loop = RunLoop.current
             unsafe loop.add(self.timer, forMode: .default)
             hasLoop.signal()
-            // It goes on after inputs, which only handlers can have added, and ends when a stop has taken the timer away.
+            // The loop continues after inputs, which only handlers can have added. It ends when `stop()` has removed
+            // the timer.
             while loop.run(mode: .default, before: .distantFuture) {}
             if !self.isStopped.load(ordering: .acquiring) {
                 onFailure(TimerError(.backendFailed, "running a run loop"))
@@ -83,8 +85,8 @@ package final class RunLoopAlarm: TimerAlarm {
             unsafe timer.fireDate = .distantFuture
             return
         }
-        // Foundation reads both clocks somewhere between these readings. Where the wall clock was stepped back meanwhile
-        // the timer would be late by the step, so it is set again.
+        // Foundation reads both clocks between these readings. If the wall clock is stepped back in between, the
+        // timer would be late by that step, so it is set again.
         var isTrusted = false
         while !isTrusted {
             let (wall, now) = (KernelClock.now(.wall), now)
@@ -97,26 +99,26 @@ package final class RunLoopAlarm: TimerAlarm {
     package func stop() {
         isStopped.store(true, ordering: .releasing)
         link.cut()
-        // Wakes the loop, which then finds the timer gone, or fires it before it is gone and takes it away itself: so it
-        // returns from its run if nothing else is left to wait for.
+        // This wakes the loop. The loop finds the timer gone, or fires it once more and then removes it itself. So
+        // its run returns if it has nothing else to wait for.
         unsafe timer.fireDate = .distantPast
         unsafe timer.invalidate()
     }
 
-    /// So many nanoseconds after the wall clock's reading, in microseconds rounded up and two more for what Foundation's
-    /// own rounding takes away. Foundation is told no more than nine years: it fires early then, and is set again.
+    /// The date this many nanoseconds after the wall clock's reading, rounded up to microseconds, plus two for
+    /// Foundation's own rounding. At most nine years: a timer that is due later fires early and is set again.
     package static func fireDate(_ wall: TimerInstant, in nanoseconds: UInt64) -> Date {
         let microseconds = wall.moved(by: min(nanoseconds, 1 << 58)).nanoseconds / 1000 + 3
         return Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }
 
-    /// The longest interval that Foundation keeps, in seconds: 16 years.
+    /// The longest interval that Foundation accepts, in seconds: 16 years.
     private static let years: TimeInterval = 504_911_232
 }
 
-/// What is called when a timer fires, until the link is cut.
+/// The closure to call when a timer fires, until the link is cut.
 private final class Link: Sendable {
-    // In a struct: a bare closure in a generic box is wrapped once more each time it is read, in release builds.
+    // A struct, because in release builds each read of a bare closure in a generic box wraps it once more.
     private struct Callback: Sendable {
         let onFire: @Sendable () -> Void
     }
@@ -125,7 +127,7 @@ private final class Link: Sendable {
 
     func connect(to onFire: @escaping @Sendable () -> Void) { callback.withLock { $0 = Callback(onFire: onFire) } }
 
-    /// The closure is released here, outside the lock.
+    /// Releases the closure outside the lock.
     func cut() { _ = callback.withLock { $0.take() } }
 
     func fire(for timer: Timer) {

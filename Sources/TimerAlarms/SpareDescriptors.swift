@@ -1,12 +1,12 @@
 package import TimerCore
 
-/// Finds out whether a library can open the descriptors that it is about to need, where its own answer to a refusal is
-/// to end the process.
+/// Checks that the process can open the descriptors that a library is about to need, if that library would end the
+/// process without them.
 package enum SpareDescriptors {
-    /// Opens a number of descriptors and closes them again. Another thread may take them meanwhile: this narrows the
-    /// danger to a moment, and cannot rule it out.
+    /// Opens a number of descriptors and closes them again. Another thread may take them in between, so the check
+    /// shrinks the danger to a moment but cannot remove it.
     ///
-    /// - Throws: `TimerError` where there are fewer.
+    /// - Throws: `TimerError` if the system refuses one of them.
     package static func check(_ count: Int) throws(TimerError) {
         if count == 0 { return }
         let descriptor = try TimerDescriptor(.suspending)

@@ -1,16 +1,16 @@
 internal import Synchronization
 package import TimerCore
 
-/// One thread that blocks in `read` of one timerfd.
+/// One thread that blocks in `read` on one timerfd.
 ///
-/// Another thread's setting wakes the reader correctly, be it earlier, later or past, so that neither epoll nor a second
-/// descriptor is needed.
+/// If another thread sets the timerfd, the reader wakes correctly, whether the new deadline is earlier, later or
+/// past. So the alarm needs neither epoll nor a second descriptor.
 package final class TimerFDAlarm: TimerAlarm {
     private let timer: TimerDescriptor
     private let clock: TimerClock
     private let isStopped = Atomic(false)
 
-    /// - Throws: `TimerError` where the system refuses the descriptor.
+    /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(_ clock: TimerClock) throws(TimerError) {
         timer = try TimerDescriptor(clock)
         self.clock = clock
@@ -23,13 +23,14 @@ package final class TimerFDAlarm: TimerAlarm {
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
         try set(nil)
-        // The thread holds the alarm, and so the descriptor, until it has ended.
+        // The thread holds the alarm, and thus the descriptor, until the thread ends.
         try Thread.start("timer.timerfd") { self.run(onFire, onFailure) }
     }
 
     private func run(_ onFire: () -> Void, _ onFailure: (TimerError) -> Void) {
         do throws(TimerError) {
-            // Looked at on both sides of a firing: what it set may have told that the descriptor is lost.
+            // Checked before and after each wait. A firing may stop the alarm, for example because its setting found
+            // the descriptor lost; and a stop ends the wait.
             while !isStopped.load(ordering: .acquiring) {
                 try timer.wait()
                 if isStopped.load(ordering: .acquiring) { return }
@@ -40,16 +41,16 @@ package final class TimerFDAlarm: TimerAlarm {
         }
     }
 
-    /// The thread is woken at the latest a minute from now, and each minute from then on. If the process closes the
-    /// descriptor from outside, a reader is not told: it finds out with its next reading.
+    /// The thread wakes at least once a minute. If the process closes the descriptor from outside, a blocked reader
+    /// is not told; its next read finds out.
     package func set(_ deadline: TimerInstant?) throws(TimerError) {
         let latest = now.moved(by: Self.minute)
         try timer.set(deadline.map { min($0, latest) } ?? latest, repeatingEvery: Self.minute)
-        // A setting that crossed a stop may have undone its wake-up.
+        // This setting may have undone the wake-up of a concurrent stop.
         if isStopped.load(ordering: .acquiring) { wake() }
     }
 
-    /// Goes on by itself if that, too, wakes the thread at the latest each minute.
+    /// Repeats by itself if this, too, wakes the thread at least once a minute.
     package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
         let isSoon = first <= now.moved(by: Self.minute)
         guard timer.canRepeat(every: period), period <= Self.minute, isSoon else {
@@ -57,7 +58,7 @@ package final class TimerFDAlarm: TimerAlarm {
             return false
         }
         try timer.set(first, repeatingEvery: period)
-        // A setting that crossed a stop may have undone its wake-up.
+        // This setting may have undone the wake-up of a concurrent stop.
         if isStopped.load(ordering: .acquiring) { wake() }
         return true
     }
@@ -67,8 +68,8 @@ package final class TimerFDAlarm: TimerAlarm {
         wake()
     }
 
-    /// Makes the thread look whether it is to end. Setting a timerfd that is open to an instant that has come is not
-    /// refused, and a thread that has ended needs no waking.
+    /// Wakes the thread to check whether it must end. The kernel does not refuse a past instant on an open timerfd,
+    /// and a thread that has ended needs no waking.
     private func wake() { try? timer.set(now) }
 
     /// In nanoseconds.

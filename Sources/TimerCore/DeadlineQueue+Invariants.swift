@@ -1,19 +1,20 @@
-/// The queue's invariants, as a check.
+/// A check of the queue's invariants.
 extension DeadlineQueue {
-    /// What is wrong with the queue, or nil. O(n).
+    /// A description of the first broken invariant, or nil. O(n).
     package var brokenInvariant: String? {
         for position in 0..<elements.count {
             let element = elements[position]
             if position > 0, element.precedes(elements[(position - 1) / 4]) {
                 return "the element at \(position) comes before its parent"
             }
-            if element.timer.position != position { return "a timer does not know that it stands at \(position)" }
+            if element.timer.position != position { return "the timer at \(position) has a wrong position" }
         }
         return nil
     }
 
-    /// In debug builds, stops at the mutation that broke an invariant. Whole small queues are checked; of a large one
-    /// only the root and its children, so that a debug build stays usable with a million timers.
+    /// In debug builds, stops at the mutation that broke an invariant. A small queue is checked completely. Of
+    /// a large one only the root and its children are checked, so that a debug build stays usable with a
+    /// million timers.
     func checkInvariants() {
         assert(elements.count > 64 ? !rootIsBroken : brokenInvariant == nil, brokenInvariant ?? "the root is broken")
     }

@@ -1,17 +1,18 @@
-/// Timers by instant, the earliest first: a 4-ary min-heap that knows where each timer stands.
+/// Timers ordered by instant, the earliest first: a 4-ary min-heap that tells each timer its position.
 ///
-/// Ordered by (instant, sequence): of equal instants the one scheduled first comes first. Four children to a node
-/// halve the depth of a binary heap, and lie side by side (after D. B. Johnson, "Priority queues with update and
-/// finding minimum spanning trees", 1975). Each timer has its position in the heap, so removal takes logarithmic time
-/// and nothing dead ever waits in the queue.
+/// The order is (instant, sequence): of two equal instants, the one that was scheduled first comes first. Nodes of
+/// four children halve the depth of a binary heap, and the children lie side by side (after D. B. Johnson, "Priority
+/// queues with update and finding minimum spanning trees", 1975). Each timer knows its position in the heap, so
+/// removal takes logarithmic time and no cancelled timer stays in the queue.
 ///
-/// A timer is in one queue at most. Invariants, checked after every mutation in debug builds (see
-/// DeadlineQueue+Invariants.swift): no element comes before its parent; and a timer's position is that of its element.
+/// A timer is in at most one queue. Two invariants are checked after every mutation in debug builds (see
+/// DeadlineQueue+Invariants.swift): no element comes before its parent, and a timer's position is that of
+/// its element.
 package struct DeadlineQueue: ~Copyable {
-    /// A timer at an instant. It does not retain the timer: who uses a queue holds what is in it.
+    /// A timer at an instant. It does not retain the timer: the owner of the queue must.
     @safe
     struct Element: BitwiseCopyable {
-        /// When it comes out, in nanoseconds on the queue's one clock.
+        /// When the element leaves the queue, in nanoseconds on the queue's clock.
         let nanoseconds: UInt64
         /// The order of scheduling, which decides between equal instants.
         let sequence: UInt64
@@ -23,17 +24,16 @@ package struct DeadlineQueue: ~Copyable {
             unsafe reference = .passUnretained(timer)
         }
 
-        /// Whose instant it is.
         var timer: TimerEntry { unsafe reference.takeUnretainedValue() }
 
         /// Whether this element leaves the queue before another.
         @inline(__always)
         func precedes(_ other: Element) -> Bool {
-            // As one number, which takes no branch that could be guessed wrong.
+            // One comparison of 128-bit numbers avoids a branch that the processor may predict wrongly.
             UInt128(nanoseconds) << 64 | UInt128(sequence) < UInt128(other.nanoseconds) << 64 | UInt128(other.sequence)
         }
 
-        /// Tells the timer where it stands, without the price of a reference.
+        /// Tells the timer its position, without counting a reference.
         @inline(__always)
         func note(_ position: Int) { unsafe reference._withUnsafeGuaranteedRef { $0.position = Int32(position) } }
     }
@@ -43,13 +43,13 @@ package struct DeadlineQueue: ~Copyable {
 
     package init() {}
 
-    /// How many timers are in the queue.
+    /// The number of timers in the queue.
     package var count: Int { elements.count }
 
-    /// The earliest instant; never if the queue is empty. Constant time.
+    /// The earliest instant, or `.max` if the queue is empty. Constant time.
     package var firstInstant: UInt64 { elements.count > 0 ? elements[0].nanoseconds : .max }
 
-    /// What comes out first. Constant time.
+    /// The earliest element, or nil if the queue is empty. Constant time.
     var first: Element? { elements.count > 0 ? elements[0] : nil }
 
     /// Queues a timer, which must be in no queue. O(log n).
@@ -61,7 +61,7 @@ package struct DeadlineQueue: ~Copyable {
         checkInvariants()
     }
 
-    /// Takes a timer of this queue out. O(log n).
+    /// Removes a timer, which must be in this queue. O(log n).
     package mutating func remove(_ timer: TimerEntry) {
         let hole = Int(timer.position)
         assert(elements[hole].timer === timer, "the timer is in this queue")
@@ -78,8 +78,8 @@ package struct DeadlineQueue: ~Copyable {
         checkInvariants()
     }
 
-    /// Moves a timer of this queue to an earlier instant. To a later one it is not moved: it comes out too early and is
-    /// queued again then. So a deadline that is postponed over and over costs nothing. O(log n).
+    /// Moves a timer of this queue to an earlier instant. A later instant changes nothing: the timer comes out too
+    /// early and is then queued again, so postponing a deadline again and again costs nothing. O(log n).
     package mutating func hasten(_ timer: TimerEntry, to nanoseconds: UInt64) {
         let element = Element(timer, at: nanoseconds)
         guard element.precedes(elements[Int(timer.position)]) else { return }

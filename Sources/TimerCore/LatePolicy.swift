@@ -1,13 +1,13 @@
-/// What becomes of deadlines that have passed before their tick could be delivered.
+/// What happens to deadlines that have passed before their tick could be delivered.
 package enum LatePolicy: Hashable, Sendable {
-    /// One tick for all of them; the grid stays.
+    /// They share one tick, and the grid stays.
     case skip
-    /// A tick for each, up to a number of them at a look; the last carries the rest.
+    /// Each gets its own tick, up to a limit per look; the last of these ticks stands for the rest.
     case catchUp(limit: Int)
-    /// One tick for all of them, and the grid starts anew with it.
+    /// They share one tick, and the grid starts anew at that tick.
     case delay
 
-    /// How many late ticks one look at the clock yields at most.
+    /// The maximum number of late ticks that one look at the clock yields.
     package var limit: Int {
         if case .catchUp(let limit) = self { limit } else { 1 }
     }

@@ -1,18 +1,19 @@
-/// The scheduler's invariants, as a check.
+/// A check of the scheduler's invariants.
 extension Scheduler {
-    /// What is wrong inside, or between the list, the queues and the alarm; or nil. O(n).
+    /// A description of the first broken invariant, within or between the list, the queues and the alarm; or
+    /// nil. O(n).
     package var brokenInvariant: String? {
         if let broken = deadlines.brokenInvariant ?? looks.brokenInvariant { return broken }
         if look == nil, timers.closing == 0, armed > nextLook ?? .max { return "the alarm is set too late" }
         var queued = 0
         for position in 0..<timers.count {
             let timer = timers[position]
-            if timer.place != position { return "a timer does not know its place in the list" }
+            if timer.place != position { return "a timer has a wrong place in the list" }
             let isQueued = timer.whereabouts == .awaitsDeadline || timer.whereabouts == .awaitsLook
             if isQueued { queued += 1 }
             if timers.isClosing(timer) || timer.isInDelivery { continue }
             let isWaiting = !timer.isPaused && timer.nextDeadline != .max
-            if isQueued != isWaiting { return "a timer is queued or waits, but not both" }
+            if isQueued != isWaiting { return "a waiting timer is in no queue, or a queued timer does not wait" }
             if let broken = brokenPlace(of: timer) { return broken }
         }
         return queued == deadlines.count + looks.count ? nil : "a queue has a timer that the list does not have"

@@ -1,38 +1,39 @@
-/// Decides what is due, what comes next, and what the alarm must be set to. A pure state machine over numbers.
+/// Decides which timers are due, which deadline comes next, and what the alarm must be set to. A pure state machine
+/// over numbers.
 ///
-/// A timer waits in one of two queues. Nearly all wait in the queue of deadlines. In the queue of looks is who must not
-/// come out by its deadline: a timer with a tolerance, which waits until some later look that it shares with others; and
-/// what came due during a look, which waits for the next one, so that what is due at once cannot keep others from their
-/// turn.
+/// A timer waits in one of two queues. Nearly all timers wait in the queue of deadlines. The queue of looks holds
+/// the timers that must not come out at their deadline. These are timers with a tolerance, which wait for a later
+/// look that they share with others, and timers that came due during a look, which wait for the next look, so that
+/// they cannot keep others from their turn.
 ///
-/// Delivery is one timer at a time. ``beginLook(at:)`` notes what the clock says. ``next()`` takes out the first of the
-/// timers that are due by then. ``begin(_:at:)`` decides on its tick when the handler is about to be called, and
-/// ``finish(_:lookedAt:byHop:now:)`` puts it back when the handler has returned. What has come due in between is found
-/// then: that is how a paused timer, a slow handler, a busy queue and a slow consumer all get one late tick with the
-/// right count.
+/// Timers are delivered one at a time. ``beginLook(at:)`` takes the clock's reading. ``next()`` takes out the first
+/// timer that is due by then. ``begin(_:at:)`` decides on its tick just before the handler is called, and
+/// ``finish(_:lookedAt:byHop:now:)`` queues the timer again after the handler has returned. Deadlines that passed in
+/// between are counted then. This is why a paused timer, a slow handler, a busy queue and a slow consumer all get
+/// one late tick with the right count.
 ///
-/// The caller reads the clock and sets the alarm: each method that can make an earlier deadline the earliest answers
-/// with an ``AlarmOrder`` that is to be carried out before anything else is asked. From ``beginLook(at:)`` to ``endLook()``
-/// there are no orders: the alarm, which never fires twice at once, could not fire anyway. No method does more than
-/// ``portion`` steps of O(log n).
+/// The caller reads the clock and sets the alarm. Each method that can change the earliest deadline returns an
+/// ``AlarmOrder``, which the caller must carry out before it calls the scheduler again. There are no orders between
+/// ``beginLook(at:)`` and ``endLook()``: an alarm does not fire again before the caller has handled its last firing.
+/// No method does more than ``portion`` steps of O(log n).
 package struct Scheduler: ~Copyable {
-    /// What is to be done with the alarm.
+    /// What the caller must do with the alarm.
     package enum AlarmOrder: Hashable, Sendable {
-        /// It is set early enough.
+        /// Nothing: the alarm is set early enough.
         case leave
-        /// Set it to a deadline.
+        /// Set the alarm to this instant.
         case set(UInt64)
-        /// Have it fire no more.
+        /// Stop the alarm from firing again.
         case disarm
     }
 
-    /// What comes next in a look.
+    /// The next turn in a look.
     package enum Turn {
         /// The turn of a timer, which is on its way from now on.
         case of(TimerEntry)
-        /// Ask again; others may use the scheduler in between.
+        /// No due timer was found yet: call again. Other threads may use the scheduler in between.
         case notFound
-        /// Nothing more is due.
+        /// No further timer is due.
         case none
     }
 
@@ -42,60 +43,60 @@ package struct Scheduler: ~Copyable {
         case waits(AlarmOrder)
         /// It is on its way again, to another of its late deadlines.
         case again
-        /// That was its last deadline: it has ended.
+        /// It has ended, for that was its last deadline.
         case completes
         /// It had ended before.
         case hasEnded
     }
 
-    /// How much is done at once, at most, where much is to be done.
+    /// The maximum number of steps that one call performs.
     package static var portion: Int { 64 }
 
     var timers = TimerList()
     var deadlines = DeadlineQueue()
     var looks = DeadlineQueue()
     private var nextSequence: UInt64 = 0
-    /// When the alarm fires next, as far as has been ordered. Never later than the earliest deadline.
+    /// The instant of the alarm's next firing, as last ordered. Outside a look it is never later than ``nextLook``.
     var armed: UInt64 = .max
-    /// How many nanoseconds later it fires again by itself; 0 if it does not.
+    /// The period at which the alarm repeats by itself, in nanoseconds; 0 if it does not repeat.
     private var armedPeriod: UInt64 = 0
-    /// The look that is going on.
+    /// The instant of the present look, or nil between looks.
     package internal(set) var look: UInt64?
-    /// Whether those in the queue of looks whose look has come are still to be moved to the queue of deadlines.
+    /// Whether due timers may still have to move from the queue of looks to the queue of deadlines.
     private var isGathering = false
-    /// How many more late ticks of timers that catch up may be delivered in this look, beside the first of each.
+    /// How many more late ticks this look may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
 
     package init() {}
 
-    /// How many timers have not ended.
+    /// The number of timers that have not ended.
     package var count: Int { timers.count }
 
-    /// The timer at a position below ``count``, which changes when a timer ends. Who goes from the last to the first, with
-    /// pauses, misses nobody. Constant time.
+    /// The timer at a position below ``count``. Positions change when a timer ends, but iterating from the last
+    /// position to the first meets every timer, even if timers end in between. Constant time.
     package subscript(position: Int) -> TimerEntry { timers[position] }
 
-    /// When the earliest timer comes out; nil if none will. Not later than the earliest deadline; earlier if that was
-    /// postponed. Constant time.
+    /// When the first timer comes out of its queue, or nil if no timer waits. This may be earlier than the earliest
+    /// deadline, if that was postponed. Constant time.
     package var nextLook: UInt64? {
         let first = min(deadlines.firstInstant, looks.firstInstant)
         return first == .max ? nil : first
     }
 
-    /// The instant that the alarm is set to, if that has come and no look goes on. Constant time.
+    /// The instant that the alarm is set to, if that instant has passed and no look is in progress. Constant time.
     package func overdue(at now: UInt64) -> UInt64? { look == nil && armed <= now && armed != .max ? armed : nil }
 
-    // MARK: What callers ask for
+    // MARK: Requests
 
-    /// Takes a timer in. O(log n).
+    /// Adds a timer. O(log n).
     package mutating func add(_ timer: TimerEntry, on grid: Grid) -> AlarmOrder {
         timer.restart(on: grid, sequence: takeSequence())
         timers.append(timer)
         return enqueue(timer)
     }
 
-    /// Ends a timer: it has no tick any more. False if it had ended, or was never taken in. The alarm is left alone: a
-    /// spare firing is cheaper than a system call per cancel. O(log n).
+    /// Ends a timer, which has no tick any more. Returns false if it had ended or was never added. The alarm stays
+    /// as it is, because a spare firing is cheaper than a system call for every cancelled timer. O(log n).
     package mutating func end(_ timer: TimerEntry, _ ending: TimerEntry.Ending) -> Bool {
         if timer.hasEnded || timer.place < 0 { return false }
         timer.ending = ending
@@ -105,56 +106,59 @@ package struct Scheduler: ~Copyable {
         return true
     }
 
-    /// Holds back all ticks until the timer is resumed; its grid stays. False if it was paused or had ended. O(log n).
+    /// Holds back all ticks until the timer is resumed; its grid stays. Returns false if it was paused or had ended.
+    /// O(log n).
     package mutating func pause(_ timer: TimerEntry) -> Bool {
         if timer.hasEnded || timer.isPaused { return false }
         timer.isPaused = true
-        // What its handler does about itself is between two of its late ticks.
+        // A timer in delivery keeps its count of late ticks: it may be resumed before the delivery ends.
         if !timer.isInDelivery { timer.stopCatchingUp() }
         dequeue(timer)
         checkInvariants()
         return true
     }
 
-    /// Lets a paused timer go on: what has passed meanwhile is due at once. Nil if it was not paused. O(log n).
+    /// Resumes a paused timer: deadlines that passed meanwhile are due at once. Returns nil if it was not paused.
+    /// O(log n).
     package mutating func resume(_ timer: TimerEntry) -> AlarmOrder? {
         if timer.hasEnded || !timer.isPaused { return nil }
         timer.isPaused = false
         return enqueue(timer)
     }
 
-    /// Starts a timer anew on another grid, as the last among equal deadlines. Nil if it had ended. O(log n); constant time
-    /// if its next deadline is no earlier than before.
+    /// Starts a timer anew on another grid, as the last among equal deadlines. Returns nil if it had ended.
+    /// O(log n), or constant time if its next deadline is no earlier than before.
     package mutating func reschedule(_ timer: TimerEntry, on grid: Grid) -> AlarmOrder? {
         if timer.hasEnded { return nil }
         timer.restart(on: grid, sequence: takeSequence())
         return enqueue(timer)
     }
 
-    /// Asks for an extra tick, which leaves the grid alone. Nil if the timer had ended. O(log n).
+    /// Asks for an extra tick, which does not change the grid. Returns nil if the timer had ended. O(log n).
     package mutating func fire(_ timer: TimerEntry, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded { return nil }
         let (deadline, look) = (timer.nextDeadline, timer.nextLook)
         timer.askForExtra(at: now)
-        // A timer that is due already keeps its turn. One that waits by its deadline does not wait for a look.
+        // A timer that is already due keeps its turn, unless it waits for a look that the extra tick makes earlier.
         let keepsItsTurn = timer.whereabouts == .awaitsDeadline || timer.nextLook == look
         return timer.nextDeadline == deadline && keepsItsTurn ? .leave : enqueue(timer)
     }
 
     // MARK: From deadline to tick
 
-    /// Begins a look: all that is due at `now` gets its turn. To be called when the alarm fires.
+    /// Begins a look, in which every timer that is due at `now` gets its turn. The caller calls it when the
+    /// alarm fires.
     package mutating func beginLook(at now: UInt64) {
         look = now
         isGathering = true
         repeats = Self.portion
-        // A firing uses the setting up, unless the alarm goes on. After an early firing `endLook` sets the alarm again; if no
-        // timer waits, it disarms an alarm that goes on.
+        // A firing unsets the alarm, unless the alarm repeats. After an early firing `endLook` sets the alarm again
+        // or, if no timer waits, disarms a repeating alarm.
         let goesOn = armedPeriod > 0 && armed <= now
         armed = goesOn ? (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod) : .max
     }
 
-    /// Takes out the first timer that is due, in order of deadline and then of scheduling. O(log n).
+    /// Takes out the first due timer, in the order of deadlines and then of scheduling. O(log n).
     package mutating func next() -> Turn {
         guard let look else { return .none }
         for _ in 0..<Self.portion {
@@ -170,14 +174,15 @@ package struct Scheduler: ~Copyable {
                 timer.whereabouts = .onItsWay
                 return .of(timer)
             }
-            // It was postponed.
+            // The timer was postponed, or must be ended.
             place(timer, comesOut: true)
         }
         return .notFound
     }
 
-    /// The tick of a timer that is on its way, by what has passed at `now`. Nil if it must not tick: it has ended, is
-    /// paused, or was rescheduled to a later deadline. To be followed by ``finish(_:lookedAt:byHop:now:)`` in either case.
+    /// Decides on the tick of a timer that is on its way, from the deadlines that have passed at `now`. Returns nil
+    /// if the timer must not tick, because it has ended, is paused, or was rescheduled to a later deadline. The
+    /// caller must call ``finish(_:lookedAt:byHop:now:)`` in either case.
     package mutating func begin(_ timer: TimerEntry, at now: UInt64) -> Due? {
         assert(timer.whereabouts == .onItsWay, "a timer that begins was taken out")
         if timer.hasEnded || timer.isPaused || timers.isClosing(timer) { return nil }
@@ -186,11 +191,12 @@ package struct Scheduler: ~Copyable {
         return due
     }
 
-    /// Ends a delivery, whose tick was decided on as of `look`; `now` counts for a timer that awaits the return.
+    /// Ends a delivery whose tick was decided on as of `look`. `now` matters only to a timer that awaits the return
+    /// of its handler.
     ///
-    /// A timer that catches up goes on with the next of its late deadlines: by the same hop or, without one, in its turn
-    /// in the same look. Of the latter there are a limited number in a look; then others that have come due get their
-    /// turn. O(log n).
+    /// A timer that catches up continues with the next of its late deadlines, either by the same hop or, without a
+    /// hop, in its turn in the same look. A look has a limited number of such turns; after that, other timers that
+    /// have come due get theirs. O(log n).
     package mutating func finish(
         _ timer: TimerEntry,
         lookedAt look: UInt64,
@@ -218,12 +224,12 @@ package struct Scheduler: ~Copyable {
         return .waits(enqueue(timer))
     }
 
-    /// Ends a look, once what was due has been delivered: the alarm is set to the deadline that is the earliest by
-    /// then. Setting it only now keeps the system call, which is dear right after a wake-up, out of the lateness.
+    /// Ends a look after the due timers have been delivered, and sets the alarm to the earliest deadline by then.
+    /// This keeps the system call, which is expensive right after a wake-up, out of the lateness.
     package mutating func endLook() -> AlarmOrder {
         (look, repeats) = (nil, 0)
         settle(atMost: Self.portion)
-        // An alarm that goes on, but not with the next deadline, would fire for nothing.
+        // A repeating alarm whose next firing is not the next deadline would fire in vain.
         if armedPeriod > 0, armed != nextLook {
             (armed, armedPeriod) = (.max, 0)
             if nextLook == nil { return .disarm }
@@ -231,17 +237,18 @@ package struct Scheduler: ~Copyable {
         return orderIfEarlier()
     }
 
-    /// How many nanoseconds after the next deadline, and after each later one, another follows; nil if that is not known,
-    /// or not so. An alarm that is set to the next deadline may go on from there by itself.
+    /// The period of the timer with the earliest deadline, in nanoseconds; nil if a look comes first, or if its
+    /// period is not a whole number of nanoseconds. An alarm that is set to that deadline may repeat by itself with
+    /// this period.
     package var periodFromNext: UInt64? {
         deadlines.firstInstant < looks.firstInstant ? deadlines.first?.timer.wholePeriod : nil
     }
 
-    /// The alarm goes on by itself from the deadline that it was set to.
+    /// Records that the alarm repeats by itself, from the deadline that it was set to.
     package mutating func alarmGoesOn(every period: UInt64) { armedPeriod = period }
 
-    /// Moves timers that would come out first, but were postponed, to where they belong: so that the alarm does not fire
-    /// for them. O(log n) for each.
+    /// Moves postponed timers from the front of a queue to their place, so that the alarm does not fire for them.
+    /// O(log n) for each of them.
     package mutating func settle(atMost count: Int) {
         for _ in 0..<count {
             if let first = deadlines.first, first.nanoseconds <= looks.firstInstant {
@@ -255,28 +262,29 @@ package struct Scheduler: ~Copyable {
         }
     }
 
-    // MARK: The end of all
+    // MARK: Shutdown
 
-    /// The alarm is stopped: no timer that is there now ticks any more, and each is to be ended. Constant time.
+    /// Records that the alarm is stopped: none of the present timers ticks any more, and each must be ended.
+    /// Constant time.
     package mutating func close() {
         timers.close()
         (armed, armedPeriod) = (.max, 0)
         (look, repeats) = (nil, 0)
     }
 
-    /// One of the timers that are still to be ended after ``close()``.
+    /// One of the timers that must still be ended after ``close()``.
     package var closing: TimerEntry? { timers.closing > 0 ? timers[timers.closing - 1] : nil }
 
     // MARK: The queues and the alarm
 
-    /// Queues a waiting timer where its next deadline belongs.
+    /// Queues a waiting timer by its next deadline.
     private mutating func enqueue(_ timer: TimerEntry) -> AlarmOrder {
         place(timer, comesOut: false)
         return orderIfEarlier()
     }
 
-    /// Puts a timer where it belongs by its next deadline; one that is in delivery stays there. What comes out of a queue
-    /// and is due has its turn in this look, by its deadline. What is not in a queue yet, and due, waits for the next look.
+    /// Queues a timer by its next deadline, unless it is in delivery. A due timer that comes out of a queue gets its
+    /// turn in this look, by its deadline. A due timer that was in no queue waits for the next look.
     private mutating func place(_ timer: TimerEntry, comesOut: Bool) {
         if timer.isInDelivery { return }
         let (deadline, nextLook) = (timer.nextDeadline, timer.nextLook)
@@ -285,11 +293,11 @@ package struct Scheduler: ~Copyable {
         let (queue, instant): (TimerEntry.Whereabouts, UInt64) =
             (isDue ? comesOut : nextLook == deadline) ? (.awaitsDeadline, deadline) : (.awaitsLook, nextLook)
         if comesOut || timer.whereabouts != queue { return put(timer, in: queue, at: instant) }
-        // It is in that queue, and is only ever moved forward there.
+        // It is in that queue already, and only ever moves forward there.
         if queue == .awaitsDeadline { deadlines.hasten(timer, to: instant) } else { looks.hasten(timer, to: instant) }
     }
 
-    /// Puts a timer into a queue, out of the one that it is in.
+    /// Moves a timer from its present queue, if any, into another.
     private mutating func put(_ timer: TimerEntry, in queue: TimerEntry.Whereabouts, at instant: UInt64) {
         dequeue(timer)
         timer.whereabouts = queue

@@ -1,17 +1,17 @@
-/// A list of plain values that grows and shrinks at its end, a segment at a time.
+/// A list of plain values that grows and shrinks at its end, one segment at a time.
 ///
-/// No value ever moves, so that no append takes long, however many there are: an array would copy them all when it is
-/// full. Memory goes back when the last segment but one is empty.
+/// No value ever moves, so every append is quick, however long the list is; an array would copy all its values when
+/// it is full. Memory is released as soon as two segments are empty.
 @safe
 struct Segments<Element: BitwiseCopyable>: ~Copyable {
-    /// How many values there are.
+    /// The number of values.
     private(set) var count = 0
-    /// The segments. Of these there are few; they are copied when the directory is full.
+    /// The segments. The directory is small, and is copied when it is full.
     private var directory: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
     private var capacityOfDirectory = 8
     private var segments = 0
 
-    /// A segment has two to the power of this many values.
+    /// The binary logarithm of the number of values in a segment.
     private static var shift: Int { 10 }
 
     init() { unsafe directory = .allocate(capacity: capacityOfDirectory) }
@@ -33,18 +33,18 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
         }
     }
 
-    /// Adds a value at the end. The time of at most one allocation.
+    /// Adds a value at the end. Takes at most the time of one allocation.
     mutating func append(_ element: Element) {
         if count == segments << Self.shift { addSegment() }
         count += 1
         self[count - 1] = element
     }
 
-    /// Takes the value at the end off. The time of at most one release of memory.
+    /// Removes the last value. Takes at most the time of one deallocation.
     mutating func removeLast() {
         assert(count > 0, "there is nothing to take off")
         count -= 1
-        // One is kept, so that a list that grows and shrinks by one value allocates nothing.
+        // One empty segment is kept, so that a list that grows and shrinks by one value allocates nothing.
         guard segments > 1, count <= (segments - 2) << Self.shift else { return }
         segments -= 1
         unsafe directory[segments].deallocate()

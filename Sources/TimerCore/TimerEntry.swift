@@ -1,22 +1,23 @@
-/// One timer in numbers: where it is on its grid, where it waits, and whether it has ended.
+/// One timer in numbers: its position on its grid, the queue it waits in, and whether it has ended.
 ///
-/// All instants are nanoseconds on the clock of the scheduler that the timer is of. Everything here is protected by
-/// whatever protects that scheduler; that is why it is `@unchecked Sendable`, and why no access is checked at run time.
+/// All instants are nanoseconds on the clock of the timer's scheduler. The lock that protects this scheduler
+/// protects the timer, too. This is why the class is `@unchecked Sendable`, and why its accesses are not checked at
+/// run time.
 ///
-/// It is open because the layer above makes one object of it and of what it knows itself of a timer.
+/// The class is open because the layer above adds its own facts about a timer to the same object.
 @_spi(Engine)
 open class TimerEntry: @unchecked Sendable {
-    /// Where a timer is.
+    /// What a timer is doing.
     package enum Whereabouts: UInt8, Sendable {
-        /// In no queue: nothing is to come, or not yet.
+        /// It is in no queue: it has no next deadline, or not yet.
         case rests
-        /// In the queue of deadlines.
+        /// It is in the queue of deadlines.
         case awaitsDeadline
-        /// In the queue of looks.
+        /// It is in the queue of looks.
         case awaitsLook
-        /// Due, and not yet at its handler.
+        /// It is due, and on its way to its handler.
         case onItsWay
-        /// In its handler.
+        /// It is in its handler.
         case runs
     }
 
@@ -26,17 +27,17 @@ open class TimerEntry: @unchecked Sendable {
         case completed, cancelled, targetReleased, handleReleased, serviceShutDown, backendFailed
     }
 
-    /// What few timers have. Made on demand.
+    /// Facts that few timers have, created on demand.
     private final class Rare {
-        /// How many steps make the length of a period, if not one.
+        /// How many steps take the length of a period; nearly always one.
         var count: UInt64 = 1
         var policy = LatePolicy.skip
         var tolerance: UInt64 = 0
-        /// How many late deadlines have had their ticks, one after the other, since the timer last caught up.
+        /// How many late deadlines have had consecutive ticks since the timer last caught up.
         var burst = 0
-        /// Since when an extra tick has been asked for; never if none is.
+        /// The instant at which an extra tick was requested, or `.max`.
         var extra: UInt64 = .max
-        /// The first step of the present grid, if not 0, and the number of its deadline.
+        /// The first step of the present grid, and the number of its deadline.
         var first: (step: UInt64, index: UInt64) = (0, 0)
     }
 
@@ -46,35 +47,35 @@ open class TimerEntry: @unchecked Sendable {
         let rawValue: UInt8
         static let isPaused = Traits(rawValue: 1)
         static let isOnDemand = Traits(rawValue: 2)
-        /// The grid has no deadline any more, or none until the handler has returned.
+        /// The grid has no further deadline, or gets one only when the handler has returned.
         static let isServed = Traits(rawValue: 4)
     }
 
-    /// The place among equal deadlines: a number given by each (re)schedule.
+    /// The order among equal deadlines: each (re)schedule takes a new number.
     @safe @exclusivity(unchecked) final var sequence: UInt64 = 0
-    /// The oldest deadline of the grid that has had no tick; never if there is none.
+    /// The oldest deadline of the grid that has had no tick, or `.max`.
     @safe @exclusivity(unchecked) private final var deadline: UInt64 = .max
-    // The grid, in less room than a `Grid` takes.
+    // The grid, in less memory than a `Grid` takes.
     @safe @exclusivity(unchecked) private final var origin: UInt64 = .max
     @safe @exclusivity(unchecked) private final var length: UInt64 = 0
     /// The number of the deadline.
     @safe @exclusivity(unchecked) private final var index: UInt64 = 0
     @safe @exclusivity(unchecked) private final var rare: Rare?
-    /// Its position in the queue that it is in.
+    /// The timer's position in its queue.
     @safe @exclusivity(unchecked) final var position: Int32 = -1
-    /// Its position in the list of all timers.
+    /// The timer's position in the list of all timers.
     @safe @exclusivity(unchecked) final var place: Int32 = -1
     @safe @exclusivity(unchecked) private final var repetition = Repetition.none
     @safe @exclusivity(unchecked) private final var traits: Traits = []
-    /// Where the timer is.
+    /// What the timer is doing.
     @safe @exclusivity(unchecked) package internal(set) final var whereabouts = Whereabouts.rests
     /// Whether the timer has ended, and why.
     @safe @exclusivity(unchecked) package internal(set) final var ending = Ending.goesOn
 
-    /// A timer that has no deadlines until a scheduler takes it in.
+    /// A timer that has no deadline until it is added to a scheduler.
     public init() {}
 
-    /// Says how its deadlines are dealt with. To be called before a scheduler takes the timer in.
+    /// Sets the policy, the tolerance, and whether the timer is paused. Call it before the timer is added to a scheduler.
     package final func setRules(policy: LatePolicy = .skip, tolerance: UInt64 = 0, isPaused: Bool = false) {
         self.isPaused = isPaused
         if policy == .skip, tolerance == 0 { return }
@@ -90,9 +91,9 @@ open class TimerEntry: @unchecked Sendable {
         return new
     }
 
-    // MARK: What is known
+    // MARK: State
 
-    /// Whether there will be no tick any more.
+    /// Whether the timer has ended and will not tick again.
     package final var hasEnded: Bool { ending != .goesOn }
 
     /// Whether ticks are held back.
@@ -101,13 +102,13 @@ open class TimerEntry: @unchecked Sendable {
         set { if newValue { traits.insert(.isPaused) } else { traits.remove(.isPaused) } }
     }
 
-    /// Whether the timer rests once its last deadline has been served, and does not end.
+    /// Whether the timer rests after its last deadline, instead of ending.
     package final var isOnDemand: Bool { traits.contains(.isOnDemand) }
 
     /// Whether a tick is on its way to the handler, or the handler is running.
     package final var isInDelivery: Bool { whereabouts == .onItsWay || whereabouts == .runs }
 
-    /// The deadlines of the timer's present schedule, from the step that is the next.
+    /// The deadlines of the timer's present schedule, from its next step on.
     package final var grid: Grid {
         switch repetition {
         case .none: Grid(origin: origin, firstStep: step)
@@ -117,7 +118,8 @@ open class TimerEntry: @unchecked Sendable {
         }
     }
 
-    /// How long after its next deadline each later one follows, if that is a whole number of nanoseconds.
+    /// The period of the deadlines that follow the next one, if it is a whole number of nanoseconds below 2^60 and
+    /// no extra tick is requested.
     final var wholePeriod: UInt64? {
         let isWhole = rare.map { $0.count == 1 && $0.extra == .max } ?? true
         return repetition == .every && isWhole && length < 1 << 60 ? length : nil
@@ -131,22 +133,22 @@ open class TimerEntry: @unchecked Sendable {
         return (index - first.index).saturatingAdding(first.step)
     }
 
-    /// When the next tick is due; never if none is to come, or not before a handler has returned.
+    /// When the next tick is due; `.max` if no tick remains, or if the next one must wait for a handler to return.
     package final var nextDeadline: UInt64 { rare.map { min(deadline, $0.extra) } ?? deadline }
 
-    /// When to look for the next tick: at its deadline or, with a tolerance, at the first instant from there on that is
-    /// round enough to be shared with others. Those instants are the multiples of the largest power of two within the
-    /// tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
+    /// When to look for the next tick: at its deadline or, with a tolerance, at the first round instant from the
+    /// deadline on, which other timers are likely to share. Round instants are the multiples of the largest power of
+    /// two within the tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
     package final var nextLook: UInt64 {
         rare.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline
     }
 
-    /// Whether nothing is left to wait for: not even a deadline that never comes, or another schedule.
+    /// Whether no tick remains. A timer on demand is never over, nor is one whose deadline never comes.
     final var isOver: Bool {
         traits.contains(.isServed) && !isOnDemand && rare?.extra ?? .max == .max
     }
 
-    // MARK: What happens to it
+    // MARK: Changes
 
     /// Starts anew on another grid.
     final func restart(on grid: Grid, sequence: UInt64) {
@@ -173,11 +175,11 @@ open class TimerEntry: @unchecked Sendable {
         deadline = grid.deadline(grid.firstStep) ?? .max
     }
 
-    /// Asks for an extra tick. Until it has begun, more of them are the same one, of the earliest instant: a wall clock may
-    /// have been stepped back.
+    /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
+    /// wall clock may have been stepped back between them.
     final func askForExtra(at now: UInt64) { rareFacts().extra = min(rareFacts().extra, now) }
 
-    /// The tick for the oldest deadline that has passed at `now`; nil if there is none.
+    /// Takes the tick for the oldest deadline that has passed at `now`; nil if no deadline has passed.
     final func takeTick(at now: UInt64) -> Due? {
         let due = nextDeadline
         if due > now || due == .max { return nil }
@@ -192,7 +194,8 @@ open class TimerEntry: @unchecked Sendable {
         return tick
     }
 
-    /// How many deadlines after the oldest have passed, too, and get no tick of their own.
+    /// Counts this tick in the burst. Returns how many later deadlines have also passed and get no tick of
+    /// their own.
     private final func missedDeadlines(at now: UInt64) -> UInt64 {
         rare?.burst += 1
         guard repetition == .every else { return 0 }
@@ -208,7 +211,8 @@ open class TimerEntry: @unchecked Sendable {
             return
         }
         guard let rare else {
-            // Nearly always: a step takes a whole number of nanoseconds, and the first one is 0.
+            // Nearly every timer takes this path: its period is a whole number of nanoseconds, and its first step
+            // is 0.
             let (offset, overflow) = length.multipliedReportingOverflow(by: index)
             deadline = overflow ? .max : origin.saturatingAdding(offset)
             return
@@ -217,7 +221,7 @@ open class TimerEntry: @unchecked Sendable {
         deadline = grid.deadline(step) ?? .max
     }
 
-    /// Whether the timer is to catch up with another deadline that had passed at a look. If not, it has caught up.
+    /// Whether the timer must deliver another late deadline that had passed at a look. If not, the burst ends.
     final func catchesUp(at look: UInt64) -> Bool {
         guard let rare, rare.burst > 0 else { return false }
         let next = nextDeadline
@@ -226,20 +230,20 @@ open class TimerEntry: @unchecked Sendable {
         return false
     }
 
-    /// The late deadlines that are left are caught up with anew.
+    /// Ends a burst of late ticks; the remaining late deadlines begin a new burst.
     final func stopCatchingUp() { rare?.burst = 0 }
 
     /// Whether the next deadline is counted from the return of the handler.
     package final var awaitsReturn: Bool { repetition == .afterReturn && traits.contains(.isServed) }
 
-    /// Goes on after the handler has returned.
+    /// Begins the next delay, if the timer awaits the return of its handler.
     final func handlerReturned(at now: UInt64) {
         guard awaitsReturn else { return }
         begin(Grid(origin: now.saturatingAdding(length), repetition: .afterReturn(length)))
     }
 }
 
-/// What a look at the clock makes of a timer that is due: the facts of its tick.
+/// The facts of a tick, as a look at the clock decided on them.
 package struct Due: Hashable, Sendable {
     /// The number of the deadline that the tick stands for.
     package let index: UInt64

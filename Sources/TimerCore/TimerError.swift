@@ -1,18 +1,19 @@
-/// Why a timer or a service could not do what was asked of it.
+/// Why a timer or a service could not do what it was asked to do.
 public struct TimerError: Error, Hashable, Sendable {
-    /// What kind of failure it is, for code that decides by it. More kinds may come.
+    /// A kind of failure, for code that decides by it. Later versions may add kinds.
     public struct Code: Hashable, Sendable {
         /// The kind's name, as in the description.
         public let name: String
 
-        /// A kind of failure of one's own, by its name.
+        /// A kind of failure with a name of your own.
         public init(_ name: String) { self.name = name }
 
-        /// A schedule that makes no sense: a negative delay, a period of zero or less.
+        /// The schedule is invalid: a negative delay, or a period of zero or less.
         public static let invalidSchedule = Code("invalid schedule")
-        /// A handler that cannot run where it would have to: one of the main actor with `deliver: .inline`.
+        /// The handler cannot run where the delivery demands it: a handler of the main actor with
+        /// `deliver: .inline`.
         public static let invalidDelivery = Code("invalid delivery")
-        /// The system refused a resource: a descriptor, a thread, memory.
+        /// The system refused a resource: a descriptor, a thread or memory.
         public static let systemRefused = Code("refused by the system")
         /// The backend is not part of this build, or cannot work in this process.
         public static let unavailable = Code("unavailable")
@@ -28,20 +29,20 @@ public struct TimerError: Error, Hashable, Sendable {
 
     /// The kind of failure.
     public let code: Code
-    /// What was being attempted, and what to do where that is known.
+    /// The operation that failed and, if known, what to do about it.
     public let attempted: String
-    /// The system's error number, where the system gave one.
+    /// The system's error number, if the system gave one.
     public let errno: Int32?
-    /// The system's words for ``errno``.
+    /// The system's message for ``errno``.
     public let systemMessage: String?
 
-    /// An error; to be made by whoever writes an alarm, too.
+    /// An error. Alarms of your own create it, too.
     ///
     /// - Parameters:
-    ///   - code: the kind of failure.
-    ///   - attempted: what was being attempted, as in `creating a timerfd`.
-    ///   - errno: the system's error number, where the system gave one.
-    ///   - systemMessage: the system's words for it.
+    ///   - code: The kind of failure.
+    ///   - attempted: The operation that failed, as in `creating a timerfd`.
+    ///   - errno: The system's error number, if the system gave one.
+    ///   - systemMessage: The system's message for `errno`.
     public init(_ code: Code, _ attempted: String, errno: Int32? = nil, systemMessage: String? = nil) {
         self.code = code
         self.attempted = attempted
@@ -51,7 +52,7 @@ public struct TimerError: Error, Hashable, Sendable {
 }
 
 extension TimerError: CustomStringConvertible {
-    /// One line: what was attempted, the kind, and the system's reason where there is one.
+    /// One line: the operation that failed, the kind of failure and, if the system gave one, its reason.
     public var description: String {
         var line = "\(attempted): \(code.name)"
         if let errno { line += " (errno \(errno): \(systemMessage ?? "unknown"))" }

@@ -1,31 +1,31 @@
 /// An instant on one of the kernel's clocks, in whole nanoseconds since that clock's origin.
 ///
-/// All arithmetic saturates: an instant too far away to be represented is ``never(on:)``, one before the origin is the
-/// origin. Durations are rounded up to whole nanoseconds, so that nothing becomes early by rounding.
+/// All arithmetic saturates: an instant too far in the future becomes ``never(on:)``, and one before the origin
+/// becomes the origin. Durations are rounded up to whole nanoseconds, so that rounding never makes anything early.
 ///
-/// Comparing the instants of two different clocks is a programming error.
+/// Comparing instants of two different clocks is a programming error.
 public struct TimerInstant: InstantProtocol, Hashable, Sendable {
-    /// Lengths of time are the standard library's.
+    /// The standard library's duration.
     public typealias Duration = Swift.Duration
 
     /// Nanoseconds since the origin of ``clock``.
     public let nanoseconds: UInt64
 
-    /// The clock that this instant is read on.
+    /// The clock that this instant belongs to.
     public let clock: TimerClock
 
-    /// An instant, from the nanoseconds since the clock's origin.
+    /// Creates an instant from the nanoseconds since the clock's origin.
     public init(nanoseconds: UInt64, clock: TimerClock = .suspending) {
         self.nanoseconds = nanoseconds
         self.clock = clock
     }
 
-    /// The instant that does not come.
+    /// The instant that never comes.
     public static func never(on clock: TimerClock) -> TimerInstant {
         TimerInstant(nanoseconds: .max, clock: clock)
     }
 
-    /// Whether this is the instant that does not come.
+    /// Whether this is the instant that never comes.
     public var isNever: Bool { nanoseconds == .max }
 
     /// This instant moved by a duration, which is rounded up to whole nanoseconds; saturates.
@@ -40,7 +40,7 @@ public struct TimerInstant: InstantProtocol, Hashable, Sendable {
         }
     }
 
-    /// The exact duration from this instant to another of the same clock; negative where the other is earlier.
+    /// The exact duration from this instant to another of the same clock; negative if the other is earlier.
     public func duration(to other: TimerInstant) -> Duration {
         precondition(clock == other.clock, "instants of two clocks have no distance")
         return other.nanoseconds >= nanoseconds

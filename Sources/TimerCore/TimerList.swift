@@ -1,10 +1,10 @@
-/// All timers that have not ended, in no particular order; the one place that retains them.
+/// All timers that have not ended, in no particular order. Only this list retains them.
 ///
-/// Whoever goes through the list from its end to its beginning, with pauses in which the list may change, meets every
-/// timer that is there all the time: when one is removed, the last takes its place.
+/// The list may change while a caller iterates from its end to its beginning. The caller still meets every timer
+/// that stays in the list, because the last timer takes the place of a removed one.
 ///
-/// Timers of a service that was shut down are the first in the list, until each of them has been ended: the service may
-/// have been started again by then, and newer timers go on.
+/// After a shutdown, the service's timers are the first in the list until each of them has been ended. The service
+/// may have been started again by then; its newer timers come after them and keep ticking.
 @safe
 struct TimerList: ~Copyable {
     @safe
@@ -13,7 +13,7 @@ struct TimerList: ~Copyable {
     }
 
     private var elements = Segments<Element>()
-    /// How many timers are still to be ended: the first of the list.
+    /// How many timers, from the beginning of the list, must still be ended.
     private(set) var closing = 0
 
     init() {}
@@ -22,7 +22,7 @@ struct TimerList: ~Copyable {
         for position in 0..<elements.count { unsafe elements[position].reference.release() }
     }
 
-    /// How many timers there are.
+    /// The number of timers.
     var count: Int { elements.count }
 
     /// The timer at a position. Constant time.
@@ -34,7 +34,7 @@ struct TimerList: ~Copyable {
         unsafe elements.append(Element(reference: .passRetained(timer)))
     }
 
-    /// Removes a timer, which the caller holds: the reference that is released here is never the last. Constant time.
+    /// Removes a timer. The caller holds it, so the reference released here is never the last. Constant time.
     mutating func remove(_ timer: TimerEntry) {
         var hole = Int(timer.place)
         let element = elements[hole]
@@ -49,10 +49,10 @@ struct TimerList: ~Copyable {
         unsafe element.reference.release()
     }
 
-    /// From now on, all timers that are there now are to be ended.
+    /// Marks all present timers as timers that must be ended.
     mutating func close() { closing = elements.count }
 
-    /// Whether a timer is to be ended.
+    /// Whether a timer must be ended.
     func isClosing(_ timer: TimerEntry) -> Bool { Int(timer.place) < closing }
 
     private mutating func move(_ source: Int, to hole: Int) {

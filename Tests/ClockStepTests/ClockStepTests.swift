@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 import TimerAlarms
 
-/// What happens when somebody sets the clock. These tests set it themselves, so they run alone: see the Makefile.
+/// The effects of a step of the clock. These tests step the clock themselves, so they run alone: see the Makefile.
 @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
 struct ClockStepTests {
     private static let onTheWallClock = Mechanism.all.filter { $0.clock == .wall }
     private static let onOtherClocks = Mechanism.all.filter { $0.clock != .wall }
 
     @Test(arguments: onTheWallClock)
-    func aWallAlarmFiresWhenItsDeadlineIsSteppedOver(mechanism: Mechanism) throws {
+    func aWallAlarmFiresIfAStepPassesItsDeadline(mechanism: Mechanism) throws {
         let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
         pause(.milliseconds(5))
         #expect(alarm.firings.due == 0)
@@ -22,14 +22,14 @@ struct ClockStepTests {
     }
 
     @Test(arguments: onTheWallClock)
-    func aWallAlarmWaitsWhenItsDeadlineIsSteppedAway(mechanism: Mechanism) throws {
+    func aWallAlarmWaitsIfAStepMovesItsDeadlineAway(mechanism: Mechanism) throws {
         let alarm = try SetAlarm(mechanism, in: .milliseconds(20))
         withClockStepped(by: .seconds(-3_600)) {
-            // Not 0 if there was a stall before the step.
+            // After a stall before the step this is not 0.
             let due = alarm.firings.due
             pause(.milliseconds(50))
             #expect(alarm.firings.due == due)
-            // One for the step, which is to be looked at, and no more of them.
+            // The step may cause one early firing, so that the service looks at the clock, but no more.
             #expect(alarm.firings.early <= 1)
         }
         let hasFired = soon { alarm.firings.due >= 1 }
@@ -37,7 +37,7 @@ struct ClockStepTests {
     }
 
     @Test(arguments: onTheWallClock)
-    func aWallAlarmThatIsSetWhileTheClockIsSteppedFires(mechanism: Mechanism) throws {
+    func aWallAlarmSetDuringAStepFires(mechanism: Mechanism) throws {
         for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
             try withClockStepped(by: distance) {
                 let alarm = try SetAlarm(mechanism, in: .milliseconds(5))
@@ -47,7 +47,7 @@ struct ClockStepTests {
         }
     }
 
-    @Test func timerFDFiresForAStepSoThatTheServiceLooksAtTheClock() throws {
+    @Test func timerFDFiresOnAStepSoThatTheServiceReadsTheClock() throws {
         let timerFD = TimerService.Backend.timerFD
         let mechanism = Mechanism(timerFD.rawValue, on: .wall) { clock throws(TimerError) in
             try timerFD.makeAlarm(clock: clock)
@@ -60,7 +60,7 @@ struct ClockStepTests {
     }
 
     @Test(arguments: onOtherClocks)
-    func otherAlarmsDoNotFireForAStep(mechanism: Mechanism) throws {
+    func alarmsOnOtherClocksDoNotFireOnAStep(mechanism: Mechanism) throws {
         let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
         for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
             withClockStepped(by: distance) { pause(.milliseconds(20)) }
@@ -70,7 +70,7 @@ struct ClockStepTests {
     }
 
     @Test(arguments: onOtherClocks)
-    func otherAlarmsFireThroughAStep(mechanism: Mechanism) throws {
+    func alarmsOnOtherClocksFireDuringAStep(mechanism: Mechanism) throws {
         for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
             let before = try SetAlarm(mechanism, in: .milliseconds(5))
             try withClockStepped(by: distance) {
@@ -81,10 +81,10 @@ struct ClockStepTests {
         }
     }
 
-    /// An alarm that reckons in wall time has a moment, inside of its setting, in which a step back would make it an hour
-    /// late. So the alarm is set again and again until there was a step.
+    /// If an alarm computes with wall time, a step back at one moment of its setting would make it an hour late. So
+    /// the test sets the alarm again and again until the step happens.
     @Test(arguments: onOtherClocks)
-    func noStepIsBadlyTimedForOtherAlarms(mechanism: Mechanism) throws {
+    func aStepDuringSettingDoesNotDelayAlarmsOnOtherClocks(mechanism: Mechanism) throws {
         for round in 0..<100 {
             let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
             let isStepped = Atomic(false)

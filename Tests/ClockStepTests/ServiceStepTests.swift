@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension ClockStepTests {
-    /// Timers on the wall clock when somebody sets it, and timers on the other clocks, which do not care.
+    /// Timers on the wall clock during a step, and timers on the other clocks, which a step does not affect.
     @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
     struct ServiceStepTests {
         typealias Backend = TimerService.Backend
@@ -11,7 +11,7 @@ extension ClockStepTests {
         private static let withWallClock = Backend.available.filter { $0.clocks.contains(.wall) }
 
         @Test(arguments: withWallClock)
-        func aDeadlineThatIsSteppedOverIsDue(backend: Backend) throws {
+        func aTimerTicksIfAStepPassesItsDeadline(backend: Backend) throws {
             let (service, log) = (try TimerService(backend, clock: .wall), Log())
             let deadline = service.now.advanced(by: .seconds(1_800))
             try PreciseTimer.schedule(.once(at: deadline), on: service, target: log) { $0.note($1) }
@@ -24,12 +24,12 @@ extension ClockStepTests {
         }
 
         @Test(arguments: withWallClock)
-        func aDeadlineThatIsSteppedAwayIsWaitedFor(backend: Backend) throws {
+        func aTimerWaitsIfAStepMovesItsDeadlineAway(backend: Backend) throws {
             let (service, log) = (try TimerService(backend, clock: .wall), Log())
             let deadline = service.now.advanced(by: .seconds(1))
             try PreciseTimer.schedule(.once(at: deadline), on: service, target: log) { $0.note($1) }
             withClockStepped(by: .seconds(-3_600)) {
-                // It may have ticked before the step, if that came late.
+                // It may have ticked before the step, if the step came late.
                 let before = log.count
                 pause(.milliseconds(1_200))
                 #expect(log.count == before)
@@ -55,11 +55,11 @@ extension ClockStepTests {
             timer.cancel()
             #expect(hasBegun)
             #expect(log.ticks.flaw(from: start, every: .milliseconds(10)) == nil)
-            #expect(log.ticks.accounted >= 360_000, "the hour that was stepped over is counted")
+            #expect(log.ticks.accounted >= 360_000, "the skipped hour is counted")
         }
 
         @Test(arguments: Backend.available)
-        func timersOnOtherClocksDoNotNotice(backend: Backend) throws {
+        func aStepDoesNotAffectTimersOnOtherClocks(backend: Backend) throws {
             for clock in backend.clocks where clock != .wall {
                 let (service, log) = (try TimerService(backend, clock: clock), Log())
                 let start = service.now.advanced(by: .milliseconds(5))
@@ -73,7 +73,7 @@ extension ClockStepTests {
                 }
                 service.shutdown()
                 let last = log.ticks.last.map { $0.index + $0.missed } ?? 0
-                #expect(last < 4_000, "no hour was counted: 20 s at most have passed")
+                #expect(last < 4_000, "no skipped hour was counted, since at most 20 s have passed")
             }
         }
     }

@@ -2,9 +2,9 @@ import PreciseTimer
 import TestSupport
 import TimerAlarms
 
-/// A started alarm with one deadline, set anew after a firing that came early, as a service does.
+/// A started alarm with one deadline, which is set again after an early firing, as a service does.
 final class SetAlarm: Sendable {
-    /// What it did.
+    /// The firings of an alarm.
     struct Account {
         /// Firings before the deadline.
         var early = 0
@@ -14,10 +14,10 @@ final class SetAlarm: Sendable {
 
     private let alarm: any TimerAlarm
     private let account = Lock(Account())
-    /// The deadline. Held while the alarm is set, which is never done by two at once.
+    /// The deadline. This lock is held while the alarm is set, because two threads must never set it at once.
     private let deadline: Lock<TimerInstant>
 
-    /// Starts a new alarm, set to so long after its now.
+    /// Starts a new alarm, with a deadline this long after its current time.
     init(_ mechanism: Mechanism, in delay: Duration) throws {
         alarm = try mechanism.makeAlarm()
         deadline = Lock(alarm.now)
@@ -30,7 +30,7 @@ final class SetAlarm: Sendable {
     /// The firings so far.
     var firings: Account { account.withLock { $0 } }
 
-    /// Sets the alarm to so long after its now.
+    /// Sets the alarm to a deadline this long after its current time.
     func set(in delay: Duration) throws {
         try deadline.withLock { deadline in
             deadline = alarm.now.advanced(by: delay)

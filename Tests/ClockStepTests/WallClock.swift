@@ -3,16 +3,16 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Stepping CLOCK_REALTIME, for a moment and for the whole machine.
+/// Steps CLOCK_REALTIME for a moment, for the whole machine.
 enum WallClock {
-    /// Whether tests may do that: the environment asks for it, and the system allows it.
+    /// Whether tests may step the clock: the environment asks for it, and the system allows it.
     static let mayBeStepped =
         ProcessInfo.processInfo.environment["PRECISE_TIMER_STEP_CLOCK"] == "1" && alone { set(to: offset) }
 
-    /// How to make them run.
-    static let whatItTakes: Comment = "steps the clock: set PRECISE_TIMER_STEP_CLOCK=1, with the right to set the clock"
+    /// How to enable these tests.
+    static let whatItTakes: Comment = "steps the clock: needs PRECISE_TIMER_STEP_CLOCK=1 and the right to set the clock"
 
-    /// Nanoseconds from a reading of CLOCK_MONOTONIC to one of CLOCK_REALTIME, taken in a moment without a stall.
+    /// Nanoseconds from a reading of CLOCK_MONOTONIC to one of CLOCK_REALTIME, measured without a stall in between.
     static var offset: Int64 {
         while true {
             let (before, wall, after) = (read(CLOCK_MONOTONIC), read(CLOCK_REALTIME), read(CLOCK_MONOTONIC))
@@ -20,9 +20,10 @@ enum WallClock {
         }
     }
 
-    /// Sets the clock to so many nanoseconds from CLOCK_MONOTONIC, and sees that it is. Returns whether it is.
+    /// Sets the clock to this many nanoseconds after CLOCK_MONOTONIC, and checks it. Returns whether the clock
+    /// is set.
     static func set(to offset: Int64) -> Bool {
-        // Tried again where a stall came in between, which would stay in the clock.
+        // A stall between reading and setting would stay in the clock, so this tries again.
         for _ in 0..<100 {
             if !step(to: offset) { return false }
             if abs(Self.offset - offset) < 1_000_000 { return true }
@@ -30,14 +31,15 @@ enum WallClock {
         return false
     }
 
-    /// Sets the clock to about so many nanoseconds from CLOCK_MONOTONIC. Returns whether the system allowed it.
+    /// Sets the clock to about this many nanoseconds after CLOCK_MONOTONIC. Returns whether the system allowed it.
     static func step(to offset: Int64) -> Bool {
         let wall = read(CLOCK_MONOTONIC) + offset
         var time = timespec(tv_sec: Int(wall / 1_000_000_000), tv_nsec: Int(wall % 1_000_000_000))
         return unsafe clock_settime(CLOCK_REALTIME, &time) == 0
     }
 
-    /// Runs a body while no other process does: two that step the clock would each restore what the other had made of it.
+    /// Runs a body while no other process does. Two processes that step the clock would each restore the
+    /// other's step.
     static func alone<Result>(_ body: () throws -> Result) rethrows -> Result {
         let file = unsafe open("/tmp/precise-timer-steps-the-clock", O_CREAT | O_RDWR | O_CLOEXEC, 0o666)
         defer { close(file) }
@@ -52,8 +54,8 @@ enum WallClock {
     }
 }
 
-/// Runs a body while the wall clock is stepped, from before its first line to after its last, and then sets the clock
-/// right by CLOCK_MONOTONIC. Keep the body short: the whole machine lives in another hour meanwhile.
+/// Runs a body while the wall clock is stepped, and afterwards restores the clock from CLOCK_MONOTONIC. Keep the
+/// body short: meanwhile the whole machine has another time.
 func withClockStepped(by distance: Duration, _ body: () throws -> Void) rethrows {
     try WallClock.alone {
         let offset = WallClock.offset
@@ -69,7 +71,8 @@ func withClockStepped(by distance: Duration, _ body: () throws -> Void) rethrows
     }
 }
 
-/// Waits until a condition holds; false if it does not within three seconds. No longer: the clock is stepped meanwhile.
+/// Waits until a condition holds; returns false if it does not hold within three seconds. It does not wait longer,
+/// because the clock is stepped meanwhile.
 func soon(_ condition: () -> Bool) -> Bool {
     for _ in 0..<3_000 {
         if condition() { return true }

@@ -2,13 +2,13 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// Races between control and delivery, on every kind of delivery. To be run with the sanitizers, too.
+/// Races between control and delivery, on every kind of delivery. The sanitizers run them, too.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DeliveryRaceTests {
-    // By four threads.
+    // For each of four threads.
     private static let rounds = 2_500
 
     @Test(arguments: DeliveryKind.allCases)
-    func afterWaitingForACancelNoHandlerRuns(kind: DeliveryKind) async throws {
+    func afterCancelAndWaitNoHandlerRuns(kind: DeliveryKind) async throws {
         let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
         try await onThreads(4) { number in
             for round in 0..<Self.rounds {
@@ -38,12 +38,12 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.allCases)
-    func controlFromFourThreadsNeitherOverlapsHandlersNorLosesATick(kind: DeliveryKind) async throws {
+    func controlFromFourThreadsNeitherOverlapsHandlersNorLosesTicks(kind: DeliveryKind) async throws {
         let (place, service, census, log) = (Place(kind), try TimerService(.timerFD), Census(), Log())
         let start = service.now.advanced(by: .microseconds(50))
         let timer = try place.schedule(.every(.microseconds(50), at: start), on: service, target: census) { tick in
             if census.running.add(1) > 1 { census.late.add(1) }
-            // An extra tick's deadline is off the grid, but for one chance in fifty thousand.
+            // An extra tick's deadline is not on the grid, except by a chance of one in fifty thousand.
             log.note(tick)
             census.running.add(-1)
         }
@@ -59,14 +59,14 @@ import Testing
         }
         timer.resume()
         let before = log.count
-        #expect(await soon { log.count > before + 3 }, "it goes on after all that")
+        #expect(await soon { log.count > before + 3 }, "the timer still ticks")
         await timer.cancelAndWait()
         #expect(census.late.value == 0)
         let ticks = log.ticks
-        // Of the ticks on the grid, each begins where the one before ended.
+        // Each tick on the grid continues at the deadline where the previous one ended.
         let grid = ticks.filter { start.duration(to: $0.deadline) == .microseconds(50) * Int($0.index) }
         #expect(grid.flaw(from: start, every: .microseconds(50)) == nil)
-        #expect(ticks.count > grid.count, "some were fired")
+        #expect(ticks.count > grid.count, "some ticks were extra ticks")
     }
 
     private final class Census: Sendable {

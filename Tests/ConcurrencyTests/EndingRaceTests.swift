@@ -4,13 +4,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Races between the ends of timers and their ticks, on every kind of delivery. To be run with the sanitizers, too.
+/// Races between the ends of timers and their ticks, on every kind of delivery. The sanitizers run them, too.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct EndingRaceTests {
-    /// A hundred thousand rounds, by four threads; a fifth of that where CI asks for short races, for sanitizers are slow.
+    /// A hundred thousand rounds on four threads; a fifth of them if CI asks for short races, since sanitizers
+    /// are slow.
     private static let rounds = ProcessInfo.processInfo.environment["PRECISE_TIMER_SHORT_RACES"] == "1" ? 5_000 : 25_000
 
     @Test(arguments: DeliveryKind.allCases)
-    func aCancelAgainstDeliveryEndsOnceAndReleasesAll(kind: DeliveryKind) async throws {
+    func aCancelDuringDeliveryEndsTheTimerOnceAndReleasesItsHandler(kind: DeliveryKind) async throws {
         let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
         try await onThreads(4) { number in
             for round in 0..<Self.rounds {
@@ -29,13 +30,13 @@ import Testing
         }
         #expect(service.pendingCount == 0)
         await place.settle()
-        #expect(census.cancels.value == 4 * Self.rounds, "nothing else could have ended them")
+        #expect(census.cancels.value == 4 * Self.rounds, "only the cancels end these timers")
         #expect(await soon { census.ends.value == 4 * Self.rounds })
         #expect(await soon { census.deaths.value == 4 * Self.rounds })
         #expect(census.touches.value > 0)
     }
 
-    @Test func aCancelReleasesWhatTheHandlerCapturedThoughOthersLookAtTheTimer() async throws {
+    @Test func aCancelReleasesTheHandlersCapturesWhileOtherThreadsReadTheTimer() async throws {
         let (service, census, isOver) = (try TimerService(.timerFD), Census(), Box<Bool>())
         let current = Box<PreciseTimer>()
         try await onThreads(3) { number in
@@ -54,7 +55,7 @@ import Testing
             }
             isOver.value = true
         }
-        #expect(census.overlaps.value == 0, "it was held by those who looked")
+        #expect(census.overlaps.value == 0, "a reader retained the captures")
         #expect(census.deaths.value == Self.rounds)
     }
 
@@ -68,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.allCases.filter { $0 != .actor })
-    func aTargetReleasedAgainstDeliveryEndsItsTimerOnce(kind: DeliveryKind) async throws {
+    func aTargetReleasedDuringDeliveryEndsItsTimerOnce(kind: DeliveryKind) async throws {
         let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
         let rounds = Self.rounds / 10
         try await onThreads(4) { number in
@@ -114,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.allCases)
-    func ofManyReschedulesTheLastOneHolds(kind: DeliveryKind) async throws {
+    func theLastOfManyReschedulesWins(kind: DeliveryKind) async throws {
         let (place, service, census, log) = (Place(kind), try TimerService(.timerFD), Census(), Log())
         let timer = try place.schedule(
             .every(.microseconds(30)),
@@ -143,7 +144,7 @@ import Testing
         #expect(census.overlaps.value == 0)
     }
 
-    /// Mostly about as long as a tick is on its way, and now and then until one has arrived.
+    /// Usually keeps the target about as long as a tick is on its way, and occasionally until a tick has arrived.
     private static func live(_ round: Int, _ census: Census) {
         pause(.microseconds(round % 100))
         if round % 500 == 499 { census.touches.awaitChange() }
@@ -154,7 +155,7 @@ import Testing
         let (running, overlaps) = (Count(), Count())
     }
 
-    /// Something that a handler captures, or a target, that notes its end.
+    /// A target, or an object that a handler captures. It records its deinit.
     private final class Mortal: Sendable {
         private let census: Census
 

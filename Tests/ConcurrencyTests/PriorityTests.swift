@@ -7,7 +7,7 @@ import TimerAlarms
 /// A real-time thread that waits for a lock lends its priority to the thread that holds it.
 struct PriorityTests {
     @Test(.enabled(if: geteuid() == 0, "only root may give a thread a real-time priority here"))
-    func theHolderOfALockInheritsThePriorityOfTheThreadThatWaits() throws {
+    func theHolderOfALockInheritsThePriorityOfAWaitingThread() throws {
         let (lock, isHeld, isWaiting, isOver) = (Lock(0), Box<Int32>(), Box<Bool>(), Box<Bool>())
         try TimerAlarms.Thread.start("test.holder") {
             lock.withLock { _ in
@@ -26,7 +26,7 @@ struct PriorityTests {
         }
         #expect(eventually { isWaiting.value != nil })
         if isWaiting.value == true {
-            // proc_pid_stat(5): real-time priorities are shown as -2 to -100.
+            // proc_pid_stat(5) shows real-time priorities as -2 to -100.
             #expect(eventually { Self.priority(of: holder) == -11 })
         }
         isOver.value = true
@@ -40,7 +40,7 @@ struct PriorityTests {
 
     private static func priority(of thread: Int32) -> Int? {
         let stat = try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)
-        // Behind the name, which is in brackets.
+        // The fields after the name, which is in parentheses.
         return stat?.split(separator: ")").last.flatMap { Int($0.split(separator: " ")[15]) }
     }
 }

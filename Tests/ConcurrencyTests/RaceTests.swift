@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Races between what callers do and what is delivered, on every backend. To be run with the sanitizers, too.
+/// Races between callers and deliveries, on every backend. The sanitizers run them, too.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct RaceTests {
     typealias Backend = TimerService.Backend
 
@@ -18,11 +18,12 @@ import Testing
         }
         #expect(await soon { service.pendingCount == 0 })
         #expect(tally.refusals.load(ordering: .relaxed) == 0)
-        #expect(tally.kept.load(ordering: .relaxed) == 4_000, "each timer that was let be ticked once")
-        // The cancel itself has ended the timer; its handler counts that a moment later.
+        #expect(tally.kept.load(ordering: .relaxed) == 4_000, "each timer that was left alone ticked once")
+        // The cancel itself has ended the timer; its handler counts this a moment later.
         #expect(await soon { tally.selfCancelled.load(ordering: .relaxed) == 4_000 })
         #expect(tally.ticksAfterCancel.load(ordering: .relaxed) == 0, "no tick after a cancel in the handler")
-        // Cancelled at once by its own thread: where that did not end the timer, its one tick had.
+        // These timers were cancelled at once by their own thread. If the cancel did not end a timer, its only tick
+        // had ended it.
         #expect(tally.raced.load(ordering: .relaxed) >= tally.completed.load(ordering: .relaxed))
     }
 
@@ -31,7 +32,7 @@ import Testing
         let service = try TimerService(backend)
         let census = Census()
         try await onThreads(2) { thread in
-            // A window of live targets, the oldest of which is released while the service ticks.
+            // A window of live targets. The oldest is released while the service ticks.
             var alive: [Target] = []
             for number in 0..<5_000 {
                 let target = Target(number * 2 + thread, census)
@@ -67,7 +68,7 @@ import Testing
         }
         let ticks = log.count
         pause(.milliseconds(5))
-        #expect(log.count <= ticks + 1, "at most the one that was already running")
+        #expect(log.count <= ticks + 1, "at most the handler that was already running")
         #expect(counter.value == 1_000)
         #expect(service.pendingCount == 0)
     }
@@ -83,13 +84,13 @@ import Testing
                     own.add(1)
                     ticks.add(1)
                 }
-                // A debug build would complain of a handle that is dropped before its first tick.
+                // A debug build would report a handle that is dropped before its first tick.
                 while own.value == 0 { pause(.microseconds(20)) }
                 if number % 4 == 0 { pause(.microseconds(60)) }
                 if timer != nil { timer = nil }
             }
         }
-        // The last reference may have been the delivery's.
+        // The delivery may have held the last reference.
         #expect(await soon { service.pendingCount == 0 })
         let count = ticks.value
         pause(.milliseconds(5))
@@ -98,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func shutdownsCrossSchedulesWithoutATrap(backend: Backend) async throws {
+    func aShutdownDuringSchedulingDoesNotTrap(backend: Backend) async throws {
         let counter = Counter()
         for _ in 0..<20 {
             let service = try TimerService(backend)
@@ -114,10 +115,10 @@ import Testing
             }
             #expect(service.pendingCount == 0)
         }
-        #expect(counter.value >= 20 * 25, "refused after the shutdown")
+        #expect(counter.value >= 20 * 25, "schedules after a shutdown are refused")
     }
 
-    /// One timer to be let be, one that cancels itself, one that is cancelled at once.
+    /// One timer that is left alone, one that cancels itself, and one that is cancelled at once.
     private func scheduleThree(on service: TimerService, _ tally: Tally, delay: Duration) {
         do {
             try PreciseTimer.schedule(.once(after: delay), on: service, target: tally) { tally, _ in
@@ -139,7 +140,7 @@ import Testing
     }
 }
 
-/// What became of the timers.
+/// Counts how the timers ended.
 private final class Tally: Sendable {
     let kept = Atomic(0)
     let selfCancelled = Atomic(0)
@@ -149,7 +150,7 @@ private final class Tally: Sendable {
     let refusals = Atomic(0)
 }
 
-/// Cancels its own timer in the first tick that knows it, and counts the ticks that come after.
+/// Cancels its own timer in the first tick that knows it, and counts later ticks.
 private final class SelfCancelling: Sendable {
     let timer = Box<PreciseTimer>()
     private let hasCancelled = Atomic(false)
@@ -172,7 +173,7 @@ private final class Counter: Sendable {
     func add(_ difference: Int) { number.add(difference, ordering: .relaxed) }
 }
 
-/// How many targets came, went, and were called when they should not have been.
+/// The number of targets that were created, released, and called after their release.
 private final class Census: Sendable {
     let born = Atomic(0)
     let died = Atomic(0)
@@ -180,7 +181,7 @@ private final class Census: Sendable {
     let ticksOfTheDead = Atomic(0)
 }
 
-/// A target that notes its end.
+/// A target that records its deinit.
 private final class Target: Sendable {
     private let census: Census
     private let isGone = Atomic(false)

@@ -1,13 +1,13 @@
 import PreciseTimer
 import TestSupport
 
-/// A sequence of steps that the library and the model take differently.
+/// A sequence of steps on which the library and the model differ.
 struct Difference: CustomStringConvertible {
     let steps: [Step]
     let clock: TimerClock
     let text: String
 
-    /// The steps as a list, the last of which shows the difference.
+    /// The steps as a list, of which the last one shows the difference.
     var description: String {
         let list = steps.enumerated().map { "  \($0.offset + 1). \($0.element)" }.joined(separator: "\n")
         return "\(text)\nafter these steps on the \(clock.rawValue) clock:\n\(list)"
@@ -15,7 +15,8 @@ struct Difference: CustomStringConvertible {
 }
 
 extension Difference {
-    /// Lets the library and a model take the same steps; nil if they agree. Adds the branches that were taken.
+    /// Performs the same steps with the library and a model; nil if they agree. Adds the branches that the
+    /// model took.
     static func find(_ steps: [Step], on clock: TimerClock, seen: inout Set<String>) -> Difference? {
         let library = LibraryRun(clock: clock)
         var model = Model(startingAt: library.now)
@@ -32,7 +33,8 @@ extension Difference {
         return text.map { Difference(steps: steps, clock: clock, text: "at the end: \($0)") }
     }
 
-    /// The difference that random steps show; nil if there is none. Every seed has one clock and its own steps.
+    /// The difference that random steps show; nil if library and model agree. Each seed has one clock and its
+    /// own steps.
     static func find(seed: UInt64, count: Int, seen: inout Set<String>) -> Difference? {
         let clock: TimerClock = seed % 4 == 0 ? .wall : .suspending
         var generator = StepGenerator(seed: seed, clock: clock)
@@ -40,9 +42,9 @@ extension Difference {
     }
 }
 
-/// The search for a shorter sequence of steps that still shows a difference (delta debugging, Zeller 1999).
+/// Searches for a shorter sequence of steps that still shows a difference (delta debugging, Zeller 1999).
 extension Difference {
-    /// As few and as simple steps as a bounded search finds.
+    /// The fewest and simplest steps that a bounded search finds.
     func shrunk() -> Difference {
         shrunk { steps in
             var seen: Set<String> = []
@@ -50,7 +52,7 @@ extension Difference {
         }
     }
 
-    /// As few and as simple steps as a bounded search finds for which `body` finds a difference.
+    /// The fewest and simplest steps that a bounded search finds and that still make `body` return a difference.
     func shrunk(_ body: ([Step]) -> Difference?) -> Difference {
         var best = self
         var trials = 3_000
@@ -93,7 +95,7 @@ extension Difference {
 }
 
 extension Step {
-    /// The step made simpler in one place, in each possible way.
+    /// Every version of the step that is simpler in one place.
     var simplified: [Step] {
         switch self {
         case .schedule(let plan): plan.simplified.map(Step.schedule)

@@ -1,8 +1,8 @@
 import PreciseTimer
 
-/// What a run can see of the library.
+/// An observable effect of the library in a run.
 enum Event: Hashable, Sendable {
-    /// A step was not taken: its timer does not exist, or it does not apply.
+    /// A step was not performed: its timer does not exist, or the step does not apply.
     case skipped
     case returned(Bool)
     case refused(TimerError.Code)
@@ -10,12 +10,12 @@ enum Event: Hashable, Sendable {
     case state(PreciseTimer.State)
     case activeTimers([Seen])
     case tick(Int, TickFacts)
-    /// The last reference to a target has gone; targets are numbered in the order of their creation.
+    /// The last reference to a target was released; targets are numbered in the order of their creation.
     case died(Int)
-    /// What a handler had captured has been released.
+    /// A handler's captures were released.
     case released(Int)
     case ended(Int, PreciseTimer.EndReason)
-    /// How things stand after a step.
+    /// The state of the run after a step.
     case standing(Standing)
 }
 
@@ -28,7 +28,7 @@ struct TickFacts: Hashable, Sendable {
     let missed: UInt64
 }
 
-/// A line of `activeTimers`.
+/// An entry of `activeTimers`.
 struct Seen: Hashable, Sendable {
     let id: Int
     let nextDeadline: UInt64?
@@ -37,13 +37,13 @@ struct Seen: Hashable, Sendable {
     let lastLateness: UInt64?
 }
 
-/// What is true between two steps.
+/// The state of a run between two steps.
 struct Standing: Hashable, Sendable {
     let now: UInt64
     let pendingCount: Int
     /// When the service will look for a due timer.
     let nextLook: UInt64?
-    /// Of the timers that have not ended and whose handle is held.
+    /// The next deadlines of the timers that have not ended and whose handle is held.
     let nextDeadlines: [Int: UInt64?]
 }
 
@@ -58,6 +58,6 @@ extension TickFacts {
 }
 
 extension Duration {
-    /// The nanoseconds of a length that is a whole number of them, exactly.
+    /// The nanoseconds of a duration that is a whole number of nanoseconds, exactly.
     var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
 }

@@ -2,7 +2,7 @@ import PreciseTimer
 import PreciseTimerTestKit
 import TimerAlarms
 
-/// Takes steps with the library, through its public interface, and notes what can be seen.
+/// Performs steps with the library, through its public interface, and records the observed events.
 final class LibraryRun: Sendable {
     private struct State {
         var virtual: VirtualTime
@@ -26,17 +26,17 @@ final class LibraryRun: Sendable {
         state = Lock(State(virtual: VirtualTime(clock: clock)))
     }
 
-    /// What virtual time shows.
+    /// The current virtual time.
     var now: UInt64 { virtual.now.nanoseconds }
 
-    /// Takes a step, and returns what was seen meanwhile.
+    /// Performs a step, and returns the events observed meanwhile.
     func take(_ step: Step) -> [Event] {
         perform(step)
         note(.standing(standing))
         return takeEvents()
     }
 
-    /// Ends everything, and returns what was seen meanwhile.
+    /// Ends everything, and returns the events observed meanwhile.
     func finish() -> [Event] {
         let virtual = virtual
         virtual.service.shutdown()
@@ -59,7 +59,7 @@ final class LibraryRun: Sendable {
 
     fileprivate func note(_ event: Event) { state.withLock { $0.events.append(event) } }
 
-    /// A handler's captures have been released.
+    /// Records that a handler's captures were released.
     fileprivate func noteRelease(of timer: Int) {
         state.withLock { state in
             state.captures -= 1
@@ -67,7 +67,7 @@ final class LibraryRun: Sendable {
         }
     }
 
-    /// How many handlers' captures have not been released.
+    /// The number of handlers whose captures have not been released.
     var captures: Int { state.withLock { $0.captures } }
 
     private var virtual: VirtualTime { state.withLock { $0.virtual } }
@@ -120,9 +120,9 @@ final class LibraryRun: Sendable {
 
     private func schedule(_ plan: Plan) {
         let virtual = virtual
-        // A look then has fewer ticks than a portion, and a run does not become slow.
+        // This keeps the ticks of a look below a portion, and the run fast.
         guard virtual.pendingCount < 12 else { return note(.skipped) }
-        // What a refused timer would have captured is released when `makeTimer` returns.
+        // The captures of a refused timer are released when `makeTimer` returns.
         switch Result(catching: { () throws(TimerError) in try makeTimer(plan, on: virtual) }) {
         case .success(let timer):
             state.withLock { $0.handles[plan.id] = timer }
@@ -158,7 +158,7 @@ final class LibraryRun: Sendable {
         ) { _, tick in capture.run.ticked(plan, tick) }
     }
 
-    /// The target of a number, made if there is none.
+    /// The target of a number, created on first use.
     private func target(_ number: Int, of timer: Int) -> Target {
         state.withLock { state in
             state.targeted.insert(timer)
@@ -183,7 +183,7 @@ final class LibraryRun: Sendable {
     }
 
     private func drop(_ id: Int) {
-        // A debug build complains of a handle that is dropped before its first tick.
+        // A debug build reports a handle that is dropped before its first tick.
         #if DEBUG
         let mayBeDropped = state.withLock {
             $0.targeted.contains(id) || ($0.calls[id] ?? 0) > 0 || $0.ended.contains(id)
@@ -233,7 +233,7 @@ final class LibraryRun: Sendable {
             .sorted { $0.id < $1.id }
     }
 
-    // MARK: What the library calls
+    // MARK: Calls by the library
 
     fileprivate func ticked(_ plan: Plan, _ tick: PreciseTimer.Tick) {
         let call = state.withLock { state in
@@ -254,11 +254,11 @@ final class LibraryRun: Sendable {
 }
 
 extension PreciseTimer.EndReason {
-    /// Whether the contract says when it is heard, and in which order with others.
+    /// Whether the contract defines when `onEnd` is called for this reason, and in which order with other events.
     var hasMoment: Bool { self != .targetReleased && self != .serviceShutDown }
 }
 
-/// What a handler captures.
+/// An object that a handler captures.
 private final class Capture: Sendable {
     private let id: Int
     let run: LibraryRun
@@ -271,7 +271,7 @@ private final class Capture: Sendable {
     deinit { run.noteRelease(of: id) }
 }
 
-/// What a timer is for.
+/// An object that a timer has as its target.
 private final class Target: Sendable {
     private let number: Int
     private let run: LibraryRun

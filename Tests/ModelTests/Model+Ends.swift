@@ -1,9 +1,9 @@
 import PreciseTimer
 import PreciseTimerTestKit
 
-/// The ends of timers, and what is called and released with them.
+/// The ends of timers, and the calls and releases that come with them.
 extension Model {
-    /// Ends a timer. False if it had ended.
+    /// Ends a timer. Returns false if it had ended.
     @discardableResult
     mutating func end(_ id: Int, _ reason: PreciseTimer.EndReason) -> Bool {
         guard let timer = timers[id], !timer.hasEnded else { return false }
@@ -13,14 +13,14 @@ extension Model {
         return true
     }
 
-    /// What is heard of an end, and what the user does then.
+    /// Expects the events of an end, and performs the steps of `onEnd`.
     mutating func tellEnd(_ id: Int, _ reason: PreciseTimer.EndReason) {
         seen.insert("\(reason)")
         if events.first != .released(id) { adoptEnds() }
         expectEnd(of: id, reason)
     }
 
-    /// The captures are released, `onEnd` is called, and does what it does.
+    /// Expects the captures to be released and `onEnd` to be called, and performs its steps.
     mutating func expectEnd(of id: Int, _ reason: PreciseTimer.EndReason) {
         expect(.released(id), adopting: false)
         expect(.ended(id, reason), adopting: false)
@@ -38,7 +38,7 @@ extension Model {
         expect(.died(target))
     }
 
-    /// Accepts the ends of timers whose target is dead, which may be found at any moment. To be tried only when the next
+    /// Accepts the ends of timers whose target is dead, which may be found at any moment. Call this only if the next
     /// event is not the expected one: a look that finds a dead target is modelled as well.
     mutating func adoptEnds() {
         while let id = endOfTarget, let timer = timers[id], !timer.hasEnded, isDead(timer) {
@@ -49,7 +49,7 @@ extension Model {
         }
     }
 
-    /// The timer of which the next events are an end for a dead target.
+    /// The timer whose end for a dead target comes next among the events.
     var endOfTarget: Int? {
         guard case .ended(let id, .targetReleased) = events.prefix(2).last, events.first == .released(id) else {
             return nil
@@ -57,7 +57,7 @@ extension Model {
         return id
     }
 
-    /// Where time has been moved by a second since the last time, no timer of a dead target is left.
+    /// If time has moved by a second since the last search, expects that every timer with a dead target has ended.
     mutating func findDeadTargets() {
         guard elapsed >= nextCare else { return }
         nextCare = elapsed + 1_000_000_000

@@ -75,7 +75,7 @@ extension Model {
         handlerReturned(id)
     }
 
-    /// What the delivery held is let go.
+    /// Releases everything that the delivery held.
     mutating func handlerReturned(_ id: Int) {
         guard let timer = timers[id] else { return }
         if let target = timer.target, !targets.values.contains(target) { die(target) }

@@ -1,7 +1,7 @@
 import PreciseTimer
 import PreciseTimerTestKit
 
-/// What each step does to the timers.
+/// The effect of each step on the timers.
 extension Model {
     mutating func perform(_ step: Step) {
         if !step.movesTime { adoptEnds() }
@@ -108,7 +108,7 @@ extension Model {
     mutating func shutDown() {
         isShutDown = true
         armed = nil
-        // In no particular order.
+        // These events come in no particular order.
         var expected: Set<Event> = []
         for id in pending {
             timers[id]?.ending = .serviceShutDown

@@ -1,7 +1,7 @@
 import PreciseTimer
 import PreciseTimerTestKit
 
-/// How time passes, and what goes wrong on the way.
+/// How time passes, and the faults on the way.
 extension Model {
     mutating func pass(_ nanoseconds: UInt64) {
         now += nanoseconds
@@ -48,7 +48,7 @@ extension Model {
         pending.compactMap { timers[$0] }.filter(\.isWaiting).compactMap(\.look).filter { $0 != .max }.min()
     }
 
-    /// What may have made an earlier deadline the earliest sets the alarm; a look does so at its end.
+    /// Sets the alarm if the earliest deadline may have become earlier; a look does this at its end.
     mutating func setAlarm() {
         guard !isFiring, let next = nextLook, next < armed ?? .max else { return }
         armed = next

@@ -1,16 +1,17 @@
 import PreciseTimer
 import PreciseTimerTestKit
 
-/// Takes the same steps as the library, by the contract, and compares what was seen there with what is promised.
+/// Performs the same steps as the library, according to the contract, and compares the observed events with the
+/// promised ones.
 ///
-/// The one freedom that the contract leaves is when a dead target is found: an end for that reason is accepted from the
-/// target's death on, and is overdue when time has been moved by a second.
+/// The contract leaves one freedom: when a dead target is found. The model accepts an end for this reason from the
+/// target's death on, and demands it when time has moved by a second.
 struct Model {
-    /// What a look found due.
+    /// A due timer of a look.
     struct Claim {
         let id: Int
         let deadline: UInt64
-        /// The number of the schedule that it is of.
+        /// The number of the schedule that the deadline belongs to.
         let order: Int
     }
 
@@ -19,18 +20,18 @@ struct Model {
         let fault: VirtualTime.Fault
     }
 
-    /// Where virtual time begins.
+    /// The instant at which virtual time begins.
     let start: UInt64
     var now: UInt64
     /// Nanoseconds that have passed on this virtual time.
     var elapsed: UInt64 = 0
-    /// When dead targets are looked for next.
+    /// When the service next searches for dead targets.
     var nextCare: UInt64 = 1_000_000_000
-    /// What the alarm is set to: it is left alone by what makes a deadline later.
+    /// The instant that the alarm is set to; postponing a deadline does not change it.
     var armed: UInt64?
     var wakeError: Int64 = 0
     var faults: [Fault] = []
-    /// Whether a look is going on.
+    /// Whether a look is in progress.
     var isFiring = false
     var isShutDown = false
 
@@ -44,9 +45,9 @@ struct Model {
     var dead: Set<Int> = []
 
     var events: ArraySlice<Event> = []
-    /// The first thing that the library did otherwise.
+    /// The first difference between the library and the model.
     private(set) var difference: String?
-    /// The branches that were taken.
+    /// The branches that the model has taken.
     var seen: Set<String> = []
 
     init(startingAt start: UInt64) {
@@ -54,12 +55,12 @@ struct Model {
         now = start
     }
 
-    /// Takes a step that the library has taken.
+    /// Performs a step that the library has performed.
     mutating func take(_ step: Step, seeing events: [Event]) {
         self.events = events[...]
         perform(step)
         expect(.standing(standing))
-        if let extra = self.events.first { differ("nothing more was to be seen, but \(extra)") }
+        if let extra = self.events.first { differ("an unexpected event: \(extra)") }
     }
 
     /// Ends everything, as the library has done.
@@ -68,7 +69,7 @@ struct Model {
         shutDown()
         expect(.done)
         for (_, target) in targets.sorted(by: { $0.key < $1.key }) { expect(.died(target)) }
-        if let extra = self.events.first { differ("nothing more was to be seen, but \(extra)") }
+        if let extra = self.events.first { differ("an unexpected event: \(extra)") }
     }
 
     var standing: Standing {
@@ -83,7 +84,7 @@ struct Model {
         )
     }
 
-    // MARK: Small things
+    // MARK: Helpers
 
     mutating func takeOrder() -> Int {
         schedules += 1
@@ -94,7 +95,7 @@ struct Model {
         if adopting, events.first != event { adoptEnds() }
         guard difference == nil else { return }
         guard let actual = events.popFirst() else { return differ("\(event) is missing") }
-        if actual != event { differ("expected \(event), but saw \(actual)") }
+        if actual != event { differ("expected \(event), but observed \(actual)") }
     }
 
     mutating func differ(_ text: String) { difference = difference ?? text }

@@ -1,24 +1,24 @@
 import PreciseTimer
 
-/// One timer as the contract has it, counting deadlines one after the other. Instants are nanoseconds.
+/// One timer by the letter of the contract: it counts its deadlines one by one. Instants are nanoseconds.
 struct ModelTimer {
     let plan: Plan
-    /// Its place among equal deadlines: the number of its latest schedule.
+    /// The order among equal deadlines: the number of its latest schedule.
     var order: Int
     var grid: ModelGrid
-    /// The deadline of the grid that comes next.
+    /// The step of the grid's next deadline.
     var step: UInt64 = 0
     var index: UInt64 = 0
     var extra: UInt64?
     var isPaused: Bool
-    /// Whether it rests when its last deadline has been served: it has been on demand at least once.
+    /// Whether it rests after its last deadline, because it has been on demand at least once.
     var isOnDemand: Bool
     /// The number of its target; nil if the handle is the target.
     let target: Int?
     var hasHandle = true
     /// Whether its turn in a look has not ended.
     var isInDelivery = false
-    /// Whether it gets its turn in that look: not if it was paused before.
+    /// Whether it gets its turn in that look. It does not if it was paused before.
     var hasTurn = false
     var isRunning = false
     /// Whether a fixed delay waits for the handler's return.
@@ -44,10 +44,10 @@ struct ModelTimer {
     /// The next deadline, `.max` for never; nil if no tick remains, or if the running handler decides it.
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
 
-    /// The same, for `nextDeadline`.
+    /// The next deadline as `nextDeadline` reports it.
     var nextForReader: UInt64? { hasEnded || next == .max ? nil : next }
 
-    /// When the service looks for it: at a multiple of the largest power of two within the tolerance.
+    /// When the service looks for the deadline: at a multiple of the largest power of two within the tolerance.
     var look: UInt64? {
         guard let deadline = onGrid, deadline != .max else { return extra }
         var unit: UInt64 = 1
@@ -56,7 +56,7 @@ struct ModelTimer {
         return min(look, extra ?? look)
     }
 
-    /// The next tick as of a look: its index, deadline and missed deadlines.
+    /// Takes the next tick as of a look: its index, deadline and missed deadlines.
     mutating func takeTick(at look: UInt64) -> (index: UInt64, deadline: UInt64, missed: UInt64)? {
         guard let deadline = next, deadline <= look else { return nil }
         if deadline != onGrid {
@@ -100,9 +100,9 @@ struct ModelTimer {
 
 /// The deadlines of a timer, one for each step.
 struct ModelGrid {
-    /// Step 0 of the rule, which is not a deadline of a rate.
+    /// The instant of step 0, which is not a deadline if the rule is a rate.
     private let origin: UInt64
-    /// So many steps of the rule take so long; zero steps for a single deadline.
+    /// `count` steps of the rule take `length` nanoseconds. A rule with a single deadline has zero steps.
     private let count: UInt64
     private let length: UInt64
     /// The step of the first deadline.
@@ -117,7 +117,7 @@ struct ModelGrid {
         self.isAfterReturn = isAfterReturn
     }
 
-    /// The deadlines of a valid rule, from the instant of the call.
+    /// The deadlines of a valid rule that is scheduled at `now`.
     init(_ rule: Rule, at now: UInt64) {
         let (start, count, length, first): (Int64, Int, Int64, UInt64) =
             switch rule {
@@ -136,12 +136,12 @@ struct ModelGrid {
         if case .fixedDelay = rule { isAfterReturn = true } else { isAfterReturn = false }
     }
 
-    /// The same steps, the first of them one step from now.
+    /// The same steps, with the first deadline one step from now.
     func restarted(at now: UInt64) -> ModelGrid {
         ModelGrid(origin: now, count: count, length: length, first: 1, isAfterReturn: isAfterReturn)
     }
 
-    /// The exact instant of a deadline rounded up; `.max` for never, nil past the last one.
+    /// The exact instant of a deadline, rounded up; `.max` for never, nil after the last deadline.
     func deadline(_ step: UInt64) -> UInt64? {
         if count == 0 || isAfterReturn, step > 0 { return nil }
         if origin == .max || first + step == 0 { return origin }

@@ -2,10 +2,11 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// The library on virtual time against a naive model of its contract, step by step, through the public interface.
+/// Compares the library on virtual time, step by step through the public interface, with a naive model of
+/// its contract.
 ///
-/// A million steps in a release build. A debug build, which checks the scheduler's invariants after each mutation, takes
-/// a fortieth of them.
+/// A release build performs a million steps. A debug build, which checks the scheduler's invariants after each
+/// mutation, performs a fortieth of them.
 @Suite(.timeLimit(.minutes(10))) struct PublicModelTests {
     #if DEBUG
     static let runs = 100
@@ -39,7 +40,7 @@ import Testing
         #expect(Set(shrunk.steps) == [.pause(3), .advance(100)])
     }
 
-    /// Expects that the library does as the model, for each seed; returns the branches that were taken.
+    /// Expects that library and model agree for each seed; returns the branches that the model took.
     private func agree(seeds: [UInt64]) -> Set<String> {
         var seen: Set<String> = []
         for seed in seeds {
@@ -50,7 +51,7 @@ import Testing
         return seen
     }
 
-    /// What random steps must have met to mean anything.
+    /// The branches that random steps must take to make the comparison meaningful.
     private static let branches: Set<String> = [
         "again", "cancelled", "completed", "ended inside", "extra", "fault", "handleReleased", "missed", "refused",
         "rescheduled in delivery", "rests", "shut down", "spare look", "targetReleased", "void",

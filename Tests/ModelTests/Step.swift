@@ -3,7 +3,8 @@ import PreciseTimerTestKit
 
 /// One operation of a run, as a plain value: a sequence of steps can be repeated, shortened and printed.
 ///
-/// Timers and targets are named by number. A step whose timer does not exist is skipped, so any subsequence is valid.
+/// Steps refer to timers and targets by number. A step whose timer does not exist is skipped, so any subsequence
+/// is valid.
 indirect enum Step: Hashable, Sendable {
     case schedule(Plan)
     case cancel(Int)
@@ -19,7 +20,7 @@ indirect enum Step: Hashable, Sendable {
     case release(target: Int)
     case readActiveTimers
     case shutDown
-    /// Goes on with new virtual time after a shutdown.
+    /// Continues with new virtual time after a shutdown.
     case renew
     /// Nanoseconds.
     case advance(Int64)
@@ -28,7 +29,7 @@ indirect enum Step: Hashable, Sendable {
     case inject(VirtualTime.Fault, after: Int64)
 }
 
-/// A schedule in nanoseconds, of which some are refused.
+/// A schedule in nanoseconds; the library refuses some of them.
 enum Rule: Hashable, Sendable {
     case onceAfter(Int64)
     /// From the instant of the call.
@@ -37,13 +38,13 @@ enum Rule: Hashable, Sendable {
     case everyAt(Int64, at: Int64)
     case rate(Int, per: Int64)
     case fixedDelay(Int64, after: Int64?)
-    /// Too far away to be represented.
+    /// A deadline too far away to be represented.
     case never
-    /// None until the timer is rescheduled.
+    /// No deadline until the timer is rescheduled.
     case onDemand
 }
 
-/// A timer to be scheduled, and what its handler does.
+/// A timer, and the steps that its handler performs.
 struct Plan: Hashable, Sendable {
     let id: Int
     let rule: Rule
@@ -53,21 +54,21 @@ struct Plan: Hashable, Sendable {
     let isPaused: Bool
     /// The number of its target; nil if the handle is the target.
     let target: Int?
-    /// What the handler does.
+    /// The steps of the handler.
     var script: [Cue]
-    /// What `onEnd` does, for the reasons whose moment is defined.
+    /// The steps of `onEnd`, for reasons whose moment is defined.
     var epilogue: [Step]
 }
 
 /// A step of a handler.
 struct Cue: Hashable, Sendable {
-    /// In which call of the handler, from 0.
+    /// The number of the handler's call, from 0.
     let call: Int
     let step: Step
 }
 
 extension Step {
-    /// Whether it lets time pass.
+    /// Whether the step lets time pass.
     var movesTime: Bool {
         switch self {
         case .advance, .jump: true
@@ -112,7 +113,7 @@ extension Plan: CustomStringConvertible {
 }
 
 extension Rule {
-    /// The rule in the library's words, for a call at `now`.
+    /// The library's schedule for this rule, if it is scheduled at `now`.
     func schedule(at now: TimerInstant) -> PreciseTimer.Schedule {
         switch self {
         case .onceAfter(let delay): .once(after: .nanoseconds(delay))

@@ -6,7 +6,7 @@ import TestSupport
 struct StepGenerator {
     private var random: SeededGenerator
     private let clock: TimerClock
-    /// In nanoseconds. Runs with short lengths meet every rounding; in those with long ones seconds pass.
+    /// In nanoseconds. Runs with a short unit test every rounding; in runs with a long unit, seconds pass.
     private let unit: Int64
     private var nextID = 0
 
@@ -30,7 +30,7 @@ struct StepGenerator {
         }
     }
 
-    /// A step that a handler may take as well; `own` is the number of its timer.
+    /// A step that a handler may perform as well; `own` is the number of its timer.
     private mutating func control(of own: Int?, depth: Int) -> Step {
         let id = timer(own)
         return switch roll(40) {
@@ -84,7 +84,7 @@ struct StepGenerator {
         switch roll(60) {
         case 0..<20: .skip
         case 20..<30: .delay
-        // A look then has fewer ticks than a portion.
+        // This keeps the ticks of a look below a portion.
         case 30..<59: .catchUp(limit: 1 + roll(4))
         default: .catchUp(limit: 0)
         }

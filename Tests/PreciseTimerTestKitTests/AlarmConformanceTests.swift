@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Every alarm of ours keeps the contract; an alarm that breaks a clause is found out by that clause's check.
+/// Every alarm of the package keeps the contract; an alarm that breaks a clause fails that clause's check.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AlarmConformanceTests {
     typealias Clause = AlarmConformance.Clause
     typealias Backend = TimerService.Backend
@@ -15,9 +15,9 @@ import Testing
         #expect(violations == [])
     }
 
-    /// Wherever the stop meets a thread or loop that is about to wait.
+    /// A stop may come at any moment, even just before a thread or loop begins to wait.
     @Test(arguments: Mechanism.all)
-    func realAlarmsStoppedAtOnceAreLetGoOf(mechanism: Mechanism) async throws {
+    func realAlarmsStoppedAtOnceAreReleased(mechanism: Mechanism) async throws {
         let firstLeak = try await onOwnThread {
             try (0..<500)
                 .first { round in
@@ -34,11 +34,11 @@ import Testing
     }
 
     @Test(arguments: Mechanism.all)
-    func realAlarmsAreOnTheClockThatWasAskedFor(mechanism: Mechanism) throws {
+    func realAlarmsReadTheRequestedClock(mechanism: Mechanism) throws {
         let alarm = try mechanism.makeAlarm()
         let (before, now, after) = (mechanism.clock.now, alarm.now, mechanism.clock.now)
         #expect(now.clock == mechanism.clock)
-        // The wall clock may be slewed, and stepped by whoever may do that, but not by hours in a moment.
+        // The wall clock may be slewed or stepped during the test, but not by hours.
         #expect(before.advanced(by: .seconds(-60)) <= now)
         #expect(now <= after.advanced(by: .seconds(60)))
     }
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: Clause.allCases)
-    func anAlarmThatBreaksAClauseIsFoundOut(clause: Clause) async throws {
+    func anAlarmThatBreaksAClauseFailsItsCheck(clause: Clause) async throws {
         let conformance = AlarmConformance(patience: .milliseconds(500)) {
             BrokenAlarm(breaking: clause, over: try Backend.timerFD.makeAlarm())
         }
@@ -62,7 +62,7 @@ import Testing
         #expect(violations.contains { $0.hasPrefix("the alarm refused") } == false)
     }
 
-    @Test func theBrokenAlarmBreaksOneClauseOnly() {
+    @Test func withoutABrokenClauseTheTestAlarmKeepsTheContract() {
         let conformance = AlarmConformance { BrokenAlarm(breaking: nil, over: try Backend.timerFD.makeAlarm()) }
         for clause in Clause.allCases {
             let violations = conformance.violations(of: clause)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: BrokenRepetition.Flaw.allCases)
-    func aFlawedRepetitionIsFoundOut(flaw: BrokenRepetition.Flaw) {
+    func eachFlawOfARepetitionIsReported(flaw: BrokenRepetition.Flaw) {
         let conformance = AlarmConformance(
             patience: .milliseconds(500),
             elapse: { alarm, duration in (alarm as? BrokenRepetition)?.advance(by: duration) },
@@ -81,7 +81,7 @@ import Testing
         #expect(violations.first == flaw.rawValue)
     }
 
-    @Test func anAlarmThatRefusesIsReported() {
+    @Test func anAlarmThatCannotBeMadeIsReported() {
         let conformance = AlarmConformance { throw Refusal() }
         #expect(conformance.violations(of: .holdsOneDeadline) == ["the alarm refused: no"])
     }

@@ -4,7 +4,7 @@ import PreciseTimerTestKit
 import Synchronization
 import TimerAlarms
 
-/// A good alarm spoiled in one clause of the contract.
+/// A working alarm that is made to break one clause of the contract.
 final class BrokenAlarm: TimerAlarm {
     private let broken: AlarmConformance.Clause?
     private let good: any TimerAlarm
@@ -31,7 +31,7 @@ final class BrokenAlarm: TimerAlarm {
     func set(_ deadline: TimerInstant?) throws(TimerError) {
         switch broken {
         case .holdsOneDeadline where isSet.exchange(true, ordering: .sequentiallyConsistent):
-            break  // keeps the deadline that it has
+            break  // keeps its present deadline
         case .firesForPastDeadlines where deadline.map { $0 <= now } ?? false:
             try good.set(nil)
         case .neverFiresInsideSet where deadline.map { $0 <= now } ?? false:
@@ -43,7 +43,7 @@ final class BrokenAlarm: TimerAlarm {
         }
     }
 
-    /// Without a fault of its own it goes on by itself, so that the checks of that are seen to pass.
+    /// If it breaks no clause, it repeats by itself, so that the checks of repetition are seen to pass.
     func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
         switch broken {
         case nil:
@@ -62,7 +62,7 @@ final class BrokenAlarm: TimerAlarm {
         if broken != .stopIsFinal { good.stop() }
     }
 
-    /// Waits for the firing, so that it comes in time to be noticed.
+    /// Waits for the firing, so that the check notices it in time.
     private func fireOnAnotherThread() {
         let done = DispatchSemaphore(value: 0)
         let onFire = onFire.withLock { $0 }

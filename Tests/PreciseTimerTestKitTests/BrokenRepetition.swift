@@ -2,21 +2,21 @@ import PreciseTimer
 import PreciseTimerTestKit
 import TestSupport
 
-/// A good alarm that goes on by itself, spoiled in one way that concerns only that.
+/// A working alarm that repeats by itself, and is made to break its repetition in one way.
 final class BrokenRepetition: TimerAlarm {
-    /// The raw value is how the check calls it.
+    /// The raw value is the violation that the check reports.
     enum Flaw: String, CaseIterable, Sendable {
-        /// It says that it does not go on, and goes on.
-        case goesOnSecretly = "the alarm goes on by itself, though it said that it does not"
-        /// It says that it goes on, and forgets a first deadline that has passed.
-        case losesPastDeadlines = "the alarm said that it goes on by itself, and does not"
+        /// It says that it does not repeat, but repeats.
+        case goesOnSecretly = "the alarm repeats by itself, though it said that it does not"
+        /// It says that it repeats, but ignores a first deadline that has passed.
+        case losesPastDeadlines = "the alarm said that it repeats by itself, but does not"
         /// Disarming does not end the repetition.
-        case outlivesDisarming = "the alarm goes on by itself after it was disarmed"
+        case outlivesDisarming = "the alarm repeats by itself after it was disarmed"
         /// A later deadline does not end the repetition.
-        case outlivesReplacement = "the alarm goes on by itself after it was set to a far deadline"
+        case outlivesReplacement = "the alarm repeats by itself after it was set to a far deadline"
         /// Stopping does not end the repetition.
-        case outlivesStop = "the alarm goes on by itself after it was stopped"
-        /// It can be set to the first repetition only.
+        case outlivesStop = "the alarm repeats by itself after it was stopped"
+        /// It ignores every repetition after the first one.
         case keepsTheFirst = "a repetition with a long period did not replace one with a short period"
     }
 

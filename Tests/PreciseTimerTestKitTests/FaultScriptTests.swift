@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What goes wrong on virtual time when a script says so, and that all of it happens the same way twice.
+/// Injected faults have their described effects on virtual time, and the same script gives the same result twice.
 struct FaultScriptTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -21,7 +21,7 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.zero, .milliseconds(3), .zero, .zero])
     }
 
-    @Test func anEarlyWakeUpDeliversNothingAndTheAlarmIsSetAgain() throws {
+    @Test func afterAnEarlyWakeUpTheAlarmIsSetAgain() throws {
         try everySecond(virtual)
         virtual.inject(.wakeEarly(by: .milliseconds(400)))
         virtual.advance(by: .milliseconds(700))
@@ -30,7 +30,7 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.zero])
     }
 
-    @Test func aStallDelaysWhatComesDueInIt() throws {
+    @Test func aStallDelaysTheDeadlinesWithinIt() throws {
         try everySecond(virtual)
         let start = virtual.now
         virtual.inject(.stall(.milliseconds(2_200)), after: .milliseconds(1_500))
@@ -51,7 +51,7 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.milliseconds(1), .zero, .milliseconds(2)])
     }
 
-    @Test func aWallClockSteppedPastADeadlineFires() throws {
+    @Test func aStepPastADeadlineMakesAWallClockTimerTick() throws {
         let wall = VirtualTime(clock: .wall)
         let noon = wall.now.advanced(by: .seconds(3_600))
         try PreciseTimer.schedule(.once(at: noon), on: wall.service, target: log) { $0.note($1) }
@@ -61,7 +61,7 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.seconds(11)])
     }
 
-    @Test func aWallClockSteppedBackWaitsAndKeepsItsGrid() throws {
+    @Test func afterAStepBackAWallClockTimerWaitsAndKeepsItsGrid() throws {
         let wall = VirtualTime(clock: .wall)
         let start = wall.now.advanced(by: .seconds(1))
         try PreciseTimer.schedule(.every(.seconds(1), at: start), on: wall.service, target: log) { $0.note($1) }
@@ -87,7 +87,7 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.missed) == [0, 1])
     }
 
-    @Test func tenThousandSeededTimersLeaveTheSameTraceTwice() throws {
+    @Test func theSameSeedAndFaultsGiveTheSameTicksTwice() throws {
         let traces = try (0..<2).map { _ in try trace(seed: 42) }
         #expect(traces[0].count > 20_000)
         #expect(traces[0] == traces[1])
@@ -99,7 +99,7 @@ struct FaultScriptTests {
         let tick: PreciseTimer.Tick
     }
 
-    /// What ten thousand timers of all kinds do in a second that nothing goes well in.
+    /// The ticks of ten thousand timers of all kinds in a second full of faults.
     private func trace(seed: UInt64) throws -> [Entry] {
         var random = SeededGenerator(seed: seed)
         let (virtual, trace) = (VirtualTime(), Notes<Entry>())

@@ -3,13 +3,14 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Alarms that go on by themselves: which of them do, and when they fire.
+/// Which alarms repeat by themselves, and when they fire.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct RepetitionTests {
     /// The run loop's alarm is set with dates, and a step of the wall clock ends a timerfd's repetition.
     private static let able = Mechanism.all.filter { $0.clock != .wall && !$0.description.contains("run") }
     private static let unable = Mechanism.all.filter { $0.clock == .wall || $0.description.contains("run") }
 
-    /// A thousand periods that are no whole number of microseconds: rounding would add up to a period and more.
+    /// A thousand periods of a fractional number of microseconds: rounding errors would add up to more than
+    /// a period.
     @Test(arguments: able)
     func noFiringIsEarlierThanItsInstant(mechanism: Mechanism) throws {
         let period: UInt64 = 333_333
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: unable)
-    func anAlarmThatCannotRepeatExactlySaysSo(mechanism: Mechanism) throws {
+    func anAlarmThatCannotRepeatExactlyRefusesTheRepetition(mechanism: Mechanism) throws {
         let alarm = try mechanism.makeAlarm()
         let firings = Count()
         try alarm.start(onFire: { firings.add(1) }, onFailure: { _ in })
@@ -37,7 +38,7 @@ import Testing
         #expect(eventually { firings.value >= 1 })
     }
 
-    @Test func aTimerFDAlarmGoesOnOnlyIfItsThreadWakesEachMinute() throws {
+    @Test func aTimerFDAlarmRepeatsOnlyIfItsThreadWakesEachMinute() throws {
         let alarm = try TimerService.Backend.timerFD.makeAlarm()
         try alarm.start(onFire: {}, onFailure: { _ in })
         defer { alarm.stop() }
@@ -48,14 +49,14 @@ import Testing
     }
 
     @Test(arguments: Mechanism.all)
-    func aPeriodThatNoRepetitionCanHaveIsSetAsOneDeadline(mechanism: Mechanism) throws {
+    func theFirstDeadlineFiresEvenWithAnExtremePeriod(mechanism: Mechanism) throws {
         let alarm = try mechanism.makeAlarm()
         let firings = Count()
         try alarm.start(onFire: { firings.add(1) }, onFailure: { _ in })
         defer { alarm.stop() }
         #expect(try alarm.set(alarm.now, every: 0) == false)
         #expect(eventually { firings.value >= 1 })
-        // The longest: whatever the alarm says, the first deadline fires.
+        // The longest period: whether the alarm repeats or not, the first deadline fires.
         let before = firings.value
         _ = try alarm.set(alarm.now, every: .max)
         #expect(eventually { firings.value > before })

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// A virtual alarm that goes on by itself.
+/// A virtual alarm that repeats by itself.
 struct VirtualRepetitionTests {
     private let alarm = VirtualAlarm()
     private let firings = Notes<TimerInstant>()
@@ -15,7 +15,7 @@ struct VirtualRepetitionTests {
         alarm.start(onFire: { firings.append(alarm.now) }, onFailure: { _ in })
     }
 
-    /// When it fired, in milliseconds from the start.
+    /// The times of its firings, in milliseconds from the start.
     private var times: [Int64] { firings.all.map { start.duration(to: $0).nanosecondsRoundedUp / 1_000_000 } }
 
     private func setEvery(_ milliseconds: Int, first: Int) {
@@ -26,7 +26,7 @@ struct VirtualRepetitionTests {
         #expect(goesOn)
     }
 
-    @Test func itFiresAtEachInstantOfTheRepetition() {
+    @Test func aRepetitionFiresAtEachOfItsInstants() {
         setEvery(10, first: 5)
         alarm.advance(by: .milliseconds(44))
         #expect(times == [5, 15, 25, 35])
@@ -39,14 +39,14 @@ struct VirtualRepetitionTests {
         #expect(times == [37, 45])
     }
 
-    @Test func aLateFiringLeavesTheGridAsItIs() {
+    @Test func aLateFiringDoesNotMoveTheGrid() {
         setEvery(10, first: 10)
         alarm.inject(.wakeLate(by: .milliseconds(3)), after: .zero)
         alarm.advance(by: .milliseconds(30))
         #expect(times == [13, 20, 30])
     }
 
-    @Test func anEarlyFiringIsFollowedByOneInTime() {
+    @Test func afterAnEarlyFiringTheAlarmFiresOnTime() {
         setEvery(10, first: 10)
         alarm.inject(.wakeEarly(by: .milliseconds(4)), after: .zero)
         alarm.advance(by: .milliseconds(20))
@@ -60,7 +60,7 @@ struct VirtualRepetitionTests {
         #expect(times == [24, 30])
     }
 
-    @Test func aLaterSettingReplacesIt() {
+    @Test func aLaterSettingReplacesTheRepetition() {
         setEvery(10, first: 10)
         alarm.advance(by: .milliseconds(15))
         alarm.set(start.advanced(by: .milliseconds(17)))
@@ -73,7 +73,7 @@ struct VirtualRepetitionTests {
         #expect(times == [10, 17, 120])
     }
 
-    @Test func aSettingFromInsideAFiringReplacesIt() {
+    @Test func aSettingFromInsideAFiringReplacesTheRepetition() {
         let (alarm, times) = (VirtualAlarm(), Notes<Int64>())
         let start = alarm.now
         alarm.start(
@@ -92,7 +92,7 @@ struct VirtualRepetitionTests {
         #expect(times.all == [10, 20, 25, 30, 50])
     }
 
-    @Test func aStepBackOfTheWallClockIsWaitedFor() {
+    @Test func afterAStepBackTheAlarmWaitsForTheWallClock() {
         let (alarm, firings) = (VirtualAlarm(clock: .wall), Count())
         alarm.start(onFire: { firings.add(1) }, onFailure: { _ in })
         _ = alarm.set(alarm.now.advanced(by: .seconds(1)), every: 1_000_000_000)

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Virtual time moves only when it is told to, and delivers all of what is due.
+/// Virtual time moves only when a test moves it, and delivers all due ticks.
 struct VirtualTimeTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -31,7 +31,7 @@ struct VirtualTimeTests {
         #expect(virtual.service.now == virtual.now)
     }
 
-    @Test func jumpingLooksOnlyOnArrival() throws {
+    @Test func aJumpDeliversOnArrivalOnly() throws {
         try schedule(.every(.milliseconds(10)))
         virtual.jump(by: .milliseconds(35))
         #expect(log.ticks.map(\.index) == [0])
@@ -39,7 +39,7 @@ struct VirtualTimeTests {
         #expect(log.ticks.map(\.lateness) == [.milliseconds(25)])
     }
 
-    @Test func whatAHandlerSchedulesOnTheWayIsDeliveredOnTheWay() throws {
+    @Test func aTimerScheduledByAHandlerTicksWithinTheSameAdvance() throws {
         let (service, log) = (virtual.service, log)
         try PreciseTimer.schedule(.once(after: .milliseconds(1)), on: service, target: log) { log, tick in
             log.note(tick)
@@ -50,7 +50,7 @@ struct VirtualTimeTests {
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func tenThousandSeededTimersGiveTheSameTraceTwice() throws {
+    @Test func tenThousandTimersWithOneSeedTickTheSameTwice() throws {
         #expect(try trace(seed: 1) == trace(seed: 1))
         #expect(try trace(seed: 1) != trace(seed: 2))
     }

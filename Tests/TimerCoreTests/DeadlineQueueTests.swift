@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @testable @_spi(Engine) import TimerCore
 
-/// The queue against a model that cannot be wrong: a sorted list.
+/// Compares the queue with an obviously right model, a sorted list.
 struct DeadlineQueueTests {
     private struct Waiting: Equatable {
         var nanoseconds: UInt64
@@ -16,7 +16,7 @@ struct DeadlineQueueTests {
 
     @Test func theEarliestDeadlineComesFirst() {
         var queue = DeadlineQueue()
-        #expect(queue.first == nil && queue.firstInstant == .max, "an empty queue has nothing")
+        #expect(queue.first == nil && queue.firstInstant == .max, "the queue is empty")
         let timers = (0..<3).map(timer)
         for (timer, nanoseconds) in zip(timers, [30, 10, 20] as [UInt64]) { queue.push(timer, at: nanoseconds) }
         #expect(queue.firstInstant == 10)
@@ -60,7 +60,7 @@ struct DeadlineQueueTests {
         #expect(popAll(&queue) == model.sorted { $0.precedes($1) })
     }
 
-    @Test func aThousandDeadlinesAreRemovedFromTheMiddleWithoutATrace() {
+    @Test func aThousandTimersCanBeRemovedFromTheMiddle() {
         var queue = DeadlineQueue()
         let timers = (0..<3_000).map(timer)
         for timer in timers { queue.push(timer, at: timer.sequence * 7919 % 3_000) }

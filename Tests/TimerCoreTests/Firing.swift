@@ -36,7 +36,7 @@ struct Firing: Equatable {
 }
 
 extension Scheduler {
-    /// Makes a timer and takes it in.
+    /// Creates a timer and adds it.
     mutating func add(
         _ grid: Grid,
         policy: LatePolicy = .skip,
@@ -51,7 +51,7 @@ extension Scheduler {
     /// Cancels a timer.
     mutating func end(_ timer: TimerEntry) -> Bool { end(timer, .cancelled) }
 
-    /// The next timer whose turn it is, however often that must be asked.
+    /// The timer whose turn is next, even if the scheduler must be asked several times.
     mutating func takeNext() -> TimerEntry? {
         switch next() {
         case .of(let timer): timer
@@ -60,13 +60,13 @@ extension Scheduler {
         }
     }
 
-    /// The first timer that a look finds due.
+    /// The first due timer of a look.
     mutating func take(at now: UInt64) -> TimerEntry? {
         beginLook(at: now)
         return takeNext()
     }
 
-    /// One firing of the alarm, in which every handler is called at once, does this, and returns at once.
+    /// One firing of the alarm. Each handler is called at once, runs `handler` and returns at once.
     mutating func firing(at now: UInt64, handler: (inout Scheduler, Ticked) -> Void = { _, _ in }) -> Firing {
         var firing = Firing()
         beginLook(at: now)

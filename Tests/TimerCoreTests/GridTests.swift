@@ -33,21 +33,21 @@ struct GridTests {
         #expect(single.period == nil)
     }
 
-    @Test func aGridThatWasRestartedGoesOnOnePeriodLater() {
+    @Test func aRestartedGridContinuesOnePeriodLater() {
         let restarted = grid.restarted(at: 951)
         #expect(restarted.deadline(restarted.firstStep) == 1_251)
         #expect(restarted.period == .nanoseconds(300))
     }
 
-    @Test func aDeadlineAfterTheReturnIsNotKnownBefore() {
+    @Test func aDeadlineAfterTheReturnIsUnknownBeforeIt() {
         let delayed = Grid(origin: 5, repetition: .afterReturn(10))
         #expect(delayed.deadline(0) == 5)
         #expect(delayed.deadline(1) == nil)
-        #expect(delayed.latestStep(at: 1_000) == 0, "while it is waited for, none passes")
+        #expect(delayed.latestStep(at: 1_000) == 0, "no deadline passes before the return")
         #expect(delayed.period == .nanoseconds(10))
     }
 
-    @Test func aGridOnDemandHasNoDeadlineToCome() {
+    @Test func aGridOnDemandHasNoDeadline() {
         #expect([0, 1].map { onDemand.deadline($0) } == [.max, nil] && onDemand.period == nil)
     }
 }

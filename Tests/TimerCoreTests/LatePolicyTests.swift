@@ -1,7 +1,7 @@
 import Testing
 @_spi(Engine) import TimerCore
 
-/// The order and the count of late ticks, where more than one timer or look is concerned.
+/// The order and the number of late ticks with more than one timer or look.
 final class LatePolicyTests {
     private var scheduler = Scheduler()
 
@@ -14,7 +14,7 @@ final class LatePolicyTests {
         #expect(ticks.allSatisfy { $0.due.missed == 0 })
     }
 
-    @Test func theLimitIsOfOneLook() {
+    @Test func theCatchUpLimitAppliesToEachLook() {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 2)).timer
         for look in [100, 200] as [UInt64] {
             let first = look - 90
@@ -34,13 +34,13 @@ final class LatePolicyTests {
         #expect(scheduler.firing(at: 1_251).ticks == [Ticked(timer, 3, 1_251)])
     }
 
-    @Test func aTickIsDecidedOnWhenItBegins() {
+    @Test func missedDeadlinesAreCountedWhenTheTickBegins() {
         let timer = scheduler.add(every(100, from: 100)).timer
         #expect(scheduler.take(at: 100) == timer)
         #expect(scheduler.begin(timer, at: 350) == Due(index: 0, deadline: 100, missed: 2))
     }
 
-    @Test func aDelayAfterTheReturnBeginsWithTheReturn() {
+    @Test func aDelayAfterTheReturnStartsAtTheReturn() {
         let grid = Grid(origin: 100, repetition: .afterReturn(50))
         let timer = scheduler.add(grid, policy: .catchUp(limit: 5)).timer
         #expect(scheduler.take(at: 100) == timer)
@@ -51,7 +51,7 @@ final class LatePolicyTests {
         #expect(scheduler.firing(at: 1_050).ticks == [Ticked(timer, 1, 1_050)])
     }
 
-    @Test func afterAPortionOfLateTicksOthersThatHaveComeDueGetTheirTurn() {
+    @Test func afterAPortionOfLateTicksOtherDueTimersGetTheirTurn() {
         let (slow, other) = (scheduler.add(every(1, from: 1), policy: .catchUp(limit: 1_000)).timer, TimerEntry())
         let portion = UInt64(Scheduler.portion)
         let first = scheduler.firing(at: 200) { scheduler, ticked in

@@ -1,30 +1,30 @@
 import TestSupport
 @_spi(Engine) import TimerCore
 
-/// A scheduler and its model, to which the same things happen.
+/// A scheduler and its model, which undergo the same operations.
 struct ModelRun: ~Copyable {
     private var scheduler = Scheduler()
     private var model: [NaiveTimer] = []
     private var random: SeededGenerator
-    /// How many timers there are at most.
+    /// The maximum number of timers.
     private let capacity: Int
-    /// Whether every other operation is on a timer that is about to have its turn, if there is one.
+    /// Whether every second operation picks a timer that is about to have its turn, if such a timer exists.
     private let prefersTurns: Bool
     private var now: UInt64 = 1
     private var orders = 0
     private var armed: UInt64?
-    /// How many nanoseconds after that it fires again, if it goes on by itself.
+    /// The period in nanoseconds, if the alarm repeats by itself.
     private var goesOnEvery: UInt64?
-    /// The look that is going on, its number, and how many repeats it has room for.
+    /// The present look, the number of looks, and how many repeats the look still has room for.
     private var look: UInt64?
     private var looks = 0
     private var repeats = 0
-    /// Whether the timers of this look are known, and whether there are no more of them.
+    /// Whether the timers of this look are known, and whether all of them have had their turn.
     private var isGathered = false
     private var isDone = false
-    /// What the scheduler did otherwise than the model.
+    /// The first difference between the scheduler and the model.
     private(set) var difference: String?
-    /// The branches that were taken.
+    /// The branches that the run has taken.
     private(set) var seen: Set<String> = []
 
     init(seed: UInt64, capacity: Int) {
@@ -33,7 +33,7 @@ struct ModelRun: ~Copyable {
         prefersTurns = seed % 2 == 0
     }
 
-    /// Does one thing.
+    /// Performs one random operation.
     mutating func operate() {
         let isBetween = prefersTurns && Bool.random(using: &random)
         let waiting = isBetween ? randomTimer { $0.isOfThisLook && $0.isWaiting } : nil
@@ -55,11 +55,12 @@ struct ModelRun: ~Copyable {
         default: finish()
         }
         check()
-        // Some are kept for a while, as by a handle.
+        // Some ended timers are kept for a while, as a handle keeps them.
         if model.count > 60 { model.removeAll { $0.hasEnded && !$0.isInDelivery } }
     }
 
-    /// Lets all timers go on, and looks whenever the alarm is set to, until it is set to a later instant.
+    /// Resumes all timers and looks at each instant of the alarm, until the alarm is set to an instant after
+    /// the end.
     mutating func settle() {
         while scheduler.closing != nil, difference == nil { endClosing() }
         for position in model.indices where model[position].isPaused { resume(position) }
@@ -78,15 +79,16 @@ struct ModelRun: ~Copyable {
                 return
             }
         }
-        difference = difference ?? "it does not come to rest"
+        difference = difference ?? "the timers do not settle"
     }
 
-    /// Nothing is lost: how many timers have ticks that do not account for all that has passed by their grid alone.
+    /// The number of timers whose ticks do not account for every deadline of their grid that has passed. It must
+    /// be 0.
     var unaccounted: Int {
         model.count { !$0.hasEnded && $0.tolerance == 0 && $0.accounted != $0.passedBefore + $0.grid.passed(at: now) }
     }
 
-    // MARK: What callers ask for
+    // MARK: Requests
 
     private mutating func add() {
         guard model.count(where: { !$0.hasEnded }) < capacity else { return }
@@ -148,7 +150,7 @@ struct ModelRun: ~Copyable {
 
     private mutating func endClosing() {
         let closing = scheduler.closing
-        expect(closing != nil, model.contains { $0.isClosing && !$0.hasEnded }, "a timer to be ended")
+        expect(closing != nil, model.contains { $0.isClosing && !$0.hasEnded }, "a closing timer")
         if let position = model.firstIndex(where: { $0.timer == closing && $0.isClosing }) { end(position) }
     }
 
@@ -157,7 +159,7 @@ struct ModelRun: ~Copyable {
     private mutating func beginLook() {
         scheduler.beginLook(at: now)
         (look, isGathered, isDone, repeats) = (now, false, false, Scheduler.portion)
-        // An alarm that goes on fires for nothing, too, and goes on after that.
+        // A repeating alarm also fires needlessly, and continues after that.
         if let goesOnEvery { while let next = armed, next <= now { armed = next + goesOnEvery } } else { armed = nil }
         looks += 1
     }
@@ -166,7 +168,7 @@ struct ModelRun: ~Copyable {
         guard look != nil, isDone else { return }
         look = nil
         carryOut(scheduler.endLook())
-        if goesOnEvery != nil { expect(armed, scheduler.nextLook, "an alarm that goes on fires for timers only") }
+        if goesOnEvery != nil { expect(armed, scheduler.nextLook, "a repeating alarm is set to the next look") }
     }
 
     private mutating func next() {
@@ -183,7 +185,7 @@ struct ModelRun: ~Copyable {
             expect(nil, expected, "nothing is due")
             isDone = true
         case .of(let timer):
-            expect(timer, expected.map { model[$0].timer }, "the timer whose turn it is")
+            expect(timer, expected.map { model[$0].timer }, "the timer whose turn comes")
             guard let expected, difference == nil else { return }
             let isHop = model[expected].order % 3 == 0
             model[expected].isTaken(inline: isHop ? nil : looks)
@@ -220,7 +222,7 @@ struct ModelRun: ~Copyable {
             name = "completes"
             model[position].hasEnded = true
         } else if catchesUp, look != nil {
-            // Another late tick comes in the same look, if that still has room for it.
+            // Another late tick comes in the same look, if the look still has room for it.
             repeats -= 1
             seen.insert(repeats < 0 ? "portion" : "repeat")
             if repeats >= 0 { model[position].isOfThisLook = model[position].isWaiting }
@@ -230,7 +232,7 @@ struct ModelRun: ~Copyable {
         seen.insert(name)
     }
 
-    // MARK: Small things
+    // MARK: Helpers
 
     private mutating func randomTimer(_ isMeant: (NaiveTimer) -> Bool = { _ in true }) -> Int? {
         model.indices.filter { isMeant(model[$0]) }.randomElement(using: &random)
@@ -245,19 +247,19 @@ struct ModelRun: ~Copyable {
 
     private mutating func carryOut(_ order: Scheduler.AlarmOrder?) {
         if order == .disarm {
-            expect(goesOnEvery != nil, true, "only an alarm that goes on is disarmed")
+            expect(goesOnEvery != nil, true, "only a repeating alarm is disarmed")
             (armed, goesOnEvery) = (nil, nil)
             seen.insert("disarmed")
         }
         guard case .set(let deadline) = order else { return }
         expect(look, nil, "during a look there are no orders")
-        expect(goesOnEvery != nil || armed.map { deadline < $0 } ?? true, true, "an order that was spared")
+        expect(goesOnEvery != nil || armed.map { deadline < $0 } ?? true, true, "an order that was not needed")
         (armed, goesOnEvery) = (deadline, nil)
         seen.insert("set")
         if let period = scheduler.periodFromNext, Bool.random(using: &random) {
             scheduler.alarmGoesOn(every: period)
             goesOnEvery = period
-            seen.insert("goes on")
+            seen.insert("repetition")
         }
     }
 
@@ -279,6 +281,6 @@ struct ModelRun: ~Copyable {
     }
 
     private mutating func expect<Value: Equatable>(_ value: Value, _ expected: Value, _ what: String) {
-        if value != expected { difference = difference ?? "\(what): \(value), and not \(expected)" }
+        if value != expected { difference = difference ?? "\(what) is \(value) instead of \(expected)" }
     }
 }

@@ -1,9 +1,10 @@
 @_spi(Engine) import TimerCore
 
-/// One timer as the contract has it, by counting deadlines one after the other. Slow, and short enough to be right.
+/// One timer by the letter of the contract: it counts its deadlines one by one. Slow, but short enough to be
+/// obviously right.
 struct NaiveTimer {
     let timer: TimerEntry
-    /// Its place among equal deadlines.
+    /// The order among equal deadlines.
     var order: Int
     var grid: NaiveGrid
     let policy: LatePolicy
@@ -21,14 +22,14 @@ struct NaiveTimer {
     var hasEnded = false
     /// Whether it was there when all timers were closed.
     var isClosing = false
-    /// Whether its turn comes in the look that is going on.
+    /// Whether it gets its turn in the present look.
     var isOfThisLook = false
     var awaitsReturn = false
     /// Whether it rests after its last deadline.
     var isOnDemand = false
     var burst = 0
-    /// Of the present schedule: 1 + missed, over its ticks, and the deadlines of its grids that have passed before the
-    /// present grid began.
+    /// For the present schedule: the sum of 1 + missed over its ticks, and the number of deadlines of earlier grids
+    /// that passed before the present grid began.
     var accounted: UInt64 = 0
     var passedBefore: UInt64 = 0
 
@@ -38,7 +39,7 @@ struct NaiveTimer {
     var onGrid: UInt64? { awaitsReturn ? nil : grid.deadline(step) }
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
 
-    /// When it is to be looked at.
+    /// The instant of its next look.
     var look: UInt64? {
         guard var look = onGrid else { return extra }
         var unit: UInt64 = 1
@@ -47,14 +48,14 @@ struct NaiveTimer {
         return min(look, extra ?? look)
     }
 
-    /// Whether it waits for a look that comes no later than this.
+    /// Whether it waits for a look at or before this instant.
     func isDue(at look: UInt64) -> Bool { isWaiting && self.look.map { $0 <= look } ?? false }
 
     mutating func isTaken(inline: Int?) {
         (isOfThisLook, isInDelivery, self.inline, began) = (false, true, inline, nil)
     }
 
-    /// Asks for an extra tick; a timer that is due already keeps its turn.
+    /// Asks for an extra tick; a timer that is already due keeps its turn.
     mutating func fire(at now: UInt64) { extra = extra ?? now }
 
     mutating func tick(at now: UInt64) -> Due? {
@@ -105,13 +106,13 @@ struct NaiveTimer {
     }
 }
 
-/// The deadlines of a timer, one for each step, by adding up.
+/// The deadlines of a timer, one for each step, by addition.
 struct NaiveGrid {
     let repetition: Grid.Repetition
     var origin: UInt64
     let period: UInt64
 
-    /// The same in the core's words.
+    /// The same grid as the core's type.
     var grid: Grid { Grid(origin: repetition == .onDemand ? .max : origin, repetition: repetition) }
 
     func deadline(_ step: UInt64) -> UInt64? {
@@ -122,7 +123,7 @@ struct NaiveGrid {
         }
     }
 
-    /// How many deadlines have passed.
+    /// The number of deadlines that have passed.
     func passed(at now: UInt64) -> UInt64 {
         UInt64((0...).prefix { deadline($0).map { $0 <= now } ?? false }.count)
     }

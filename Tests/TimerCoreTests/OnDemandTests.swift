@@ -5,7 +5,7 @@ import Testing
 final class OnDemandTests {
     private var scheduler = Scheduler()
 
-    @Test func aTimerOnDemandRestsUntilItIsRescheduledEachTime() {
+    @Test func aTimerOnDemandRestsAfterEachDeadlineUntilItIsRescheduled() {
         let (timer, order) = scheduler.add(onDemand)
         #expect(order == .leave)
         #expect(scheduler.nextLook == nil)
@@ -19,7 +19,7 @@ final class OnDemandTests {
         #expect(scheduler.reschedule(timer, on: once(at: 40)) == nil)
     }
 
-    @Test func aRepeatingTimerThatIsPutOnDemandRests() {
+    @Test func aRepeatingTimerRescheduledOnDemandRests() {
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.reschedule(timer, on: onDemand) == .leave)
         #expect(scheduler.firing(at: 100).ticks == [])
@@ -28,7 +28,7 @@ final class OnDemandTests {
         #expect(scheduler.nextLook == 130)
     }
 
-    @Test func anExtraTickOfATimerOnDemandIsNotItsLast() {
+    @Test func anExtraTickDoesNotEndATimerOnDemand() {
         let timer = scheduler.add(onDemand, tolerance: 50).timer
         #expect(scheduler.fire(timer, at: 7) == .set(7))
         #expect(scheduler.firing(at: 8) == Firing(ticks: [Ticked(timer, 0, 7)]))

@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 import TimerCore
 
-/// The length of a step is exact, also where it is no whole number of nanoseconds: held against arithmetic that is wide
-/// enough not to need any care.
+/// The length of a step is exact, even if it is not a whole number of nanoseconds. The tests compare it with 128-bit
+/// arithmetic, which cannot overflow here.
 struct PeriodTests {
     @Test(arguments: [(60, 1), (30_000, 1_001), (44_100, 1), (3, 1), (1, 1)])
     func aBillionStepsOfARateAreExactToTheNanosecond(count: UInt64, seconds: UInt64) {
@@ -12,7 +12,7 @@ struct PeriodTests {
             #expect(period.offset(ofStep: step) == exactOffset(period, step))
         }
         #expect(period.offset(ofStep: 0) == 0)
-        // So many steps as take whole seconds leave nothing to round.
+        // These steps take whole seconds, so there is nothing to round.
         #expect(period.offset(ofStep: count * 1_000) == seconds * 1_000_000_000_000)
     }
 
@@ -45,7 +45,7 @@ struct PeriodTests {
         #expect(disagreements == [])
     }
 
-    @Test func whatCannotBeRepresentedSaturates() {
+    @Test func offsetsAndStepsThatOverflowSaturate() {
         let hour = Period(nanoseconds: 3_600_000_000_000)
         #expect(hour.offset(ofStep: .max) == nil)
         #expect(hour.offset(ofStep: .max / 3_600_000_000_000) == exactOffset(hour, .max / 3_600_000_000_000))
@@ -54,11 +54,11 @@ struct PeriodTests {
         #expect(dense.latestStep(within: .max / 2) == UInt64.max - 1)
         #expect(dense.latestStep(within: .max / 2 + 1) == .max)
         #expect(dense.latestStep(within: .max) == .max)
-        // The offset itself is the largest number and a half: it is cut off, and not wrapped around.
+        // The exact offset is half a nanosecond above the largest number: it saturates and does not wrap around.
         #expect(Period(nanoseconds: 31, count: 2).offset(ofStep: 1_190_112_520_884_487_201) == UInt64.max)
     }
 
-    @Test func theLengthIsCutOffToWholeAttoseconds() {
+    @Test func thePeriodsLengthIsTruncatedToWholeAttoseconds() {
         #expect(Period(nanoseconds: 300).duration == .nanoseconds(300))
         let sixtieth = Period(nanoseconds: 1_000_000_000, count: 60).duration
         #expect(sixtieth == Duration(secondsComponent: 0, attosecondsComponent: 16_666_666_666_666_666))
@@ -75,7 +75,7 @@ struct PeriodTests {
         UInt64(clamping: UInt128(elapsed) * UInt128(period.count) / UInt128(period.nanoseconds))
     }
 
-    /// A number of at most so many bits, at least 1.
+    /// A random number from 1 to a random power of two, with an exponent in `bits`.
     private func magnitude(_ bits: ClosedRange<Int>, _ random: inout SeededGenerator) -> UInt64 {
         .random(in: 1...(1 << UInt64(Int.random(in: bits, using: &random))), using: &random)
     }

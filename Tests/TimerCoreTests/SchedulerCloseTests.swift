@@ -1,11 +1,11 @@
 import Testing
 @_spi(Engine) import TimerCore
 
-/// After a close, the timers that were there are ended one by one, and none of them ticks. Newer timers go on.
+/// After a close, the present timers are ended one by one and do not tick. Newer timers keep ticking.
 final class SchedulerCloseTests {
     private var scheduler = Scheduler()
 
-    @Test func everyTimerThatWasThereIsEndedOnce() {
+    @Test func everyTimerPresentAtTheCloseIsEndedOnce() {
         let timers = (0..<5).map { scheduler.add(once(at: 10 + UInt64($0))).timer }
         #expect(scheduler.end(timers[1]) == true)
         scheduler.close()
@@ -19,7 +19,7 @@ final class SchedulerCloseTests {
         #expect(scheduler.nextLook == nil)
     }
 
-    @Test func newerTimersTickWhileTheOthersAreStillToBeEnded() {
+    @Test func newerTimersTickBeforeAllClosedTimersAreEnded() {
         for tolerance in [0, 4, 8] as [UInt64] { _ = scheduler.add(every(10, from: 10), tolerance: tolerance) }
         scheduler.close()
         let newer = scheduler.add(every(10, from: 15)).timer
@@ -31,7 +31,7 @@ final class SchedulerCloseTests {
     }
 
     @Test(arguments: [false, true])
-    func aHopOfAClosedTimerBeginsNothing(isInItsHandler: Bool) {
+    func aHopOfAClosedTimerDoesNotTick(isInItsHandler: Bool) {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 9)).timer
         #expect(scheduler.take(at: 40) == timer)
         if isInItsHandler { #expect(scheduler.begin(timer, at: 40) == Due(index: 0, deadline: 10, missed: 0)) }

@@ -1,11 +1,11 @@
 import Testing
 @_spi(Engine) import TimerCore
 
-/// Ending, pausing, rescheduling and firing, on numbers alone.
+/// Ending, pausing, rescheduling and firing, on plain numbers.
 final class SchedulerControlTests {
     private var scheduler = Scheduler()
 
-    @Test func anEndedTimerIsNotDueAndTheAlarmIsLeftAlone() {
+    @Test func anEndedTimerIsNeverDueAndDoesNotSetTheAlarm() {
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.end(timer) == true)
         #expect(scheduler.count == 0)
@@ -13,7 +13,7 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 100) == Firing())
     }
 
-    @Test func anEndedTimerTakesNothingAnyMore() {
+    @Test func anEndedTimerIgnoresEveryRequest() {
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.end(timer) == true)
         #expect(scheduler.end(timer) == false)
@@ -30,7 +30,7 @@ final class SchedulerControlTests {
         #expect(firing == Firing(ticks: [Ticked(timers[0], 0, 10)], completed: [timers[0]]))
     }
 
-    @Test func aPausedTimerRestsWhileItsGridRunsOn() {
+    @Test func aPausedTimerDoesNotTickAndItsGridContinues() {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.pause(timer) == true)
         #expect(scheduler.pause(timer) == false)
@@ -42,7 +42,7 @@ final class SchedulerControlTests {
         #expect(scheduler.nextLook == 1_200)
     }
 
-    @Test func aTimerCanBePausedFromTheBeginning() {
+    @Test func aTimerCanBeAddedPaused() {
         let (timer, order) = scheduler.add(once(at: 10), isPaused: true)
         #expect(order == .leave)
         #expect(scheduler.firing(at: 20).ticks == [])
@@ -69,7 +69,7 @@ final class SchedulerControlTests {
         #expect(scheduler.begin(timer, at: 10) == Due(index: 0, deadline: 10, missed: 0))
     }
 
-    @Test func whatComesDueDuringALookWaitsForTheNextOne() {
+    @Test func timersThatComeDueDuringALookWaitForTheNextLook() {
         let (added, first) = (TimerEntry(), scheduler.add(once(at: 10)).timer)
         let (paused, rescheduled) = (scheduler.add(once(at: 11)).timer, scheduler.add(once(at: 30)).timer)
         let firing = scheduler.firing(at: 20) { scheduler, ticked in
@@ -104,7 +104,7 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 30).ticks == [Ticked(timer, 0, 30)])
     }
 
-    @Test func aTickOfTheOldScheduleThatIsOnItsWayIsVoidAfterAReschedule() {
+    @Test func aRescheduleDropsATickThatIsOnItsWay() {
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.reschedule(timer, on: every(10, from: 17)) == .leave)
@@ -114,7 +114,7 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 18).ticks == [Ticked(timer, 0, 17)])
     }
 
-    @Test func postponingATimerLeavesTheAlarmWhichFindsTheTimerNotDue() {
+    @Test func postponingATimerDoesNotSetTheAlarm() {
         let timer = scheduler.add(once(at: 10)).timer
         #expect(scheduler.reschedule(timer, on: once(at: 40)) == .leave)
         #expect(scheduler.nextLook == 10)
@@ -123,16 +123,16 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 30).ticks == [Ticked(timer, 0, 30)])
     }
 
-    @Test func anExtraTickLeavesTheGridAlone() {
+    @Test func anExtraTickDoesNotChangeTheGrid() {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.firing(at: 300).ticks.count == 1)
         #expect(scheduler.fire(timer, at: 450) == .set(450))
-        #expect(scheduler.fire(timer, at: 460) == .leave, "the same one")
+        #expect(scheduler.fire(timer, at: 460) == .leave, "the two requests share one tick")
         #expect(scheduler.firing(at: 470) == Firing(ticks: [Ticked(timer, 1, 450)], alarm: .set(600)))
         #expect(scheduler.firing(at: 600).ticks == [Ticked(timer, 1, 600)])
     }
 
-    @Test func anExtraTickComesBesideADeadlineThatHasPassed() {
+    @Test func anExtraTickDoesNotReplaceALateTick() {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.fire(timer, at: 100) == .set(100))
         #expect(scheduler.firing(at: 650).ticks == [Ticked(timer, 0, 100)])
@@ -148,7 +148,7 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 150).ticks == [Ticked(timer, 0, 100)])
     }
 
-    @Test func anExtraTickDoesNotPostponeALateTickThatATimerIsCatchingUpWith() {
+    @Test func anExtraTickDoesNotDelayCatchingUp() {
         let late = scheduler.add(every(76, from: 76), policy: .catchUp(limit: 2), tolerance: 39).timer
         let other = scheduler.add(once(at: 100)).timer
         let firing = scheduler.firing(at: 158) { scheduler, tick in
@@ -157,7 +157,7 @@ final class SchedulerControlTests {
         #expect(firing.ticks == [Ticked(late, 0, 76), Ticked(other, 0, 100), Ticked(late, 1, 152)])
     }
 
-    @Test func theAlarmIsSetForATimerThatIsResumedWhileItsHopFindsNoTick() {
+    @Test func aTimerResumedAtTheEndOfItsHopSetsTheAlarm() {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 3)).timer
         #expect(scheduler.take(at: 35) == timer)
         _ = scheduler.endLook()

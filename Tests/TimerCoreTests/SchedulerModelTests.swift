@@ -1,8 +1,8 @@
 import Testing
 
-/// The scheduler against a naive one, operation by operation.
+/// Compares the scheduler with a naive model, operation by operation.
 struct SchedulerModelTests {
-    /// A debug build checks the scheduler's invariants after each operation.
+    /// A debug build runs fewer seeds, because it checks the scheduler's invariants after each operation.
     #if DEBUG
     private static let seeds = 4
     #else
@@ -10,24 +10,25 @@ struct SchedulerModelTests {
     #endif
 
     @Test(arguments: 0..<2)
-    func tenThousandRandomOperationsAgreeWithANaiveModel(part: Int) {
+    func randomOperationsOnManyTimersAgreeWithANaiveModel(part: Int) {
         let seen = agree(part: part) { _ in 40 }
-        // The operations did meet each other.
+        // The operations did interact in each of these ways.
         let branches: Set = [
             "again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set", "repeat", "portion",
-            "postponed", "close", "goes on",
+            "postponed", "close", "repetition",
         ]
         #expect(branches.subtracting(seen) == [])
     }
 
-    /// Among many timers some timer is nearly always due. A few meet early firings, and an alarm without a timer to fire for.
+    /// Among many timers there is nearly always a due one. Only a few timers meet early firings, and an alarm that
+    /// repeats without a timer to fire for.
     @Test(arguments: 0..<2)
-    func aFewTimersAgreeWithANaiveModel(part: Int) {
+    func randomOperationsOnAFewTimersAgreeWithANaiveModel(part: Int) {
         let seen = agree(part: part) { 1 + $0 % 4 }
-        #expect(seen.isSuperset(of: ["goes on", "disarmed", "set"]))
+        #expect(seen.isSuperset(of: ["repetition", "disarmed", "set"]))
     }
 
-    /// Does ten thousand random operations for each seed of a part, and returns the branches that were taken.
+    /// Performs ten thousand random operations for each seed of a part, and returns the branches that they took.
     private func agree(part: Int, capacity: (Int) -> Int) -> Set<String> {
         var seen: Set<String> = []
         for seed in part * Self.seeds..<(part + 1) * Self.seeds {

@@ -1,11 +1,11 @@
 import Testing
 @_spi(Engine) import TimerCore
 
-/// However many timers there are, no method does more than a portion of the work at once.
+/// However many timers there are, no method does more than one portion of work per call.
 final class SchedulerPortionTests {
     private var scheduler = Scheduler()
 
-    @Test func aThousandTimersThatArePostponedOrClosedArePassedOverInPortions() {
+    @Test func aThousandPostponedOrClosedTimersAreSkippedInPortions() {
         let postponed = (0..<500).map { _ in scheduler.add(once(at: 10)).timer }
         for timer in postponed { #expect(scheduler.reschedule(timer, on: once(at: 500)) == .leave) }
         #expect(asks(at: 10) == 500 / Scheduler.portion)
@@ -25,7 +25,7 @@ final class SchedulerPortionTests {
         #expect(scheduler.takeNext() == timers[998])
     }
 
-    @Test func aMillionTimersOfOneInstantComeOneAtATimeInOrderOfScheduling() {
+    @Test func aMillionTimersOfOneInstantTickInOrderOfScheduling() {
         let timers = (0..<1_000_000).map { _ in scheduler.add(once(at: 10)).timer }
         scheduler.beginLook(at: 10)
         let wrong = timers.count { timer in
@@ -37,7 +37,7 @@ final class SchedulerPortionTests {
         #expect(scheduler.count == 0)
     }
 
-    /// How often a look must ask again before it finds a turn, or that there is none.
+    /// How often a look must ask again before it finds a turn, or finds that all turns are over.
     private func asks(at look: UInt64) -> Int {
         scheduler.beginLook(at: look)
         var asks = 0

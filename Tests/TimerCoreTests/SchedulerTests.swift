@@ -1,11 +1,11 @@
 import Testing
 @_spi(Engine) import TimerCore
 
-/// What the scheduler decides of deadlines and of the alarm, on numbers alone.
+/// The scheduler's decisions about deadlines and the alarm, on plain numbers.
 final class SchedulerTests {
     private var scheduler = Scheduler()
 
-    @Test func theAlarmIsSetForTheFirstTimerAndForEarlierOnesOnly() {
+    @Test func onlyATimerThatIsEarlierThanAllOthersSetsTheAlarm() {
         #expect(scheduler.add(every(1_000, from: 500)).alarm == .set(500))
         #expect(scheduler.add(every(1_000, from: 500)).alarm == .leave)
         #expect(scheduler.add(every(1_000, from: 700)).alarm == .leave)
@@ -31,20 +31,20 @@ final class SchedulerTests {
         #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
     }
 
-    @Test func anEarlyFiringOfAnAlarmThatGoesOnSetsItAgain() {
+    @Test func anEarlyFiringOfARepeatingAlarmSetsItAgain() {
         _ = scheduler.add(every(300, from: 300))
         scheduler.alarmGoesOn(every: 300)
         #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
     }
 
-    @Test func anEarlyFiringOfAnAlarmThatGoesOnForNoTimerDisarmsIt() {
+    @Test func anEarlyFiringWithoutATimerDisarmsARepeatingAlarm() {
         let timer = scheduler.add(every(300, from: 300)).timer
         scheduler.alarmGoesOn(every: 300)
         _ = scheduler.pause(timer)
         #expect(scheduler.firing(at: 299) == Firing(alarm: .disarm))
     }
 
-    @Test func whatIsDueComesInOrderOfDeadlineAndThenOfScheduling() {
+    @Test func dueTimersTickInOrderOfDeadlineAndThenOfScheduling() {
         let third = scheduler.add(once(at: 20)).timer
         let first = scheduler.add(once(at: 10)).timer
         let fourth = scheduler.add(once(at: 20)).timer
@@ -52,21 +52,21 @@ final class SchedulerTests {
         #expect(scheduler.firing(at: 25).ticks.map(\.timer) == [first, second, third, fourth])
     }
 
-    @Test func repeatingTimersKeepTheirOrderOfSchedulingForEver() {
+    @Test func repeatingTimersAlwaysTickInOrderOfScheduling() {
         let timers = (0..<50).map { _ in scheduler.add(every(10, from: 10)).timer }
         for round in 1...20 {
             #expect(scheduler.firing(at: UInt64(round) * 10).ticks.map(\.timer) == timers)
         }
     }
 
-    @Test func aSingleDeadlineIsTheLast() {
+    @Test func aTimerCompletesAfterItsOnlyDeadline() {
         let timer = scheduler.add(once(at: 10)).timer
         #expect(scheduler.firing(at: 10) == Firing(ticks: [Ticked(timer, 0, 10)], completed: [timer]))
         #expect(scheduler.count == 0)
         #expect(timer.ending == .completed)
     }
 
-    @Test func duringAFiringTheAlarmIsLeftAloneAndAtItsEndSetForAllThatCame() {
+    @Test func theAlarmIsSetAtTheEndOfAFiringForAllTimersAddedInIt() {
         _ = scheduler.add(every(100, from: 10))
         let firing = scheduler.firing(at: 10) { scheduler, _ in
             let orders = [scheduler.add(once(at: 50)).alarm, scheduler.add(once(at: 30)).alarm]
@@ -77,10 +77,10 @@ final class SchedulerTests {
         #expect(scheduler.add(once(at: 20)).alarm == .set(20))
     }
 
-    @Test func aDeliveryThatEndsAfterTheFiringSetsTheAlarmItself() {
+    @Test func aDeliveryThatEndsAfterTheLookSetsTheAlarm() {
         let timer = scheduler.add(every(100, from: 10)).timer
         #expect(scheduler.take(at: 10) == timer)
-        #expect(scheduler.endLook() == .leave, "its only timer is still on its way")
+        #expect(scheduler.endLook() == .leave, "the only timer is still on its way")
         #expect(scheduler.begin(timer, at: 15) != nil)
         let sequel = scheduler.finish(timer, lookedAt: 15, now: 20)
         #expect(sequel == .waits(.set(110)))
@@ -95,7 +95,7 @@ final class SchedulerTests {
         #expect(scheduler.firing(at: 100).ticks == [Ticked(timer, 0, 100)])
     }
 
-    @Test func aStoppedAlarmHoldsNoOrderBack() {
+    @Test func afterACloseNewTimersSetTheAlarm() {
         let timer = scheduler.add(every(100, from: 10)).timer
         #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.end(timer) == true)
@@ -105,19 +105,19 @@ final class SchedulerTests {
         #expect(scheduler.finish(timer, lookedAt: 10, now: 10) == .hasEnded)
     }
 
-    @Test func neverIsNotADeadlineToSetAnAlarmFor() {
+    @Test func aDeadlineOfNeverDoesNotSetTheAlarm() {
         #expect(scheduler.add(once(at: .max)).alarm == .leave)
         #expect(scheduler.nextLook == nil)
         #expect(scheduler.firing(at: .max) == Firing())
     }
 
-    @Test func aPeriodOfOneNanosecondIsTakenByDivision() {
+    @Test func missedDeadlinesOfAOneNanosecondPeriodAreCountedAtOnce() {
         let timer = scheduler.add(every(1, from: 0)).timer
         let hour: UInt64 = 3_600_000_000_000
         #expect(scheduler.firing(at: hour).ticks == [Ticked(timer, 0, 0, missed: hour)])
     }
 
-    @Test func theTimersThatHaveNotEndedAreListed() {
+    @Test func onlyTimersThatHaveNotEndedAreListed() {
         let timers = (0..<3).map { scheduler.add(once(at: 10 + UInt64($0))).timer }
         #expect(scheduler.end(timers[1]) == true)
         #expect(scheduler.count == 2)

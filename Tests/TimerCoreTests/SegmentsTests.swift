@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 @testable import TimerCore
 
-/// A list of plain values that grows and shrinks by segments keeps them all.
+/// A list of plain values that grows and shrinks by segments keeps all its values.
 struct SegmentsTests {
-    @Test func tenThousandValuesAreKeptThroughGrowthChangeAndShrinking() {
+    @Test func tenThousandValuesSurviveGrowthChangesAndShrinking() {
         var list = Segments<Int>()
         for round in 0..<2 {
             for value in 0..<10_000 { list.append(value) }
@@ -18,8 +18,8 @@ struct SegmentsTests {
         }
     }
 
-    /// In a process of its own, so that no other test allocates meanwhile.
-    @Test func memoryGoesBackWhenAListShrinks() async {
+    /// This runs in its own process, so that no other test allocates meanwhile.
+    @Test func aShrinkingListReleasesMemory() async {
         await #expect(processExitsWith: .success) {
             var list = Segments<SIMD64<UInt64>>()
             let before = ProcFS.residentBytes
@@ -27,7 +27,7 @@ struct SegmentsTests {
             let grown = ProcFS.residentBytes - before
             while list.count > 0 { list.removeLast() }
             let left = ProcFS.residentBytes - before
-            #expect(grown > 100_000 * 500 && left < grown / 5, "\(left) of \(grown) bytes are left")
+            #expect(grown > 100_000 * 500 && left < grown / 5, "\(left) of \(grown) bytes remain")
         }
     }
 }

@@ -18,12 +18,12 @@ struct TimerInstantTests {
     @Test(arguments: [
         Duration.seconds(Int64.max) * 18, .seconds(Int64.max), .seconds(9_223_372_037), .nanoseconds(Int64.max),
     ])
-    func durationsTooLargeSaturateToNever(_ duration: Duration) {
+    func veryLargeDurationsSaturateToNever(_ duration: Duration) {
         #expect(duration.nanosecondsRoundedUp == .max)
         #expect(second.advanced(by: duration).isNever)
     }
 
-    @Test func durationsTooNegativeSaturateToTheOrigin() {
+    @Test func veryNegativeDurationsSaturateToTheOrigin() {
         #expect(Duration.seconds(Int64.min).nanosecondsRoundedUp == .min)
         #expect((Duration.seconds(Int64.min) * 18).nanosecondsRoundedUp == .min)
         #expect(second.advanced(by: .seconds(Int64.min)).nanoseconds == 0)
@@ -49,7 +49,7 @@ struct TimerInstantTests {
         #expect(origin.duration(to: end) == .nanoseconds(Int64.max) + .nanoseconds(Int64.max) + .nanoseconds(1))
     }
 
-    @Test func anInstantSaysWhatItIs() {
+    @Test func theDescriptionNamesNanosecondsAndClock() {
         #expect(second.description == "1000000000 ns (suspending)")
         #expect(TimerInstant.never(on: .suspending).description == "never (suspending)")
     }

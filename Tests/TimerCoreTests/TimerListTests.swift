@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 @testable @_spi(Engine) import TimerCore
 
-/// The list of all timers: which it retains, which are closing, and that going through it misses no timer.
+/// Which timers the list retains, which are closing, and that iteration misses no timer.
 struct TimerListTests {
-    @Test func aTimerIsRetainedUntilItIsRemovedOrTheListGoes() {
+    @Test func aTimerIsRetainedUntilItIsRemovedOrTheListEnds() {
         var weak: [() -> TimerEntry?] = []
         do {
             var list = TimerList()
@@ -37,7 +37,7 @@ struct TimerListTests {
     }
 
     @Test(arguments: 0..<4)
-    func goingFromTheEndToTheBeginningMissesNoTimerWhateverHappensBetween(seed: Int) {
+    func backwardIterationMissesNoTimerWhileTheListChanges(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         var list = TimerList()
         for _ in 0..<300 { list.append(TimerEntry()) }

@@ -16,14 +16,14 @@ final class ToleranceTests {
 
     @Test func aThousandTimersWithAToleranceShareTheirLooks() {
         let shared = run { _ in 100_000 }
-        // Deadlines of 3 ms, looked at at the multiples of 2^16 ns that they reach.
+        // Deadlines over 3 ms, each looked at at the next multiple of 2^16 ns.
         #expect(shared.looks <= 3_000_000 / 65_536 + 2)
         #expect(shared.ticks == 1_000)
         let alone = run { _ in 0 }
-        #expect(alone.looks > 900, "what they would cost without")
+        #expect(alone.looks > 900, "without a tolerance each deadline has its own look")
     }
 
-    @Test func noLookIsBeforeTheDeadlineOrBeyondTheTolerance() {
+    @Test func everyLookIsAfterTheDeadlineAndWithinTheTolerance() {
         let outcome = run { UInt64($0) * UInt64($0) % 200_003 }
         #expect(outcome.ticks == 1_000)
         #expect(outcome.early == 0)
@@ -32,7 +32,7 @@ final class ToleranceTests {
     }
 
     @Test func ticksOfOneLookAreInOrderOfDeadlineDespiteTheirTolerances() {
-        // Long and short tolerances in turn, so that the order of the looks is not that of the deadlines.
+        // Long and short tolerances alternate, so that the order of the looks differs from that of the deadlines.
         let outcome = run { $0 % 2 == 0 ? 200_000 : 1_000 }
         #expect(outcome.outOfOrder == 0)
         #expect(outcome.ticks == 1_000)
@@ -47,23 +47,23 @@ final class ToleranceTests {
     }
 
     @Test(arguments: [(0, 1_001), (1, 1_001), (2, 1_002), (3, 1_002), (4, 1_004), (1_023, 1_024), (1_024, 1_024)])
-    func theLookIsTheFirstMultipleOfTheLargestPowerOfTwoWithin(tolerance: UInt64, look: UInt64) {
+    func theLookIsAMultipleOfTheLargestPowerOfTwoWithinTheTolerance(tolerance: UInt64, look: UInt64) {
         #expect(scheduler.add(once(at: 1_001), tolerance: tolerance).alarm == .set(look))
     }
 
-    @Test func aToleranceWithoutAnEndDoesNotMakeALookNever() {
+    @Test func anUnlimitedToleranceStillLeadsToALook() {
         let late = scheduler.add(once(at: (1 << 63) + 1), tolerance: .max)
         #expect(late.alarm == .set((1 << 63) + 1))
         #expect(scheduler.add(once(at: 5), tolerance: .max).alarm == .set(1 << 63))
     }
 
-    @Test func anExtraTickIsNotHeldBackByATolerance() {
+    @Test func aToleranceDoesNotDelayAnExtraTick() {
         let timer = scheduler.add(every(300, from: 300), tolerance: 250).timer
         #expect(scheduler.fire(timer, at: 100) == .set(100))
         #expect(scheduler.firing(at: 100).ticks == [Ticked(timer, 0, 100)])
     }
 
-    /// A thousand timers of one deadline each, run to the end by looking when it is to be looked.
+    /// Runs a thousand timers of one deadline each to the end, with a look at each instant of the scheduler.
     private func run(tolerance: (Int) -> UInt64) -> Outcome {
         var (random, outcome) = (SeededGenerator(seed: 11), Outcome())
         var tolerances: [ObjectIdentifier: UInt64] = [:]

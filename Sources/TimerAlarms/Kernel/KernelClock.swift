@@ -2,16 +2,16 @@ internal import CLinuxTimers
 internal import Glibc
 package import TimerCore
 
-/// Reading a clock of the kernel and sleeping on it.
+/// Reads the kernel's clocks and sleeps on them.
 package enum KernelClock {
-    /// The time on a clock, from the vDSO: no system call on ordinary hosts.
+    /// The time on a clock, read from the vDSO: on ordinary hosts this makes no system call.
     package static func now(_ clock: TimerClock) -> TimerInstant {
         var time = timespec()
         unsafe clock_gettime(clock.kernelID, &time)
         return TimerInstant(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec), clock: clock)
     }
 
-    /// Sleeps until an instant has come, through any number of signals.
+    /// Sleeps until an instant, even if signals interrupt the sleep.
     package static func sleep(until deadline: TimerInstant) {
         var time = timespec(deadline)
         while unsafe clock_nanosleep(deadline.clock.kernelID, TIMER_ABSTIME, &time, nil) == EINTR {}
@@ -20,19 +20,19 @@ package enum KernelClock {
     /// Sleeps for a length of monotonic time.
     package static func sleep(for duration: Duration) { sleep(until: now(.suspending).advanced(by: duration)) }
 
-    /// Asks the kernel to be late by no more than this in sleeps of the calling thread (50,000 ns unless asked). It
-    /// does not matter to timerfd. No privilege is needed.
+    /// Sets how late the kernel may wake the calling thread from a sleep; the default is 50,000 ns. It has no effect
+    /// on timerfd and needs no privilege.
     package static func setTimerSlack(nanoseconds: UInt) {
         _ = timer_slack_set(nanoseconds)
     }
 
-    /// The calling thread's timer slack, in nanoseconds. Threads and programs that it creates take it over as their
-    /// default.
+    /// The calling thread's timer slack, in nanoseconds. It becomes the default of the threads and programs that
+    /// this thread creates.
     package static var timerSlack: UInt { UInt(max(timer_slack(), 0)) }
 }
 
 extension TimerClock {
-    /// The kernel's name of the clock.
+    /// The kernel's id of the clock.
     var kernelID: clockid_t {
         switch self {
         case .suspending: CLOCK_MONOTONIC
@@ -43,7 +43,8 @@ extension TimerClock {
 }
 
 extension timespec {
-    /// An instant as the kernel takes it; one past the kernel's own end of time (292 years) is that end.
+    /// An instant in the kernel's format. An instant after the kernel's latest one (292 years) becomes that
+    /// latest one.
     init(_ instant: TimerInstant) {
         let nanoseconds = min(instant.nanoseconds, UInt64(Int64.max))
         self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))

@@ -2,22 +2,23 @@ internal import CLinuxTimers
 internal import Glibc
 internal import TimerCore
 
-/// A thread of this process as the kernel numbers it, for reading from outside what it is billed.
+/// A thread of this process by its kernel id, so that other threads can read its resource usage.
 package struct KernelThread: Hashable, Sendable {
     private let number: Int32
 
     /// The calling thread.
     package static var current: KernelThread { KernelThread(number: thread_id()) }
 
-    /// Whether it is the thread that the process began with.
+    /// Whether it is the first thread of the process.
     var isMain: Bool { number == getpid() }
 
-    /// What the kernel has billed to the thread up to now; nil once it has ended.
+    /// The thread's resource usage up to now, or nil if it has ended.
     ///
-    /// Reading its clock has the kernel bring its account up to date. That of the whole process lags behind by up to a
-    /// timer interrupt's period for every thread that is running: take one from the other only while this thread sleeps.
+    /// Reading the thread's clock makes the kernel update the account of that thread. The account of the whole
+    /// process lags by up to one period of the timer interrupt for every running thread. So subtract one from the
+    /// other only while this thread sleeps.
     package var usage: ResourceUsage? {
-        // MAKE_THREAD_CPUCLOCK of the kernel: a clock of one thread, and of what the scheduler has counted.
+        // The kernel's MAKE_THREAD_CPUCLOCK: the clock of one thread, as counted by the scheduler.
         let clock = clockid_t(~number << 3 | 6)
         var time = timespec()
         guard unsafe clock_gettime(clock, &time) == 0,
@@ -32,7 +33,7 @@ package struct KernelThread: Hashable, Sendable {
         )
     }
 
-    /// Whether the thread waits for something, or has ended: it is billed for nothing more until it is woken.
+    /// Whether the thread waits or has ended, so that its usage cannot grow until it is woken.
     package var isAsleep: Bool {
         guard let status = ProcFile.text("/proc/self/task/\(number)/status") else { return true }
         return status.split(separator: "\n").contains { $0.hasPrefix("State:\tS") }

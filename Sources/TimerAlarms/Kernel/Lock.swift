@@ -1,7 +1,7 @@
 /// A ``Mutex`` around the state that it protects.
 ///
-/// Why this is `@unchecked Sendable`: `state` is touched in `withLock` only, between taking and giving back the mutex. So no
-/// access races, and only values that the region checker lets pass (`sending`) enter or leave.
+/// It is `@unchecked Sendable` because only `withLock` touches `state`, while it holds the mutex. So no access
+/// races, and only values that the region checker lets pass (`sending`) enter or leave.
 @safe
 package final class Lock<State>: @unchecked Sendable {
     private let mutex = Mutex()
@@ -12,7 +12,8 @@ package final class Lock<State>: @unchecked Sendable {
     /// Whether this is a forked child of the process that made the lock.
     package var isOfAnotherProcess: Bool { mutex.isOfAnotherProcess }
 
-    /// Runs `body` on the state while no other thread does. Nothing of a user's may be called or released inside.
+    /// Runs `body` on the state while no other thread does. No code of the user may run inside, and no object of the
+    /// user may be released.
     package func withLock<Result, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -21,7 +22,7 @@ package final class Lock<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// The same, or a value to answer with in a forked child, where the state cannot be reached.
+    /// Runs `body` on the state. In a forked child, which cannot reach the state, returns `answer` instead.
     package func withLock<Result, Failure: Error>(
         inForkedChild answer: @autoclosure () throws(Failure) -> sending Result,
         _ body: (inout sending State) throws(Failure) -> sending Result

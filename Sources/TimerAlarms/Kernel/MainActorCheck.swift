@@ -2,21 +2,22 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Reports in debug builds which code asked for the main actor on another thread, before that ends the process.
+/// Reports in debug builds which code needed the main actor on another thread, before that ends the process.
 ///
-/// Off the main actor, `MainActor.assumeIsolated` and its relatives end in a trap of libdispatch, which prints nothing on
-/// Linux. The Swift runtime calls a hook right before it (`swift_task_checkIsolated_hook` in its Concurrency.h). The hook
-/// is set on first use, and calls the hook that was set before it. There is no report if the program has no such dynamic
-/// symbol, as with a statically linked Swift runtime.
+/// Off the main actor, `MainActor.assumeIsolated` and its relatives end in a trap of libdispatch, which prints
+/// nothing on Linux. The Swift runtime calls a hook just before that (`swift_task_checkIsolated_hook` in its
+/// Concurrency.h). The first use of this type sets the hook, which calls the previous hook. There is no report if
+/// the program lacks this dynamic symbol, as with a statically linked Swift runtime.
 package enum MainActorCheck {
-    /// The runtime's check. It and the hook are of Swift's calling convention, which for three words is that of C.
+    /// The runtime's check. The check and the hook use Swift's calling convention, which for three words equals that
+    /// of C.
     private typealias Check = @convention(c) (_ identity: UInt, _ implementation: UInt) -> Void
     private typealias Hook = @convention(c) (_ identity: UInt, _ implementation: UInt, _ check: UInt) -> Void
 
-    /// What a thread runs.
+    /// A piece of code that a thread runs.
     private final class Frame {
         let warning: () -> String
-        /// What it goes on with afterwards.
+        /// The code that the thread continues with afterwards.
         let outer: Frame?
 
         init(_ warning: @escaping () -> String, in outer: Frame?) {
@@ -25,25 +26,25 @@ package enum MainActorCheck {
         }
     }
 
-    /// Notes what the calling thread is about to run. Call ``end()`` on the same thread afterwards.
+    /// Records which code the calling thread is about to run. Call ``end()`` on the same thread afterwards.
     ///
-    /// - Parameter warning: makes the line for standard error if that code asks for the main actor in vain.
+    /// - Parameter warning: makes the line for standard error if the code needs the main actor on another thread.
     package static func begin(_ warning: @escaping () -> String) {
         if isInstalled { exchange(Frame(warning, in: current)) }
     }
 
-    /// Ends what ``begin(_:)`` began.
+    /// Ends the last ``begin(_:)`` of this thread.
     package static func end() {
         if isInstalled { exchange(current?.outer) }
     }
 
-    /// What the calling thread runs.
+    /// The code that the calling thread runs.
     private static var current: Frame? {
         guard let frame = unsafe pthread_getspecific(key) else { return nil }
         return unsafe Unmanaged<Frame>.fromOpaque(frame).takeUnretainedValue()
     }
 
-    /// Puts another in its place. The thread holds what is there.
+    /// Replaces the current frame, which the thread retains.
     private static func exchange(_ frame: Frame?) {
         let before = unsafe pthread_getspecific(key)
         unsafe pthread_setspecific(key, frame.map { unsafe Unmanaged.passRetained($0).toOpaque() })
@@ -57,10 +58,10 @@ package enum MainActorCheck {
     }()
 
     private static let mainQueue = DispatchSpecificKey<Bool>()
-    /// The hook that was there before; 0 if there was none.
+    /// The previous hook, or 0.
     private static let former = Atomic<UInt>(0)
 
-    /// Whether the hook is set, which the first use does.
+    /// Whether the hook is set. The first use sets it.
     private static let isInstalled: Bool = {
         guard let symbol = unsafe dlsym(nil, "swift_task_checkIsolated_hook") else { return false }
         DispatchQueue.main.setSpecific(key: mainQueue, value: true)

@@ -3,18 +3,18 @@ internal import Glibc
 
 /// A mutual exclusion lock.
 ///
-/// It is priority-inheriting: while a real-time thread waits for it, its holder runs with that thread's priority. Such a
-/// lock is handed over by system calls if threads wait for it, which takes many times as long as a short critical
-/// section, and then each meeting leads to the next. So a thread that finds it taken, also a real-time one, pauses and
-/// tries again for about a hundred microseconds at most before it waits.
+/// It is priority-inheriting: while a real-time thread waits for it, its holder runs with that thread's priority. If
+/// threads wait for such a lock, system calls hand it over. This takes many times as long as a short critical
+/// section, so that each contention causes the next one. For this reason a thread that finds the lock taken, even a
+/// real-time thread, pauses and tries again for at most about a hundred microseconds before it waits.
 ///
-/// A pthread mutex rather than `Synchronization.Mutex`, because the thread sanitizer knows the former and reports
+/// It is a pthread mutex and not `Synchronization.Mutex`, because the thread sanitizer knows the former, and reports
 /// false races on the latter under contention.
 ///
-/// Not recursive: taking it twice on one thread is a programming error, and traps.
+/// It is not recursive: taking it twice on one thread is a programming error, and traps.
 @safe
 package final class Mutex: Sendable {
-    // Allocated before and freed after every use.
+    // Allocated before the first use and freed after the last one.
     private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let processID = Process.id
 
@@ -35,11 +35,11 @@ package final class Mutex: Sendable {
         unsafe mutex.deallocate()
     }
 
-    /// Whether this is a forked child of the process that made the lock. There it cannot be taken: another thread of the
-    /// parent may have held it at the fork.
+    /// Whether this is a forked child of the process that made the lock. The child cannot take it: another thread of
+    /// the parent may have held it at the fork.
     package var isOfAnotherProcess: Bool { Process.id != processID }
 
-    /// Takes the lock. Nothing of a user's may be called or released until ``release()``.
+    /// Takes the lock. Until ``release()``, no code of the user may run, and no object of the user may be released.
     package func acquire() {
         if unsafe pthread_mutex_trylock(mutex) == 0 { return }
         for _ in 0..<Self.turns {
@@ -55,14 +55,14 @@ package final class Mutex: Sendable {
         precondition(locked == 0, "the lock is taken twice on one thread")
     }
 
-    /// Gives it back.
+    /// Releases the lock.
     package func release() { unsafe pthread_mutex_unlock(mutex) }
 
-    // A pause takes some tens of nanoseconds. The first are as many as several critical sections take: two threads that
-    // took the lock by turns got half as much done together as one alone, because the memory that it protects went to and
-    // fro between their processors.
+    // A pause takes some tens of nanoseconds. The first pauses together take as long as several critical sections.
+    // With shorter pauses, two threads that took the lock by turns did half as much work together as one thread alone,
+    // because the memory that it protects moved back and forth between their processors.
     private static let firstPauses = 64
     private static let lastPauses = 256
-    /// How often a thread lets others run before it waits.
+    /// How often a thread yields the processor before it waits.
     private static let turns = 4
 }

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import TimerCore
 
-/// The C line: every result of the kernel becomes a value or a typed error here.
+/// Turns every result of the kernel into a value or a typed error.
 enum SystemCall {
-    /// Calls until the call is not interrupted by a signal; the errno of a failure is taken at once.
+    /// Repeats a call until no signal interrupts it. Reads the errno of a failure at once.
     static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Result<Number, Errno> {
         while true {
             let result = call()
@@ -21,7 +21,7 @@ struct Errno: Error, Hashable {
 
     init(_ number: Int32) { self.number = number }
 
-    /// The error that a caller sees.
+    /// The error for the caller.
     func error(_ code: TimerError.Code = .systemRefused, attempting attempted: String) -> TimerError {
         TimerError(code, attempted, errno: number, systemMessage: unsafe String(cString: strerror(number)))
     }

@@ -2,22 +2,22 @@ internal import CLinuxTimers
 internal import Glibc
 package import TimerCore
 
-/// Starting threads that are good guests of the process.
+/// Starts threads that disturb the host process as little as possible.
 package enum Thread {
-    /// Starts a detached thread: named, with all signals blocked but those of its own faults, never waited for by the
-    /// process's exit.
+    /// Starts a detached thread with a name. All its signals are blocked but those for its own faults, and the
+    /// process's exit does not wait for it.
     ///
-    /// It has the affinity and the nice value of the main thread, whatever thread starts it, and the main thread's policy
-    /// unless that is a real-time one. Without CAP_SYS_NICE the kernel may refuse a better nice value than the creator's:
-    /// then the thread keeps that.
+    /// The thread gets the affinity and the nice value of the main thread, not those of its creator. It also gets
+    /// the main thread's policy, unless that is a real-time policy. Without CAP_SYS_NICE the kernel may refuse a
+    /// better nice value than the creator's; the thread then keeps the creator's value.
     ///
     /// - Parameters:
-    ///   - name: at most 15 bytes, as the kernel shows it.
-    ///   - body: what the thread does.
-    /// - Throws: `TimerError` where the system refuses the thread.
+    ///   - name: the thread's name in the kernel, at most 15 bytes.
+    ///   - body: the work of the thread.
+    /// - Throws: `TimerError` if the system refuses the thread.
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(TimerError) {
-        // A thread takes over its creator's signal mask, so it starts with everything blocked. Not what a thread brings
-        // upon itself: where that is blocked the kernel ends the process without asking a crash reporter.
+        // A thread inherits its creator's signal mask, so it starts with these signals blocked. Signals for its own
+        // faults stay unblocked: if they are blocked, the kernel ends the process without calling a crash reporter.
         var blocked = sigset_t()
         var before = sigset_t()
         unsafe sigfillset(&blocked)
@@ -39,13 +39,13 @@ package enum Thread {
         guard let argument = unsafe argument else { return nil }
         let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
         _ = unsafe start.name.withCString { unsafe thread_name_set($0) }
-        // Not those of its creator, which a new thread starts with (pthread_create(3)).
+        // A new thread starts with its creator's values (pthread_create(3)).
         thread_scheduling_copy(getpid())
         start.body()
         return nil
     }
 
-    /// What a new thread is handed.
+    /// The argument of a new thread.
     private final class Start: Sendable {
         let name: String
         let body: @Sendable () -> Void
@@ -57,7 +57,7 @@ package enum Thread {
     }
 }
 
-/// Which thread of the process this is.
+/// The identity of a thread of this process.
 package struct ThreadID: Hashable, Sendable {
     package let number: UInt
 

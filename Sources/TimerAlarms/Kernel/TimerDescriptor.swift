@@ -5,19 +5,19 @@ package import TimerCore
 
 /// A timerfd (see timerfd_create(2)), closed when the value ends.
 ///
-/// If the process closes the descriptor from outside, its number may be given to another file at any time. So the first
-/// error that tells of it is remembered: from then on the number is neither used nor closed.
+/// If the process closes the descriptor from outside, its number may belong to another file at any time. So the
+/// value remembers the first error that shows this, and from then on neither uses nor closes the number.
 package struct TimerDescriptor: ~Copyable, Sendable {
-    /// The number of the descriptor, which stays this value's to close.
+    /// The number of the descriptor, which only this value may close.
     package let number: CInt
     private let clock: TimerClock
     private let lost = Atomic(false)
 
-    /// A new disarmed timer on a clock, closed in programs that this process executes.
+    /// Creates a disarmed timer on a clock, which is closed in programs that this process executes.
     ///
     /// - Parameters:
-    ///   - clock: whose instants it is set to.
-    ///   - isBlocking: whether reading it waits; no matter to ``wait()``.
+    ///   - clock: the clock of its deadlines.
+    ///   - isBlocking: whether reading the timer waits; ``wait()`` waits in either case.
     /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(_ clock: TimerClock, isBlocking: Bool = true) throws(TimerError) {
         let flags = CInt(TFD_CLOEXEC) | (isBlocking ? 0 : CInt(TFD_NONBLOCK))
@@ -30,16 +30,16 @@ package struct TimerDescriptor: ~Copyable, Sendable {
 
     deinit { if !isLost { close(number) } }
 
-    /// Whether the number is known to be no longer that of this timer.
+    /// Whether the number is known to belong to this timer no more.
     package var isLost: Bool { lost.load(ordering: .acquiring) }
 
-    /// Sets the absolute deadline, or disarms. A reader that waits is woken when a past deadline is set, too.
+    /// Sets the absolute deadline, or disarms. Setting a past deadline wakes a waiting reader, too.
     ///
-    /// On the wall clock a step of the clock counts as an expiry, so that the reader looks at the clock again.
+    /// On the wall clock, a step of the clock counts as an expiry, so that the reader looks at the clock again.
     ///
     /// - Parameters:
-    ///   - deadline: when it expires first.
-    ///   - period: how many nanoseconds later it expires again, and so on; 0 for once. See ``canRepeat(every:)``.
+    ///   - deadline: the instant of the first expiry.
+    ///   - period: nanoseconds from each expiry to the next, or 0 for a single expiry. See ``canRepeat(every:)``.
     /// - Throws: `TimerError` if the kernel refuses, or the descriptor is lost.
     package borrowing func set(_ deadline: TimerInstant?, repeatingEvery period: UInt64 = 0) throws(TimerError) {
         try checkForLoss(attempting: "setting a timerfd")
@@ -52,43 +52,44 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         let number = number
         let flags = CInt(TFD_TIMER_ABSTIME) | (clock == .wall ? CInt(TFD_TIMER_CANCEL_ON_SET) : 0)
         switch SystemCall.retrying({ unsafe timerfd_settime(number, flags, &setting, nil) }) {
-        // Of a step since the last setting. This one holds all the same: see NOTES in timerfd_create(2).
+        // ECANCELED reports a step since the last setting. This setting holds anyway: see NOTES in
+        // timerfd_create(2).
         case .success, .failure(Errno(ECANCELED)): return
         case .failure(let errno): throw failure(errno, .systemRefused, attempting: "setting a timerfd")
         }
     }
 
-    /// Whether a repetition goes on until the next setting.
+    /// Whether a repetition continues until the next setting.
     ///
-    /// The kernel arms the timer anew when its expiry is read, for the next whole period that has not passed, so that the
-    /// grid is kept and no expiry is lost. A step of the wall clock breaks that: reading an expired timer then returns
-    /// ECANCELED, and does not arm it (`timerfd_read_iter` in the kernel's fs/timerfd.c).
+    /// When an expiry is read, the kernel arms the timer again for the next whole period that has not passed, which
+    /// keeps the grid and loses no expiry. A step of the wall clock breaks this: reading an expired timer then
+    /// returns ECANCELED and does not arm it (`timerfd_read_iter` in the kernel's fs/timerfd.c).
     package borrowing func canRepeat(every period: UInt64) -> Bool { clock != .wall && period > 0 }
 
-    /// Waits until the deadline has passed. Interruptions and readings without an expiry are waited through.
+    /// Waits until the deadline has passed, even if signals interrupt it or a read finds no expiry.
     package borrowing func wait() throws(TimerError) {
         while try !takeExpiry() { try waitUntilReadable() }
     }
 
-    /// Takes the expiry away, which makes the descriptor unreadable. Returns whether there was one; a descriptor that
-    /// blocks is waited for.
+    /// Takes the expiry, so that the descriptor is unreadable. Returns whether there was one; on a blocking
+    /// descriptor, waits for one.
     package borrowing func takeExpiry() throws(TimerError) -> Bool {
         try checkForLoss(attempting: "reading a timerfd")
         let number = number
         var expirations: UInt64 = 0
         switch SystemCall.retrying({ unsafe read(number, &expirations, MemoryLayout<UInt64>.size) }) {
-        // Cancelled: the wall clock was stepped.
+        // ECANCELED: the wall clock was stepped.
         case .success(MemoryLayout<UInt64>.size), .failure(Errno(ECANCELED)): return true
         case .failure(Errno(EAGAIN)): return false
-        // Of another file, which has the number now.
+        // The number belongs to another file now.
         case .success: throw failure(Errno(EBADF), .backendFailed, attempting: "reading a timerfd")
         case .failure(let errno): throw failure(errno, .backendFailed, attempting: "reading a timerfd")
         }
     }
 
-    /// Gives the number to a new disarmed timer, in a forked child: what this one tells belongs to the parent.
+    /// In a forked child, gives the number to a new disarmed timer, since this timer belongs to the parent.
     ///
-    /// - Throws: `TimerError` if the system refuses that.
+    /// - Throws: `TimerError` if the system refuses the new timer.
     package borrowing func replaceInForkedChild() throws(TimerError) {
         let quiet = try TimerDescriptor(clock, isBlocking: false)
         let (from, to) = (quiet.number, number)
@@ -98,7 +99,7 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         _ = fcntl(to, F_SETFD, FD_CLOEXEC)
     }
 
-    /// The process made the descriptor non-blocking (an inherited one is shared): wait here rather than spin.
+    /// The process made the descriptor non-blocking (an inherited one is shared), so wait here instead of spinning.
     private borrowing func waitUntilReadable() throws(TimerError) {
         var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
         if case .failure(let errno) = SystemCall.retrying({ unsafe poll(&request, 1, -1) }) {
@@ -110,8 +111,8 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         if isLost { throw Errno(EBADF).error(.backendFailed, attempting: attempted) }
     }
 
-    /// The error of a failed call. A closed descriptor is EBADF, and a number that is another file's by now is EINVAL,
-    /// since the arguments are always valid.
+    /// The error of a failed call. EBADF means that the descriptor is closed. EINVAL means that the number belongs
+    /// to another file, since the arguments are always valid.
     private borrowing func failure(
         _ errno: Errno,
         _ code: TimerError.Code,
