@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// How thoroughly to measure.
 struct Options: ParsableArguments {
-    @Option(help: "Rounds of each comparison. Default: 5, or 3 where a million timers take part.")
+    @Option(help: "Rounds of each comparison. Default: 5, or 3 if a million timers take part.")
     var rounds: Int?
 
     @Flag(help: "One round, with 100,000 timers instead of a million.")
@@ -17,7 +17,7 @@ struct Options: ParsableArguments {
     )
     var beside: String?
 
-    /// The numbers of timers that are compared.
+    /// The compared numbers of timers.
     var counts: [Int] { quick ? [1_000, 100_000] : [1_000, 100_000, 1_000_000] }
 
     /// The number of timers of measurements with one number only.
