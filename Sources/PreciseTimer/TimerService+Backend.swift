@@ -70,7 +70,7 @@ extension TimerService {
     public static let timerFD = TimerService(shared: .timerFD)
     /// The shared service on libevent.
     public static let libevent = TimerService(shared: .libevent)
-    /// The shared service on a run loop of its own thread.
+    /// The shared service on a run loop, on its own thread.
     public static let runLoop = TimerService(shared: .runLoop)
 
     /// Starts your own service on a backend.

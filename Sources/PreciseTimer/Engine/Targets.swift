@@ -9,7 +9,7 @@ final class TargetRecord: TimerRecord, @unchecked Sendable {
     private weak let weakTarget: AnyObject?
     @safe @exclusivity(unchecked) private var handler: Handler<AnyObject>?
 
-    /// The target's type is erased here, so that no timer needs a metadata look-up of its own. The cast is sound: a
+    /// The target's type is erased here, which saves a metadata look-up for each timer. The cast is sound: a
     /// reference is passed in the same way for every class, and the handler is only ever called with this target.
     init<Target: AnyObject & Sendable>(
         _ request: borrowing TimerRequest,

@@ -10,7 +10,7 @@ struct Options: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "For scale: a package whose programs `one-object` and `packed-slots` print figures of their own.",
+            "For scale: a package whose programs `one-object` and `packed-slots` print their own figures.",
             discussion: "They run beside, once in each round; their output is quoted below the tables.",
             valueName: "path"
         )
