@@ -39,7 +39,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Runs under callgrind: without what it does not count.
+        // Runs under callgrind, so it links only what it counts.
         .executableTarget(name: "counted", dependencies: [timers], swiftSettings: settings),
     ]
 )

@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// A package of its own, so that what the examples need is no dependency of the library's users.
+// A separate package, so that users of the library do not get the examples' dependencies.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .strictMemorySafety(),
@@ -22,7 +22,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     ],
     targets: [
-        // A program with a libevent loop has libevent's headers already, from wherever it has them.
+        // A program with a libevent loop brings libevent's headers itself.
         .systemLibrary(
             name: "CEventLoop",
             path: "CEventLoop",

@@ -1,4 +1,4 @@
-// libevent's core, as a program would have it that runs an event loop of its own.
+// libevent's core, as a program with its own event loop would include it.
 
 #include <features.h>
 

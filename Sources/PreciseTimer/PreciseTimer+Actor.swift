@@ -1,9 +1,9 @@
 /// Timers whose target is an actor.
 extension PreciseTimer {
-    /// Schedules a timer for an actor, which it never retains; the handler runs isolated to it, and may await: `{
-    /// meter, tick in await meter.report(tick.missed) }`. A handler that awaits holds back its own timer's next tick
-    /// and nothing else: what comes due meanwhile is merged into that tick and counted. Otherwise like the form with a
-    /// target, which says what the parameters are.
+    /// Schedules a timer for an actor, which it never retains. The handler runs isolated to the actor and may await:
+    /// `{ meter, tick in await meter.report(tick.missed) }`. While a handler awaits, only its own timer's next tick
+    /// is held back; deadlines that pass meanwhile are merged into that tick and counted. Otherwise like the form
+    /// with a target, which describes the parameters.
     @discardableResult
     public static func schedule<Target: Actor>(
         _ schedule: Schedule,
@@ -22,10 +22,11 @@ extension PreciseTimer {
         return try service.core.admit(ActorRecord(request, target: target, handler: handler), request, service)
     }
 
-    // Without this form a handler that awaits nothing would be taken for that of an object, and not be isolated.
-    /// Schedules a timer for an actor, which it never retains; the handler runs isolated to it, and awaits nothing: `{
-    /// meter, tick in meter.missed += tick.missed }`. Otherwise like the form with a target, which says what the
-    /// parameters are.
+    // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
+    // handler would not be isolated.
+    /// Schedules a timer for an actor, which it never retains. The handler runs isolated to the actor and awaits
+    /// nothing: `{ meter, tick in meter.missed += tick.missed }`. Otherwise like the form with a target, which
+    /// describes the parameters.
     @discardableResult
     public static func schedule<Target: Actor>(
         _ schedule: Schedule,

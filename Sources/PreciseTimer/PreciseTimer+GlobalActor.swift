@@ -1,11 +1,12 @@
 /// Timers whose handler is isolated to the main actor, or to another global actor.
 extension PreciseTimer {
-    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and runs there: `{
-    /// @MainActor model, tick in model.refresh() }`. The annotation chooses this form; without it the closure is an
-    /// ordinary handler, and the compiler refuses access to what belongs to the main actor. There is no `deliver`: the
-    /// tick goes to the handler's actor by itself. The main actor's ticks come only if the program runs the main
-    /// thread's loop, as an `async` main, `dispatchMain()` and a main run loop do. A function value that is isolated to
-    /// no actor is a `TimerError`. Otherwise like the form with a target, which says what the parameters are.
+    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and runs there:
+    /// `{ @MainActor model, tick in model.refresh() }`. The annotation chooses this form. Without it the closure
+    /// is an ordinary handler, and the compiler refuses access to the main actor's state. There is no `deliver`:
+    /// the tick goes to the handler's actor by itself. Ticks on the main actor come only if the program runs the
+    /// main thread's loop: an `async` main, `dispatchMain()` and a main run loop do. A function value that is
+    /// isolated to no actor is refused with a `TimerError`. Otherwise like the form with a target, which describes
+    /// the parameters.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
@@ -28,7 +29,7 @@ extension PreciseTimer {
 
     /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
     /// global actor, and runs there: `{ @MainActor timer, tick in lamp.isOn.toggle() }`. Keep the handle: the timer
-    /// ends when it is released. Otherwise like the form with a target and such a handler.
+    /// ends when it is released. Otherwise like the form with a target and an isolated handler.
     public static func schedule(
         _ schedule: Schedule,
         on service: TimerService = .default,
@@ -47,7 +48,7 @@ extension PreciseTimer {
         return try service.core.admit(record, request, service)
     }
 
-    /// The actor of a handler; refuses a function value of type `@isolated(any)` that has none.
+    /// The actor of a handler. Refuses a function value of type `@isolated(any)` without an actor.
     private static func actor(of isolation: (any Actor)?) throws(TimerError) -> any Actor {
         if let isolation { return isolation }
         throw TimerError(

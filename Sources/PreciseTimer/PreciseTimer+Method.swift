@@ -1,13 +1,13 @@
-// The method comes before the target: as a last parameter it would be a candidate for every trailing closure, and a slip
-// inside one would be reported as a closure with the wrong number of parameters.
+// The method comes before the target. As the last parameter it would be a candidate for every trailing closure, and
+// the compiler would report a mistake inside such a closure as a closure with the wrong number of parameters.
 extension PreciseTimer {
     /// Schedules a timer that calls a method of its target, which it never retains:
-    /// `schedule(.every(.milliseconds(10)), calling: Controller.step, target: controller)`. A method reached through
-    /// the type, not through the object, holds nothing: that is why this form takes both. Call methods of another
-    /// shape, and those of an actor, from a handler. Do not pass a method that is isolated to a global actor other than
-    /// the main actor: the compiler accepts it and forgets the isolation; write a handler instead, `{ @MyActor
-    /// controller, tick in controller.step(tick) }`. Otherwise like the form with a target and a handler, which says
-    /// what the parameters are.
+    /// `schedule(.every(.milliseconds(10)), calling: Controller.step, target: controller)`. A method named through
+    /// its type, not through the object, retains nothing: that is why this form takes both. Call methods of another
+    /// shape, and methods of an actor, from a handler. Do not pass a method that is isolated to a global actor other
+    /// than the main actor: the compiler accepts it and forgets the isolation. Write a handler instead,
+    /// `{ @MyActor controller, tick in controller.step(tick) }`. Otherwise like the form with a target and a handler,
+    /// which describes the parameters.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
@@ -38,9 +38,9 @@ extension PreciseTimer {
         ) { target, tick in method(target)(tick) }
     }
 
-    /// Schedules a timer that calls a method of the main actor, there, on its target, which it never retains:
-    /// `schedule(.every(.seconds(1)), calling: ViewModel.step, target: model)`. Otherwise like the form whose handler
-    /// is isolated to the main actor.
+    /// Schedules a timer that calls, on the main actor, a method of its target that is isolated to the main actor. It
+    /// never retains the target: `schedule(.every(.seconds(1)), calling: ViewModel.step, target: model)`. Otherwise
+    /// like the form whose handler is isolated to the main actor.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
@@ -69,9 +69,10 @@ extension PreciseTimer {
         ) { @MainActor target, tick in method(target)(tick) }
     }
 
-    // Without this form the first one would be taken if `deliver` is given: the compiler forgets the isolation there.
-    /// Schedules a timer that calls a method of the main actor, where the caller says that this is: on the main actor.
-    /// A method of the main actor needs no `deliver`. It may be `.mainActor`; anything else is a `TimerError`.
+    // Without this form, the compiler would choose the first one if `deliver` is given, and forget the isolation.
+    /// Schedules a timer that calls a method isolated to the main actor, for callers that also pass `deliver`.
+    /// Such a method needs no `deliver`: the only value accepted is `.mainActor`, and any other is refused with
+    /// a `TimerError`.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
@@ -90,8 +91,8 @@ extension PreciseTimer {
         guard case .mainActor = deliver else {
             throw TimerError(
                 .invalidDelivery,
-                "scheduling a method of the main actor with `deliver: \(deliver.name)` (leave it out: the method runs on "
-                    + "the main actor)"
+                "scheduling a method of the main actor with `deliver: \(deliver.name)` (leave it out: the method runs "
+                    + "on the main actor)"
             )
         }
         return try Self.schedule(

@@ -1,18 +1,17 @@
-/// The rules that yield deadlines.
 extension PreciseTimer {
-    /// When the deadlines of a timer are.
+    /// The rule that yields a timer's deadlines.
     ///
-    /// Durations are rounded up to whole nanoseconds; those too long to represent become never. A negative delay, and a
-    /// period, rate or delay that makes no sense, are refused by whoever is handed the schedule.
+    /// Durations are rounded up to whole nanoseconds; a duration too long to represent becomes never. Scheduling
+    /// throws a `TimerError` for a negative delay, and for a period, rate or delay that makes no sense.
     public struct Schedule: Hashable, Sendable {
-        /// Where the deadlines begin.
+        /// The first deadline.
         enum Start: Hashable {
             case after(Duration)
             case at(TimerInstant)
             case never
         }
 
-        /// What follows on a deadline.
+        /// How the deadlines repeat.
         enum Repetition: Hashable {
             case none
             case every(Duration)
@@ -29,84 +28,86 @@ extension PreciseTimer {
             Schedule(start: .after(delay), repetition: .none)
         }
 
-        /// One deadline, at an instant of the service's clock. One in the past is due now.
+        /// One deadline, at an instant of the service's clock. An instant in the past is due now.
         public static func once(at instant: TimerInstant) -> Schedule {
             Schedule(start: .at(instant), repetition: .none)
         }
 
-        /// A deadline every `period`, the first after `delay`, or after one period where no delay is given.
+        /// A deadline every `period`; the first after `delay`, or after one period if no delay is given.
         ///
         /// Deadline k is the first one plus k periods, computed and not added up. A period of zero or less is refused.
         public static func every(_ period: Duration, after delay: Duration? = nil) -> Schedule {
             Schedule(start: .after(delay ?? period), repetition: .every(period))
         }
 
-        /// A deadline every `period`, the first at `instant`. Of those that have passed already, the missed-tick policy
-        /// decides at the first look.
+        /// A deadline every `period`, the first at `instant`. For deadlines that have passed already, the missed-tick
+        /// policy decides at the first look.
         public static func every(_ period: Duration, at instant: TimerInstant) -> Schedule {
             Schedule(start: .at(instant), repetition: .every(period))
         }
 
         /// `count` deadlines in each `duration`, evenly spaced, the first one step from now.
         ///
-        /// Exact for any numbers, also where the step is no whole number of nanoseconds: each deadline is its exact
-        /// instant rounded up to the nanosecond, so that `.rate(30_000, per: .seconds(1_001))` never drifts. A count or
-        /// a duration of zero or less is refused, and so is more than one deadline in a nanosecond.
+        /// Exact for any numbers, even if the step is not a whole number of nanoseconds: each deadline is its exact
+        /// instant rounded up to the nanosecond, so `.rate(30_000, per: .seconds(1_001))` never drifts. A count or a
+        /// duration of zero or less is refused, and so is more than one deadline per nanosecond.
         public static func rate(_ count: Int, per duration: Duration) -> Schedule {
             Schedule(start: .after(.zero), repetition: .rate(count, per: duration))
         }
 
-        /// A deadline `delay` after the handler of the one before has returned; the first after `firstDelay`, or after
-        /// `delay` where none is given.
+        /// A deadline `delay` after the previous tick's handler has returned; the first after `firstDelay`, or after
+        /// `delay` if `firstDelay` is not given.
         ///
-        /// Such a timer misses nothing: while its handler runs there is no deadline. A delay of zero or less is refused.
+        /// Such a timer misses nothing, because it has no deadline while its handler runs. A delay of zero or
+        /// less is refused.
         public static func fixedDelay(_ delay: Duration, after firstDelay: Duration? = nil) -> Schedule {
             Schedule(start: .after(firstDelay ?? delay), repetition: .fixedDelay(delay))
         }
 
-        /// No deadline until ``PreciseTimer/reschedule(_:)`` gives one: for a timer that is set again and again, such as a
-        /// time-out, a watchdog or a debounce.
+        /// No deadline until ``PreciseTimer/reschedule(_:)`` gives one: for a timer that is set again and again, such
+        /// as a time-out, a watchdog or a debounce.
         ///
         /// ```swift
-        /// let timeout = try PreciseTimer.schedule(.onDemand, target: connection) { connection, _ in connection.close() }
+        /// let timeout = try PreciseTimer.schedule(.onDemand, target: peer) { peer, _ in peer.close() }
         /// try timeout.reschedule(.once(after: .seconds(30)))      // with each byte that arrives
         /// try timeout.reschedule(.onDemand)                       // nothing is expected now
         /// ```
         ///
-        /// Any schedule may be given. After the last deadline the timer does not end: it rests, and can be set again. To
-        /// reschedule it to `.onDemand` discards its deadlines, so that it rests at once. Any timer may be rescheduled to
-        /// `.onDemand`, and is on demand from then on. It ends with its target, its handle, a cancel or a shutdown.
+        /// Any schedule may be given. After the last deadline the timer does not end: it rests, and can be set again.
+        /// Rescheduling it to `.onDemand` discards its deadlines, so that it rests at once. Any timer may be
+        /// rescheduled to `.onDemand`, and is on demand from then on. It ends if its target or its handle is
+        /// released, if it is cancelled, or if its service is shut down.
         ///
-        /// A reschedule while the tick is on its way, or while its handler runs, holds: the timer goes on with the new
-        /// deadline. A resting timer is ``PreciseTimer/State/scheduled``, has no next deadline and no period, and keeps its
-        /// service alive. ``PreciseTimer/fire()`` gives it one tick.
+        /// A reschedule takes effect even if the tick is on its way or its handler is running: the timer goes on with
+        /// the new deadline. The state of a resting timer is ``PreciseTimer/State/scheduled``. It has no next
+        /// deadline and no period, and keeps its service alive. ``PreciseTimer/fire()`` gives it one tick.
         ///
         /// Postponing a deadline makes no system call and takes constant time under the service's lock. An earlier
         /// deadline takes O(log n) for n timers on the service, and a system call if it is the service's earliest.
         public static let onDemand = Schedule(start: .never, repetition: .onDemand)
     }
 
-    /// What becomes of deadlines that passed before their tick could be delivered.
+    /// What happens to deadlines that passed before their tick could be delivered.
     ///
-    /// A tick that is late by less than a period has missed nothing, under every policy.
+    /// If a tick is late by less than a period, no deadline is missed, under every policy.
     @nonexhaustive
     public enum MissedTickPolicy: Hashable, Sendable {
         /// One tick with the oldest deadline; the later ones are counted in its ``Tick/missed``, and the next tick is
         /// on the first future deadline of the same grid.
         case skip
-        /// A tick for each, one after the other, up to `limit` late ones until the timer has caught up; the last of them
-        /// counts the rest in its ``Tick/missed``. After 64 of them the service looks at its clock again, and other timers
-        /// that are due by then get their turn. A limit below 1 is refused.
+        /// One tick for each deadline, one after the other, up to `limit` late ticks until the timer has caught up.
+        /// The last of them counts the rest in its ``Tick/missed``. After 64 of them the service looks at its clock
+        /// again, and other timers that are due by then get their turn. A limit below 1 is refused.
         case catchUp(limit: Int)
-        /// One tick with the oldest deadline, the later ones counted; the grid starts anew at the late tick, so that the
-        /// next one is a whole period later.
+        /// One tick with the oldest deadline, which counts the later ones. The grid restarts at the late tick, so the
+        /// next tick is a whole period later.
         case delay
     }
 }
 
-/// From what a caller asks for to what the core counts.
+/// Checks a schedule, and turns it into the core's grid.
 extension PreciseTimer.Schedule {
-    /// Refuses a schedule that makes no sense, or has an instant of another clock.
+    /// Refuses a schedule that makes no sense, or that starts at an instant of another clock.
     func validate(on clock: TimerClock) throws(TimerError) {
         switch repetition {
         case .every(let period) where period <= .zero:
@@ -134,8 +135,8 @@ extension PreciseTimer.Schedule {
         case .at(let instant) where instant.clock != clock:
             throw TimerError(
                 .invalidSchedule,
-                "scheduling at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) clock"
-                    + " (make the instant from the service's `now`)"
+                "scheduling at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) "
+                    + "clock (make the instant from the service's `now`)"
             )
         default: break
         }
@@ -155,7 +156,7 @@ extension PreciseTimer.Schedule {
             Grid(origin: origin, repetition: .every(Period(nanoseconds: period.nanosecondsOrForever)))
         case .rate(let count, let duration):
             Grid(
-                // Of a duration that cannot be represented no step is known: all of them are never.
+                // A duration that cannot be represented has no known step: every deadline is never.
                 origin: duration.nanosecondsRoundedUp == .max ? .max : origin,
                 repetition: .every(
                     Period(nanoseconds: UInt64(duration.nanosecondsRoundedUp), count: UInt64(count))
@@ -177,7 +178,7 @@ extension PreciseTimer.MissedTickPolicy {
         }
     }
 
-    /// The policy in the core's words.
+    /// The core's value for this policy.
     var latePolicy: LatePolicy {
         switch self {
         case .skip: .skip

@@ -3,11 +3,11 @@ internal import Dispatch
 
 /// Ending a timer and waiting for its handler.
 extension PreciseTimer {
-    /// Ends the timer, and waits for a handler that is running. Returns true to the one call that ended it.
+    /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
     ///
-    /// When it returns, no handler of the timer runs or will run. From inside the handler, and from the `deinit` of a
-    /// target that dies with the delivery, it returns at once. It blocks the calling thread for as long as the handler
-    /// runs: do not hold what the handler waits for, and do not let two handlers wait for each other.
+    /// After it returns, no handler of the timer runs or will run. Called from inside the handler, or from the
+    /// `deinit` of a target that dies with the delivery, it returns at once. It blocks the calling thread while the
+    /// handler runs: do not hold a lock that the handler waits for, and do not let two handlers wait for each other.
     @available(*, noasync, message: "use the async form, which does not block the thread")
     @discardableResult
     public func cancelAndWait() -> Bool {
@@ -17,10 +17,10 @@ extension PreciseTimer {
         return isEnding
     }
 
-    /// Ends the timer, and waits for a handler that is running. Returns true to the one call that ended it.
+    /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
     ///
-    /// As the blocking form, without blocking a thread. It waits also when the task is cancelled. A task that was created
-    /// inside the handler counts as inside, as long as that handler runs.
+    /// Like the blocking form, but without blocking a thread. It waits even if the task is cancelled. A task that was
+    /// created inside the handler counts as inside while that handler runs.
     @discardableResult
     public func cancelAndWait() async -> Bool {
         var isEnding = false

@@ -13,14 +13,14 @@ internal import TimerAlarms
 /// }
 /// ```
 ///
-/// May be used from any thread, and from inside a handler. In a forked child, a bag of the parent is empty and takes no
-/// timers. To count the timers, and now and then to store one, asks for the
-/// ``PreciseTimer/state`` of the others, and so may hear the end of one whose target is gone.
+/// May be used from any thread, and from inside a handler. In a forked child, the parent's bag is empty and accepts
+/// no timers. ``count``, and occasionally `store`, read the ``PreciseTimer/state`` of every timer in the bag, so a
+/// timer whose target was released may end there and call its `onEnd`.
 public final class TimerBag: Sendable {
     private struct State {
         var named: [String: PreciseTimer] = [:]
         var unnamed: [PreciseTimer] = []
-        /// At how many timers those that have ended are next looked for.
+        /// The number of timers at which ended timers are removed next.
         var limit = 16
 
         var size: Int { named.count + unnamed.count }
@@ -40,26 +40,26 @@ public final class TimerBag: Sendable {
 
     deinit { cancelAll() }
 
-    /// How many timers the bag holds that have not ended. O(n).
+    /// The number of timers in the bag that have not ended. O(n).
     public var count: Int {
         let timers = state.withLock(inForkedChild: []) { $0.timers }
         return timers.count { !$0.hasEnded }
     }
 
-    /// The timer of a name; nil where there is none, or it has ended.
+    /// The timer of that name; nil if there is no such timer, or it has ended.
     public subscript(name: String) -> PreciseTimer? {
         guard let timer = state.withLock(inForkedChild: nil, { $0.named[name] }), !timer.hasEnded else { return nil }
         return timer
     }
 
-    /// Cancels the timer of a name and lets it go. True where that ended a timer.
+    /// Cancels the timer of that name and removes it. Returns true if that ended a timer.
     @discardableResult
     public func cancel(_ name: String) -> Bool {
         let timer = state.withLock(inForkedChild: nil) { $0.named.removeValue(forKey: name) }
         return timer?.cancel() ?? false
     }
 
-    /// Cancels all timers and lets them go.
+    /// Cancels all timers and removes them.
     public func cancelAll() {
         let timers: [PreciseTimer] = state.withLock(inForkedChild: []) { state in
             let timers = state.timers
@@ -69,7 +69,7 @@ public final class TimerBag: Sendable {
         for timer in timers { timer.cancel() }
     }
 
-    /// Takes a timer in; one that has its name is replaced and cancelled.
+    /// Adds a timer. If another timer has its name, that timer is removed and cancelled.
     fileprivate func insert(_ timer: PreciseTimer, named name: String?) {
         let replaced: PreciseTimer? = state.withLock(inForkedChild: timer) { state in
             if let name { return state.named.updateValue(timer, forKey: name) }
@@ -80,8 +80,9 @@ public final class TimerBag: Sendable {
         letEndedOnesGo()
     }
 
-    /// Now and then, so that a bag that is used for single deadlines does not grow for ever. The timers are asked and
-    /// released outside of the lock, and held until then: what they are told by is unique only while they live.
+    /// Removes ended timers when the bag has doubled, so that a bag of single-deadline timers does not grow for ever.
+    /// The timers are asked and released outside the lock. They are held until then, because an `ObjectIdentifier` is
+    /// unique only while its object lives.
     private func letEndedOnesGo() {
         let timers = state.withLock(inForkedChild: []) { $0.size >= $0.limit ? $0.timers : [] }
         if timers.isEmpty { return }
@@ -93,11 +94,11 @@ public final class TimerBag: Sendable {
 }
 
 extension PreciseTimer {
-    /// Puts the timer into a bag, which cancels it when the bag is released.
+    /// Puts the timer into a bag, which cancels the timer when the bag is released.
     ///
     /// - Parameters:
-    ///   - bag: where the timer is held.
-    ///   - name: a name; the timer that had it is cancelled.
+    ///   - bag: the bag that holds the timer.
+    ///   - name: a name; another timer in the bag with that name is removed and cancelled.
     /// - Returns: the timer.
     @discardableResult
     public func store(in bag: TimerBag, named name: String? = nil) -> PreciseTimer {
@@ -105,7 +106,7 @@ extension PreciseTimer {
         return self
     }
 
-    /// Whether the timer has ended, a target that is gone included.
+    /// Whether the timer has ended. A released target ends it here.
     fileprivate var hasEnded: Bool {
         if case .ended = state { true } else { false }
     }

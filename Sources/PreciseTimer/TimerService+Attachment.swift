@@ -3,47 +3,50 @@ public import Foundation
 internal import TimerAlarms
 public import TimerCore
 
-/// Services on a loop or queue of the host's, which run handlers there and have no thread of their own.
+/// Services without a thread, on a loop or queue of the host that runs their handlers.
 extension TimerService {
-    /// Starts a service on a run loop: handlers run on the thread that runs it.
+    /// Starts a service on a run loop. Handlers run on the thread that runs the loop.
     ///
-    /// May be called, and the service used, on any thread. The run loop has to be run in that mode, and to outlive the
-    /// service. A service that is not shut down counts as something to wait for: it keeps a run of the loop from returning.
-    /// What Foundation never frees, some hundred bytes, stays behind.
+    /// This call and the service may be used on any thread. The run loop must be run in that mode, and must outlive
+    /// the service. While the service is not shut down, it counts as a source to wait for and keeps a run of the loop
+    /// from returning. Some hundred bytes that Foundation never frees stay allocated.
     ///
     /// - Parameters:
     ///   - loop: the run loop.
-    ///   - mode: the mode in which timers are to tick; `.common` for all that the loop counts as common.
-    /// - Throws: `TimerError` where there are no descriptors for a mode of the loop.
+    ///   - mode: the mode in which timers tick; `.common` for all the common modes of the loop.
+    /// - Throws: `TimerError` if there are no descriptors for a mode of the loop.
     public convenience init(attachedTo loop: RunLoop, mode: RunLoop.Mode = .default) throws(TimerError) {
         try self.init(alarm: RunLoopAlarm(attachedTo: loop, mode: mode))
     }
 
-    /// Starts a service on a Dispatch queue: handlers run on it, one after the other also where it is concurrent.
+    /// Starts a service on a Dispatch queue. Handlers run on it, one after the other even if the queue is concurrent.
     ///
     /// - Parameters:
     ///   - queue: the queue. A block on it that does not return quickly makes timers late.
-    ///   - clock: the clock that its deadlines are instants of; one that ``Backend/dispatch`` has.
-    /// - Throws: `TimerError` where Dispatch cannot wait on that clock, or the system refuses what it needs.
+    ///   - clock: the clock of its deadlines; one that ``Backend/dispatch`` supports.
+    /// - Throws: `TimerError` if Dispatch cannot wait on that clock, or the system refuses a resource.
     public convenience init(queue: DispatchQueue, clock: TimerClock = .suspending) throws(TimerError) {
         try Backend.dispatch.check(clock)
         try self.init(alarm: DispatchAlarm(clock, queue: queue))
     }
 
-    /// Starts a service on a libevent loop: handlers run on the thread that runs the base.
+    /// Starts a service on a libevent loop. Handlers run on the thread that runs the base.
     ///
-    /// Call it on that thread, or before the base is run: it adds an event, which libevent allows no other thread unless the
-    /// host called `evthread_use_pthreads`. The service itself may be used on any thread, with or without libevent's locks.
+    /// Call this on that thread, or before the base runs. It adds an event, which libevent allows on other threads
+    /// only if the host called `evthread_use_pthreads`. The service itself may be used on any thread, with or without
+    /// libevent's locks.
     ///
-    /// The service counts as something to wait for: it keeps `event_base_dispatch` from returning until it is shut down,
-    /// also while it has no timer. Its event is removed by the loop. So before the base is freed, shut the service down
-    /// and let the loop run once more; or shut it down from inside a handler. A forked child that goes on with the base calls
-    /// `event_reinit` first, as libevent asks; the timers are the parent's, and the child's loop drops them.
+    /// Until it is shut down, the service counts as an event to wait for: it keeps `event_base_dispatch` from
+    /// returning, even without a timer. The loop removes the service's event. So before you free the base, shut the
+    /// service down and let the loop run once more, or shut it down from inside a handler. A forked child that goes
+    /// on with the base calls `event_reinit` first, as libevent requires. The timers belong to the parent, and the
+    /// child's loop drops them.
     ///
     /// - Parameters:
-    ///   - eventBase: the host's `struct event_base *`, which has to outlive the service.
-    ///   - clock: the clock that its deadlines are instants of.
-    /// - Throws: `TimerError` where the system refuses a descriptor, or this build is one without the trait `Libevent`.
+    ///   - eventBase: the host's `struct event_base *`, which must outlive the service.
+    ///   - clock: the clock of its deadlines.
+    /// - Throws: `TimerError` if the system refuses a descriptor, or if the package was built without the
+    ///   trait `Libevent`.
     public convenience init(
         attachedTo eventBase: OpaquePointer,
         clock: TimerClock = .suspending
@@ -51,11 +54,11 @@ extension TimerService {
         try unsafe self.init(alarm: LibeventBackend.makeAlarm(attachedTo: eventBase, clock))
     }
 
-    /// Timers for a loop of one's own, which waits for a descriptor and then calls ``PollableTimers/process()``.
+    /// Timers for your own loop, which waits for a descriptor and then calls ``PollableTimers/process()``.
     ///
-    /// - Parameter clock: the clock that its deadlines are instants of.
-    /// - Returns: a new service, its descriptor, and what to call.
-    /// - Throws: `TimerError` where the system refuses the descriptor.
+    /// - Parameter clock: the clock of its deadlines.
+    /// - Returns: a new service, its descriptor, and the method to call.
+    /// - Throws: `TimerError` if the system refuses the descriptor.
     public static func pollable(clock: TimerClock = .suspending) throws(TimerError) -> PollableTimers {
         try PollableTimers(clock)
     }

@@ -1,31 +1,31 @@
 public import TimerAlarms
 public import TimerCore
 
-/// Which mechanism a service runs on.
+/// Backends, and services that run on them.
 extension TimerService {
-    /// The choice of an alarm. The raw value is the name on the command line.
+    /// The choice of an alarm. The raw value is its name on the command line.
     @nonexhaustive
     public enum Backend: String, CaseIterable, Codable, Sendable {
-        /// A strict Dispatch timer source. A service on it starts only after a trial timer has fired: the call waits for
-        /// that, a millisecond as a rule, and five seconds of silence are a `TimerError`.
+        /// A strict Dispatch timer source. A service starts only after a trial timer has fired, which usually takes a
+        /// millisecond. If the trial timer does not fire within five seconds, the call throws a `TimerError`.
         case dispatch
-        /// The kernel's timerfd, read by a thread of the service's own.
+        /// The kernel's timerfd, read by the service's own thread.
         case timerFD = "timerfd"
-        /// A timerfd in a libevent loop, on a thread of the service's own.
+        /// A timerfd in a libevent loop, on the service's own thread.
         case libevent
-        /// A Foundation `Timer` on a run loop, on a thread of the service's own: what most code starts from. A few hundred
-        /// bytes of each service stay allocated, because Foundation never frees a timer.
+        /// A Foundation `Timer` on a run loop, on the service's own thread: the usual starting point of other code. A
+        /// few hundred bytes per service stay allocated, because Foundation never frees a timer.
         case runLoop = "runloop"
 
         /// Whether a backend is part of this build.
         public enum Availability: Hashable, Sendable {
             /// It can be used.
             case available
-            /// It cannot, for this reason.
+            /// It cannot be used, for this reason.
             case unavailable(String)
         }
 
-        /// Whether this backend is part of this build, and why not where it is not.
+        /// Whether this backend is part of this build, with the reason if it is not.
         public var availability: Availability {
             switch self {
             case .dispatch, .timerFD, .runLoop: .available
@@ -42,7 +42,7 @@ extension TimerService {
             }
         }
 
-        /// A new alarm of this kind, not started.
+        /// A new alarm of this backend, not started.
         package func makeAlarm(clock: TimerClock = .suspending) throws(TimerError) -> any TimerAlarm {
             try check(clock)
             return switch self {
@@ -53,7 +53,7 @@ extension TimerService {
             }
         }
 
-        /// - Throws: `TimerError` that names the backends that can, where this one cannot wait on a clock.
+        /// - Throws: `TimerError` if this backend cannot wait on the clock; it names the backends that can.
         func check(_ clock: TimerClock) throws(TimerError) {
             if clocks.contains(clock) { return }
             let able = Self.allCases.filter { $0.clocks.contains(clock) }.map(\.rawValue).joined(separator: ", ")
@@ -62,7 +62,7 @@ extension TimerService {
         }
     }
 
-    /// The shared service of the backend that is best on this system: timerfd.
+    /// The shared service on the best backend for this system: timerfd.
     public static var `default`: TimerService { timerFD }
     /// The shared service on Dispatch.
     public static let dispatch = TimerService(shared: .dispatch)
@@ -70,31 +70,32 @@ extension TimerService {
     public static let timerFD = TimerService(shared: .timerFD)
     /// The shared service on libevent.
     public static let libevent = TimerService(shared: .libevent)
-    /// The shared service on a run loop of its own thread.
+    /// The shared service on a run loop, on its own thread.
     public static let runLoop = TimerService(shared: .runLoop)
 
-    /// Starts a service of one's own on a backend.
+    /// Starts your own service on a backend.
     ///
     /// - Parameters:
     ///   - backend: the mechanism.
-    ///   - clock: the clock that its deadlines are instants of; one of the backend's ``Backend/clocks``.
-    /// - Throws: `TimerError` where the backend is not part of this build or cannot wait on that clock, or the system
+    ///   - clock: the clock of its deadlines; one of the backend's ``Backend/clocks``.
+    /// - Throws: `TimerError` if the backend is not part of this build or cannot wait on that clock, or if the system
     ///   refuses a thread or descriptor.
     public convenience init(_ backend: Backend, clock: TimerClock = .suspending) throws(TimerError) {
         try self.init(ServiceState(own: backend.makeAlarm(clock: clock), hasOwnThread: true))
         try core.start()
     }
 
-    /// Starts a service of one's own on any mechanism that keeps the alarm contract.
+    /// Starts your own service on any mechanism that keeps the alarm contract.
     ///
-    /// - Parameter alarm: a new alarm, which the service starts, sets and stops from now on.
-    /// - Throws: what the alarm's `start` throws.
+    /// - Parameter alarm: a new alarm. From now on only the service starts, sets and stops it.
+    /// - Throws: the error of the alarm's `start`.
     public convenience init(alarm: any TimerAlarm) throws(TimerError) {
         self.init(ServiceState(own: alarm, hasOwnThread: false))
         try core.start()
     }
 
-    /// A service that no thread looks after: its owner calls ``endTimersOfDeadTargets()`` now and then.
+    /// A service that the caretaker does not look after. Its owner calls ``endTimersOfDeadTargets()``
+    /// from time to time.
     package convenience init(unattended alarm: any TimerAlarm) throws(TimerError) {
         var state = ServiceState(own: alarm, hasOwnThread: false)
         state.isCaredFor = true
@@ -102,7 +103,7 @@ extension TimerService {
         try core.start()
     }
 
-    /// A service that the next timer starts, and starts again after a shutdown, on an alarm made by this.
+    /// A service that the next timer starts, also after a shutdown, on an alarm that this closure makes.
     package convenience init(startedOnUse makeAlarm: @escaping @Sendable () throws(TimerError) -> any TimerAlarm) {
         self.init(ServiceState(startedOnUse: makeAlarm))
     }

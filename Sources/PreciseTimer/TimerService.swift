@@ -10,36 +10,37 @@ internal import TimerCore
 /// try PreciseTimer.schedule(.every(.milliseconds(5)), on: .timerFD, target: model) { model, tick in … }
 /// ```
 ///
-/// A service of one's own, `try TimerService(.timerFD)`, lives while somebody holds it or a timer on it is pending; then
-/// its thread ends. All members may be used from any thread, and from inside a handler.
+/// Your own service, `try TimerService(.timerFD)`, lives while you hold it or a timer on it is pending. Then its
+/// thread ends. All members may be used from any thread, and from inside a handler.
 public final class TimerService: Sendable {
     let core: ServiceCore
 
-    /// A service around a state, not started.
+    /// A service with the given state, not started.
     init(_ state: consuming sending ServiceState) { core = ServiceCore(state) }
 
     deinit { core.shutdown() }
 
-    /// The time on the service's clock, that of its alarm. Where no alarm is running, and in a forked child, that of the
-    /// kernel.
+    /// The time on the service's clock, as its alarm reads it. If no alarm is running, or in a forked child, as the
+    /// kernel has it.
     public var now: TimerInstant { core.now }
 
-    /// Ends all timers of the service, and its thread. What was due together with the running handler does not run.
+    /// Ends all timers of the service, and its thread. Other timers that were due together with the running
+    /// handler do not tick.
     ///
-    /// May be called more than once, and from a handler; does not wait for a handler that is running on another thread.
-    /// Scheduling on a service of one's own is a `TimerError` afterwards; a shared service is started again by the next
-    /// schedule. O(n) for n timers.
+    /// May be called more than once, and from a handler. Does not wait for a handler that is running on another
+    /// thread. Afterwards, scheduling on your own service throws a `TimerError`; the next schedule starts a shared
+    /// service again. O(n) for n timers.
     public func shutdown() { core.shutdown() }
 
-    /// What there is to know of each timer that has not ended, in no particular order. O(n) for n timers.
+    /// The facts of each timer that has not ended, in no particular order. O(n) for n timers.
     public var activeTimers: [Snapshot] { core.snapshots }
 
-    /// Ends the timers whose target is gone. O(n) for n timers.
+    /// Ends the timers whose target was released. O(n) for n timers.
     package func endTimersOfDeadTargets() { core.endTimersOfDeadTargets(among: core.pendingCount) }
 
     /// How many timers have not ended.
     package var pendingCount: Int { core.pendingCount }
 
-    /// When the alarm is to fire next; nil where no deadline will come.
+    /// When the alarm must fire next; nil if no deadline will come.
     package var nextLook: TimerInstant? { core.nextLook }
 }

@@ -1,15 +1,15 @@
 public import TimerCore
 
-/// A service as a Swift `Clock`: what sleeps on it is woken by the service's alarm.
+/// A service as a Swift `Clock`: the service's alarm wakes the tasks that sleep on it.
 ///
 /// ```swift
 /// let clock = TimerService.default.clock
 /// try await Task.sleep(until: clock.now.advanced(by: .milliseconds(5)), clock: clock)
 /// ```
 public struct TimerServiceClock: Clock, Sendable {
-    /// Lengths of time are the standard library's.
+    /// The standard library's duration.
     public typealias Duration = Swift.Duration
-    /// The instants are those of the service's clock.
+    /// An instant of the service's clock.
     public typealias Instant = TimerInstant
 
     let service: TimerService
@@ -23,9 +23,9 @@ public struct TimerServiceClock: Clock, Sendable {
     /// Sleeps until a deadline of the service's clock, and never wakes before it.
     ///
     /// - Parameters:
-    ///   - deadline: when to wake. One that has passed does not sleep.
-    ///   - tolerance: how much later is fine; by default nothing.
-    /// - Throws: `CancellationError` at once when the task is cancelled; `TimerError` where the sleep could not be
+    ///   - deadline: when to wake. If it has passed, the call returns at once.
+    ///   - tolerance: how much later the task may wake; by default zero.
+    /// - Throws: `CancellationError` at once if the task is cancelled; `TimerError` if the sleep could not be
     ///   scheduled or its service ended.
     public func sleep(until deadline: TimerInstant, tolerance: Duration? = nil) async throws {
         try Task.checkCancellation()
@@ -47,6 +47,6 @@ public struct TimerServiceClock: Clock, Sendable {
 }
 
 extension TimerService {
-    /// The service as a Swift `Clock`, for `Task.sleep(until:clock:)` and whatever else takes one.
+    /// The service as a Swift `Clock`, for `Task.sleep(until:clock:)` and other functions that take a clock.
     public var clock: TimerServiceClock { TimerServiceClock(service: self) }
 }

@@ -6,17 +6,17 @@
 /// }
 /// ```
 ///
-/// The timer begins with the iteration and ends with it: when the loop is left, or its task is cancelled, at once. A
-/// slow consumer is not queued up for: what comes due while it is busy is one late tick with the right
-/// ``PreciseTimer/Tick/missed``, as the missed-tick policy has it. A fixed delay counts from when its tick was taken. Each
-/// iteration has a timer of its own.
+/// The timer begins with the iteration and ends with it, at once if the loop is left or its task is cancelled. Ticks
+/// do not queue up for a slow consumer: the deadlines that pass while it is busy become one late tick with the right
+/// ``PreciseTimer/Tick/missed``, or what the missed-tick policy says. A fixed delay counts from the moment its tick
+/// was taken. Each iteration has its own timer.
 ///
-/// The sequence ends after the last deadline, with the task's cancellation, and when the service is shut down. It throws
-/// a `TimerError` where the timer could not be scheduled, or its backend failed.
+/// The sequence ends after the last deadline, if the task is cancelled, and if the service is shut down. It throws a
+/// `TimerError` if the timer could not be scheduled or its backend failed.
 public struct TimerTicks: AsyncSequence, Sendable {
-    /// What is waited for.
+    /// The element of the sequence: the facts of one tick.
     public typealias Element = PreciseTimer.Tick
-    /// What an iteration throws.
+    /// The error that an iteration throws.
     public typealias Failure = TimerError
 
     let schedule: PreciseTimer.Schedule
@@ -36,12 +36,12 @@ public struct TimerTicks: AsyncSequence, Sendable {
 
         init(_ ticks: TimerTicks) { timer = Result { () throws(TimerError) in try Consumed(ticks) } }
 
-        /// The next tick, waiting for it if it is not due; nil when there is none any more.
+        /// Waits for the next tick and returns it; nil after the last tick.
         public mutating func next() async throws(TimerError) -> PreciseTimer.Tick? {
             try await next(isolation: #isolation)
         }
 
-        /// The next tick, waiting for it if it is not due; nil when there is none any more.
+        /// Waits for the next tick and returns it; nil after the last tick.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(TimerError) -> PreciseTimer.Tick? {
@@ -56,7 +56,7 @@ public struct TimerTicks: AsyncSequence, Sendable {
         }
     }
 
-    /// A timer and its mailbox, which end with the iterator.
+    /// A timer and its mailbox. Both end with the iterator.
     private final class Consumed: Sendable {
         let mailbox = TickMailbox()
         let handle: PreciseTimer
@@ -80,17 +80,17 @@ public struct TimerTicks: AsyncSequence, Sendable {
 }
 
 extension PreciseTimer {
-    /// The ticks of a timer, for a task to wait for.
+    /// The ticks of a timer, as a sequence that a task waits for.
     ///
     /// - Parameters:
     ///   - schedule: when to tick, counted from the beginning of an iteration.
     ///   - service: the running backend to use.
     ///   - tolerance: how late a tick may be on purpose; timers with a tolerance share wake-ups. Not negative.
-    ///   - missedTicks: what becomes of deadlines that could not be met, or that passed while the consumer was busy.
+    ///   - missedTicks: what happens to deadlines that could not be met, or that passed while the consumer was busy.
     ///   - label: a name for ``TimerService/activeTimers``.
     ///   - file: the file that ``TimerService/activeTimers`` names.
-    ///   - line: the line that it names.
-    /// - Returns: the sequence; nothing is scheduled before it is iterated over.
+    ///   - line: the line that ``TimerService/activeTimers`` names.
+    /// - Returns: the sequence. The timer is scheduled when an iteration begins.
     public static func ticks(
         _ schedule: Schedule,
         on service: TimerService = .default,

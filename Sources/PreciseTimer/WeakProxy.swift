@@ -1,6 +1,6 @@
-/// Stands in for an object, without keeping it alive, where some *other* API would retain what it is given.
+/// Stands in for an object without keeping it alive, if some *other* API would retain the object.
 ///
-/// Reads and calls are forwarded; once the target is gone, they do nothing and yield nil.
+/// Forwards reads, writes and calls. Once the target has been released, they do nothing and yield nil.
 ///
 /// ```swift
 /// let proxy = WeakProxy(model)
@@ -11,13 +11,13 @@
 /// A ``PreciseTimer`` needs no proxy: it never retains its target.
 @dynamicMemberLookup
 public final class WeakProxy<Target: AnyObject> {
-    /// The object, while it exists.
+    /// The object; nil once it has been released.
     public weak let target: Target?
 
     /// A proxy for an object.
     public init(_ target: Target) { self.target = target }
 
-    /// Calls the body with the target; nil, without a call, where the target is gone.
+    /// Calls the body with the target. Returns nil without a call if the target was released.
     @discardableResult
     public func callAsFunction<Result, Failure: Error>(
         _ body: (Target) throws(Failure) -> Result
@@ -26,16 +26,16 @@ public final class WeakProxy<Target: AnyObject> {
         return try body(target)
     }
 
-    /// A property of the target; nil where the target is gone.
+    /// A property of the target; nil if the target was released.
     public subscript<Value>(dynamicMember keyPath: KeyPath<Target, Value>) -> Value? { target?[keyPath: keyPath] }
 
-    /// A property of the target that may be nil; nil where the target is gone, too. To set it then does nothing.
+    /// An optional property of the target; nil, too, if the target was released. Setting it then has no effect.
     public subscript<Value>(dynamicMember keyPath: ReferenceWritableKeyPath<Target, Value?>) -> Value? {
         get { target?[keyPath: keyPath] }
         set { target?[keyPath: keyPath] = newValue }
     }
 
-    /// A property of the target; nil where the target is gone. To set it then does nothing, as to set it to nil does.
+    /// A property of the target; nil if the target was released. Setting it then, or setting nil, has no effect.
     public subscript<Value>(dynamicMember keyPath: ReferenceWritableKeyPath<Target, Value>) -> Value? {
         get { target?[keyPath: keyPath] }
         set { if let newValue { target?[keyPath: keyPath] = newValue } }

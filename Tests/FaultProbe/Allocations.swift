@@ -2,12 +2,13 @@ import Glibc
 import PreciseTimer
 import Synchronization
 
-/// The allocations of a thread, as the preloaded library counts them.
+/// A thread's allocations, counted by the preloaded library.
 enum Allocations {
-    /// Whether the ticks of a thousand timers that are delivered inline allocate nothing on the thread that delivers them,
-    /// once each has had some.
+    /// Whether the inline ticks of a thousand timers allocate nothing on the delivering thread, once each timer has
+    /// ticked a few times.
     static func areNone(_ service: TimerService, ticks: Int) throws(TimerError) -> Bool {
-        // That the library is there, and counts. The compiler takes away an allocation whose result is not used.
+        // Checks that the library is loaded and counts. (The compiler removes an allocation whose result is not
+        // used.)
         guard let before = count else { return false }
         if let directory = unsafe opendir("/") { unsafe closedir(directory) }
         guard let after = count, after > before else { return false }
@@ -25,7 +26,7 @@ enum Allocations {
         return unsafe unsafeBitCast(address, to: (@convention(c) () -> Int).self)()
     }
 
-    /// Counts the allocations between two of its ticks.
+    /// Counts the allocations between two of the timer's ticks.
     private final class Target: Sendable {
         private let (start, end): (Int, Int)
         private let number = Atomic(0)
@@ -34,7 +35,7 @@ enum Allocations {
 
         init(from start: Int, to end: Int) { (self.start, self.end) = (start, end) }
 
-        /// How many there were, once the last of those ticks has come.
+        /// The number of allocations, once the last of those ticks has come.
         var allocations: Int {
             while number.load(ordering: .acquiring) <= end { usleep(1_000) }
             return countAtEnd.load(ordering: .relaxed) - countAtStart.load(ordering: .relaxed)

@@ -5,14 +5,14 @@ import TestSupport
 
 /// Runs timers on a backend through the steps of its command line, and reports what happened.
 ///
-/// A program of its own, because faults are brought upon a whole process: calls refused by a preloaded library or by
-/// strace, control groups, namespaces.
+/// A separate program, because faults affect a whole process: calls refused by a preloaded library or by strace,
+/// control groups, namespaces.
 ///
 /// ```
 /// fault-probe BACKEND CLOCK SECONDS STEP…
 /// ```
 ///
-/// It ends by SIGALRM if it runs longer than SECONDS. The steps are described in `Probe.perform`.
+/// It ends with SIGALRM if it runs longer than SECONDS. `Probe.perform` describes the steps.
 @main enum FaultProbe {
     static func main() throws {
         let arguments = CommandLine.arguments
@@ -27,7 +27,7 @@ import TestSupport
         alarm(limit)
         let probe = Probe(backend, clock)
         for step in arguments.dropFirst(4) { probe.run(step) }
-        // All at once: the report is the last thing, also where a limit is still in force.
+        // The report is written at once at the end, even if a limit is still in force.
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(probe.report))
         exit(0)
     }

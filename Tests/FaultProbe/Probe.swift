@@ -2,16 +2,17 @@ import Glibc
 import PreciseTimer
 import TestSupport
 
-/// Timers on one backend, and the steps that they are taken through.
+/// Timers on one backend, and the steps that they go through.
 final class Probe {
     private let backend: TimerService.Backend
     private var clock: TimerClock
     private var policy = PreciseTimer.MissedTickPolicy.skip
     private var service: TimerService?
-    /// Services whose successor has come; kept, so that they end by what happens to them only.
+    /// Replaced services. They are held, so that only the fault can end them.
     private var former: [TimerService] = []
     private var timers: [ProbedTimer] = []
-    /// How many of the timers were on a service that was shut down. One whose handler runs ends a little later.
+    /// How many of the timers were on a service that was shut down. If a timer's handler is running, that timer ends
+    /// a little later.
     private var shutDown = 0
     private var steps: [ProbeReport.Step] = []
 
@@ -24,7 +25,7 @@ final class Probe {
         ProbeReport(steps: steps, timers: timers.map(\.report), refusedCalls: RefusedCalls.count)
     }
 
-    /// Takes one step, and notes how it went.
+    /// Performs one step, and records its outcome.
     func run(_ text: String) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let (cpu, start) = (Reading.cpuSeconds, Reading.seconds)
@@ -45,35 +46,35 @@ final class Probe {
         steps.append(step)
     }
 
-    /// Performs a step; returns whether what it waited for came to pass.
+    /// Performs a step. Returns whether its condition came true.
     private func perform(_ name: String, _ value: String) throws(TimerError) -> Bool {
         switch name {
-        // A service in place of the former one, which goes on.
+        // Starts a service in place of the former one, which goes on.
         case "service":
             leaveService()
             service = try TimerService(backend, clock: clock)
-        // The clock of the services to come.
+        // The clock of later services.
         case "clock":
             leaveService()
             clock = TimerClock(rawValue: value) ?? clock
-        // nice, pinned, batch or idle: the service is started from a thread of such attributes.
+        // nice, pinned, batch or idle: starts the service from a thread with that attribute.
         case "service-from": return try startService(fromThread: value)
-        // PREFIX: whether the threads named like this, but for the starting one, are as the main thread.
+        // PREFIX: whether the threads with that prefix, except the starting one, have the main thread's attributes.
         case "ordinary-threads": return ThreadAttributes.othersAreOrdinary(named: value, minding: .all)
-        // The same for all threads, apart from their nice values.
+        // The same for all threads, without their nice values.
         case "usual-processors-and-policy":
             return ThreadAttributes.othersAreOrdinary(named: value, minding: .processorsAndPolicy)
-        // COUNTxMICROSECONDS: periodic timers, on a new service if there is none.
+        // COUNTxMICROSECONDS: schedules periodic timers. Starts a service if no service is running.
         case "schedule": try schedule(value)
-        // skip, delay or a limit to catch up: for the timers scheduled after this.
+        // skip, delay or a catch-up limit: the policy of timers scheduled after this.
         case "policy": policy = value == "delay" ? .delay : Int(value).map { .catchUp(limit: $0) } ?? .skip
-        // COUNT: waits until every timer that goes on has accounted for so many more deadlines.
+        // COUNT: waits until every timer that goes on has accounted for that many more deadlines.
         case "ticks": return awaitTicks(UInt64(value) ?? 0, orEnds: false)
-        // COUNT: the same, but an ended timer will do.
+        // COUNT: the same, but an ended timer counts, too.
         case "ticks-or-ends": return awaitTicks(UInt64(value) ?? 0, orEnds: true)
         // SECONDS: waits until every timer has ended.
         case "ends": return wait(seconds: Double(value) ?? 0) { timers.allSatisfy(\.hasEnded) }
-        // SECONDS: lets time pass, for its processor time.
+        // SECONDS: lets time pass, to measure the processor time.
         case "rest": pause(.milliseconds(Int((Double(value) ?? 0) * 1000)))
         // Ends the service, so that the next schedule starts another one.
         case "shutdown":
@@ -83,7 +84,7 @@ final class Probe {
         // CALLS:ERROR:SKIPPED:TIMES, for the preloaded library.
         case "arm": return RefusedCalls.arm(value)
         case "disarm": RefusedCalls.disarm()
-        // COUNT: whether so many inline ticks allocate nothing.
+        // COUNT: whether that many inline ticks allocate nothing.
         case "no-allocations":
             guard let service else { return false }
             return try Allocations.areNone(service, ticks: Int(value) ?? 0)
@@ -135,7 +136,7 @@ final class Probe {
     }
 }
 
-/// A periodic timer, with all that is heard of it.
+/// A periodic timer, with all its ticks and endings.
 private final class ProbedTimer: Sendable {
     private let log = Log()
     private let running = Count()
@@ -176,7 +177,7 @@ private final class ProbedTimer: Sendable {
 
     var hasEnded: Bool { !ends.all.isEmpty }
 
-    /// How many deadlines its ticks stand for.
+    /// The number of deadlines that the ticks stand for.
     var accounted: UInt64 { log.ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
 
     var report: ProbeReport.Timer {
@@ -202,7 +203,7 @@ private final class ProbedTimer: Sendable {
     }
 }
 
-/// What the probe reads of itself.
+/// The probe's own times.
 enum Reading {
     /// Seconds of monotonic time.
     static var seconds: Double { read(CLOCK_MONOTONIC) }

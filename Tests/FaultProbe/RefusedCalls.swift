@@ -6,8 +6,8 @@ enum RefusedCalls {
     private typealias Disarm = @convention(c) () -> Void
     private typealias Count = @convention(c) () -> CInt
 
-    /// Makes calls fail from now on, as CALLS:ERROR:SKIPPED:TIMES says: `epoll_wait:9:0:1`. False if the library is not
-    /// there.
+    /// Makes calls fail from now on, as CALLS:ERROR:SKIPPED:TIMES says: `epoll_wait:9:0:1`. Returns false if the
+    /// library is not loaded.
     static func arm(_ text: String) -> Bool {
         let parts = text.split(separator: ":").map(String.init)
         let numbers = parts.dropFirst().compactMap { CInt($0) }
@@ -22,7 +22,7 @@ enum RefusedCalls {
         unsafe unsafeBitCast(address, to: Disarm.self)()
     }
 
-    /// How many calls have failed.
+    /// The number of failed calls.
     static var count: Int {
         guard let address = unsafe dlsym(nil, "fault_count") else { return 0 }
         return unsafe Int(unsafeBitCast(address, to: Count.self)())

@@ -2,32 +2,32 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Faults that a process can bring upon itself.
+/// Faults that a process can inject into itself.
 enum SystemFault {
-    /// Performs a step; false for one that there is not, or that the system did not allow.
+    /// Performs a step. Returns false if the step is unknown, or if the system did not allow it.
     static func perform(_ name: String, _ value: String) -> Bool {
         switch name {
-        // KIND: closes every descriptor of a kind, as `[timerfd]`; `all` for all above standard error.
+        // KIND: closes every descriptor of a kind, such as `[timerfd]`; `all` closes all above standard error.
         case "close": close(value)
-        // Opens files until a number that was closed is taken again, as a host does.
+        // Opens files until one gets a closed number, as a host does.
         case "reuse": return reuse()
         // Whether the files that took those numbers are still open.
         case "still-open": return unsafe reused.allSatisfy { fcntl($0, F_GETFD) != -1 && isFile($0) }
-        // No descriptor can be opened any more; so many, if told.
+        // No more descriptors can be opened, or only the given number.
         case "fill": fill(leaving: Int(value) ?? 0)
         case "unfill": setLimit(CInt(RLIMIT_NOFILE.rawValue), 1_000)
-        // No thread can be started any more: as a user who has too many processes.
+        // No more threads can be started, because the user has too many processes.
         case "nproc":
             guard setgid(65_534) == 0, setuid(65_534) == 0 else { return false }
             setLimit(processes, 0)
         case "no-nproc": setLimit(processes, .max)
-        // FILE:TEXT, as for a control group.
+        // FILE:TEXT: writes to a file, for example of a control group.
         case "write": return write(value)
-        // FILE: makes an empty file, which tells the test that the probe has come so far.
+        // FILE: makes an empty file, which tells the test that the probe has reached this step.
         case "mark": return FileManager.default.createFile(atPath: value, contents: nil)
-        // HERTZ: a thread that sends SIGUSR1 to the process, which has a handler.
+        // HERTZ: starts a thread that sends SIGUSR1 to the process, which has a handler.
         case "signals": return sendSignals(hertz: Int(value) ?? 1)
-        // COUNTxSECONDS: threads that burn processors for a while.
+        // COUNTxSECONDS: starts threads that keep processors busy for a while.
         case "spin": return spin(value)
         default: return false
         }
@@ -105,7 +105,7 @@ enum SystemFault {
         return true
     }
 
-    /// A thread of the host's, which hears signals as usual.
+    /// A thread of the host, which receives signals as usual.
     private static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let thread = Foundation.Thread(block: body)
         thread.start()

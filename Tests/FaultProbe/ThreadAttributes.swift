@@ -2,25 +2,26 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// What a thread hands down to those that it starts: its processors, nice value and scheduling policy.
+/// The attributes that a new thread inherits: processors, nice value and scheduling policy.
 enum ThreadAttributes {
-    /// What is compared.
+    /// The attributes to compare.
     enum Kind {
         case all
         case processorsAndPolicy
     }
 
-    /// Runs a body on a thread with an unusual attribute, and waits for it. False if the attribute could not be set.
+    /// Runs a body on a thread with an unusual attribute, and waits for it. Returns false if the attribute
+    /// could not be set.
     static func run(with attribute: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         let isSet = Box<Bool>()
         let isOver = Gate()
-        // Not main: its attributes are what is usual here.
+        // Not the main thread, whose attributes are the reference.
         Foundation.Thread {
             isSet.value = set(attribute)
             starter.value = CInt(truncatingIfNeeded: threadID())
             body()
             isOver.open()
-            // It stays, so that its number is not another thread's.
+            // The thread stays alive, so that no other thread gets its number.
             while true { sleep(1_000) }
         }
         .start()
@@ -28,8 +29,9 @@ enum ThreadAttributes {
         return isSet.value == true
     }
 
-    /// Whether all threads but the starter are as the main thread is, or soon become so: a new thread takes a moment. Only
-    /// threads whose name begins with the prefix count. A thread that stays different is told on standard error.
+    /// Whether all threads but the starter have the main thread's attributes, at once or soon: a new thread takes a
+    /// moment. Only threads whose name begins with the prefix count. Threads that stay different are reported on
+    /// standard error.
     static func othersAreOrdinary(named prefix: String, minding kind: Kind) -> Bool {
         var different: [String]? = nil
         if eventually({
@@ -44,7 +46,7 @@ enum ThreadAttributes {
         return false
     }
 
-    /// A line for each thread that is not as the main thread is; nil if there is no such thread at all.
+    /// A line for each thread that differs from the main thread; nil if there is no thread with that prefix.
     private static func differences(named prefix: String, minding kind: Kind) -> [String]? {
         let main = attributes(of: "\(getpid())", kind)
         let others = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [])
@@ -96,7 +98,8 @@ enum ThreadAttributes {
     private static func attributes(of thread: String, _ kind: Kind) -> String {
         let status = (try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)) ?? ""
         let processors = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") } ?? ""
-        // Behind the name, which is in brackets: the nice value is the 19th field, the policy the 41st (proc_pid_stat(5)).
+        // The fields follow the name, which is in brackets: the nice value is the 19th field, the policy the 41st
+        // (proc_pid_stat(5)).
         let stat = (try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8)) ?? ""
         let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
         guard fields.count > 38 else { return gone }

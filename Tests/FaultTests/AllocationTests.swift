@@ -2,8 +2,8 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// What a tick costs in memory, in a release build: a debug build notes for each handler what it has to say if that asks for
-/// the main actor elsewhere.
+/// The memory cost of a tick, in a release build. A debug build allocates, because it notes a warning
+/// for each handler.
 @Suite(.timeLimit(.minutes(10))) struct AllocationTests {
     #if DEBUG
     private static let isReleaseBuild = false
@@ -16,7 +16,7 @@ import Testing
         .enabled(if: Tools.canRefuse, Tools.noCompiler)
     )
     func inlineTicksAllocateNothing() async throws {
-        // All on one thread, whose allocations are counted.
+        // All ticks come on one thread, whose allocations are counted.
         let run = try await Probe.run(.timerFD, ["service", "no-allocations=50000"], under: .preload())
         #expect(run.report?.step("no-allocations")?.isMet == true, "\(run)")
     }

@@ -3,7 +3,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// Attaching to a host's loop where the system refuses: an error, and the same works once it does not.
+/// Attaching to a host's loop while the system refuses descriptors: the call throws, and later succeeds.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AttachmentRefusalTests {
     enum Attachment: String, CaseIterable, Codable, Sendable {
         case runLoop
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: Attachment.allCases)
-    func withoutDescriptorsAnAttachmentIsRefusedAndWorksOnceThereAreSome(attachment: Attachment) async {
+    func anAttachmentWithoutDescriptorsIsRefusedAndWorksLater(attachment: Attachment) async {
         await #expect(processExitsWith: .success) { [attachment] in
             Fault.limitSeconds(20)
             #if Libevent

@@ -3,12 +3,12 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// What keeps a service healthy costs nothing while there are no timers, and leaves the loops of hosts alone.
+/// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct CareTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)
-    func theCaretakersThreadIsThereWhileTimersAreAndEndsAfterThem(backend: Backend) async {
+    func theCaretakersThreadRunsWhileTimersExistAndEndsAfterThem(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(60)
             let target = Log()
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func onALoopOfTheHostsASilentAlarmWaitsForItsHost() async {
+    @Test func aSilentAlarmOnAHostsLoopWaitsForItsHost() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(60)
             let (log, reasons) = (Log(), Notes<PreciseTimer.EndReason>())
@@ -37,7 +37,7 @@ import Testing
                 onEnd: { reasons.append($0) },
                 handler: { $0.note($1) }
             )
-            // Twice as long as it takes for an alarm with a thread of its own.
+            // Twice the time after which an alarm with its own thread would fail.
             pause(.seconds(12))
             #expect(reasons.all == [])
             timers.process()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The intervals, in seconds, of the timerfds whose next expiry is at most a minute away (proc_pid_fdinfo(5)).
+    /// The intervals, in seconds, of the timerfds that next expire within a minute (proc_pid_fdinfo(5)).
     private static var timerDescriptors: [String] {
         let folder = "/proc/self/fdinfo"
         let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

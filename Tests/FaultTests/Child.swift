@@ -2,34 +2,34 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A program that a test runs as a child: in a process group of its own, which is killed if it takes too long.
+/// A program that a test runs as a child, in its own process group, which is killed if the program takes too long.
 enum Child {
-    /// How it ended.
+    /// How the program ended.
     struct Outcome: Sendable, CustomStringConvertible {
-        /// What it exited with; nil if a signal ended it.
+        /// The exit code; nil if a signal ended the program.
         let code: Int32?
-        /// The signal that ended it.
+        /// The signal that ended the program.
         let signal: Int32?
         let output: String
         let complaint: String
 
-        /// For the failure of an expectation.
+        /// The text for a failed expectation.
         var description: String {
             let end = code.map { "exit code \($0)" } ?? "signal \(signal ?? 0)"
             return "\(end), standard error: \(complaint.suffix(600))"
         }
     }
 
-    /// Runs a command to its end, when its turn has come.
+    /// Runs a command to its end, as soon as other children leave room for it.
     ///
     /// - Parameters:
-    ///   - command: the program and its arguments; a program without a slash is looked for in the path.
-    ///   - environment: variables beside those of this process.
-    ///   - seconds: after which its process group is killed.
-    ///   - isAlone: whether no other child may run meanwhile.
-    ///   - body: called once it runs, with its process id, on the thread that waits for it.
-    /// - Returns: how it ended.
-    /// - Throws: `POSIXError` if it could not be started.
+    ///   - command: the program and its arguments; a program without a slash is looked up in the `PATH`.
+    ///   - environment: variables in addition to those of this process.
+    ///   - seconds: the time after which the process group is killed.
+    ///   - isAlone: whether no other child may run at the same time.
+    ///   - body: called with the process id once the program runs, on the thread that waits for it.
+    /// - Returns: how the program ended.
+    /// - Throws: `POSIXError` if the program could not be started.
     static func run(
         _ command: [String],
         environment: [String: String] = [:],
@@ -74,7 +74,7 @@ enum Child {
             }
             pause(.milliseconds(5))
         }
-        // Whatever it has left behind, such as a tracee of a tracer that was killed.
+        // Kills the processes that the program left behind, such as a tracee of a killed tracer.
         kill(-id, SIGKILL)
         return status
     }
@@ -94,7 +94,7 @@ enum Child {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // The thread that starts it may have signals blocked.
+        // The starting thread may have signals blocked.
         var none = sigset_t()
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
@@ -113,7 +113,7 @@ enum Child {
     }
 }
 
-/// Lets a few children run at once, or one alone: those that disturb the whole machine.
+/// Lets a few children run at once, or one alone if it disturbs the whole machine.
 private actor Turnstile {
     static let shared = Turnstile()
     static let places = 4
@@ -144,7 +144,7 @@ private actor Turnstile {
     }
 }
 
-/// A file that a child writes to, and that ends with the value.
+/// A file that a child writes to. It is removed with this value.
 private final class TemporaryFile {
     private let handle: FileHandle
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -2,14 +2,15 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// A system that refuses: an error from the call, never a trap, a hang, or a timer that silently never ticks.
+/// If the system refuses a resource, the call throws. It never traps or hangs, and never leaves a timer that
+/// does not tick.
 ///
-/// Each fault happens in a child process of its own.
+/// Each fault happens in a separate child process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ExhaustionTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)
-    func withoutDescriptorsAScheduleIsRefusedAndWorksOnceThereAreSome(backend: Backend) async throws {
+    func aScheduleWithoutDescriptorsIsRefusedAndWorksLater(backend: Backend) async throws {
         let refused = Array(repeating: "schedule=1x10000", count: 3)
         let run = try await Probe.run(backend, ["fill=0"] + refused + ["unfill", "schedule=1x10000", "ticks=5"])
         #expect(run.outcome.code == 0, "\(run)")
@@ -19,9 +20,9 @@ import Testing
         #expect(run.silence(ticks: 5) == nil, "\(run)")
     }
 
-    /// Like the test above, in a program without a test runner: the runner takes descriptors of its own meanwhile.
+    /// Like the test above, in a program without a test runner, because the runner takes descriptors meanwhile.
     @Test(arguments: Backend.available, 0..<12)
-    func withFewDescriptorsABackendTicksOrRefuses(backend: Backend, left: Int) async throws {
+    func aBackendWithFewDescriptorsTicksOrRefuses(backend: Backend, left: Int) async throws {
         let run = try await Probe.run(backend, ["fill=\(left)", "schedule=3x10000", "ticks-or-ends=5"])
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
@@ -30,7 +31,8 @@ import Testing
         }
     }
 
-    /// How many descriptors a backend's first service needs, and what it tries before it lets a library go ahead.
+    /// The number of descriptors that a backend's first service needs, including its trials before it lets a
+    /// library go ahead.
     private static func descriptors(of backend: Backend) -> Int {
         switch backend {
         case .timerFD: 1
@@ -41,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func aRunningTimerKeepsItsGridWhileOthersAreRefused(backend: Backend) async {
+    func aRunningTimerKeepsItsGridWhileOtherTimersAreRefused(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(20)
             let target = Log()
@@ -65,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func withoutThreadsAScheduleIsRefusedAndWorksOnceThereAreSome(backend: Backend) async {
+    func aScheduleWithoutThreadsIsRefusedAndWorksLater(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(20)
             let target = Log()

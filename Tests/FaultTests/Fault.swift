@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// Makes the system refuse, in a process of the test's own.
+/// Makes the system refuse resources, in a test's separate process.
 enum Fault {
-    /// Ends the process by SIGALRM if it takes longer: a hang is a failure.
+    /// Ends the process with SIGALRM after a time: a hang is a failure.
     static func limitSeconds(_ seconds: UInt32) { alarm(seconds) }
 
-    /// No descriptor can be opened until the table is open again.
+    /// From now on no descriptor can be opened, until `openDescriptorTable`.
     static func closeDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 0) }
 
     static func openDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 1_000) }
 
-    /// No stack can be mapped for another thread: the address space may not grow by more than a little.
+    /// From now on no stack can be mapped for another thread: the address space may grow only a little.
     static func refuseThreads() {
         let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").first
         let bytes = (pages.flatMap { UInt64($0) } ?? 0) * 4096

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Forking, which Swift hides for good reasons, and what can be known of a child.
+/// Forking, which Swift hides with good reason, and the facts known of a child.
 enum Fork {
-    /// Forks by the C library's function of this name.
+    /// Forks with the C library's function of that name.
     static func fork(by name: String = "fork") -> pid_t {
         typealias Function = @convention(c) () -> pid_t
         guard let address = unsafe dlsym(nil, name) else { return -1 }
         return unsafe unsafeBitCast(address, to: Function.self)()
     }
 
-    /// The exit code of a child, or -1 where a signal ended it.
+    /// The exit code of a child; -1 if a signal ended it.
     static func exitCode(of child: pid_t) -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(child, &status, 0) == -1 {

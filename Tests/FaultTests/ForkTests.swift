@@ -7,14 +7,14 @@ import Testing
 import CLibevent
 #endif
 
-/// Forked children of both kinds: by `fork`, and by `_Fork`, which tells nobody.
+/// Forked children of both kinds: from `fork`, and from `_Fork`, which runs no fork handlers.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ForkTests {
     typealias Backend = TimerService.Backend
 
     static let kinds: [String] = ["fork", "_Fork"].filter { (name: String) in unsafe dlsym(nil, name) != nil }
 
     @Test(arguments: Backend.available, kinds)
-    func aScheduleInAForkedChildIsAnError(backend: Backend, kind: String) async {
+    func aScheduleInAForkedChildThrows(backend: Backend, kind: String) async {
         await #expect(processExitsWith: .success) { [backend, kind] in
             Fault.limitSeconds(60)
             let target = Log()
@@ -23,7 +23,7 @@ import CLibevent
             }
             #expect(eventually { target.count >= 5 })
             let child = Fork.fork(by: kind)
-            if child == 0 { _exit(whatAChildGets(backend.shared, timer, target)) }
+            if child == 0 { _exit(deviationInAChild(backend.shared, timer, target)) }
             #expect(Fork.exitCode(of: child) == 0)
             let before = target.count
             #expect(eventually { target.count >= before + 20 })
@@ -33,22 +33,22 @@ import CLibevent
         }
     }
 
-    /// The bag's lock may be held for ever in the child, by a thread that only the parent has.
+    /// In the child, the bag's lock may be held for ever by a thread that exists only in the parent.
     @Test(arguments: kinds)
-    func aBagOfTheParentIsEmptyInAForkedChildAndTakesNothing(kind: String) async {
+    func theParentsBagIsEmptyInAForkedChildAndTakesNoTimer(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
             Fault.limitSeconds(60)
             let (bag, target) = (TimerBag(), Log())
             try PreciseTimer.schedule(.once(after: .seconds(3_600)), target: target) { $0.note($1) }
                 .store(in: bag, named: "parent")
             let child = Fork.fork(by: kind)
-            if child == 0 { _exit(whatAChildsBagDoes(bag, target)) }
+            if child == 0 { _exit(deviationOfABagInAChild(bag, target)) }
             #expect(Fork.exitCode(of: child) == 0)
             #expect(bag.count == 1)
         }
     }
 
-    /// The child goes on with its copy of the host's loop, in which the timers' descriptor is.
+    /// The child goes on with its copy of the host's loop, which watches the timers' descriptor.
     @Test(arguments: kinds)
     func aForkedChildThatPollsDoesNotSpin(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
@@ -72,7 +72,7 @@ import CLibevent
                 if target.count > count { _exit(2) }
                 _exit(Fork.cpuSeconds - before < 0.05 ? 0 : 1)
             }
-            // The parent's timers tick meanwhile.
+            // The parent's timers tick at the same time.
             let before = target.count
             loop(1.2)
             for _ in 0..<200 where target.count <= before { loop(0.1) }
@@ -86,7 +86,7 @@ import CLibevent
     }
 
     #if Libevent
-    /// The child goes on with its copy of the host's event base, as libevent wants it done.
+    /// The child goes on with its copy of the host's event base, as libevent prescribes.
     @Test(arguments: kinds)
     func aForkedChildThatRunsItsEventBaseDoesNotSpin(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
@@ -125,8 +125,8 @@ import CLibevent
     #endif
 }
 
-/// 0 if a forked child gets the promised errors, or the number of what it gets instead.
-private func whatAChildGets(_ service: TimerService, _ timer: PreciseTimer, _ target: Log) -> Int32 {
+/// 0 if a forked child gets the promised errors, or the number of the first deviation.
+private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer, _ target: Log) -> Int32 {
     alarm(30)
     do {
         try PreciseTimer.schedule(.once(after: .zero), on: service, target: target) { $0.note($1) }
@@ -139,15 +139,15 @@ private func whatAChildGets(_ service: TimerService, _ timer: PreciseTimer, _ ta
     return 0
 }
 
-/// 0 if the parent's bag does as promised, or the number of what it does not.
-private func whatAChildsBagDoes(_ bag: TimerBag, _ target: Log) -> Int32 {
+/// 0 if the parent's bag behaves as promised in a forked child, or the number of the first deviation.
+private func deviationOfABagInAChild(_ bag: TimerBag, _ target: Log) -> Int32 {
     alarm(30)
     if bag.count != 0 || bag["parent"] != nil { return 1 }
     bag.cancelAll()
     if bag.cancel("parent") { return 2 }
     weak var handle: PreciseTimer?
     do {
-        // A service of the child's own works.
+        // The child's own service works.
         let own = try TimerService(.timerFD)
         let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: own, target: target) { $0.note($1) }
         timer.store(in: bag)

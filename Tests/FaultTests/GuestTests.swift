@@ -3,19 +3,20 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// A guest in a process whose threads have attributes of their own, whose table fills up late, and which exits at once.
+/// The library as a guest in a process: threads with unusual attributes, a descriptor table that fills up late,
+/// and a quick exit.
 @Suite(.timeLimit(.minutes(10))) struct GuestTests {
     typealias Backend = TimerService.Backend
 
-    /// Each backend with each of its clocks but the first one; libevent and the run loop have no other.
+    /// Each backend with each of its clocks except the suspending one. The run loop has no other clock.
     private static let otherClocks = Backend.available.flatMap { backend in
         TimerClock.allCases.filter { $0 != .suspending && backend.clocks.contains($0) }.map { (backend, $0) }
     }
 
-    /// A backend's threads are as the process's first one, whichever thread has started them.
+    /// A backend's threads have the attributes of the process's main thread, whichever thread started them.
     @Test(arguments: Backend.available, ["nice", "pinned", "batch", "idle"])
-    func theStartingThreadsAttributesAreNotHandedDown(backend: Backend, attribute: String) async throws {
-        // Dispatch gives its threads nice values of its own, by their quality of service.
+    func libraryThreadsDoNotInheritTheStartingThreadsAttributes(backend: Backend, attribute: String) async throws {
+        // Dispatch chooses its threads' nice values by their quality of service.
         let check = backend == .dispatch ? "usual-processors-and-policy" : "ordinary-threads=timer."
         let steps = ["service-from=\(attribute)", "schedule=1x10000", "ticks=5", check]
         let run = try await Probe.run(backend, steps)
@@ -24,10 +25,10 @@ import Testing
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
     }
 
-    /// The service was started while there were descriptors; its first timer comes when there are none left. Dispatch's
-    /// event loop may have been held up before it waited for its first timer.
+    /// The service starts while descriptors are available, and its first timer comes when all are taken. A delay may
+    /// hold up Dispatch's event loop before it waits for its first timer.
     @Test(arguments: Backend.available, [Probe.Means.none, .strace("epoll_ctl:delay_exit=20000")])
-    func aTableThatFillsUpAfterTheStartDoesNotMatter(backend: Backend, means: Probe.Means) async throws {
+    func timersTickEvenIfTheDescriptorTableFillsUpAfterTheStart(backend: Backend, means: Probe.Means) async throws {
         let steps = ["service", "fill", "schedule=3x10000", "ticks=5", "unfill", "shutdown"]
         let run = try await Probe.run(backend, steps + ["schedule=3x10000", "ticks=5"], under: means)
         #expect(run.outcome.code == 0, "\(run)")
@@ -37,9 +38,9 @@ import Testing
         #expect(last.accounted >= 5 && last.flaw == nil, "\(run)")
     }
 
-    /// A service on another clock of a backend may need another descriptor.
+    /// A service on another clock may need another descriptor.
     @Test(arguments: Self.otherClocks)
-    func anotherClockWithoutDescriptorsIsAnErrorOrTicks(backend: Backend, clock: TimerClock) async throws {
+    func aTimerOnAnotherClockWithoutDescriptorsThrowsOrTicks(backend: Backend, clock: TimerClock) async throws {
         let steps = ["schedule=1x10000", "ticks=5", "fill", "clock=\(clock.rawValue)", "schedule=1x10000"]
         let run = try await Probe.run(backend, steps + ["ticks-or-ends=20", "unfill", "schedule=1x10000", "ticks=5"])
         #expect(run.outcome.code == 0, "\(run)")

@@ -3,12 +3,12 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// Handlers that trap, block, never return from an await, arm again and again, or end everything. Faults 26, 29 to 31, 35
-/// and 36.
+/// Handlers that trap, block, never return from an await, schedule again and again, or end everything. Faults 26, 29
+/// to 31, 35 and 36.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HandlerTests {
     typealias Backend = TimerService.Backend
 
-    /// An hour of milliseconds is one subtraction, and no loop over 3,600,000 deadlines.
+    /// The missed deadlines of an hour are computed, without a loop over 3,600,000 deadlines.
     @Test(arguments: Backend.available, [PreciseTimer.MissedTickPolicy.skip, .catchUp(limit: 3), .delay])
     func aStartFarInThePastIsCountedAtOnce(backend: Backend, policy: PreciseTimer.MissedTickPolicy) async throws {
         let service = try TimerService(backend)
@@ -40,9 +40,9 @@ import Testing
         }
     }
 
-    /// Its ticks are merged and counted meanwhile, and other timers do not notice.
+    /// The stuck actor's ticks are merged and counted meanwhile, and other timers tick as usual.
     @Test(arguments: Backend.available)
-    func anActorThatDoesNotReturnStopsItsOwnTimerOnly(backend: Backend) async throws {
+    func anActorThatDoesNotReturnStopsOnlyItsOwnTimer(backend: Backend) async throws {
         let service = try TimerService(backend)
         let (stuck, other) = (Worker(), Worker())
         let log = Log()
@@ -62,7 +62,7 @@ import Testing
         stuck.gate.open()
         #expect(await soon { stuck.log.count >= 5 })
         let ticks = stuck.log.ticks
-        #expect(ticks[1].missed >= 40, "those of the time in which it did not return")
+        #expect(ticks[1].missed >= 40, "it counts the deadlines during the wait")
         let flaw = ticks.flaw(from: start, every: .milliseconds(2))
         #expect(flaw == nil)
         #expect(timer.cancel())
@@ -85,9 +85,9 @@ import Testing
         }
     }
 
-    /// No handler of the library's hides what ends the process.
+    /// The library installs no signal handler that could hide the cause.
     @Test(arguments: Backend.available, DeliveryKind.allCases)
-    func aHandlerThatAbortsEndsTheProcessByThatSignal(backend: Backend, kind: DeliveryKind) async {
+    func aHandlerThatAbortsEndsTheProcessWithThatSignal(backend: Backend, kind: DeliveryKind) async {
         await #expect(processExitsWith: .signal(SIGABRT)) { [backend, kind] in
             Fault.limitSeconds(20)
             let (place, target) = (Place(kind), Log())
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available, [DeliveryKind.inline, .serialQueue])
-    func aHandlerThatNeverReturnsStopsItsOwnTimerOnly(backend: Backend, kind: DeliveryKind) async {
+    func aHandlerThatNeverReturnsStopsOnlyItsOwnTimer(backend: Backend, kind: DeliveryKind) async {
         await #expect(processExitsWith: .exitCode(7)) { [backend, kind] in
             Fault.limitSeconds(20)
             let (stuck, sameService, otherService) = (Log(), Log(), Log())
@@ -122,7 +122,7 @@ import Testing
                 while true { sleep(1_000) }
             }
             #expect(eventually { stuck.count == 1 })
-            // A timer of the same service goes on unless the handler keeps the service's own thread.
+            // Another timer of the service goes on, unless the handler occupies the service's own thread.
             let other = try free.schedule(.every(.milliseconds(1)), on: service, target: sameService) {
                 sameService.note($0)
             }
@@ -139,7 +139,8 @@ import Testing
         }
     }
 
-    /// What is due at once comes with a later look, on a stack that does not grow, and other timers have their turn.
+    /// A timer that is due at once ticks at a later look, on a stack that does not grow, and other timers
+    /// get their turn.
     @Test(arguments: Backend.available, [false, true])
     func tenThousandTimersDueAtOnceNeedNoStack(backend: Backend, isNewTimer: Bool) async {
         await #expect(processExitsWith: .success) { [backend, isNewTimer] in
@@ -166,7 +167,7 @@ import Testing
         }
     }
 
-    /// The last references to the service and to the owner of all its timers go inside a handler.
+    /// A handler releases the last references to the service and to the owner of all its timers.
     @Test(arguments: Backend.available, [false, true])
     func aHandlerMayEndTheServiceAndItsOwner(backend: Backend, isShutDown: Bool) async throws {
         let isReleased = Gate()
@@ -176,7 +177,7 @@ import Testing
         do {
             let service = try TimerService(backend)
             owner.value = Owner(service) { isReleased.open() }
-            // Inside a handler, so that none is delivered before all are there.
+            // Inside a handler, so that no tick is delivered before all timers are scheduled.
             try PreciseTimer.schedule(.once(after: .zero), on: service, target: ends) { ends, _ in
                 guard let owned = owner.value else { return }
                 let due = owned.service.now
@@ -202,7 +203,7 @@ extension PreciseTimer.Schedule {
     fileprivate static var onceNow: PreciseTimer.Schedule { .once(after: .zero) }
 }
 
-/// An actor whose work waits in front of a gate.
+/// An actor whose work waits for a gate to open.
 private actor Worker {
     nonisolated let log = Log()
     nonisolated let gate = Gate()
@@ -213,7 +214,7 @@ private actor Worker {
     }
 }
 
-/// Handlers, each called because of the one before, and the stack that they have used.
+/// A chain of handlers, each scheduled by the previous one, and the stack that they used.
 private final class Chain: Sendable {
     private let length: Int
     private let count = Count()
@@ -230,7 +231,7 @@ private final class Chain: Sendable {
         }
     }
 
-    /// Counts a link; whether there is another one.
+    /// Counts a link. Returns whether another link follows.
     func isLonger() -> Bool {
         var local: UInt8 = 0
         unsafe withUnsafePointer(to: &local) { addresses.append(UInt(bitPattern: $0)) }
@@ -239,8 +240,8 @@ private final class Chain: Sendable {
 
     var isOver: Bool { count.value >= length }
 
-    /// From the highest to the lowest place of the links, of those that ran on the same thread: on another one the stack
-    /// is elsewhere, megabytes away.
+    /// The distance from the highest to the lowest stack address among links on the same thread. The stack of another
+    /// thread is megabytes away.
     var stackBytes: UInt {
         let all = addresses.all.sorted()
         var widest: UInt = 0
@@ -253,7 +254,7 @@ private final class Chain: Sendable {
     }
 }
 
-/// Holds the service and all that is on it.
+/// Holds the service and its timers.
 private final class Owner: Sendable {
     let service: TimerService
     private let bag = TimerBag()

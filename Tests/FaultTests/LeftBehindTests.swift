@@ -2,7 +2,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// Ticking leaves nothing behind, in debug and in release builds, on every backend.
+/// Ticks leave no memory behind, in debug and in release builds, on every backend.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LeftBehindTests {
     @Test(arguments: TimerService.Backend.available)
     func thirtyThousandTicksLeaveNoMemoryBehind(backend: TimerService.Backend) async {
@@ -15,9 +15,9 @@ import Testing
             #expect(eventually { ticks.value > 2_000 })
             let (before, start) = (ProcFS.residentBytes, ticks.value)
             #expect(eventually { ticks.value > start + 30_000 })
-            // 155 bytes a tick, as were seen once, would be more than 4 MB.
+            // 155 bytes per tick, a leak that occurred once, would be more than 4 MB.
             #expect(ProcFS.residentBytes - before < 2_000_000)
-            // A chain of that many links would overflow the stack when it is released.
+            // A chain of that many links would overflow the stack on release.
             backend.shared.shutdown()
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ManyTimersTests {
     typealias Backend = TimerService.Backend
 
-    /// What is cancelled long before its deadline leaves nothing behind.
+    /// Timers that are cancelled long before their deadline leave nothing behind.
     @Test(arguments: Backend.available)
     func manySchedulesAndCancelsLeaveNothingBehind(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
@@ -26,25 +26,25 @@ import Testing
             try churn(20_000)
             let (descriptors, kilobytes) = (ProcFS.openDescriptors, Memory.residentKilobytes)
             try churn(Self.churned)
-            // Heaps keep pages of their own back; a hundred bytes for each timer would be many times as much.
+            // Heaps keep some pages; a leak of a hundred bytes per timer would be many times as much.
             #expect(Memory.residentKilobytes < kilobytes + kilobytes / 20 + 1_024)
-            // The test's runner may open some meanwhile.
+            // The test runner may open some meanwhile.
             #expect(ProcFS.openDescriptors <= descriptors + 10)
             #expect(service.pendingCount == 0)
             #expect(target.count == 0)
         }
     }
 
-    /// A debug build checks its invariants after each change.
+    /// Fewer in a debug build, which checks its invariants after each change.
     private static let churned = _isDebugAssertConfiguration() ? 200_000 : 2_000_000
 
     @Test(arguments: Backend.available)
-    func ofSixtyFourThreadsThatCancelATimerOneHasEndedIt(backend: Backend) async throws {
+    func onlyOneOfSixtyFourCancellingThreadsEndsATimer(backend: Backend) async throws {
         let service = try TimerService(backend)
         let target = Log()
         let timers = try (0..<1_000)
             .map { number in
-                // Some tick meanwhile.
+                // Some timers tick meanwhile.
                 try PreciseTimer.schedule(.every(.milliseconds(1 + number % 50)), on: service, target: target) {
                     $0.note($1)
                 }
@@ -62,9 +62,9 @@ import Testing
         service.shutdown()
     }
 
-    /// Eight threads start, cancel, pause and reschedule; at the end each timer that has not ended has one registration.
+    /// Eight threads start, cancel, pause and reschedule timers at random; then each timer is rescheduled once more.
     @Test(arguments: Backend.available)
-    func theLastCallOfARaceDecides(backend: Backend) async throws {
+    func theLastRescheduleOfARaceDecides(backend: Backend) async throws {
         let service = try TimerService(backend)
         let places = (0..<64).map { _ in Box<PreciseTimer>() }
         let ticks = (0..<64).map { _ in Log() }
@@ -89,7 +89,8 @@ import Testing
                 }
             }
         }
-        // A timer that a thread replaced after another one had may have lost its place without an end, so all begin anew.
+        // Two threads may have replaced the same timer, and one of the new timers then goes on without a place. So
+        // all start again.
         service.shutdown()
         let last = try TimerService(backend)
         let once = try (0..<64)
@@ -112,11 +113,11 @@ import Testing
         #expect(lone.count == 64, "each has the one tick of its last schedule")
     }
 
-    /// Signals to the process are the host's: no thread of the library's runs its handlers.
+    /// Signals to the process belong to the host: no thread of the library runs the host's signal handlers.
     @Test(arguments: Backend.available)
-    func noSignalIsHandledOnALibrarysThread(backend: Backend) async {
+    func noLibraryThreadHandlesASignal(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            // Not by SIGALRM, which is one of the signals.
+            // SIGALRM cannot limit the time, because it is one of the tested signals.
             Foundation.Thread.detachNewThread {
                 sleep(40)
                 _exit(99)
@@ -130,7 +131,7 @@ import Testing
             #expect(eventually { target.count >= 5 })
             for number in [SIGALRM, SIGPROF, SIGUSR1] { signal(number) { _ in Handled.note() } }
             let id = getpid()
-            // One that is still pending when the next of its kind is sent is the same one.
+            // Two pending signals of one kind merge into one.
             for number in 0..<20_000 where number < 1_000 || Handled.threads.count < 300 {
                 kill(id, [SIGALRM, SIGPROF, SIGUSR1][number % 3])
                 pause(.milliseconds(1))
@@ -150,12 +151,13 @@ import Testing
     }
 }
 
-/// The threads that a signal handler has run on.
+/// The threads that ran a signal handler.
 private enum Handled {
     private nonisolated(unsafe) static let places = UnsafeMutablePointer<UInt>.allocate(capacity: 4_096)
     private nonisolated(unsafe) static var next = 0
 
-    /// Called by the signal handler, which is not interrupted by itself; two at once may write the same place.
+    /// Called by the signal handler. A handler does not interrupt itself; two threads at once may write
+    /// the same place.
     static func note() {
         guard unsafe next < 4_096 else { return }
         unsafe places[next] = UInt(pthread_self())
@@ -165,7 +167,7 @@ private enum Handled {
     static var threads: NotedThreads { unsafe NotedThreads(UnsafeBufferPointer(start: places, count: next)) }
 }
 
-/// How often, and on which threads, a signal was handled.
+/// The number of handled signals, and the threads that handled them.
 private struct NotedThreads {
     private let noted: [UInt]
 
@@ -176,7 +178,7 @@ private struct NotedThreads {
     func isDisjoint(with others: [UInt]) -> Bool { Set(noted).isDisjoint(with: others) }
 }
 
-/// What the kernel counts of this process's memory.
+/// The kernel's figures for this process's memory.
 private enum Memory {
     static var residentKilobytes: Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""

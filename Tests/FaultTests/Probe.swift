@@ -3,21 +3,21 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// The built `fault-probe`, run as a child with some means to bring a fault upon it.
+/// The built `fault-probe`, run as a child, with a means to inject faults.
 enum Probe {
-    /// What a run is wrapped in.
+    /// The means to inject faults into a run.
     struct Means: Sendable {
-        /// The command in front of the probe's.
+        /// The command that runs the probe.
         var command: [String] = []
         var environment: [String: String] = [:]
 
-        /// Nothing.
+        /// No fault.
         static let none = Means()
 
         /// A call fails in all threads, from the start: `CALL:error=E`, as for strace's inject. Its `when` counts the
-        /// calls of each thread.
+        /// calls of each thread separately.
         static func strace(_ injection: String) -> Means {
-            // strace touches only calls that it also traces.
+            // strace can inject only into calls that it also traces.
             let call = injection.prefix { $0 != ":" }
             let options = ["-e", "trace=\(call)", "-e", "inject=\(injection)"]
             return Means(command: ["strace", "-f", "-qq", "-o", "/dev/null"] + options)
@@ -32,7 +32,7 @@ enum Probe {
     /// A finished run.
     struct Run: Sendable, CustomStringConvertible {
         let outcome: Child.Outcome
-        /// What the probe has written; nil if it did not come to its end.
+        /// The probe's report; nil if the probe did not finish.
         let report: ProbeReport?
 
         var description: String {
@@ -46,18 +46,18 @@ enum Probe {
         }
     }
 
-    /// Takes timers on a backend through steps; see `Probe.perform` of the probe.
+    /// Runs the probe with timers on a backend; the probe's own `Probe.perform` describes the steps.
     ///
     /// - Parameters:
-    ///   - backend: where the timers run.
-    ///   - steps: what the probe does.
+    ///   - backend: the backend of the timers.
+    ///   - steps: the probe's steps.
     ///   - clock: the clock of their deadlines.
-    ///   - means: what it is wrapped in.
-    ///   - seconds: after which the probe ends itself by SIGALRM.
-    ///   - isAlone: whether no other child may run meanwhile.
-    ///   - body: called once it runs, with its process id.
-    /// - Returns: how it ended, and its report.
-    /// - Throws: `POSIXError` if it could not be started.
+    ///   - means: the means to inject faults.
+    ///   - seconds: the time after which the probe ends itself with SIGALRM.
+    ///   - isAlone: whether no other child may run at the same time.
+    ///   - body: called with the process id once the probe runs.
+    /// - Returns: how the probe ended, and its report.
+    /// - Throws: `POSIXError` if the probe could not be started.
     static func run(
         _ backend: TimerService.Backend,
         _ steps: [String],
@@ -78,7 +78,7 @@ enum Probe {
         return Run(outcome: outcome, report: report)
     }
 
-    /// The probe lies where the tests' own bundle was built.
+    /// The probe is in the folder of the tests' bundle.
     static var path: String {
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("fault-probe").path

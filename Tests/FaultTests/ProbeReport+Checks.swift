@@ -1,10 +1,10 @@
 import TestSupport
 
-/// What a test asks of a probe's report.
+/// The checks of a probe's report.
 extension Probe.Run {
-    /// Why the fault went unheard, or which timer misbehaved; nil if each schedule got an error of the system's, or timers
-    /// that went on ticking on their grid, or ended once because the backend had failed.
-    /// A timer that goes on must have accounted for so many deadlines.
+    /// Why the fault was not reported, or which timer misbehaved; nil if all is well. Each schedule must have thrown
+    /// an error of the system, or its timers must have ticked on their grid, or ended once because the backend
+    /// failed. A timer that goes on must have accounted for that many deadlines.
     func silence(ticks: UInt64) -> String? {
         guard let report else { return "no report" }
         let refusals = report.steps.compactMap(\.refusal)
@@ -16,7 +16,7 @@ extension Probe.Run {
             if let flaw = timer.flaw { return flaw }
             if timer.ends.count > 1 { return "a timer ended more than once: \(timer.ends)" }
             switch timer.ends.first {
-            // The probe itself may shut the service down afterwards.
+            // The probe may shut the service down afterwards.
             case nil, "serviceShutDown":
                 if timer.accounted < ticks { return "a timer is silent after \(timer.accounted) deadlines" }
             case .some(let end):
@@ -26,7 +26,7 @@ extension Probe.Run {
         return nil
     }
 
-    /// Why a run was not one without a fault: every timer goes on ticking, on its grid; nil if it was.
+    /// Nil if the run shows no fault: every timer goes on ticking on its grid. Otherwise, the reason.
     func trouble(ticks: UInt64) -> String? {
         if let refusal = report?.steps.compactMap(\.refusal).first { return refusal.text }
         if let end = report?.timers.flatMap(\.ends).first { return "a timer ended: \(end)" }
@@ -34,16 +34,16 @@ extension Probe.Run {
         return silence(ticks: ticks)
     }
 
-    /// The codes of errors that a refusing system is answered with.
+    /// The codes of errors for a refusing system.
     private static let systemErrors: Set<String> = ["refused by the system", "unavailable", "backend failed"]
-    /// The codes of the error of a backend that failed.
+    /// The codes of errors for a failed backend.
     private static let failures: Set<String> = ["refused by the system", "backend failed"]
 }
 
 extension ProbeReport.Timer {
-    /// How many deadlines its ticks stand for.
+    /// The number of deadlines that the ticks stand for.
     var accounted: UInt64 { ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
 
-    /// Nanoseconds between two deadlines.
+    /// The period in nanoseconds.
     static let tenMilliseconds: UInt64 = 10_000_000
 }

@@ -4,7 +4,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// A guest in the process: exits, forks, signals and idleness.
+/// The library as a guest in the process: exits, forks, signals and idleness.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessTests {
     typealias Backend = TimerService.Backend
 
@@ -29,7 +29,7 @@ import Testing
             }
             #expect(eventually { target.count >= 5 })
             let child = Fork.fork()
-            if child == 0 { exitQuickly(whatAForkedChildSees(timer, backend, target)) }
+            if child == 0 { exitQuickly(deviationInAForkedChild(timer, backend, target)) }
             #expect(Fork.exitCode(of: child) == 0)
             let before = target.count
             #expect(eventually { target.count >= before + 20 })
@@ -47,7 +47,7 @@ import Testing
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(5)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 3 })
-            // What Dispatch opens the first time that anybody waits on it, as the test's time limit does, is there now.
+            // Dispatch opens descriptors for its first wait, which the test's time limit causes: now they are open.
             try await Task.sleep(for: .milliseconds(1))
             let (descriptors, threads) = (ProcFS.openDescriptors, ProcFS.threads(named: "").count)
             for number in 1..<10_000 {
@@ -56,13 +56,13 @@ import Testing
             }
             #expect(backend.shared.pendingCount == 10_000)
             #expect(eventually { target.count >= 10_000 })
-            // Dispatch and the test's own runner may keep one more worker, and more for a moment.
+            // Dispatch and the test runner may keep one more worker each, and more for a moment.
             #expect(eventually { ProcFS.threads(named: "").count <= threads + 1 })
             #expect(eventually { ProcFS.openDescriptors <= descriptors + 2 })
         }
     }
 
-    @Test func theHandlersTrapIsTheProcesssOwn() async {
+    @Test func aTrapInAHandlerEndsTheProcess() async {
         await #expect(processExitsWith: .failure) {
             let target = Log()
             try PreciseTimer.schedule(.once(after: .zero), target: target) { _, _ in preconditionFailure("on purpose") }
@@ -72,9 +72,9 @@ import Testing
     }
 
     #if DEBUG
-    @Test func aHandleDroppedBeforeItsFirstTickIsToldWithItsPlace() async throws {
+    @Test func aHandleDroppedBeforeItsFirstTickIsReportedWithItsPlace() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
-            // The line by hand: the macro around this closure shifts #line.
+            // The line is given by hand, because the macro around this closure shifts #line.
             _ = try PreciseTimer.schedule(.every(.seconds(3_600)), line: 4_711) { _, _ in }
         }
         let text = String(decoding: result.standardErrorContent, as: UTF8.self)
@@ -82,7 +82,7 @@ import Testing
     }
     #endif
 
-    @Test func aHandleDroppedAfterItsFirstTickOrACancelIsNotTold() async throws {
+    @Test func aHandleDroppedAfterItsFirstTickOrACancelIsNotReported() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let log = Log()
             var timer: PreciseTimer? = try PreciseTimer.schedule(.every(.milliseconds(1))) { log.note($1) }
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func anIdleServiceBurnsNoCPU(backend: Backend) async {
+    func anIdleServiceUsesHardlyAnyProcessorTime(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(60)
             let target = Log()
@@ -108,14 +108,15 @@ import Testing
                 pause(.seconds(1))
                 return Fork.cpuSeconds - before
             }
-            // Spinning would cost each second. In one of a few, at least, no other thread of the test's process works.
+            // A spinning service would use every second. In at least one of a few seconds, no other thread of the
+            // test process works.
             let isIdle = (0..<5).contains { _ in seconds() < 0.1 }
             #expect(isIdle)
         }
     }
 
     @Test(arguments: Backend.available)
-    func aStoppedProcessGoesOnOnItsGrid(backend: Backend) async {
+    func timersOfAStoppedProcessGoOnOnTheirGrid(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(30)
             let target = Log()
@@ -146,8 +147,8 @@ import Testing
     }
 }
 
-/// 0 where a forked child finds all as promised, or the number of what it does not.
-private func whatAForkedChildSees(_ timer: PreciseTimer, _ backend: TimerService.Backend, _ target: Log) -> Int32 {
+/// 0 if a forked child finds everything as promised, or the number of the first deviation.
+private func deviationInAForkedChild(_ timer: PreciseTimer, _ backend: TimerService.Backend, _ target: Log) -> Int32 {
     alarm(30)
     do {
         try PreciseTimer.schedule(.once(after: .zero), on: backend.shared, target: target) { $0.note($1) }

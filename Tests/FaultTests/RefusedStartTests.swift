@@ -3,13 +3,14 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// Calls that fail while a service is started: an error from the call or ticks, never a trap, a hang or silence.
+/// Calls that fail while a service starts: the schedule throws, or the timer ticks. It never traps, hangs
+/// or stays silent.
 ///
 /// Faults 3, 4, 5, 10 and 11.
 @Suite(.timeLimit(.minutes(10))) struct RefusedStartTests {
     typealias Backend = TimerService.Backend
 
-    /// What the kernel answers with, as for strace's inject.
+    /// The calls that fail and the kernel's errors, as for strace's inject.
     static let refusedCalls = [
         "timerfd_create:error=EMFILE", "timerfd_create:error=ENFILE", "timerfd_create:error=ENOMEM",
         "timerfd_settime:error=EINVAL", "epoll_create1:error=EMFILE", "eventfd2:error=ENFILE",
@@ -17,43 +18,43 @@ import Testing
     ]
 
     @Test(.enabled(if: Tools.canTrace, Tools.noTracing), arguments: Backend.available, refusedCalls)
-    func aCallRefusedFromTheStartIsAnErrorOrNotNeeded(backend: Backend, call: String) async throws {
+    func aCallRefusedFromTheStartThrowsOrIsNotNeeded(backend: Backend, call: String) async throws {
         let run = try await Probe.run(backend, ["schedule=3x10000", "ticks-or-ends=5"], under: .strace(call))
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
     }
 
-    /// One descriptor call after another is the first that fails; all after it fail, too.
+    /// All descriptor calls after the first few fail.
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, 0..<12)
-    func aTimerfdRefusedAfterSomeIsAnErrorOrNotNeeded(backend: Backend, passed: Int) async throws {
+    func aTimerfdRefusedAfterSomeThrowsOrIsNotNeeded(backend: Backend, passed: Int) async throws {
         let steps = ["arm=timerfd_create:24:\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5"]
         let run = try await Probe.run(backend, steps, under: .preload())
-        // Foundation ends the process if a loop's timer is refused to it after what the backend had tried.
+        // Foundation ends the process if it is refused a loop's timer after the backend's trial succeeded.
         if backend == .runLoop && run.outcome.signal == SIGILL { return }
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
     }
 
-    /// A later call that fails: what the backend tried beforehand went well, and the real call fails after that.
+    /// A later call fails: the backend's trial succeeded, and the real call fails after it.
     @Test(
         .enabled(if: Tools.canRefuse, Tools.noCompiler),
         arguments: Backend.available,
         ["epoll_create1:24", "eventfd:24", "epoll_ctl:28"]
     )
-    func aCallRefusedLaterIsAnErrorUnlessTheLibraryBelowEndsTheProcess(backend: Backend, call: String) async throws {
+    func aCallRefusedLaterThrowsUnlessTheLibraryBelowEndsTheProcess(backend: Backend, call: String) async throws {
         for passed in 1..<5 {
             let steps = ["arm=\(call):\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5"]
             let run = try await Probe.run(backend, steps, under: .preload())
-            // libdispatch and Foundation trap where no code of ours runs.
+            // libdispatch and Foundation trap there, and the library cannot prevent it.
             if [.dispatch, .runLoop].contains(backend) && run.outcome.signal == SIGILL { continue }
             #expect(run.outcome.code == 0, "\(run)")
             #expect(run.silence(ticks: 5) == nil, "\(run)")
         }
     }
 
-    /// Threads refused from the first call on, and from a later one on: Dispatch starts several.
+    /// Threads are refused from the first call on, or from a later one on: Dispatch starts several.
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, 0..<4)
-    func threadsRefusedAfterSomeAreAnErrorOrNotNeeded(backend: Backend, passed: Int) async throws {
+    func aThreadRefusedAfterSomeThrowsOrIsNotNeeded(backend: Backend, passed: Int) async throws {
         let steps = ["arm=pthread_create:11:\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5", "disarm"]
         let again = ["shutdown", "schedule=3x10000", "ticks=5"]
         let run = try await Probe.run(backend, steps + again, under: .preload())
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, 0..<4)
-    func oneRefusedThreadIsAnErrorOrADelay(backend: Backend, passed: Int) async throws {
+    func oneRefusedThreadThrowsOrDelays(backend: Backend, passed: Int) async throws {
         let steps = ["arm=pthread_create:11:\(passed):1", "schedule=3x10000", "ticks-or-ends=5", "schedule=3x10000"]
         let run = try await Probe.run(backend, steps + ["ticks=5"], under: .preload())
         #expect(run.outcome.code == 0, "\(run)")
@@ -74,7 +75,7 @@ import Testing
 
     /// The kernel refuses threads to a user who has too many.
     @Test(.enabled(if: Tools.isRoot, Tools.notRoot), arguments: Backend.available)
-    func withoutThreadsForTheUserAScheduleIsRefusedAndWorksOnceThereAreSome(backend: Backend) async throws {
+    func aScheduleByAUserWithoutThreadsIsRefusedAndWorksLater(backend: Backend) async throws {
         let steps = ["nproc", "schedule=3x10000", "no-nproc", "schedule=3x10000", "ticks=5"]
         let run = try await Probe.run(backend, steps)
         #expect(run.outcome.code == 0, "\(run)")
@@ -90,7 +91,7 @@ import Testing
         arguments: Backend.available,
         1..<5
     )
-    func withFewThreadsForTheGroupAScheduleIsRefusedOrTicks(backend: Backend, limit: Int) async throws {
+    func aScheduleInAGroupWithFewThreadsIsRefusedOrTicks(backend: Backend, limit: Int) async throws {
         let group = try ControlGroup("pids")
         ControlGroup.write("\(limit)", to: "\(group.path)/pids.max")
         let steps = [
@@ -106,9 +107,9 @@ import Testing
     }
 
     #if Libevent
-    /// Memory is refused to libevent alone: Swift ends the process if an allocation of its own fails.
+    /// Memory is refused only to libevent, because Swift ends the process if one of its allocations fails.
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: 0..<16, [1, 1_000_000])
-    func memoryRefusedToLibeventIsAnErrorOrNotNeeded(passed: Int, times: Int) async throws {
+    func memoryRefusedToLibeventThrowsOrIsNotNeeded(passed: Int, times: Int) async throws {
         let steps = [
             "arm=malloc:12:\(passed):\(times)", "schedule=1x10000", "disarm", "shutdown", "schedule=1x10000", "ticks=5",
         ]

@@ -4,8 +4,8 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// Which signals a program hears that a handler starts: library threads and Dispatch's workers block all of them, and a
-/// program inherits the mask of the thread that starts it.
+/// The signals that a program receives if a handler starts it. Library threads and Dispatch's workers block all of
+/// them, and a program inherits the mask of the thread that starts it.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SpawnTests {
     typealias Backend = TimerService.Backend
 
@@ -15,11 +15,11 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func aProgramWhoseMaskIsSetHearsItsSignals(backend: Backend) async throws {
+    func aProgramWhoseMaskIsSetReceivesItsSignals(backend: Backend) async throws {
         #expect(try await !blocksTermination(backend) { try Self.blockedSignalsOfAChild(unblocking: true) })
     }
 
-    /// Whether a program that an inline handler starts blocks SIGTERM.
+    /// Whether SIGTERM is blocked in a program that an inline handler starts.
     private func blocksTermination(
         _ backend: Backend,
         start: @escaping @Sendable () throws -> String
@@ -33,11 +33,11 @@ import Testing
         return mask & 1 << UInt64(SIGTERM - 1) != 0
     }
 
-    /// The signals that a program blocks from its start, in hexadecimal.
+    /// The signals that are blocked in a new program, in hexadecimal.
     private static func blockedSignalsOfAChild(unblocking: Bool) throws -> String {
         var ends: [Int32] = [0, 0]
         _ = unsafe pipe(&ends)
-        // Programs that other tests start do not hold it open.
+        // Programs of other tests must not keep the pipe open.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)

@@ -4,13 +4,13 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// A process that stands still, or hardly runs: ticks are late, counted, never early, never lost. Faults 12 to 16.
+/// A process that stands still, or hardly runs: ticks are late and counted, never early, never lost. Faults 12 to 16.
 @Suite(.timeLimit(.minutes(10))) struct StallTests {
     typealias Backend = TimerService.Backend
 
-    /// As the probe takes them.
+    /// The policies, in the probe's notation.
     static let policies = ["skip", "100", "5", "delay"]
-    /// Between the deadlines of the probe's timer.
+    /// The period of the probe's timer, in nanoseconds.
     private static let period: UInt64 = 20_000_000
 
     private static func steps(_ policy: String, _ mark: Mark) -> [String] {
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: Backend.available, policies)
-    func aStoppedProcessGoesOnByItsPolicy(backend: Backend, policy: String) async throws {
+    func timersOfAStoppedProcessFollowTheirPolicy(backend: Backend, policy: String) async throws {
         let mark = Mark()
         let run = try await Probe.run(backend, Self.steps(policy, mark)) { id in
             mark.wait()
@@ -28,7 +28,7 @@ import Testing
             pause(.milliseconds(300))
             kill(id, SIGCONT)
         }
-        // 15 deadlines, or 14 if it took a moment to stop.
+        // 15 deadlines, or 14 if the process took a moment to stop.
         try expect(run, policy, missed: 13)
     }
 
@@ -37,7 +37,7 @@ import Testing
         arguments: Backend.available,
         policies
     )
-    func aFrozenProcessGoesOnByItsPolicy(backend: Backend, policy: String) async throws {
+    func timersOfAFrozenProcessFollowTheirPolicy(backend: Backend, policy: String) async throws {
         let mark = Mark()
         let group = try ControlGroup("freezer")
         let path = group.path
@@ -52,12 +52,12 @@ import Testing
         try expect(run, policy, missed: 8)
     }
 
-    /// Two thousandths of a second in each tenth.
+    /// The quota is two milliseconds in each tenth of a second.
     @Test(
         .enabled(if: ControlGroup.canBeMade("cpu"), ControlGroup.missing("cpu")),
         arguments: Backend.available
     )
-    func aProcessOfFewProcessorTimeLosesNoDeadline(backend: Backend) async throws {
+    func aProcessWithLittleProcessorTimeLosesNoDeadline(backend: Backend) async throws {
         let group = try ControlGroup("cpu")
         guard ControlGroup.write("2000", to: "\(group.path)/cpu.cfs_quota_us") else {
             Issue.record("this kernel has no CPU quota")
@@ -72,7 +72,8 @@ import Testing
         try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
     }
 
-    /// More threads that never pause than four for each processor. The probe runs alone, so as to disturb no other test.
+    /// Four threads for each processor, and one more, which never pause. The probe runs alone, so that it disturbs
+    /// no other test.
     @Test(arguments: Backend.available)
     func aBusyProcessLosesNoDeadline(backend: Backend) async throws {
         let threads = ProcessInfo.processInfo.activeProcessorCount * 4 + 1
@@ -81,7 +82,7 @@ import Testing
         try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
     }
 
-    /// Threads of real-time priority that take every processor for 0.9 s, below the kernel's limit of 0.95 s in a second.
+    /// Real-time threads occupy every processor for 0.9 s, below the kernel's limit of 0.95 s in a second.
     @Test(.enabled(if: Tools.canBeRealTime, Tools.noRealTime), arguments: Backend.available)
     func aProcessStarvedByRealTimeThreadsLosesNoDeadline(backend: Backend) async throws {
         let mark = Mark()
@@ -101,7 +102,7 @@ import Testing
         try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
     }
 
-    /// Whether the ticks are those of a policy after a stall of at least so many deadlines.
+    /// Expects the ticks of a policy after a stall of at least that many deadlines.
     private func expect(_ run: Probe.Run, _ policy: String, missed: UInt64) throws {
         #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
         let ticks = try #require(run.report?.timers.first?.ticks)
@@ -113,19 +114,19 @@ import Testing
             #expect(ticks.map(\.missed).max() == 0, "\(run)")
             #expect(late.count >= missed, "\(run)")
         case "5":
-            // The last one of a look counts the rest.
+            // The last tick of a look counts the rest.
             #expect(most.missed >= missed - 5, "\(run)")
             #expect(ticks.filter { $0.woke == most.woke }.count == 5, "\(run)")
         default:
             #expect(most.missed >= missed, "\(run)")
-            // The grid starts again at the late tick.
+            // The grid restarts at the late tick.
             let next = try #require(ticks.first { $0.deadline > most.deadline })
             #expect(next.deadline >= most.woke + Self.period, "\(run)")
             #expect(next.deadline <= most.delivered + Self.period, "\(run)")
         }
     }
 
-    /// Whether each tick stands for as many deadlines as had passed, no more and no less.
+    /// Expects that each tick stands for exactly the deadlines that had passed.
     private func expectExactCount(_ run: Probe.Run, period: UInt64) throws {
         #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
         let ticks = try #require(run.report?.timers.first?.ticks)

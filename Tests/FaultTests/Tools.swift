@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the machine has for bringing faults about. A test that needs what is missing is skipped, with the reason.
+/// The machine's tools for injecting faults. If a tool is missing, its tests are skipped, with the reason.
 enum Tools {
-    /// Whether calls can be made to fail with strace.
+    /// Whether strace can make calls fail.
     static let canTrace = succeeds(["strace", "-qq", "-o", "/dev/null", "true"])
     static let noTracing: Comment = "needs strace, and the right to trace"
 
@@ -13,7 +13,7 @@ enum Tools {
     static let refusingLibrary: String? = {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("refuse.c")
         let library = URL(fileURLWithPath: Probe.path).deletingLastPathComponent().appendingPathComponent("refuse.so")
-        // Built beside the final place and moved there: another test process may be using the old one.
+        // Built under another name and then moved, because another test process may be using the old file.
         let fresh = "\(library.path).\(getpid())"
         let arguments = ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", fresh, source.path]
         for compiler in ["cc", "clang", "gcc"] where succeeds([compiler] + arguments) {
@@ -51,10 +51,10 @@ enum Tools {
 
 /// A control group of version 1, removed with the value.
 struct ControlGroup: ~Copyable {
-    /// Its directory.
+    /// The group's directory.
     let path: String
 
-    /// Whether groups of a kind, as `freezer`, can be made.
+    /// Whether groups of a kind, such as `freezer`, can be made.
     static func canBeMade(_ kind: String) -> Bool {
         do {
             _ = try ControlGroup(kind)
@@ -70,7 +70,7 @@ struct ControlGroup: ~Copyable {
     init(_ kind: String) throws {
         let path = "/sys/fs/cgroup/\(kind)/precise-timer-\(getpid())-\(UInt32.random(in: 0...(.max)))"
         self.path = path
-        // A directory of some other file system stays empty.
+        // In any other file system the new directory stays empty.
         guard unsafe mkdir(path, 0o755) == 0, unsafe access("\(path)/cgroup.procs", W_OK) == 0 else {
             _ = unsafe rmdir(path)
             throw CocoaError(.fileWriteNoPermission)
@@ -78,7 +78,7 @@ struct ControlGroup: ~Copyable {
     }
 
     deinit {
-        // The kernel keeps it for a moment after its last process.
+        // The kernel keeps the group for a moment after its last process.
         for _ in 0..<100 {
             if unsafe rmdir(path) == 0 { return }
             usleep(10_000)
@@ -92,12 +92,12 @@ struct ControlGroup: ~Copyable {
     }
 }
 
-/// A file by which a probe tells that it has come so far; removed with the value.
+/// A file with which a probe reports its progress; removed with the value.
 final class Mark: Sendable {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Blocks until the probe has made it, for half a minute at most.
+    /// Blocks until the probe has created the file, for half a minute at most.
     func wait() { _ = eventually { FileManager.default.fileExists(atPath: path) } }
 }

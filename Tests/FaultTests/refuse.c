@@ -1,6 +1,6 @@
-// A library to preload: it makes calls of the C library fail while a fault is armed, and counts allocations.
+// A library to preload: while a fault is armed, it makes calls of the C library fail. It also counts allocations.
 //
-// The probe arms a fault at the moment that matters, which no other way of injecting faults can do.
+// The probe can arm a fault at an exact moment, which other means of injecting faults cannot do.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 static char names[128];
 static int error_number;
 static atomic_int is_armed;
-// How many calls are let through first, and how many fail after that; 0 for every other call.
+// How many calls succeed first, and how many fail after that; 0 for every second call.
 static atomic_int passes;
 static atomic_int refusals;
 static int alternates;
@@ -39,7 +39,7 @@ void fault_arm(const char *calls, int error, int skipped, int times) {
 
 void fault_disarm(void) { atomic_store(&is_armed, 0); }
 
-// How many calls have failed so far.
+// The number of failed calls.
 int fault_count(void) { return atomic_load(&refused); }
 
 static int is_named(const char *name) {
@@ -53,7 +53,7 @@ static int is_named(const char *name) {
     return 0;
 }
 
-// Whether a call fails; errno is set then.
+// Whether a call must fail; sets errno if so.
 static int fails(const char *name) {
     if (!atomic_load(&is_armed) || !is_named(name)) {
         return 0;
@@ -101,7 +101,7 @@ REFUSE(int, ppoll, (struct pollfd *fds, nfds_t count, const struct timespec *tim
 REFUSE(int, eventfd, (unsigned int value, int flags), (value, flags))
 REFUSE(int, socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 
-// Only readings of eight bytes, as of timers and events.
+// Only reads of eight bytes, like those of timers and events.
 ssize_t read(int fd, void *buffer, size_t size) {
     static ssize_t (*real)(int, void *, size_t);
     if (size == 8 && fails("read")) {
@@ -113,7 +113,7 @@ ssize_t read(int fd, void *buffer, size_t size) {
     return real(fd, buffer, size);
 }
 
-// Returns the error, and leaves errno alone.
+// pthread_create returns its error and does not set errno.
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
     static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     if (fails("pthread_create")) {
@@ -126,7 +126,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return real(thread, attributes, body, argument);
 }
 
-// Memory is refused to libevent alone: Swift ends the process if an allocation fails.
+// Memory is refused only to libevent, because Swift ends the process if an allocation fails.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -137,7 +137,7 @@ static int is_libevent(void *caller) {
     return dladdr(caller, &info) != 0 && info.dli_fname != NULL && strstr(info.dli_fname, "libevent") != NULL;
 }
 
-// How often the calling thread has asked for memory.
+// The number of allocations by the calling thread.
 static __thread long allocations __attribute__((tls_model("initial-exec")));
 
 long allocation_count(void) { return allocations; }

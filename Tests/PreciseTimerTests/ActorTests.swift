@@ -3,12 +3,12 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Timers whose target is an actor, with the executor that every actor has.
+/// Timers whose target is an actor with the default executor.
 @Suite(.timeLimit(.minutes(10))) struct ActorTests {
     private let virtual = VirtualTime()
     private let log = Log()
 
-    @Test func aHandlerThatAwaitsNothingIsIsolatedToo() async throws {
+    @Test func aHandlerWithoutAwaitIsIsolatedToTheActor() async throws {
         let (meter, log) = (Meter(), log)
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, tick in
             meter.assertIsolated()
@@ -19,7 +19,7 @@ import Testing
         withExtendedLifetime(meter) {}
     }
 
-    @Test func aHandlerThatAwaitsHoldsBackNobodyElseAndItsOwnTicksAreMerged() async throws {
+    @Test func aSuspendedHandlerDelaysOnlyItsOwnTicksAndMergesThem() async throws {
         let (meter, gate, log, other) = (Meter(), Gate(), log, Log())
         let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, tick in
             meter.isRunning += 1
@@ -44,7 +44,7 @@ import Testing
         #expect(await meter.overlaps == 0)
     }
 
-    @Test func anActorThatIsGoneEndsItsTimer() async throws {
+    @Test func aReleasedActorEndsItsTimer() async throws {
         let reasons = Notes<PreciseTimer.EndReason>()
         var meter: Meter? = Meter()
         weak let gone = meter
@@ -62,7 +62,7 @@ import Testing
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func waitingInTheHandlerOfAnActorReturnsAtOnce() async throws {
+    @Test func cancelAndWaitInsideAnActorsHandlerReturnsAtOnce() async throws {
         let (meter, events, timer) = (Meter(), Notes<String>(), Box<PreciseTimer>())
         timer.value = try PreciseTimer.schedule(
             .every(.seconds(1)),
@@ -80,7 +80,7 @@ import Testing
         timer.value = nil
     }
 
-    @Test func aTaskOfAnEarlierTickIsNotInsideALaterOne() async throws {
+    @Test func aTaskOfAnEarlierTickIsNotInsideALaterHandler() async throws {
         let (meter, gate, entered, waiter) = (Meter(), Gate(), Gate(), Box<Task<Bool, Never>>())
         let (timer, returned, waited) = (Box<PreciseTimer>(), Count(), Count())
         timer.value = try PreciseTimer.schedule(
@@ -113,7 +113,7 @@ import Testing
         timer.value = nil
     }
 
-    @Test func bothOfTwoWaitersWaitForTheHandlerItsReleaseAndOnEnd() async throws {
+    @Test func twoWaitersBothWaitForTheHandlerItsReleaseAndOnEnd() async throws {
         let (meter, gate, entered, events) = (Meter(), Gate(), Gate(), Notes<String>())
         var captured: Thing? = Thing { events.append("released") }
         let timer = try PreciseTimer.schedule(
@@ -136,7 +136,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(10))
         #expect(events.all == [])
         gate.open()
-        #expect(await [first, second].count { $0 } == 1, "one of them ended it")
+        #expect(await [first, second].count { $0 } == 1, "exactly one call ended it")
         #expect(events.all == ["returned", "released", "end"])
     }
 

@@ -4,9 +4,9 @@ import Testing
 import TimerAlarms
 import TimerCore
 
-/// What a service does with an alarm that has failed, or was refused.
+/// A service's reaction to an alarm that fails, or that refuses an order.
 @Suite(.timeLimit(.minutes(10))) struct AlarmFailureTests {
-    /// An alarm that fails when a test says so.
+    /// An alarm that fails when a test asks it to.
     private final class FailingAlarm: TimerAlarm {
         private struct Callback: Sendable {
             let onFailure: @Sendable (TimerError) -> Void
@@ -14,7 +14,7 @@ import TimerCore
 
         private let callback = Lock<Callback?>(nil)
         let stops = Count()
-        /// Called at the start, before that returns.
+        /// Called inside `start`, before it returns.
         private let onStart: @Sendable (FailingAlarm) -> Void
 
         init(onStart: @escaping @Sendable (FailingAlarm) -> Void = { _ in }) { self.onStart = onStart }
@@ -79,7 +79,7 @@ import TimerCore
         #expect(reasons.all == [])
     }
 
-    @Test func aCallThatStartsAServiceDoesNotHoldUpTheOthers() throws {
+    @Test func aCallThatStartsAServiceDoesNotBlockOtherCalls() throws {
         let (isStarting, mayStart) = (Box<Bool>(), Gate())
         let service = TimerService(startedOnUse: {
             FailingAlarm { _ in
@@ -100,8 +100,8 @@ import TimerCore
         #expect(eventually { isScheduled.value == true })
     }
 
-    /// The services of a backend are watched: what their alarms refuse in silence is noticed.
-    @Test func anAlarmThatIsDueAndDoesNotFireIsAFailureAfterSomeSeconds() throws {
+    /// The caretaker watches services on a backend, so it notices an alarm that neither fires nor reports an error.
+    @Test func anAlarmThatStaysSilentAfterItsDeadlineFailsWithinSeconds() throws {
         let (alarms, reasons) = (Notes<FailingAlarm>(), Notes<PreciseTimer.EndReason>())
         let service = TimerService(startedOnUse: {
             let alarm = FailingAlarm()
@@ -110,7 +110,7 @@ import TimerCore
         })
         try schedule(.once(after: .seconds(3_600)), on: service, reasons)
         pause(.seconds(3))
-        #expect(reasons.all == [], "it is not due")
+        #expect(reasons.all == [], "the alarm is not due yet")
         try schedule(.once(after: .zero), on: service, reasons)
         #expect(eventually { reasons.all.count == 2 })
         guard case .backendFailed = reasons.all.first else {

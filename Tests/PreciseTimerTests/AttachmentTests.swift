@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import TimerAlarms
 
-/// Services on a loop or queue of the host's: its thread delivers, any thread may schedule, and a shutdown lets go of all.
+/// Services on a loop or queue of the host: its thread delivers, any thread may schedule, and a shutdown
+/// releases everything.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AttachmentTests {
     // MARK: A run loop
 
@@ -59,12 +60,12 @@ import TimerAlarms
     // MARK: poll(2)
 
     @Test(arguments: TimerClock.allCases)
-    func polledTimersRunWhereTheyAreProcessed(clock: TimerClock) throws {
+    func polledTimersRunOnTheThreadThatProcessesThem(clock: TimerClock) throws {
         let timers = try TimerService.pollable(clock: clock)
         #expect(timers.service.now.clock == clock)
         let log = Log()
         timers.process()
-        // Without a timer, and before the deadline, there is nothing to read.
+        // Without a timer, or before the deadline, the descriptor is not readable.
         #expect(!Poll.isReadable(timers.descriptor, within: 0))
         let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: timers.service, target: log) {
             $0.note($1)
@@ -92,7 +93,7 @@ import TimerAlarms
         #expect(log.count == 20)
     }
 
-    @Test func polledTimersDoNotMindALoopThatReadTheDescriptor() throws {
+    @Test func polledTimersTickEvenIfTheLoopReadTheDescriptor() throws {
         let timers = try TimerService.pollable()
         let log = Log()
         try PreciseTimer.schedule(.once(after: .zero), on: timers.service, target: log) { $0.note($1) }
@@ -104,7 +105,7 @@ import TimerAlarms
         #expect(log.count == 1)
     }
 
-    @Test func anEarlierDeadlineOfAnotherThreadsWakesThePoll() throws {
+    @Test func anEarlierDeadlineFromAnotherThreadWakesThePoll() throws {
         let timers = try TimerService.pollable()
         let log = Log()
         try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: timers.service, target: log) { $0.note($1) }
@@ -118,7 +119,7 @@ import TimerAlarms
     }
 
     @Test func aPolledDescriptorIsClosedWithItsTimers() async {
-        // A process of its own, where nobody opens or closes many but this test.
+        // A separate process, in which no other test opens or closes descriptors.
         await #expect(processExitsWith: .success) {
             let before = ProcFS.openDescriptors
             var all = try (0..<100).map { _ in try TimerService.pollable() }
@@ -145,13 +146,13 @@ import TimerAlarms
         }
         let thread = try onlyThread(deliveringOn: service)
         #expect(thread != .current)
-        #expect(hasReturned.value == nil, "also without a timer")
+        #expect(hasReturned.value == nil, "the descriptor is added even without a timer")
         service.shutdown()
         #expect(eventually { hasReturned.value == true }, "nothing is left in the loop")
     }
 
-    @Test func anEventBaseLetsGoOfAServiceWhenItRunsNext() async {
-        // A process of its own, where nobody opens or closes many but this test.
+    @Test func anEventBaseRemovesAShutDownServiceWhenItRunsNext() async {
+        // A separate process, in which no other test opens or closes descriptors.
         await #expect(processExitsWith: .success) {
             let base = HostEventBase()
             let before = ProcFS.openDescriptors
@@ -187,7 +188,7 @@ import TimerAlarms
     }
     #endif
 
-    // MARK: What is expected of all
+    // MARK: Every mechanism
 
     @Test(arguments: Mechanism.attached)
     func ticksAreNeverEarlyAndAnyThreadMayScheduleAndShutDown(mechanism: Mechanism) throws {
@@ -209,7 +210,7 @@ import TimerAlarms
         #expect(eventually { gone == nil })
     }
 
-    /// Expects a period's deadlines, none early and none lost.
+    /// Expects the deadlines of a period: no tick early, no deadline lost.
     private func expectGrid(_ ticks: [PreciseTimer.Tick]) {
         var next: UInt64 = 0
         for tick in ticks {
@@ -220,7 +221,7 @@ import TimerAlarms
         }
     }
 
-    /// The thread on which a service delivers, which is one and the same; none of it early.
+    /// Returns the service's delivering thread. Expects that it never changes and that no tick is early.
     private func onlyThread(deliveringOn service: TimerService) throws -> ThreadID {
         let (log, threads) = (Log(), Notes<ThreadID>())
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) {

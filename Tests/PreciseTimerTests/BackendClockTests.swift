@@ -1,12 +1,12 @@
 import PreciseTimer
 import Testing
 
-/// Which clocks a backend can wait on, and what is said of the others.
+/// The clocks that a backend can wait on, and the errors for other clocks.
 struct BackendClockTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.allCases, TimerClock.allCases)
-    func aClockIsSupportedOrRefusedWithTheNamesOfThoseThatCan(backend: Backend, clock: TimerClock) throws {
+    func aClockIsSupportedOrRefusedWithTheNamesOfAbleBackends(backend: Backend, clock: TimerClock) throws {
         guard backend.availability == .available else { return }
         guard !backend.clocks.contains(clock) else {
             let service = try TimerService(backend, clock: clock)
@@ -22,7 +22,7 @@ struct BackendClockTests {
         #expect(Set(named) == Set(able + [backend]))
     }
 
-    @Test func everyBackendHasTheMonotonicClockAndTimerFDAndLibeventHaveAll() {
+    @Test func everyBackendSupportsTheMonotonicClockAndTimerFDAndLibeventSupportAll() {
         for backend in Backend.allCases { #expect(backend.clocks.contains(.suspending)) }
         #expect(Backend.timerFD.clocks == Set(TimerClock.allCases))
         #expect(Backend.libevent.clocks == Set(TimerClock.allCases))
@@ -30,8 +30,8 @@ struct BackendClockTests {
         #expect(Backend.runLoop.clocks == [.suspending])
     }
 
-    @Test func wallTimeIsCountedFrom1970AndTheOthersFromTheBoot() {
-        // 2020, and 100 years of uptime.
+    @Test func wallTimeCountsFrom1970AndOtherClocksFromTheBoot() {
+        // The year 2020, and 100 years of uptime.
         #expect(TimerClock.wall.now.nanoseconds > 1_577_836_800_000_000_000)
         #expect(TimerClock.suspending.now.nanoseconds < 3_155_760_000_000_000_000)
         #expect(TimerClock.suspending.now.nanoseconds <= TimerClock.continuous.now.nanoseconds)

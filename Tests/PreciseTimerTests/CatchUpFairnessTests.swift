@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// A timer that is always late, and catches up, leaves the other timers of its service their turns.
+/// A timer that is always late and catches up does not starve the other timers of its service.
 struct CatchUpFairnessTests {
     private let virtual = VirtualTime()
 
@@ -21,17 +21,17 @@ struct CatchUpFairnessTests {
         }
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: sibling) { $0.note($1) }
         virtual.advance(by: .nanoseconds(1))
-        // Each delivers what is due when it is called: at most one portion of the storm.
+        // Each call delivers the ticks that are due by then: at most one portion of the storm.
         for _ in 0..<1_000 { virtual.advance(by: .zero) }
         #expect(sibling.count >= 4)
-        // It may be due at the beginning of one portion of 65, and is served after the next.
+        // The sibling may come due at the beginning of a portion of 65 ticks, and ticks after the next portion.
         let latest = sibling.ticks.map(\.lateness).max()
         #expect(latest.map { $0 <= .microseconds(130) } == true, "\(String(describing: latest))")
         let isComplete = storm.ticks.accounted == UInt64(storm.count)
         #expect(isComplete, "below the limit no tick is merged")
     }
 
-    @Test func theLimitCountsTheTicksOfABurstThroughAllItsLooks() throws {
+    @Test func theLimitCountsTheTicksOfABurstOverAllItsLooks() throws {
         let (start, log) = (virtual.now, Log())
         virtual.jump(by: .milliseconds(999))
         try PreciseTimer.schedule(
@@ -45,7 +45,7 @@ struct CatchUpFairnessTests {
         #expect(log.ticks.dropLast().allSatisfy { $0.missed == 0 })
         #expect(log.ticks.last?.missed == 700)
         virtual.jump(by: .milliseconds(400))
-        #expect(log.count == 600, "the next burst has a limit of its own")
+        #expect(log.count == 600, "the limit counts anew for the next burst")
         #expect(log.ticks.accounted == 1_400)
     }
 

@@ -18,7 +18,7 @@ extension ComingFromNSTimerTests {
         #expect(timer.period == .seconds(10))
     }
 
-    @Test func fireIsATickOfItsOwn() throws {
+    @Test func fireAddsOneExtraTick() throws {
         let timer = try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service) { [log] in log.note($1) }
         virtual.advance(by: .seconds(4))
         let asked = virtual.now
@@ -42,7 +42,7 @@ extension ComingFromNSTimerTests {
         #expect(log.count == 2)
     }
 
-    @Test func whatIsCancelledStaysSilentAndMayBeCancelledAgain() throws {
+    @Test func aCancelledTimerNeverTicksAndMayBeCancelledAgain() throws {
         let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { [log] in log.note($1) }
         timer.cancel()
         #expect(timer.cancel() == false)
@@ -68,7 +68,7 @@ extension ComingFromNSTimerTests {
     }
 }
 
-// MARK: A timer that was made anew with each event
+// MARK: A timer that was created again with each event
 
 extension ComingFromNSTimerTests {
     @Test func aTimeOutIsPostponedDisarmedAndSetAgain() throws {
@@ -92,7 +92,7 @@ extension ComingFromNSTimerTests {
 // MARK: Block categories
 
 extension ComingFromNSTimerTests {
-    @Test func aClosureReceivesItsTimerAndEndsItByACounter() throws {
+    @Test func aHandlerReceivesItsTimerAndMayEndItByCounting() throws {
         let received = Box<PreciseTimer>()
         let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { [log] timer, tick in
             received.value = timer
@@ -110,7 +110,7 @@ extension ComingFromNSTimerTests {
 // MARK: An object in between
 
 extension ComingFromNSTimerTests {
-    @Test func aTimerEndsByItselfWhenItsTargetIsGone() throws {
+    @Test func aTimerEndsByItselfWhenItsTargetIsReleased() throws {
         let endings = Notes<PreciseTimer.EndReason>()
         var model: Model? = Model(Notes())
         try PreciseTimer.schedule(
@@ -127,7 +127,7 @@ extension ComingFromNSTimerTests {
         #expect(virtual.nextDeadline == nil)
     }
 
-    @Test func whatWasUserInfoIsCapturedAndReleasedWithTheTimer() throws {
+    @Test func capturesReplaceUserInfoAndAreReleasedWithTheTimer() throws {
         final class Info: Sendable { let name = "left" }
         let (model, notes) = (Model(Notes()), Notes<String>())
         weak var released: Info?

@@ -7,9 +7,9 @@ import Testing
 // MARK: Tolerance and a busy run loop
 
 extension ComingFromNSTimerTests {
-    @Test func aToleranceMakesTicksLateByNoMoreAndNeverEarly() throws {
+    @Test func ticksAreLateByAtMostTheToleranceAndNeverEarly() throws {
         let tolerance = Duration.milliseconds(100)
-        // Deadlines at odd places, so that none is round by itself.
+        // The tolerance rounds up to round instants, and these deadlines are not round.
         try PreciseTimer.schedule(
             .every(.microseconds(333_333)),
             on: virtual.service,
@@ -21,13 +21,13 @@ extension ComingFromNSTimerTests {
         let lateness = log.ticks.map(\.lateness)
         #expect(lateness.count >= 179)
         #expect(lateness.allSatisfy { (.zero...tolerance).contains($0) })
-        #expect(lateness.contains { $0 > .milliseconds(1) }, "used, where that lets wake-ups be shared")
+        #expect(lateness.contains { $0 > .milliseconds(1) }, "the tolerance is used to share wake-ups")
         let first = try #require(log.ticks.first).deadline
         let nominal = (0..<lateness.count).map { Duration.microseconds(333_333) * $0 }
         #expect(log.ticks.map { first.duration(to: $0.deadline) } == nominal)
     }
 
-    @Test func whatABusyThreadHeldUpIsLateOnceAndCounted() throws {
+    @Test func ticksDelayedByABusyThreadBecomeOneLateTickThatCountsThem() throws {
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
         try PreciseTimer.schedule(.once(after: .milliseconds(1_500)), on: virtual.service, target: log) {
             [virtual] _, _ in
@@ -60,7 +60,7 @@ extension ComingFromNSTimerTests {
     }
 }
 
-// MARK: A timer of Dispatch
+// MARK: A Dispatch timer
 
 extension ComingFromNSTimerTests {
     @Test func dispatchNeedsNoRunLoopAndItsServiceIsKeptByItsTimer() throws {
@@ -72,12 +72,12 @@ extension ComingFromNSTimerTests {
             return try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
         }()
         #expect(eventually { log.count >= 3 }, "on a thread that runs no run loop")
-        #expect(released != nil, "nobody but the timer holds it")
+        #expect(released != nil, "only the timer holds it")
         timer.cancel()
         #expect(eventually { released == nil })
     }
 
-    /// A source of Dispatch that is released before it was activated, or while it is suspended, ends the process.
+    /// A Dispatch source that is released before it was activated, or while it is suspended, ends the process.
     @Test func dispatchServicesAreReleasedUnusedAndWithPausedTimers() throws {
         weak var unused: TimerService?
         weak var released: TimerService?
@@ -93,7 +93,7 @@ extension ComingFromNSTimerTests {
             later.pause()
             let count = log.count
             pause(.milliseconds(5))
-            #expect(log.count <= count + 1, "at most the tick that was running")
+            #expect(log.count <= count + 1, "at most the running tick finished")
             #expect([never.state, later.state] == [.paused, .paused])
         }
         #expect(eventually { unused == nil })

@@ -4,7 +4,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What the authors of older timers built has its place here; the guide ComingFromNSTimer has a section for each.
+/// The replacements for patterns around NSTimer, with a group for each section of the guide ComingFromNSTimer.
 struct ComingFromNSTimerTests {
     let virtual = VirtualTime()
     let log = Log()
@@ -13,7 +13,7 @@ struct ComingFromNSTimerTests {
 // MARK: Block form with ids
 
 extension ComingFromNSTimerTests {
-    @Test func startDelayPeriodRepetitionAndQueueAreOneCall() throws {
+    @Test func oneCallTakesStartDelayPeriodAndQueue() throws {
         let (queue, start) = (DispatchQueue(label: "test.work"), virtual.now)
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
@@ -35,7 +35,7 @@ extension ComingFromNSTimerTests {
         #expect(isOnQueue.all == [true, true, true])
     }
 
-    @Test func withoutRepetitionItIsOneTick() throws {
+    @Test func aTimerWithoutRepetitionTicksOnce() throws {
         try PreciseTimer.schedule(.once(after: .seconds(5)), on: virtual.service, target: log) { $0.note($1) }
         virtual.advance(by: .seconds(60))
         #expect(log.count == 1)
@@ -48,7 +48,7 @@ extension ComingFromNSTimerTests {
         (.every(.zero), "a period must be longer than zero"),
         (.every(.seconds(-1)), "a period must be longer than zero"),
     ])
-    func whatWasRefusedInSilenceIsATypedError(schedule: PreciseTimer.Schedule, reason: String) {
+    func badInputThrowsATypedError(schedule: PreciseTimer.Schedule, reason: String) {
         let error = #expect(throws: TimerError.self) {
             try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
         }
@@ -57,8 +57,8 @@ extension ComingFromNSTimerTests {
         #expect(virtual.pendingCount == 0)
     }
 
-    /// An id that is the number of timers in a dictionary is given twice: start two, cancel the first, start a third.
-    @Test func aNewTimerEvictsNoneThatIsLive() throws {
+    /// If an id is the number of timers in a dictionary, it repeats: start two, cancel the first, start a third.
+    @Test func aNewTimerNeverReplacesALiveOne() throws {
         let (first, second, third) = (Log(), Log(), Log())
         let cancelled = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: first) {
             $0.note($1)
@@ -80,7 +80,7 @@ extension ComingFromNSTimerTests {
     @Test func theHandleOfAnEndedTimerNeverReachesANewerOne() throws {
         var ended: [PreciseTimer] = []
         for generation in 0..<300 {
-            // Every other handle is dropped, so that places are taken over.
+            // Every other handle is released, so that new timers take over their places.
             try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _, _ in }.cancel()
             let newest = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) {
                 $0.note($1)
@@ -111,7 +111,7 @@ extension ComingFromNSTimerTests {
         func step(_ tick: PreciseTimer.Tick) { notes.append("step \(tick.index)") }
     }
 
-    @Test func aMethodIsCalledOnATargetThatIsNotKept() throws {
+    @Test func aMethodIsCalledOnATargetThatIsNotRetained() throws {
         let notes = Notes<String>()
         var model: Model? = Model(notes)
         weak let released = model
@@ -134,8 +134,8 @@ extension ComingFromNSTimerTests {
 // MARK: Forwarding proxies
 
 extension ComingFromNSTimerTests {
-    /// A target whose deadline is on its way to a queue when it dies: where a proxy forwards to nothing.
-    @Test func aTickUnderWayToATargetThatIsGoneIsNoCrash() throws {
+    /// The target is released while its tick is on its way to a queue: a proxy would forward to no object.
+    @Test func aTickOnItsWayToAReleasedTargetDoesNotCrash() throws {
         let (queue, notes) = (SuspendedQueue(), Notes<String>())
         var model: Model? = Model(notes)
         let timer = try PreciseTimer.schedule(
@@ -151,7 +151,7 @@ extension ComingFromNSTimerTests {
         #expect(timer.state == .ended(.targetReleased))
     }
 
-    @Test func aProxyLetsAnotherApiRetainWithoutKeepingTheTarget() {
+    @Test func anAPIThatRetainsAProxyDoesNotRetainTheTarget() {
         let notes = Notes<String>()
         var model: Model? = Model(notes)
         weak let released = model

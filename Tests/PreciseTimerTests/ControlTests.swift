@@ -18,7 +18,7 @@ import Testing
         let before = log.count
         site.pass(.milliseconds(30))
         let during = log.count
-        #expect(during <= before + 1, "at most the handler that was running")
+        #expect(during <= before + 1, "at most the running handler finished")
         #expect(timer.resume())
         #expect(timer.resume() == false)
         #expect(timer.state == .scheduled)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func noTickOfTheOldScheduleStartsAfterARescheduling(ground: Ground) throws {
+    func noTickOfTheOldScheduleStartsAfterAReschedule(ground: Ground) throws {
         let site = try ground.site()
         let service = site.service
         let timer = try PreciseTimer.schedule(.every(.microseconds(200)), on: service, target: log) { $0.note($1) }
@@ -81,9 +81,9 @@ import Testing
             let atReturn = log.count
             #expect(site.until { log.count >= atReturn + 3 })
             let after = log.ticks.dropFirst(atReturn)
-            // At most the first of them was running already.
+            // At most the first of these ticks was already running at the reschedule.
             #expect(after.dropFirst().allSatisfy { start <= $0.deadline })
-            // From the call on: some may have come before `atReturn` was read.
+            // All ticks since the call: some may have come before `atReturn` was read.
             let new = Array(log.ticks.dropFirst(before).drop { $0.deadline != start })
             #expect(!new.isEmpty)
             #expect(new.flaw(from: start, every: .microseconds(200)) == nil, "numbered from 0 again")
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func aRefusedReschedulingLeavesTheTimerAsItWas(ground: Ground) throws {
+    func aRefusedRescheduleLeavesTheTimerAsItWas(ground: Ground) throws {
         let site = try ground.site()
         let start = site.service.now.advanced(by: .milliseconds(1))
         let schedule = PreciseTimer.Schedule.every(.milliseconds(1), at: start)
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func firingIsOneExtraTickThatLeavesTheGridAlone(ground: Ground) throws {
+    func fireAddsOneExtraTickAndLeavesTheGridAlone(ground: Ground) throws {
         let site = try ground.site()
         let service = site.service
         let start = service.now.advanced(by: .seconds(2))
@@ -165,12 +165,12 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func firingTwiceBeforeTheTickIsOneTick(ground: Ground) throws {
+    func firingTwiceBeforeTheTickAddsOneTick(ground: Ground) throws {
         let site = try ground.site()
         let far = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: site.service, target: log) {
             $0.note($1)
         }
-        // On the delivery context, where nothing can begin in between.
+        // On the delivery context, so that no tick can begin in between.
         try PreciseTimer.schedule(.once(after: .zero), on: site.service, target: log) { _, _ in
             far.fire()
             far.fire()
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func aPausedTimerHasItsExtraTickWhenItIsResumed(ground: Ground) throws {
+    func aPausedTimerGetsItsExtraTickOnResume(ground: Ground) throws {
         let site = try ground.site()
         let timer = try PreciseTimer.schedule(
             .once(after: .seconds(3_600)),

@@ -3,8 +3,8 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// A timer whose target is gone ends within seconds, however far its deadline is, paused or not; on every backend, on
-/// loops of the host's and on virtual time.
+/// A timer whose target was released ends within seconds, however far away its deadline is, even if it is paused: on
+/// every backend, on the host's loops and on virtual time.
 @Suite(.timeLimit(.minutes(10))) struct DeadTargetTests {
     typealias Reason = PreciseTimer.EndReason
 
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aTimerOnALoopOfTheHostsEndsWithItsTargetThoughTheLoopDoesNotRun() throws {
+    @Test func aTimerOnAHostsLoopEndsWithItsTargetEvenIfTheLoopDoesNotRun() throws {
         let timers = try TimerService.pollable()
         try expectEnd(on: Site(service: timers.service), Thing.self) { service, target, onEnd in
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target, onEnd: onEnd) { _, _ in }
@@ -80,7 +80,7 @@ import Testing
         withExtendedLifetime(survivor) {}
     }
 
-    @Test func aTargetIsFoundThoughTimersWereAddedSinceTheLastSearch() throws {
+    @Test func aDeadTargetIsFoundEvenIfTimersWereAddedSinceTheLastSearch() throws {
         let (virtual, reasons) = (VirtualTime(), Notes<Reason>())
         var target: Thing? = Thing()
         try PreciseTimer.schedule(
@@ -98,7 +98,7 @@ import Testing
         #expect(reasons.all == [.targetReleased])
     }
 
-    @Test func theServiceOfAPausedTimerEndsWithItAndItsThreadToo() throws {
+    @Test func theServiceAndThreadOfAPausedTimerEndWithIt() throws {
         let ends = Count()
         var target: Thing? = Thing()
         weak var service: TimerService?
@@ -119,7 +119,7 @@ import Testing
         #expect(eventually { ends.value == 1 && service == nil })
     }
 
-    /// Expects that a timer ends once, for the right reason, when its target is released and its handle was dropped.
+    /// Releases the target of a timer whose handle was dropped, and expects one ending for the right reason.
     private func expectEnd<Target: Mortal>(
         on site: Site,
         _ type: Target.Type,
@@ -132,7 +132,7 @@ import Testing
         site.pass(.milliseconds(5))
         #expect(reasons.all == [])
         target = nil
-        #expect(site.until { gone == nil }, "the timer does not hold it")
+        #expect(site.until { gone == nil }, "the timer does not retain it")
         #expect(site.until { !reasons.all.isEmpty })
         site.pass(.milliseconds(5))
         #expect(reasons.all == [.targetReleased])
@@ -142,7 +142,7 @@ import Testing
     private actor Employee: Mortal {}
 }
 
-/// A target that a test can make.
+/// A target that a test can create.
 private protocol Mortal: AnyObject, Sendable {
     init()
 }

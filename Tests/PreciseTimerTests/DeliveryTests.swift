@@ -3,20 +3,20 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Where handlers run, one at a time, and what becomes of deadlines that pass while their place is busy.
+/// The places in which handlers run, one at a time, and the deadlines that pass while a place is busy.
 @Suite(.timeLimit(.minutes(10))) struct DeliveryTests {
     private let virtual = VirtualTime()
     private let log = Log()
 
     @Test(arguments: DeliveryKind.allCases)
-    func handlersRunWhereTheyWereAskedTo(kind: DeliveryKind) async throws {
+    func handlersRunInTheRequestedPlace(kind: DeliveryKind) async throws {
         let (place, here) = (Place(kind), Notes<Bool>())
         let timer = try place.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _ in
             here.append(place.isHere)
         }
         for count in 1...3 {
             virtual.advance(by: .seconds(1))
-            // Looked at again and again, since the handler before may not have returned when time was moved.
+            // Polled, because the previous handler may not have returned when time was moved.
             let hasCome = await soon {
                 virtual.advance(by: .zero)
                 return here.all.count == count
@@ -47,13 +47,13 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func whatComesDueWhileThePlaceIsBusyIsOneTick(kind: DeliveryKind) async throws {
+    func deadlinesThatPassWhileThePlaceIsBusyBecomeOneTick(kind: DeliveryKind) async throws {
         let (place, gate, log) = (Place(kind), Gate(), log)
         let start = virtual.now.advanced(by: .milliseconds(1))
         let timer = try place.schedule(.every(.milliseconds(1)), on: virtual.service, target: log) { log.note($0) }
         await place.block(until: gate)
         virtual.advance(by: .milliseconds(10))
-        #expect(virtual.service.nextLook == nil, "while it is on its way no other is waited for")
+        #expect(virtual.service.nextLook == nil, "no deadline is awaited while a tick is on its way")
         gate.open()
         #expect(await soon { log.count == 1 })
         await place.settle()
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func aBusyPlaceIsCaughtUpWithToTheLimit(kind: DeliveryKind) async throws {
+    func catchingUpAfterABusyPlaceStopsAtTheLimit(kind: DeliveryKind) async throws {
         let (place, gate, log) = (Place(kind), Gate(), log)
         let start = virtual.now.advanced(by: .milliseconds(1))
         let timer = try place.schedule(
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func aBusyPlaceDelaysTheGrid(kind: DeliveryKind) async throws {
+    func theDelayPolicyRestartsTheGridAfterABusyPlace(kind: DeliveryKind) async throws {
         let (place, gate, log) = (Place(kind), Gate(), log)
         let timer = try place.schedule(
             .every(.milliseconds(4)),
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.allCases)
-    func aFixedDelayIsMeasuredFromTheReturnInThePlace(kind: DeliveryKind) async throws {
+    func aFixedDelayCountsFromTheHandlersReturn(kind: DeliveryKind) async throws {
         let (place, gate, log, entered) = (Place(kind), Gate(), log, Gate())
         let timer = try place.schedule(.fixedDelay(.milliseconds(5)), on: virtual.service, target: log) { tick in
             entered.open()

@@ -3,18 +3,18 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Cancelling, releasing and ending, where time can be virtual.
+/// Cancelling, releasing and ending, on virtual time.
 struct EndingTests {
     private let virtual = VirtualTime()
 
-    /// Something that a handler can capture, or a target.
+    /// An object for a handler to capture, or for a timer to have as its target.
     private final class Thing: Sendable {}
 
-    @Test func cancelIsTrueForTheCallThatEndedTheTimer() throws {
+    @Test func cancelReturnsTrueOnlyForTheCallThatEndedTheTimer() throws {
         let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: Thing()) { _, _ in }
         let target = Thing()
         let kept = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { _, _ in }
-        #expect(timer.state == .ended(.targetReleased), "its target is gone")
+        #expect(timer.state == .ended(.targetReleased), "its target was released")
         #expect(timer.cancel() == false)
         #expect(kept.state == .scheduled)
         #expect(kept.cancel())
@@ -52,7 +52,7 @@ struct EndingTests {
         timers.value = nil
     }
 
-    @Test func whatACancelledSiblingCapturedIsReleasedBeforeTheBatchEnds() throws {
+    @Test func aCancelledSiblingsCapturesAreReleasedBeforeTheBatchEnds() throws {
         let target = Thing()
         let seen = Notes<Bool>()
         let sibling = Box<PreciseTimer>()
@@ -72,7 +72,7 @@ struct EndingTests {
         #expect(seen.all == [true])
     }
 
-    @Test func whatTheHandlerCapturedIsReleasedWhenTheRunningHandlerReturns() throws {
+    @Test func aRunningHandlersCapturesAreReleasedWhenItReturns() throws {
         let target = Thing()
         let captured = WeakThing()
         let seen = Notes<Bool>()

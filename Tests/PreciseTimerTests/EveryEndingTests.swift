@@ -2,15 +2,16 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// Promise 9, on every backend and on virtual time: one ending, for one reason, heard once, and waited for.
+/// Promise 9, on every backend and on virtual time: one ending, for one reason, reported once, and awaited by
+/// `cancelAndWait`.
 @Suite(.timeLimit(.minutes(10))) struct EveryEndingTests {
     private let reasons = Notes<PreciseTimer.EndReason>()
 
     @Test(arguments: Ground.all)
-    func manyEndingsAreHeardAsTheFirst(ground: Ground) throws {
+    func onlyTheFirstOfManyEndingsIsReported(ground: Ground) throws {
         let site = try ground.site()
         let timer = try schedule(.once(after: .seconds(3_600)), on: site.service, Thing())
-        #expect(site.until { timer.state == .ended(.targetReleased) }, "its target is gone already")
+        #expect(site.until { timer.state == .ended(.targetReleased) }, "its target was already released")
         #expect(site.until { !reasons.all.isEmpty })
         timer.cancel()
         site.service.shutdown()
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func aCancelIsHeardWhenItReturns(ground: Ground) throws {
+    func onEndHasBeenCalledWhenCancelReturns(ground: Ground) throws {
         let site = try ground.site()
         let target = Thing()
         let timer = try schedule(.once(after: .seconds(3_600)), on: site.service, target)
@@ -33,21 +34,21 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func aShutdownIsHeardOnceByEachTimer(ground: Ground) throws {
+    func aShutdownCallsOnEndOnceForEachTimer(ground: Ground) throws {
         let site = try ground.site()
         let target = Thing()
         let timers = try (0..<10).map { _ in try schedule(.every(.milliseconds(1)), on: site.service, target) }
         site.pass(.milliseconds(3))
         site.service.shutdown()
         site.service.shutdown()
-        #expect(site.until { reasons.all.count == 10 }, "of one whose handler is running after its return")
+        #expect(site.until { reasons.all.count == 10 }, "after running handlers have returned")
         for timer in timers { timer.cancel() }
         #expect(reasons.all == Array(repeating: .serviceShutDown, count: 10))
         withExtendedLifetime(target) {}
     }
 
     @Test(arguments: Ground.all)
-    func aLastDeadlineIsHeardAsCompleted(ground: Ground) throws {
+    func aTimerCompletesAfterItsLastDeadline(ground: Ground) throws {
         let site = try ground.site()
         let target = Thing()
         let timer = try schedule(.once(after: .milliseconds(1)), on: site.service, target)
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func whatOnEndCapturedIsReleasedOnceItHasBeenHeard(ground: Ground) throws {
+    func theCapturesOfOnEndAreReleasedAfterItsCall(ground: Ground) throws {
         let site = try ground.site()
         let target = Thing()
         let released = Count()
@@ -76,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func onEndIsHeardAfterTheHandlerThatEndedTheTimerHasReturned(ground: Ground) throws {
+    func onEndIsCalledAfterTheHandlerThatEndedTheTimerReturned(ground: Ground) throws {
         let site = try ground.site()
         let events = Notes<String>()
         let timer = try PreciseTimer.schedule(
@@ -94,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func cancellingAndWaitingWaitsForTheRunningHandlerAndItsOnEnd(ground: Ground) throws {
+    func cancelAndWaitWaitsForTheRunningHandlerAndOnEnd(ground: Ground) throws {
         let site = try ground.site()
         let (entered, events) = (Gate(), Notes<String>())
         let (target, held) = (Thing(), Box<PreciseTimer>())
@@ -112,7 +113,7 @@ import Testing
         )
         held.value = timer
         defer { held.value = nil }
-        // On virtual time a handler runs on the thread that moves it.
+        // On virtual time, handlers run on the thread that moves the time.
         try onThreads(2) { thread in
             if thread == 0 { return site.pass(.milliseconds(5)) }
             entered.pass()
@@ -123,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func waitingForATimerWithoutARunningHandlerReturnsAtOnce(ground: Ground) throws {
+    func cancelAndWaitWithoutARunningHandlerReturnsAtOnce(ground: Ground) throws {
         let site = try ground.site()
         let target = Thing()
         let timer = try schedule(.once(after: .seconds(3_600)), on: site.service, target)

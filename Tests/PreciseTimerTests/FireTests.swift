@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// One extra tick, through the normal path, which leaves the grid alone.
+/// `fire()`: one extra tick through the normal path, which leaves the grid alone.
 struct FireTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -13,7 +13,7 @@ struct FireTests {
         virtual.advance(by: .milliseconds(24))
         let now = virtual.now
         #expect(timer.fire())
-        #expect(log.count == 2, "nothing is delivered inside of it")
+        #expect(log.count == 2, "nothing is delivered inside the call")
         #expect(timer.nextDeadline == now)
         virtual.jump(by: .milliseconds(1))
         let extra = try #require(log.ticks.last)
@@ -33,7 +33,7 @@ struct FireTests {
         #expect(log.ticks.map(\.index) == [0, 1, 1, 2])
     }
 
-    @Test func callsBeforeItHasBegunAreOne() throws {
+    @Test func callsBeforeTheExtraTickBeginsCollapseIntoOne() throws {
         let timer = try schedule(.every(.milliseconds(10)))
         let first = virtual.now
         for _ in 0..<5 { #expect(timer.fire()) }
@@ -44,7 +44,7 @@ struct FireTests {
         #expect(log.count == 2)
     }
 
-    @Test func anExtraTickBesideLateOnesTakesNoneOfTheirCount() throws {
+    @Test func anExtraTickLeavesTheMissedCountOfLateTicksAlone() throws {
         let timer = try schedule(.every(.milliseconds(10)))
         virtual.advance(by: .milliseconds(5))
         timer.fire()
@@ -54,13 +54,13 @@ struct FireTests {
         #expect(timer.nextDeadline == virtual.now.advanced(by: .milliseconds(5)))
     }
 
-    @Test func aPausedTimerHasItWhenItIsResumed() throws {
+    @Test func aPausedTimerGetsItsExtraTickOnResume() throws {
         let timer = try schedule(.every(.milliseconds(10)))
         timer.pause()
         let now = virtual.now
         #expect(timer.fire())
         virtual.advance(by: .milliseconds(1))
-        #expect(timer.fire(), "the same one")
+        #expect(timer.fire(), "it is the same extra tick")
         virtual.advance(by: .milliseconds(2))
         #expect(log.count == 0)
         timer.resume()
@@ -69,7 +69,7 @@ struct FireTests {
         #expect(log.ticks.map(\.lateness) == [.milliseconds(3)])
     }
 
-    @Test func anEndedTimerHasNone() throws {
+    @Test func anEndedTimerGetsNoExtraTick() throws {
         let timer = try schedule(.once(after: .milliseconds(10)))
         virtual.advance(by: .milliseconds(10))
         #expect(timer.fire() == false)
@@ -77,7 +77,7 @@ struct FireTests {
         #expect(log.count == 1)
     }
 
-    @Test func anExtraTickIsNotTheLastOne() throws {
+    @Test func anExtraTickDoesNotCompleteTheTimer() throws {
         let timer = try schedule(.once(after: .milliseconds(10)))
         timer.fire()
         virtual.advance(by: .milliseconds(5))
@@ -88,7 +88,7 @@ struct FireTests {
         #expect(timer.state == .ended(.completed))
     }
 
-    @Test func firedInItsOwnHandlerItTicksAgainAfterTheReturn() throws {
+    @Test func aTimerFiredInItsHandlerTicksAgainAfterTheReturn() throws {
         let depths = Notes<Int>()
         let depth = Box<Int>()
         let timer = try PreciseTimer.schedule(.every(.milliseconds(10)), on: virtual.service) { timer, _ in
@@ -116,7 +116,7 @@ struct FireTests {
         try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
     }
 
-    @Test func aClockThatIsSteppedBackDoesNotSwallowIt() throws {
+    @Test func aClockSetBackDoesNotLoseTheExtraTick() throws {
         let (wall, log) = (VirtualTime(clock: .wall), Log())
         let timer = try PreciseTimer.schedule(.every(.seconds(86_400)), on: wall.service, paused: true, target: log) {
             $0.note($1)

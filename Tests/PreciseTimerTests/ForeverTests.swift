@@ -3,13 +3,13 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Lengths too long to represent are never, and not some hundred years.
+/// Durations too long to represent become never, instead of a few hundred years.
 struct ForeverTests {
     private let virtual = VirtualTime()
     private let log = Log()
     private static let forever = Duration.seconds(Int64.max)
 
-    @Test func aBurstEndsWithTheLastDeadlineThatIsNotNever() throws {
+    @Test func aBurstEndsWithTheLastRepresentableDeadline() throws {
         let timer = try PreciseTimer.schedule(
             .every(.nanoseconds(Int64.max - 1), after: .seconds(1)),
             on: virtual.service,
@@ -25,7 +25,7 @@ struct ForeverTests {
         #expect(timer.nextDeadline == nil)
     }
 
-    @Test func atTheEndOfTimeNothingThatIsNeverIsDue() throws {
+    @Test func aDeadlineOfNeverIsNotDueAtTheEndOfTime() throws {
         let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 3), .delay]
         for policy in policies {
             try PreciseTimer.schedule(
@@ -48,17 +48,17 @@ struct ForeverTests {
             PreciseTimer.Schedule.every(forever, after: .seconds(1)),
             .every(.nanoseconds(Int64.max) + .nanoseconds(1), after: .seconds(1)),
             .fixedDelay(forever, after: .seconds(1)),
-            // Longer than 64 bits of seconds.
+            // More seconds than 64 bits hold.
             .every(forever * 18, after: .seconds(1)),
         ]
     )
-    func afterTheFirstTickThereIsNoDeadlineAnyMore(schedule: PreciseTimer.Schedule) throws {
+    func aPeriodTooLongToRepresentGivesOneTick(schedule: PreciseTimer.Schedule) throws {
         let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
         virtual.advance(by: .seconds(1))
         #expect(log.count == 1)
         #expect(timer.nextDeadline == nil)
         #expect(timer.state == .scheduled)
-        // 400 years, which is more than 64 signed bits of nanoseconds hold.
+        // 400 years: more nanoseconds than a signed 64-bit number holds.
         for _ in 0..<2 { virtual.jump(by: .seconds(200 * 365 * 86_400)) }
         #expect(log.count == 1)
         #expect(virtual.nextDeadline == nil)

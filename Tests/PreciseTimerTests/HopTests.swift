@@ -3,12 +3,12 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What is done to a timer while its tick is on its way to a place that is busy.
+/// Calls on a timer while its tick is on its way to a busy place.
 @Suite(.timeLimit(.minutes(10))) struct HopTests {
     private let virtual = VirtualTime()
     private let log = Log()
 
-    /// A place that is kept busy, with a tick on its way there.
+    /// Makes a place busy, and a timer whose tick is on its way there.
     private func timerOnItsWay(
         to place: Place,
         past gate: Gate,
@@ -27,13 +27,13 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func cancelledOnTheWayItDoesNotRunAndReleasesAtOnce(kind: DeliveryKind) async throws {
+    func aTimerCancelledOnTheWayDoesNotTickAndReleasesAtOnce(kind: DeliveryKind) async throws {
         let (place, gate, released) = (Place(kind), Gate(), Count())
         let timer = try await timerOnItsWay(to: place, past: gate, capturing: Thing { released.add(1) })
         #expect(released.value == 0)
         #expect(timer.cancel())
         #expect(released.value == 1, "before the tick arrives")
-        #expect(timer.cancelAndWaitBlocking() == false, "nothing runs that would have to be waited for")
+        #expect(timer.cancelAndWaitBlocking() == false, "no handler runs that would have to be awaited")
         gate.open()
         await place.settle()
         #expect(log.count == 0)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func aServiceShutDownMeanwhileDeliversNothing(kind: DeliveryKind) async throws {
+    func aServiceShutDownMeanwhileDeliversNoTick(kind: DeliveryKind) async throws {
         let (place, gate, released) = (Place(kind), Gate(), Count())
         let timer = try await timerOnItsWay(to: place, past: gate, capturing: Thing { released.add(1) })
         virtual.service.shutdown()
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func pausedOnTheWayItWaitsAndIsOneTickWhenResumed(kind: DeliveryKind) async throws {
+    func aTimerPausedOnTheWayTicksOnceWhenResumed(kind: DeliveryKind) async throws {
         let (place, gate) = (Place(kind), Gate())
         let start = virtual.now.advanced(by: .milliseconds(1))
         let timer = try await timerOnItsWay(to: place, past: gate)
@@ -73,14 +73,14 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func pausedAndResumedOnTheWayItIsOneTick(kind: DeliveryKind) async throws {
+    func aTimerPausedAndResumedOnTheWayTicksOnce(kind: DeliveryKind) async throws {
         let (place, gate) = (Place(kind), Gate())
         let timer = try await timerOnItsWay(to: place, past: gate)
         timer.pause()
         virtual.advance(by: .milliseconds(3))
         timer.resume()
         virtual.advance(by: .zero)
-        #expect(virtual.service.nextLook == nil, "one is on its way already")
+        #expect(virtual.service.nextLook == nil, "a tick is on its way already")
         gate.open()
         #expect(await soon { log.count == 1 })
         await place.settle()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func rescheduledOnTheWayItTicksForTheNewScheduleOnly(kind: DeliveryKind) async throws {
+    func aTimerRescheduledOnTheWayTicksForTheNewScheduleOnly(kind: DeliveryKind) async throws {
         let (place, gate) = (Place(kind), Gate())
         let timer = try await timerOnItsWay(to: place, past: gate)
         let start = virtual.now.advanced(by: .milliseconds(7))
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func firedOnTheWayItHasBothTicks(kind: DeliveryKind) async throws {
+    func aTimerFiredOnTheWayGetsBothTicks(kind: DeliveryKind) async throws {
         let (place, gate) = (Place(kind), Gate())
         let start = virtual.now.advanced(by: .seconds(1))
         let timer = try await timerOnItsWay(to: place, past: gate, .every(.seconds(1), after: .milliseconds(1)))
@@ -155,13 +155,13 @@ import Testing
         target = nil
         gate.open()
         await place.settle()
-        #expect(reasons.all == [.targetReleased], "noticed by the tick")
+        #expect(reasons.all == [.targetReleased], "the tick notices the released target")
         #expect(log.count == 0)
         #expect(timer.state == .ended(.targetReleased))
     }
 }
 
 extension PreciseTimer {
-    /// The blocking form, where the other one would be taken.
+    /// The blocking form: inside an async function, the compiler would choose the other one.
     fileprivate func cancelAndWaitBlocking() -> Bool { cancelAndWait() }
 }

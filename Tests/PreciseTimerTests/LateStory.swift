@@ -1,7 +1,7 @@
 import PreciseTimer
 import Testing
 
-/// How a timer comes to be late, and the ticks that it has by each policy.
+/// A story in which a timer comes late, and its ticks under each policy.
 struct LateStory: Sendable, CustomTestStringConvertible {
     enum Policy: CaseIterable, Sendable {
         case skip
@@ -17,7 +17,7 @@ struct LateStory: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// What happens; instants are nanoseconds from the beginning.
+    /// An event of the story; instants are nanoseconds from the beginning.
     enum Move: Sendable {
         case advance(Int64)
         case jump(Int64)
@@ -44,7 +44,7 @@ struct LateStory: Sendable, CustomTestStringConvertible {
 
     let testDescription: String
     let schedule: PreciseTimer.Schedule
-    /// How many of the first ticks have a handler that takes 700 ns.
+    /// The number of first ticks whose handler takes 700 ns.
     let slowTicks: Int
     let moves: [Move]
     let rows: [Policy: [Row]]
@@ -65,7 +65,7 @@ struct LateStory: Sendable, CustomTestStringConvertible {
         rows = [.skip: skip, .catchUp: catchUp, .delay: delay]
     }
 
-    /// A story that has the same end by each policy.
+    /// A story with the same ticks under each policy.
     init(
         _ name: String,
         schedule: PreciseTimer.Schedule = .every(.nanoseconds(300)),
@@ -121,7 +121,7 @@ extension LateStory {
             catchUp: [
                 Row(0, 300, 0), Row(1, 600, 0), Row(2, 900, 0), Row(3, 1_200, 0), Row(4, 1_500, 0), Row(5, 1_800, 0),
             ],
-            // Late at 1,000 and at 1,700: the grid starts anew at both.
+            // Late at 1,000 and at 1,700: the grid restarts at both.
             delay: [Row(0, 300, 0), Row(1, 600, 1), Row(3, 1_300, 1), Row(5, 2_000, 0)]
         ),
         LateStory(

@@ -4,12 +4,12 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What ended timers leave behind: nothing, whatever was on its way.
+/// Ended timers leave nothing behind, even with a tick on its way.
 @Suite(.timeLimit(.minutes(10))) struct LeftoverTests {
     private let virtual = VirtualTime()
 
     // A tick on its way holds the service's alarm.
-    @Test func iterationsThatEndWithATickPendingLeaveNothing() throws {
+    @Test func iterationsThatEndWithAPendingTickLeaveNothingBehind() throws {
         weak var alarm: ManualAlarm?
         do {
             let manual = ManualAlarm()
@@ -26,7 +26,7 @@ import Testing
         #expect(alarm == nil)
     }
 
-    // What is known of a timer includes its queue.
+    // The record of a timer holds its queue.
     @Test func timersCancelledOnTheWayToAQueueAreForgottenWithTheirHandle() async throws {
         weak var queue: DispatchQueue?
         do {
@@ -46,7 +46,7 @@ import Testing
         #expect(await soon { queue == nil })
     }
 
-    @Test func catchingUpTakesNoMemoryForTicksToCome() throws {
+    @Test func catchingUpWithManyDeadlinesStoresNoFutureTicks() throws {
         let (start, count) = (virtual.now, Count())
         virtual.jump(by: .seconds(100))
         try PreciseTimer.schedule(

@@ -4,11 +4,11 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Handlers and methods that are isolated to the main actor, or to another global actor, run on it without being told to.
+/// Handlers and methods isolated to a global actor, such as the main actor, run on that actor without a `deliver`.
 @Suite(.timeLimit(.minutes(10))) struct MainActorTests {
     private let virtual = VirtualTime()
 
-    /// What a newcomer has: a view model.
+    /// A view model, as a newcomer would write it.
     @MainActor private final class Model {
         private(set) var ticks: [PreciseTimer.Tick] = []
         private let place = Place(.mainActor)
@@ -23,7 +23,7 @@ import Testing
             refresh()
         }
 
-        /// A timer of a view model's own.
+        /// Schedules a timer from inside the view model.
         func startRefreshing(on service: TimerService) throws(TimerError) -> PreciseTimer {
             try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: self) { @MainActor model, _ in
                 model.refresh()
@@ -39,7 +39,7 @@ import Testing
         #expect(model.isOnMain.all == [true])
     }
 
-    @Test func aMainActorMethodMayBeDeliveredToTheMainActorByName() async throws {
+    @Test func aMainActorMethodMayBeScheduledWithDeliverMainActor() async throws {
         let model = Model()
         try PreciseTimer.schedule(
             .every(.seconds(1)),
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [PreciseTimer.Delivery.inline, .queue(DispatchQueue(label: "test"))])
-    func aMainActorMethodIsRefusedElsewhere(deliver: PreciseTimer.Delivery) throws {
+    func aMainActorMethodIsRefusedWithAnyOtherDelivery(deliver: PreciseTimer.Delivery) throws {
         let model = Model()
         let error = #expect(throws: TimerError.self) {
             try PreciseTimer.schedule(
@@ -78,7 +78,7 @@ import Testing
         #expect(await soon { model.isOnMain.all.count == 1 })
         virtual.advance(by: .seconds(1))
         let hasTickedAgain = await soon {
-            // The first delivery may have ended only now, and the second tick be due since.
+            // The first delivery may end only now, after the second tick came due.
             virtual.advance(by: .zero)
             return model.isOnMain.all.count == 2
         }
@@ -87,7 +87,7 @@ import Testing
         #expect(await model.ticks.map(\.index) == [0, 1])
     }
 
-    @Test func aViewModelSchedulesAHandlerOfItsOwn() async throws {
+    @Test func aViewModelCanScheduleItsOwnHandler() async throws {
         let model = Model()
         let timer = try await model.startRefreshing(on: virtual.service)
         virtual.advance(by: .seconds(1))
@@ -213,7 +213,7 @@ import Testing
         #expect(await model.ticks.map(\.missed) == [2])
     }
 
-    @Test func cancelledFromItsMainActorHandlerItNeverTicksAgainAndReleases() async throws {
+    @Test func aTimerCancelledInItsMainActorHandlerNeverTicksAgainAndReleases() async throws {
         let (timer, place) = (Box<PreciseTimer>(), Place(.mainActor))
         let (target, count, released, waited) = (Log(), Count(), Count(), Notes<Bool>())
         var captured: Thing? = Thing { released.add(1) }
@@ -304,7 +304,7 @@ import Testing
         #expect(said.contains("PreciseTimer: \(#fileID):\(#line - 10): the handler of this timer asks for"))
     }
 
-    @Test func nothingIsSaidOfAHandlerThatFindsItselfOnTheMainActor() async throws {
+    @Test func aDebugBuildDoesNotWarnAboutAHandlerOnTheMainActor() async throws {
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 let (log, other) = (Log(), Log())
@@ -328,6 +328,6 @@ import Testing
 }
 
 extension PreciseTimer {
-    /// The blocking form, also in an asynchronous context.
+    /// The blocking form, for an asynchronous context.
     fileprivate func cancelAndWaitBlocking() -> Bool { cancelAndWait() }
 }

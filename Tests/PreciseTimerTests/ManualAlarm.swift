@@ -1,7 +1,7 @@
 import PreciseTimer
 import TimerAlarms
 
-/// An alarm that fires when a test says so, also after it was stopped, and keeps its settings.
+/// An alarm that fires when a test asks it to, even after a stop, and records its settings.
 final class ManualAlarm: TimerAlarm {
     private struct State {
         var now = TimerInstant(nanoseconds: 1_000)
@@ -13,7 +13,7 @@ final class ManualAlarm: TimerAlarm {
 
     var now: TimerInstant { state.withLock { $0.now } }
 
-    /// What it was set to, one after the other.
+    /// All settings, in order.
     var settings: [TimerInstant?] { state.withLock { $0.settings } }
 
     func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {

@@ -3,12 +3,12 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What each policy makes of a late look: every tick of a timer of 300 ns, exactly.
+/// Every tick of a timer of 300 ns after late looks, exactly, under each policy.
 struct MissedTickTableTests {
     private let virtual = VirtualTime()
 
     @Test(arguments: LateStory.all, LateStory.Policy.allCases)
-    func everyTickIsAsThePolicyHasIt(story: LateStory, policy: LateStory.Policy) throws {
+    func everyTickFollowsThePolicy(story: LateStory, policy: LateStory.Policy) throws {
         let (virtual, start, log) = (virtual, virtual.now, Log())
         let timer = try PreciseTimer.schedule(
             story.schedule,
@@ -31,7 +31,7 @@ struct MissedTickTableTests {
     }
 
     @Test(arguments: LateStory.Policy.allCases)
-    func aTimerRescheduledInItsHandlerOwesNothingOfTheOldSchedule(policy: LateStory.Policy) throws {
+    func aTimerRescheduledInItsHandlerDropsTheOldSchedulesDeadlines(policy: LateStory.Policy) throws {
         let (start, log) = (virtual.now, Log())
         let timer = Box<PreciseTimer>()
         timer.value = try PreciseTimer.schedule(

@@ -3,12 +3,12 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// The policy `.skip`, as a table on virtual time: a timer of 300 ns, looked at late.
+/// The policy `.skip`, as a table on virtual time: a timer of 300 ns with a late look.
 struct MissedTickTests {
     private let virtual = VirtualTime()
     private let log = Log()
 
-    /// Late by so much: the missed count of the first tick, and the index of the next.
+    /// The lateness in nanoseconds, the first tick's missed count, and the next tick's index.
     @Test(arguments: [
         (0, 0, 1), (1, 0, 1), (299, 0, 1), (300, 1, 2), (301, 1, 2), (599, 1, 2), (600, 2, 3), (9_000, 30, 31),
     ])
@@ -29,7 +29,7 @@ struct MissedTickTests {
         #expect(second.lateness == .zero)
     }
 
-    @Test func aHandlerAlwaysSlowerThanItsPeriodMissesNothingInSilence() throws {
+    @Test func everyMissOfASlowHandlerIsCounted() throws {
         let virtual = virtual
         try PreciseTimer.schedule(.every(.milliseconds(10)), on: virtual.service, target: log) {
             $0.note($1)
@@ -38,12 +38,12 @@ struct MissedTickTests {
         virtual.advance(by: .milliseconds(10))
         for _ in 0..<99 { virtual.advance(by: .zero) }
         #expect(log.count == 100)
-        // Deadlines up to the last look, which the hundredth handler began with.
+        // The deadlines up to the last look, with which the hundredth handler began.
         let accounted = log.ticks.accounted
         #expect(accounted == (10 + 99 * 25) / 10)
     }
 
-    @Test func aStartAnHourBackIsOneTick() throws {
+    @Test func aStartAnHourInThePastGivesOneLateTick() throws {
         virtual.advance(by: .seconds(7_200))
         let start = virtual.now.advanced(by: .seconds(-3_600))
         try PreciseTimer.schedule(.every(.milliseconds(1), at: start), on: virtual.service, target: log) { $0.note($1) }

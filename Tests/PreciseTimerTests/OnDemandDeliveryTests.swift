@@ -3,12 +3,12 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// A timer on demand, wherever its ticks are delivered.
+/// A timer on demand, with every delivery.
 @Suite(.timeLimit(.minutes(10))) struct OnDemandDeliveryTests {
     private let virtual = VirtualTime()
     private let log = Log()
 
-    @Test func anIterationOverItNeverTicksAndEndsWithItsTask() async throws {
+    @Test func anIterationOnDemandNeverTicksAndEndsWithItsTask() async throws {
         let service = virtual.service
         let consumer = Task {
             var count = 0
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.allCases)
-    func itTicksOnceForEachRescheduleWhereverItIsDelivered(kind: DeliveryKind) async throws {
+    func eachRescheduleGivesOneTickWithEveryDelivery(kind: DeliveryKind) async throws {
         let (place, log) = (Place(kind), log)
         let timer = try place.schedule(.onDemand, on: virtual.service, target: log) { log.note($0) }
         for round in 1...3 {

@@ -2,13 +2,13 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// A timer on demand keeps its promises on every backend and on virtual time, and ends as every timer does.
+/// A timer on demand keeps its promises on every backend and on virtual time, and ends like every other timer.
 @Suite(.timeLimit(.minutes(10))) struct OnDemandPromiseTests {
     private let log = Log()
     private let reasons = Notes<PreciseTimer.EndReason>()
 
     @Test(arguments: Ground.all)
-    func itRestsAndTicksOnceForEachReschedule(ground: Ground) throws {
+    func aTimerOnDemandRestsAndTicksOnceForEachReschedule(ground: Ground) throws {
         let site = try ground.site()
         let timer = try PreciseTimer.schedule(.onDemand, on: site.service, target: log) { $0.note($1) }
         site.pass(.milliseconds(5))
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func rescheduledToOnDemandItForgetsAPendingDeadline(ground: Ground) throws {
+    func reschedulingToOnDemandDiscardsAPendingDeadline(ground: Ground) throws {
         let site = try ground.site()
         let timer = try PreciseTimer.schedule(.onDemand, on: site.service, target: log) { $0.note($1) }
         try timer.reschedule(.once(after: .milliseconds(20)))
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func aRescheduleByAnotherThreadWhileTheHandlerRunsHolds(ground: Ground) throws {
+    func aRescheduleByAnotherThreadWhileTheHandlerRunsTakesEffect(ground: Ground) throws {
         let site = try ground.site()
         let (entered, isSet) = (Gate(), Gate())
         let timer = try PreciseTimer.schedule(.onDemand, on: site.service, target: log) { log, tick in
@@ -66,7 +66,7 @@ import Testing
             isSet.pass()
         }
         try timer.reschedule(.once(after: .milliseconds(1)))
-        // On virtual time a handler runs on the thread that moves it.
+        // On virtual time, handlers run on the thread that moves the time.
         try onThreads(2) { thread in
             if thread == 0 { return site.pass(.milliseconds(5)) }
             entered.pass()
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func theLastOfManyReschedulesIsServedAndNoneTwice(ground: Ground) throws {
+    func theLastOfManyReschedulesIsServedAndNoDeadlineTwice(ground: Ground) throws {
         let site = try ground.site()
         let ends = reasons
         let timer = try PreciseTimer.schedule(
@@ -97,13 +97,13 @@ import Testing
         for round in 0..<500 {
             last = site.service.now
             try timer.reschedule(.once(after: delay))
-            // Before, at and after the deadline, so that the next one meets the tick at each place of its way.
+            // Before, at or after the deadline, so that the next reschedule meets the tick at each place on its way.
             if round % 3 > 0 { site.pass(.microseconds(round % 29 * 10)) }
         }
         #expect(site.until { log.ticks.last.map { $0.deadline >= last.advanced(by: delay) } ?? false })
         site.pass(.milliseconds(2))
         #expect(log.count <= 500)
-        #expect(zip(log.ticks, log.ticks.dropFirst()).allSatisfy { $0.deadline < $1.deadline }, "one tick for each")
+        #expect(zip(log.ticks, log.ticks.dropFirst()).allSatisfy { $0.deadline < $1.deadline }, "no tick comes twice")
         #expect(log.ticks.allSatisfy { $0.index == 0 && $0.missed == 0 && $0.flawInTime == nil })
         #expect(timer.state == .scheduled)
         #expect(timer.nextDeadline == nil)
@@ -112,7 +112,7 @@ import Testing
 
     // MARK: Endings
 
-    /// What ends a timer.
+    /// The ways to end a timer.
     enum Ending: CaseIterable {
         case cancel, shutdown, targetReleased, handleReleased
 
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all, Ending.allCases)
-    func aRestingTimerEndsOnceAndReleasesWhatItsHandlerCaptured(ground: Ground, ending: Ending) throws {
+    func aRestingTimerEndsOnceAndReleasesItsHandlersCaptures(ground: Ground, ending: Ending) throws {
         let site = try ground.site()
         let (released, log) = (Count(), log)
         var target: Thing? = Thing()
@@ -172,7 +172,7 @@ import Testing
         #expect(eventually { service == nil })
     }
 
-    @Test func aRestingTimerEndsWithABackendThatFails() throws {
+    @Test func aRestingTimerEndsWhenItsBackendFails() throws {
         let alarm = RefusingAlarm(settings: .max)
         let service = try TimerService(alarm: alarm)
         let ends = reasons

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// A timer on demand ticks when it was told to, and rests otherwise; on virtual time.
+/// A timer on demand ticks after a reschedule and rests otherwise; on virtual time.
 struct OnDemandTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -36,7 +36,7 @@ struct OnDemandTests {
         #expect(served.ticks == 1)
     }
 
-    @Test func itTicksOnceForEachRescheduleAndIsNumberedFromZero() throws {
+    @Test func eachRescheduleGivesOneTickNumberedFromZero() throws {
         let (start, timer) = (virtual.now, try schedule())
         for _ in 0..<3 {
             virtual.advance(by: .milliseconds(7))
@@ -77,7 +77,7 @@ struct OnDemandTests {
         #expect(virtual.pendingCount == 1)
     }
 
-    @Test func anyScheduleGoesOnUntilTheTimerIsToldToRest() throws {
+    @Test func anyScheduleGoesOnUntilTheTimerIsRescheduledToOnDemand() throws {
         let timer = try schedule()
         let schedules: [(PreciseTimer.Schedule, period: Duration)] = [
             (.every(.milliseconds(10)), .milliseconds(10)),
@@ -100,7 +100,7 @@ struct OnDemandTests {
         }
     }
 
-    @Test func rescheduledToOnDemandItForgetsAPendingDeadline() throws {
+    @Test func reschedulingToOnDemandDiscardsAPendingDeadline() throws {
         let timer = try schedule()
         try timer.reschedule(.once(after: .milliseconds(10)))
         virtual.advance(by: .milliseconds(9))
@@ -164,7 +164,7 @@ struct OnDemandTests {
         #expect(offsets(from: start) == [4, 10])
         timer.fire()
         virtual.advance(by: .zero)
-        #expect(log.ticks.map(\.index) == [0, 0, 1], "the number of the deadline that would be next")
+        #expect(log.ticks.map(\.index) == [0, 0, 1], "it has the number of the next deadline")
     }
 
     @Test func aRestingTimerCanBePaused() throws {
@@ -184,7 +184,7 @@ struct OnDemandTests {
         #expect(timer.state == .scheduled)
     }
 
-    @Test func itCanBeginPaused() throws {
+    @Test func aTimerOnDemandCanBeginPaused() throws {
         let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service, paused: true, target: log) {
             $0.note($1)
         }
@@ -195,7 +195,7 @@ struct OnDemandTests {
         #expect(log.count == 0)
     }
 
-    @Test func aRefusedScheduleLeavesAPendingDeadlineAndARest() throws {
+    @Test func aRefusedScheduleLeavesAPendingDeadlineOrARestAlone() throws {
         let timer = try schedule()
         #expect(throws: TimerError.self) { try timer.reschedule(.every(.zero)) }
         #expect(timer.nextDeadline == nil)
@@ -205,7 +205,7 @@ struct OnDemandTests {
         #expect(timer.nextDeadline == next)
     }
 
-    @Test func theMissedTickPolicyAndTheToleranceHoldForEachSchedule() throws {
+    @Test func theMissedTickPolicyAndTheToleranceApplyToEachSchedule() throws {
         let timer = try PreciseTimer.schedule(
             .onDemand,
             on: virtual.service,
@@ -233,7 +233,7 @@ struct OnDemandTests {
         }
         #expect(alarm.settings.count == 1)
         try timer.reschedule(.onDemand)
-        #expect(alarm.settings.count == 1, "a firing for nothing costs less than a system call for each byte")
+        #expect(alarm.settings.count == 1, "a firing for nothing costs less than a system call per byte")
         alarm.move(by: .seconds(2))
         alarm.fire()
         #expect(log.count == 0)

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Every timer ends once, for one reason, and `onEnd` hears it once.
+/// Every timer ends once, for one reason, and `onEnd` is called once.
 struct OnEndTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -13,7 +13,7 @@ struct OnEndTests {
         { [heard] in heard.append($0) }
     }
 
-    @Test func completingIsHeardAfterTheLastTick() throws {
+    @Test func onEndReportsCompletionAfterTheLastTick() throws {
         let timer = try schedule(.once(after: .seconds(1)))
         virtual.advance(by: .seconds(1))
         #expect(heard.all == [.completed])
@@ -22,7 +22,7 @@ struct OnEndTests {
         #expect(heard.all == [.completed])
     }
 
-    @Test func cancelledIsHeardWhenCancelReturns() throws {
+    @Test func onEndHasReportedTheCancelWhenItReturns() throws {
         let timer = try schedule(.every(.seconds(1)))
         virtual.advance(by: .seconds(1))
         timer.cancel()
@@ -34,7 +34,7 @@ struct OnEndTests {
     }
 
     @Test(arguments: [true, false])
-    func aTargetThatIsGoneIsHeardOfAtTheNextDeadlineOrWhenAskedFor(isAskedFor: Bool) throws {
+    func aReleasedTargetIsReportedAtTheNextDeadlineOrWhenTheStateIsRead(isAskedFor: Bool) throws {
         var target: Log? = Log()
         let timer = try PreciseTimer.schedule(
             .every(.seconds(1)),
@@ -51,7 +51,7 @@ struct OnEndTests {
         #expect(heard.all == [.targetReleased])
     }
 
-    @Test func aHandleThatIsDroppedIsHeardOfAtOnce() throws {
+    @Test func aReleasedHandleIsReportedAtOnce() throws {
         var timer: PreciseTimer? = try PreciseTimer.schedule(
             .every(.seconds(1)),
             on: virtual.service,
@@ -63,7 +63,7 @@ struct OnEndTests {
         #expect(heard.all == [.handleReleased])
     }
 
-    @Test func aShutdownIsHeardByAllTimers() throws {
+    @Test func aShutdownIsReportedToAllTimers() throws {
         let timers = try (0..<3).map { _ in try schedule(.every(.seconds(1))) }
         timers[1].pause()
         virtual.service.shutdown()
@@ -73,7 +73,7 @@ struct OnEndTests {
         #expect(heard.all.count == 3)
     }
 
-    @Test func aBackendThatFailsIsHeardByAllTimers() throws {
+    @Test func aFailedBackendIsReportedToAllTimers() throws {
         let alarm = RefusingAlarm(settings: .max)
         let service = try TimerService(alarm: alarm)
         for _ in 0..<2 {
@@ -87,7 +87,7 @@ struct OnEndTests {
         #expect(heard.all == Array(repeating: .backendFailed(RefusingAlarm.refusal), count: 2))
     }
 
-    @Test func aTimerThatWasRefusedHasNoEnd() throws {
+    @Test func aRefusedScheduleNeverCallsOnEnd() throws {
         let refusing = try TimerService(alarm: RefusingAlarm(settings: 0, starts: true))
         for service in [refusing, virtual.service] {
             #expect(throws: TimerError.self) {
@@ -111,7 +111,7 @@ struct OnEndTests {
     ]
 
     @Test(arguments: waysInside.indices)
-    func anEndInsideTheHandlerIsHeardAfterItHasReturned(way: Int) throws {
+    func anEndInsideTheHandlerIsReportedAfterItsReturn(way: Int) throws {
         let (service, words) = (virtual.service, Notes<String>())
         let (reason, end) = Self.waysInside[way]
         let note: @Sendable (PreciseTimer.EndReason) -> Void = { words.append("\($0)") }
@@ -124,7 +124,7 @@ struct OnEndTests {
         withExtendedLifetime(timer) {}
     }
 
-    @Test func theEndOfADueSiblingIsHeardAtOnceAndNotAgainWhenItsTurnComes() throws {
+    @Test func theEndOfADueSiblingIsReportedAtOnceAndOnlyOnce() throws {
         let (heard, words) = (heard, Notes<Int>())
         let sibling = Box<PreciseTimer>()
         try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: log) { _, _ in
@@ -138,14 +138,14 @@ struct OnEndTests {
         #expect(log.count == 0)
     }
 
-    @Test func ofACompletedTimerTheCapturesAreReleasedBeforeTheEndIsHeard() throws {
+    @Test func aCompletedTimerReleasesItsCapturesBeforeOnEnd() throws {
         let words = Notes<String>()
         try schedule(target: log, noting: words) { _ in }
         virtual.advance(by: .seconds(1))
         #expect(words.all == ["released", "completed"])
     }
 
-    @Test func ofATimerCancelledInItsHandlerTheCapturesAreReleasedBeforeTheEndIsHeard() throws {
+    @Test func aTimerCancelledInItsHandlerReleasesItsCapturesBeforeOnEnd() throws {
         let words = Notes<String>()
         let timer = Box<PreciseTimer>()
         timer.value = try schedule(target: log, noting: words) { _ in timer.value?.cancel() }
@@ -154,14 +154,14 @@ struct OnEndTests {
         timer.value = nil
     }
 
-    @Test func ofATimerWhoseTargetIsGoneTheCapturesAreReleasedBeforeTheEndIsHeard() throws {
+    @Test func aTimerWithAReleasedTargetReleasesItsCapturesBeforeOnEnd() throws {
         let words = Notes<String>()
         try schedule(target: Thing(), noting: words) { _ in }
         virtual.advance(by: .seconds(1))
         #expect(words.all == ["released", "targetReleased"])
     }
 
-    /// A timer whose handler captures something that notes its release.
+    /// A timer whose handler captures an object that notes its release.
     @discardableResult
     private func schedule(
         target: some AnyObject & Sendable,
@@ -178,7 +178,7 @@ struct OnEndTests {
         )
     }
 
-    @Test func whoHearsOfAnEndMayScheduleAnotherTimer() throws {
+    @Test func onEndMayScheduleAnotherTimer() throws {
         let (service, log) = (virtual.service, log)
         let goOn: @Sendable (PreciseTimer.EndReason) -> Void = { _ in
             _ = try? PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }

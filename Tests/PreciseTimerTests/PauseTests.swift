@@ -8,7 +8,7 @@ struct PauseTests {
     private let virtual = VirtualTime()
     private let log = Log()
 
-    @Test func pausingHoldsTicksAndResumingIsALateLook() throws {
+    @Test func pausingHoldsTicksBackAndResumingAppliesTheMissedTickPolicy() throws {
         let start = virtual.now
         let timer = try schedule(.every(.milliseconds(10)))
         virtual.advance(by: .milliseconds(10))
@@ -16,12 +16,12 @@ struct PauseTests {
         #expect(timer.state == .paused)
         virtual.advance(by: .milliseconds(35))
         #expect(log.count == 1)
-        #expect(timer.nextDeadline == start.advanced(by: .milliseconds(20)), "it has passed, and is still to tick")
+        #expect(timer.nextDeadline == start.advanced(by: .milliseconds(20)), "its tick is still to come")
         #expect(virtual.pendingCount == 1)
 
         #expect(timer.resume())
         #expect(timer.state == .scheduled)
-        #expect(log.count == 1, "nothing is delivered inside of it")
+        #expect(log.count == 1, "nothing is delivered inside the call")
         virtual.advance(by: .zero)
         #expect(log.ticks.map(\.index) == [0, 1])
         #expect(log.ticks.map(\.missed) == [0, 2])
@@ -29,7 +29,7 @@ struct PauseTests {
         #expect(timer.nextDeadline == start.advanced(by: .milliseconds(50)))
     }
 
-    @Test func pausingAndResumingIsTrueForTheCallThatDidIt() throws {
+    @Test func pauseAndResumeReturnTrueOnlyForTheCallThatChangedTheState() throws {
         let timer = try schedule(.every(.milliseconds(10)))
         #expect(timer.resume() == false)
         #expect(timer.pause())
@@ -93,7 +93,7 @@ struct PauseTests {
             states.append(timer.state)
         }
         virtual.jump(by: .milliseconds(30))
-        #expect(states.all == [.paused], "nor does it catch up")
+        #expect(states.all == [.paused], "it does not catch up either")
         timer.resume()
         virtual.advance(by: .zero)
         #expect(states.all.count == 2)
@@ -112,7 +112,7 @@ struct PauseTests {
         #expect(log.ticks.map(\.lateness) == [.milliseconds(10)])
     }
 
-    @Test func aPausedTimerWhoseTargetIsGoneIsFoundOut() throws {
+    @Test func theStateOfAPausedTimerNoticesAReleasedTarget() throws {
         var target: Log? = Log()
         let timer = try PreciseTimer.schedule(
             .every(.milliseconds(10)),

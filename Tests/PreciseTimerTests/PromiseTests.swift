@@ -2,10 +2,11 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// Promises 1 to 5, on every backend and on virtual time: never early, no drift, nothing lost, one at a time, in order.
+/// Promises 1 to 5, on every backend and on virtual time: no tick early, no drift, no deadline lost, one handler at a
+/// time, and ticks in order.
 @Suite(.timeLimit(.minutes(10))) struct PromiseTests {
     @Test(arguments: Ground.all)
-    func ticksAreNeverEarlyAndNoneIsLost(ground: Ground) throws {
+    func ticksAreNeverEarlyAndNoDeadlineIsLost(ground: Ground) throws {
         let site = try ground.site()
         let service = site.service
         let (log, start) = (Log(), service.now.advanced(by: .milliseconds(2)))
@@ -20,17 +21,17 @@ import Testing
         #expect(early.all == [])
         let ticks = log.ticks
         #expect(ticks.flaw(from: start, every: .milliseconds(1)) == nil)
-        // The independent count: the deadlines that had passed when the clock was last looked at.
+        // An independent count: the deadlines that had passed when the clock was last read.
         let woke = try #require(ticks.last?.woke)
         #expect(ticks.accounted == UInt64(start.duration(to: woke) / .milliseconds(1)) + 1)
     }
 
     @Test(arguments: Ground.all)
-    func aRateThatIsNoWholeNumberOfNanosecondsDoesNotDrift(ground: Ground) throws {
+    func aRateWithAFractionalNanosecondStepDoesNotDrift(ground: Ground) throws {
         let site = try ground.site()
         let log = Log()
         let earliest = site.service.now
-        // 7 ticks in 10 ms, the first of them a step after the start.
+        // 7 ticks in 10 ms, the first one step after the start.
         let timer = try PreciseTimer.schedule(.rate(7, per: .milliseconds(10)), on: site.service, target: log) {
             $0.note($1)
         }
@@ -38,7 +39,7 @@ import Testing
         #expect(site.until { log.count >= 100 })
         timer.cancel()
         let first = try #require(log.ticks.first).deadline
-        // The start in thirds of a nanosecond is not known, so the whole circles of seven are compared.
+        // Deadlines are rounded up, so only whole groups of seven, which take exactly 10 ms, are compared.
         for tick in log.ticks where tick.index % 7 == 0 {
             #expect(first.duration(to: tick.deadline) == .milliseconds(10) * Int(tick.index / 7))
         }
@@ -71,7 +72,7 @@ import Testing
     func ticksComeInOrderOfDeadlineAndThenOfScheduling(ground: Ground) throws {
         let site = try ground.site()
         let (service, order) = (site.service, Notes<Int>())
-        // From inside a handler, so that none can be delivered before all are scheduled.
+        // From inside a handler, so that no tick can be delivered before all timers are scheduled.
         try PreciseTimer.schedule(.once(after: .zero), on: service, target: order) { order, _ in
             let start = service.now.advanced(by: .milliseconds(5))
             for number in 0..<100 {
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func catchingUpDeliversAtMostTheLimitAtALookAndTheLastCarriesTheRest(ground: Ground) throws {
+    func catchingUpDeliversAtMostTheLimitPerLookAndTheLastTickCountsTheRest(ground: Ground) throws {
         let site = try ground.site()
         let (log, start) = (Log(), site.service.now.advanced(by: .milliseconds(1)))
         let timer = try PreciseTimer.schedule(
@@ -113,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func delayCountsWhatItDropsAndStartsItsGridAnew(ground: Ground) throws {
+    func delayCountsDroppedDeadlinesAndRestartsTheGrid(ground: Ground) throws {
         let site = try ground.site()
         let (log, period) = (Log(), Duration.milliseconds(2))
         let timer = try PreciseTimer.schedule(
@@ -156,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func schedulingForNowInAHandlerKeepsNobodyFromTheirTick(ground: Ground) throws {
+    func schedulingForNowInAHandlerDoesNotStarveOtherTimers(ground: Ground) throws {
         let site = try ground.site()
         let chain = Chain(service: site.service, length: 2_000)
         chain.goOn()
@@ -169,7 +170,7 @@ import Testing
 
     // Not on virtual time, which would stop at every nanosecond.
     @Test(arguments: TimerService.Backend.available)
-    func aPeriodOfOneNanosecondStarvesNobody(backend: TimerService.Backend) throws {
+    func aPeriodOfOneNanosecondDoesNotStarveOtherTimers(backend: TimerService.Backend) throws {
         let service = try TimerService(backend)
         let (busy, other) = (Notes<UInt64>(), Log())
         let timer = try PreciseTimer.schedule(.every(.nanoseconds(1)), on: service, target: busy) { busy, tick in
@@ -180,7 +181,7 @@ import Testing
         #expect(timer.cancel())
     }
 
-    /// Schedules itself anew for now, a number of times.
+    /// Schedules itself again for now, a given number of times.
     private final class Chain: Sendable {
         private let service: TimerService
         private let done = Count()

@@ -3,9 +3,9 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What makes no sense is refused by the call, and leaves nothing behind.
+/// Input that makes no sense is refused by the call, and leaves no timer behind.
 struct RefusalTests {
-    /// A call that has to be refused.
+    /// A call that must be refused.
     struct Request: Sendable {
         var schedule = PreciseTimer.Schedule.every(.seconds(1))
         var tolerance = Duration.zero
@@ -31,7 +31,7 @@ struct RefusalTests {
         Request(schedule: .once(at: TimerInstant(nanoseconds: 5, clock: .wall))),
         Request(schedule: .every(.seconds(1), at: TimerInstant(nanoseconds: 5, clock: .continuous))),
     ])
-    func badInputIsATypedErrorAndNoTimer(request: Request) throws {
+    func badInputThrowsATypedErrorAndLeavesNoTimer(request: Request) throws {
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
         let error = #expect(throws: TimerError.self) {
             try PreciseTimer.schedule(
@@ -55,7 +55,7 @@ struct RefusalTests {
         Request(schedule: .fixedDelay(.seconds(Int64.max))), Request(schedule: .once(after: .zero)),
         Request(schedule: .fixedDelay(.seconds(1), after: .zero)),
     ])
-    func whatIsOnlyExtremeIsTaken(request: Request) throws {
+    func extremeButValidInputIsAccepted(request: Request) throws {
         let timer = try PreciseTimer.schedule(
             request.schedule,
             on: virtual.service,

@@ -2,8 +2,8 @@ import PreciseTimer
 import TimerAlarms
 import TimerCore
 
-/// An alarm that refuses after a number of settings; with none to give it does not even start, unless it is told to. It
-/// never fires.
+/// An alarm that refuses every setting after a given number of them. If that number is 0, its start is refused, too,
+/// unless the test says otherwise. It never fires.
 final class RefusingAlarm: TimerAlarm {
     static let refusal = TimerError(.systemRefused, "refusing on purpose", errno: 12, systemMessage: "out of luck")
 

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func whatTheHandlerOfAFarTimerCapturedIsReleasedByItsCancel(ground: Ground) throws {
+    func cancellingAFarTimerReleasesItsHandlersCaptures(ground: Ground) throws {
         let site = try ground.site()
         let target = Thing()
         var captured: Thing? = Thing()
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func whatACompletedTimerCapturedIsReleasedThoughTheHandleIsKept(ground: Ground) throws {
+    func aCompletedTimersCapturesAreReleasedEvenIfTheHandleIsKept(ground: Ground) throws {
         let site = try ground.site()
         let (target, released) = (Thing(), Count())
         var captured: Thing? = Thing { released.add(1) }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func aTargetThatIsGoneEndsItsTimerWithoutAnyoneAsking(ground: Ground) throws {
+    func aReleasedTargetEndsItsTimerEvenIfTheStateIsNotRead(ground: Ground) throws {
         let site = try ground.site()
         let (count, reasons) = (Count(), Notes<PreciseTimer.EndReason>())
         var target: Thing? = Thing()
@@ -113,7 +113,7 @@ import Testing
         let site = try ground.site()
         let (owner, timer, ended) = (Box<Thing>(), Box<PreciseTimer>(), Notes<Bool>())
         let reasons = Notes<PreciseTimer.EndReason>()
-        // Dies on the delivery context, where waiting for its own handler must not block.
+        // The owner dies on the delivery context, so waiting for its own handler must not block.
         owner.value = Thing { if let timer = timer.value { ended.append(timer.cancelAndWait()) } }
         timer.value = try PreciseTimer.schedule(
             .every(.milliseconds(1), after: .milliseconds(5)),
@@ -131,7 +131,8 @@ import Testing
         timer.value = nil
     }
 
-    /// Timers due at one instant, scheduled inside a handler, so that none can be delivered before all are there.
+    /// Timers due at one instant. They are scheduled inside a handler, so that no tick is delivered before all
+    /// are scheduled.
     private func scheduleTogether(
         _ count: Int,
         on service: TimerService,

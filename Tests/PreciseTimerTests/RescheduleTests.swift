@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// A rescheduled timer starts anew; where that is refused it goes on as before.
+/// A rescheduled timer starts again. If the reschedule is refused, the timer goes on as before.
 struct RescheduleTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -42,7 +42,7 @@ struct RescheduleTests {
         #expect(timer.state == .ended(.completed))
     }
 
-    @Test func aFixedDelayRescheduledInItsHandlerOwesNothingToTheReturn() throws {
+    @Test func aFixedDelayRescheduledInItsHandlerCountsFromTheCall() throws {
         let (virtual, start, log) = (virtual, virtual.now, log)
         let timer = try PreciseTimer.schedule(.fixedDelay(.milliseconds(10)), on: virtual.service) { timer, tick in
             log.note(tick)
@@ -110,7 +110,7 @@ struct RescheduleTests {
         #expect(log.ticks.map(\.index) == [0, 1, 2, 3])
     }
 
-    @Test func postponingSetsNoAlarm() throws {
+    @Test func postponingDoesNotSetTheAlarm() throws {
         let alarm = ManualAlarm()
         let service = try TimerService(alarm: alarm)
         let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
@@ -121,11 +121,11 @@ struct RescheduleTests {
         }
         #expect(alarm.settings.count == 1)
         try timer.reschedule(.once(after: .zero))
-        #expect(alarm.settings.count == 2, "an earlier deadline does")
+        #expect(alarm.settings.count == 2, "an earlier deadline sets the alarm")
         #expect(alarm.settings.last == alarm.now)
     }
 
-    @Test func theAlarmThatWasLeftAloneFindsNothingAndIsSetForThePostponedDeadline() throws {
+    @Test func anAlarmLeftAloneFindsNoDueTimerAndIsSetForThePostponedDeadline() throws {
         let alarm = ManualAlarm()
         let service = try TimerService(alarm: alarm)
         let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }

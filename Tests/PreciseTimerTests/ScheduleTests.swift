@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What each schedule yields, and what is refused.
+/// The deadlines of each schedule, and the refused schedules.
 struct ScheduleTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -19,12 +19,12 @@ struct ScheduleTests {
         #expect(try offsets(.every(.milliseconds(10), after: .zero), within: .milliseconds(25)) == [0, 10, 20])
     }
 
-    @Test func anInstantIsTheFirstDeadline() throws {
+    @Test func aGivenInstantIsTheFirstDeadline() throws {
         let instant = virtual.now.advanced(by: .milliseconds(4))
         #expect(try offsets(.every(.milliseconds(10), at: instant), within: .milliseconds(25)) == [4, 14, 24])
     }
 
-    @Test func onceIsOnce() throws {
+    @Test func onceTicksOnce() throws {
         #expect(try offsets(.once(after: .milliseconds(5)), within: .seconds(5)) == [5])
         let instant = virtual.now.advanced(by: .milliseconds(4))
         #expect(try offsets(.once(at: instant), within: .seconds(5)) == [4])
@@ -74,7 +74,7 @@ struct ScheduleTests {
         .once(at: TimerInstant(nanoseconds: .max)), .once(at: TimerInstant(nanoseconds: .max - 1)),
         .once(at: TimerInstant(nanoseconds: UInt64(Int64.max))), .once(after: .seconds(9_000_000_000)),
     ])
-    func durationsTooLargeAreNeverOnEveryBackend(schedule: PreciseTimer.Schedule) throws {
+    func durationsTooLargeBecomeNeverOnEveryBackend(schedule: PreciseTimer.Schedule) throws {
         for service in try services() {
             let timer = try PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) }
             pause(.milliseconds(5))

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ServiceClockTests {
     private let virtual = VirtualTime()
 
-    /// What a generic caller does with a clock.
+    /// Sleeps on any clock, as a generic caller does.
     private func rest<SomeClock: Clock>(_ clock: SomeClock, for duration: SomeClock.Duration) async throws {
         try await clock.sleep(until: clock.now.advanced(by: duration), tolerance: nil)
     }
@@ -41,7 +41,7 @@ import Testing
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func aCancelledSleepThrowsAtOnceAndLeavesNothing() async throws {
+    @Test func aCancelledSleepThrowsAtOnceAndLeavesNoTimer() async throws {
         let clock = virtual.service.clock
         let sleeper = Task { try await rest(clock, for: .seconds(3_600)) }
         #expect(await soon { virtual.pendingCount == 1 })
@@ -87,6 +87,6 @@ import Testing
         let look = try #require(virtual.nextDeadline)
         virtual.advance(by: virtual.now.duration(to: look))
         for sleeper in sleepers { try await sleeper.value }
-        #expect(virtual.now == look, "all at the one look")
+        #expect(virtual.now == look, "all wake at one look")
     }
 }

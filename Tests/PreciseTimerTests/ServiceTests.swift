@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TimerAlarms
 
-/// Services: what they cost, how long they live, and what they are to the process.
+/// The cost of services, their lifetime, and their effects on the process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ServiceTests {
     typealias Backend = TimerService.Backend
 
@@ -30,7 +30,7 @@ import TimerAlarms
     @Test func theThreadOfAServiceEndsWithIt() throws {
         for backend in Backend.available where backend != .dispatch {
             let name = "timer.\(backend.rawValue)"
-            // Other suites run services of their own meanwhile: what is counted are a hundred more of them.
+            // Other suites run their own services meanwhile, so this test counts a hundred more.
             var services = try (0..<100).map { _ in try TimerService(backend) }
             #expect(eventually { ProcFS.threads(named: name).count >= 100 })
             #expect(services.count == 100)
@@ -40,7 +40,7 @@ import TimerAlarms
     }
 
     @Test(arguments: Backend.available)
-    func aServiceThatIsNeverUsedEndsWithoutATrap(backend: Backend) throws {
+    func anUnusedServiceEndsWithoutATrap(backend: Backend) throws {
         for _ in 0..<20 { _ = try TimerService(backend) }
         for _ in 0..<20 { try TimerService(backend).shutdown() }
     }
@@ -58,7 +58,7 @@ import TimerAlarms
     }
 
     @Test(arguments: Backend.available)
-    func aServiceOfOnesOwnRefusesAfterItsShutdown(backend: Backend) throws {
+    func anOwnServiceRefusesTimersAfterItsShutdown(backend: Backend) throws {
         let (service, log) = (try TimerService(backend), Log())
         service.shutdown()
         let error = #expect(throws: TimerError.self) {
@@ -72,7 +72,7 @@ import TimerAlarms
     func aSharedServiceCanBeStartedAgainFromInsideAHandler(backend: Backend) throws {
         let service = backend.shared
         let (old, new) = (Log(), Log())
-        // From the service's thread, so that neither of the two ticks before both are there.
+        // From the service's thread, so that neither of the two timers ticks before both are scheduled.
         try PreciseTimer.schedule(.once(after: .zero), on: service, target: old) { old, _ in
             for _ in 0..<2 {
                 _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: old) { old, tick in
@@ -88,7 +88,7 @@ import TimerAlarms
         service.shutdown()
     }
 
-    @Test func aFiringOfAnEarlierRunDeliversNothingAndSetsNothing() throws {
+    @Test func aFiringOfAnEarlierRunDeliversNoTickAndSetsNoAlarm() throws {
         let alarms = Notes<ManualAlarm>()
         let service = TimerService(startedOnUse: {
             let alarm = ManualAlarm()
@@ -103,7 +103,7 @@ import TimerAlarms
         alarms.all[0].move(by: .seconds(2))
         alarms.all[0].fire()
         #expect(alarms.all.count == 2)
-        #expect(alarms.all[1].settings.count == 1, "by the schedule, and not by the end of the firing")
+        #expect(alarms.all[1].settings.count == 1, "the schedule set it, and the end of the firing did not")
         alarms.all[0].fire()
         #expect(log.count == 0)
         alarms.all[1].fire()
@@ -117,10 +117,10 @@ import TimerAlarms
             #expect(eventually { !ProcFS.threads(named: "timer.libevent").isEmpty })
         }
         #expect(ProcFS.blockedSignals(ofThreadsNamed: "timer.").isEmpty == false)
-        // The C library's own are 32 and 33.
+        // The C library's own signals are 32 and 33.
         let own: UInt64 = 1 << 31 | 1 << 32
-        // All but SIGKILL and SIGSTOP, which cannot be blocked, and a thread's own faults. The C library blocks those, too,
-        // in a thread that is ending, of this test or of another.
+        // All but SIGKILL and SIGSTOP, which cannot be blocked, and a thread's own faults. In a thread that is
+        // ending, of this test or of another, the C library blocks the faults, too.
         let areBlocked = eventually {
             ProcFS.blockedSignals(ofThreadsNamed: "timer.")
                 .allSatisfy { mask in UInt64(mask, radix: 16).map { $0 | own } == 0xffff_ffff_bffb_fa27 }
@@ -131,7 +131,8 @@ import TimerAlarms
 
     @Test func noTimerDescriptorIsInherited() throws {
         let services = try Backend.available.map { try TimerService($0) }
-        // A number that is read may be closed by another test, and be another descriptor's, before its flags are read.
+        // Another test may close a descriptor before its flags are read, and its number may then belong to a
+        // different descriptor.
         #expect(eventually { ProcFS.inheritableTimerDescriptors == [] })
         withExtendedLifetime(services) {}
     }
@@ -149,7 +150,7 @@ import TimerAlarms
         let again = #expect(throws: TimerError.self) {
             try PreciseTimer.schedule(.once(after: .seconds(10)), on: service, target: log) { $0.note($1) }
         }
-        #expect(again == RefusingAlarm.refusal, "not `shut down`, which nobody did")
+        #expect(again == RefusingAlarm.refusal, "not `shut down`, since nothing shut it down")
     }
 
     @Test func anAlarmThatFailsEndsItsTimersWithItsError() throws {

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What a handle and a service say of a timer.
+/// The facts that a handle and a service report about a timer.
 struct StateTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -47,7 +47,7 @@ struct StateTests {
             withExtendedLifetime(timer) {}
         }
         let every = TimerInstant(nanoseconds: 21_000_000_000)
-        #expect(next.all == [every, nil, nil], "of a fixed delay it depends on the return")
+        #expect(next.all == [every, nil, nil], "for a fixed delay it depends on the return")
     }
 
     @Test func theLabelStaysWithTheHandle() throws {
@@ -61,7 +61,7 @@ struct StateTests {
         #expect(nameless.label == nil)
     }
 
-    @Test func activeTimersSayWhatThereIsToKnow() throws {
+    @Test func activeTimersReportAllFactsOfATimer() throws {
         let line: UInt = #line + 1
         let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "pulse", target: log) {
             $0.note($1)

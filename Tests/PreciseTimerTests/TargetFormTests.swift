@@ -20,7 +20,7 @@ struct TargetFormTests {
         func stepLater() async { count += 1 }
     }
 
-    @Test func theMethodFormHandsOnAllThatItIsGiven() throws {
+    @Test func theMethodFormPassesOnAllItsArguments() throws {
         let (model, endings) = (Model(), Notes<PreciseTimer.EndReason>())
         let timer = try PreciseTimer.schedule(
             .every(.seconds(1)),
@@ -48,7 +48,7 @@ struct TargetFormTests {
         #expect(endings.all == [.cancelled])
     }
 
-    @Test func theMethodFormDeliversWhereItIsTold() throws {
+    @Test func theMethodFormHonoursDeliver() throws {
         let (model, queue) = (Model(), SuspendedQueue())
         try PreciseTimer.schedule(
             .once(after: .seconds(1)),

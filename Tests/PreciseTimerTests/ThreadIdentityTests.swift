@@ -2,12 +2,12 @@ import TestSupport
 import Testing
 import TimerAlarms
 
-/// A thread's identity is that of the thread that runs now, also in an async function of a release build.
+/// The identity read is that of the running thread, even in an async function of a release build.
 struct ThreadIdentityTests {
-    @Test func itIsReadAnewAfterASuspension() async {
+    @Test func theThreadIdentityIsReadAgainAfterASuspension() async {
         for _ in 0..<200 {
             let before = ThreadID.current
-            #expect(before == stableIdentity(), "of one thread it is always the same")
+            #expect(before == stableIdentity(), "one thread always has the same identity")
             await hop()
             #expect(ThreadID.current == stableIdentity())
         }

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Ticks as an asynchronous sequence, on virtual time: what is due waits for the consumer.
+/// Ticks as an asynchronous sequence, on virtual time: due ticks wait for the consumer.
 @Suite(.timeLimit(.minutes(10))) struct TicksTests {
     private let virtual = VirtualTime()
 
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func aSlowConsumerGetsOneTickWithWhatItMissed() async throws {
+    @Test func aSlowConsumerGetsOneTickThatCountsMissedDeadlines() async throws {
         let start = virtual.now
         var ticks = ticks()
         virtual.advance(by: .milliseconds(5_500))
@@ -75,7 +75,7 @@ import Testing
             }
             return indices
         }
-        // One second at a time, when the consumer has taken the tick before.
+        // One second at a time, after the consumer has taken the previous tick.
         for expected in 1...3 {
             #expect(await soon { service.activeTimers.first?.ticks == UInt64(expected - 1) })
             virtual.advance(by: .seconds(1))
@@ -98,11 +98,11 @@ import Testing
             endedAtOnce += 1 - service.pendingCount
             #expect(try await consumer.value == 0)
         }
-        // A consumer that has its iterator, but does not wait for a tick yet, notices the cancellation when it does.
-        #expect(endedAtOnce > 0, "before the task has noticed")
+        // A consumer that is not yet waiting for a tick notices the cancellation only when it asks for one.
+        #expect(endedAtOnce > 0, "the timer ends before the task notices")
     }
 
-    @Test func aTaskThatWasCancelledBeforeGetsNothing() async throws {
+    @Test func aTaskCancelledBeforehandGetsNoTick() async throws {
         let service = virtual.service
         let consumer = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -120,7 +120,7 @@ import Testing
         #expect(try await ticks.next() == nil)
     }
 
-    @Test func aBackendThatFailsIsThrown() async throws {
+    @Test func theErrorOfAFailedBackendIsThrown() async throws {
         let alarm = RefusingAlarm(settings: .max)
         let service = try TimerService(alarm: alarm)
         var ticks = PreciseTimer.ticks(.every(.seconds(1)), on: service).makeAsyncIterator()
@@ -135,7 +135,7 @@ import Testing
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func eachIterationHasATimerOfItsOwnThatEndsWithIt() throws {
+    @Test func eachIterationHasItsOwnTimerThatEndsWithIt() throws {
         let sequence = PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service)
         #expect(virtual.pendingCount == 0, "nothing is scheduled yet")
         var iterators = [sequence.makeAsyncIterator(), sequence.makeAsyncIterator()]

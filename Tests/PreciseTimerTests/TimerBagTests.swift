@@ -3,13 +3,13 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// What a bag holds, and when it lets go.
+/// The timers that a bag holds, and when it removes them.
 struct TimerBagTests {
     private let virtual = VirtualTime()
     private let bag = TimerBag()
     private let log = Log()
 
-    /// A timer that lives as long as it is held.
+    /// A timer that lives while its handle is held.
     private func timer(_ schedule: PreciseTimer.Schedule = .every(.seconds(1))) throws -> PreciseTimer {
         try PreciseTimer.schedule(schedule, on: virtual.service) { [log] in log.note($1) }
     }
@@ -58,7 +58,7 @@ struct TimerBagTests {
         #expect(bag.count == 2)
     }
 
-    @Test func aNameWhoseTimerHasEndedYieldsNothing() throws {
+    @Test func theNameOfAnEndedTimerYieldsNil() throws {
         let timer = try timer(.once(after: .seconds(1))).store(in: bag, named: "hint")
         #expect(bag["hint"] === timer)
         virtual.advance(by: .seconds(1))
@@ -86,7 +86,7 @@ struct TimerBagTests {
             let bag = TimerBag()
             timers.append(try timer().store(in: bag))
             timers.append(try timer().store(in: bag, named: "blink"))
-            // One that would outlive its handle.
+            // A timer that would outlive its handle.
             let kept = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) {
                 log.note($1)
             }
@@ -100,7 +100,7 @@ struct TimerBagTests {
         withExtendedLifetime(target) {}
     }
 
-    @Test(arguments: [false, true]) func endedTimersAreLetGoWhileOthersStay(isNamed: Bool) throws {
+    @Test(arguments: [false, true]) func endedTimersAreRemovedWhileOthersStay(isNamed: Bool) throws {
         let kept = try timer(.every(.seconds(3_600))).store(in: bag, named: isNamed ? "kept" : nil)
         var held: [WeakTimer] = []
         for number in 0..<10_000 {
@@ -127,7 +127,7 @@ struct TimerBagTests {
             }
         }
         #expect(failures.all == [])
-        #expect(bag.count == 8 + 4 * 250, "a holder of each name, and the unnamed ones that nobody cancelled")
+        #expect(bag.count == 8 + 4 * 250, "one timer for each name, and the unnamed ones that were not cancelled")
         #expect(virtual.pendingCount == 8 + 4 * 250)
         bag.cancelAll()
         #expect(virtual.pendingCount == 0)

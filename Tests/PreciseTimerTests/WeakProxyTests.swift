@@ -3,7 +3,7 @@ import PreciseTimer
 import Synchronization
 import Testing
 
-/// A stand-in that forwards to its target and does not keep it.
+/// A stand-in that forwards to its target without retaining it.
 struct WeakProxyTests {
     private final class Model: Sendable {
         private let stored = Atomic(1)
@@ -24,7 +24,7 @@ struct WeakProxyTests {
 
     private struct Refusal: Error {}
 
-    /// What keeps whatever it is given, as many an older API does.
+    /// Retains the objects it receives, as many older APIs do.
     private final class Keeper {
         var delegate: AnyObject?
         var callback: (() -> Void)?
@@ -42,7 +42,7 @@ struct WeakProxyTests {
         #expect(model.value == 7)
     }
 
-    @Test func settingNilLeavesThePropertyAlone() {
+    @Test func settingNilLeavesANonOptionalPropertyAlone() {
         let model = Model()
         let proxy = WeakProxy(model)
         proxy.value = nil
@@ -53,7 +53,7 @@ struct WeakProxyTests {
         var title: String? = "a title"
     }
 
-    @Test func settingAPropertyToNilThatMayBeNilReachesTheTarget() {
+    @Test func settingAnOptionalPropertyToNilReachesTheTarget() {
         let target = Titled()
         let proxy = WeakProxy(target)
         #expect(proxy.title == "a title")
@@ -63,13 +63,13 @@ struct WeakProxyTests {
         #expect(target.title == "another")
     }
 
-    @Test func anErrorOfTheTargetIsThrownOn() {
+    @Test func anErrorOfTheTargetIsRethrown() {
         let model = Model()
         let proxy = WeakProxy(model)
         #expect(throws: Refusal.self) { try proxy { model throws(Refusal) in try model.fail() } }
     }
 
-    @Test func onceTheTargetIsGoneNothingHappens() {
+    @Test func aProxyDoesNothingOnceTheTargetIsReleased() {
         let proxy = WeakProxy(Model())
         var calls = 0
         #expect(proxy.target == nil)
@@ -85,7 +85,7 @@ struct WeakProxyTests {
         #expect(calls == 0)
     }
 
-    @Test func anObjectThatKeepsTheProxyDoesNotKeepTheTarget() {
+    @Test func anObjectThatRetainsTheProxyDoesNotRetainTheTarget() {
         let keeper = Keeper()
         weak var released: Model?
         do {
@@ -102,7 +102,7 @@ struct WeakProxyTests {
         #expect((keeper.delegate as? WeakProxy<Model>)?.value == nil)
     }
 
-    @Test func aFoundationTimerThatKeepsTheProxyDoesNotKeepTheTarget() {
+    @Test func aFoundationTimerThatRetainsTheProxyDoesNotRetainTheTarget() {
         weak var released: Model?
         let timer: Timer
         do {

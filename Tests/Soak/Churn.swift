@@ -1,7 +1,7 @@
 import PreciseTimer
 import TimerAlarms
 
-/// What one thread does to the timers, at random, until it is told to stop.
+/// The random operations of one thread on the timers, until it is told to stop.
 struct Churn {
     private let stock: Stock
     private let thread: Int
@@ -9,7 +9,7 @@ struct Churn {
     private var random: SoakRandom
     /// The slot that was refilled last.
     private var position: Int
-    /// Targets of timers on services that were let go, and when they are released.
+    /// The targets of timers on released services, and when to release those targets.
     private var visitors: [(until: TimerInstant, target: Target)] = []
 
     init(_ stock: Stock, thread: Int, of threads: Int, seed: UInt64) {
@@ -27,7 +27,7 @@ struct Churn {
         for index in stride(from: thread, to: stock.count, by: threads) { stock.fill(index, &random) }
     }
 
-    /// Some 2,000 operations a second.
+    /// Performs four operations: some 2,000 a second.
     mutating func turn() {
         refill()
         for _ in 0..<4 {
@@ -39,7 +39,7 @@ struct Churn {
         KernelClock.sleep(for: .milliseconds(2))
     }
 
-    /// Replaces the timers that have ended in the next slots, so that each slot is looked at every second or so.
+    /// Replaces ended timers in the next slots, so that each slot is visited every second or so.
     private mutating func refill() {
         for _ in 0..<16 {
             position = position + threads < stock.count ? position + threads : thread
@@ -61,7 +61,7 @@ struct Churn {
         }
     }
 
-    /// What any thread may do to a timer.
+    /// The operations that any thread may perform on a timer.
     private mutating func disturb(_ index: Int) {
         switch roll(4) {
         case 0: stock.releaseTarget(of: index)
@@ -85,7 +85,7 @@ struct Churn {
         }
     }
 
-    /// Ends a timer in one of the ways, and puts another one in its place.
+    /// Ends a timer in a random way, and puts another one in its place.
     private mutating func replace(_ index: Int, _ content: Stock.Content) {
         let subject = content.subject
         guard let timer = content.timer else {
@@ -113,7 +113,7 @@ struct Churn {
             stock.bag.cancel("a")
         case 3 where content.hasTarget: stock.releaseTarget(of: index)
         case 4 where content.hasTarget:
-            // Without its handle it goes on, until its target is released.
+            // Without its handle the timer goes on until its target is released.
             var content = content
             content.timer = nil
             stock[index] = content
@@ -163,7 +163,7 @@ struct Churn {
     private mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &random) }
 }
 
-/// Random numbers that are the same each time (SplitMix64, Steele et al. 2014).
+/// Reproducible random numbers (SplitMix64, Steele et al. 2014).
 struct SoakRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -41,7 +41,7 @@ struct Consumers {
         do throws(TimerError) {
             for try await tick in ticks {
                 subject.begin(tick)
-                // Of a consumer, a fixed delay counts from when the tick was taken.
+                // For a consumer, a fixed delay counts from the moment the tick was taken.
                 subject.end(tick, delayCountsFrom: tick.delivered)
                 taken += 1
                 if taken == count || stop.isShutDown { break }

@@ -1,31 +1,30 @@
 import PreciseTimer
 
-/// What one schedule of a timer promises about its ticks, from the schedule to the next reschedule. Instants are
-/// nanoseconds.
+/// The promises of one schedule about its ticks, from the schedule to the next reschedule. Instants are nanoseconds.
 ///
 /// A schedule counted from the call has an unknown origin; its first tick on the grid reveals it. From then on, each
 /// deadline is known by its index.
 struct Epoch {
     enum Rhythm {
         case once
-        /// So many steps take so long.
+        /// `count` steps take `length` nanoseconds.
         case steps(count: UInt64, length: UInt64)
         case afterReturn
         /// No deadline, until the timer is rescheduled.
         case rest
     }
 
-    /// What a tick is to its epoch.
+    /// The relation of a tick to its epoch.
     enum Verdict {
         case onGrid
-        /// Asked for with `fire()`.
+        /// A tick requested with `fire()`.
         case extra
         case foreign(String)
     }
 
     let rhythm: Rhythm
     private let policy: PreciseTimer.MissedTickPolicy
-    /// The next deadline is no earlier.
+    /// The earliest possible next deadline.
     private var earliest: UInt64
     /// The index that the next tick on the grid must have.
     private(set) var next: UInt64 = 0
@@ -41,10 +40,10 @@ struct Epoch {
         self.origin = origin.map { ($0, 0) }
     }
 
-    /// Whether `fire()`'s extra ticks can be told from ticks on the grid.
+    /// Whether extra ticks from `fire()` can be distinguished from ticks on the grid.
     var knowsItsGrid: Bool { origin != nil && policy != .delay }
 
-    /// The deadline that is the next to be delivered; nil if that is not known.
+    /// The next deadline to deliver; nil if it is not known.
     var nextDeadline: UInt64? { deadline(next) }
 
     private func deadline(_ index: UInt64) -> UInt64? {
@@ -52,7 +51,7 @@ struct Epoch {
         return origin.instant + ((index - origin.index + 1) * length + count - 1) / count
     }
 
-    /// Takes a tick, if it is of this epoch.
+    /// Accepts a tick, if it belongs to this epoch.
     mutating func accept(_ tick: PreciseTimer.Tick) -> Verdict {
         let deadline = tick.deadline.nanoseconds
         guard tick.index == next else { return .foreign("index \(tick.index), and \(next) was next") }
@@ -87,7 +86,7 @@ struct Epoch {
         return .onGrid
     }
 
-    /// The handler has returned.
+    /// Notes that the handler has returned.
     mutating func handlerReturned(at now: UInt64, delay: UInt64) {
         if case .afterReturn = rhythm { earliest = now + delay }
     }

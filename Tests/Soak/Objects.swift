@@ -1,6 +1,6 @@
 import PreciseTimer
 
-/// What a handler captures; counted while it exists.
+/// An object for a handler to capture; counted while it exists.
 final class Capture: Sendable {
     let subject: Subject
     private let tally: Tally
@@ -14,7 +14,7 @@ final class Capture: Sendable {
     deinit { tally.captures.add(-1) }
 }
 
-/// What a timer is for; counted while it exists.
+/// A timer's target; counted while it exists.
 final class Target: Sendable {
     private let tally: Tally
 
@@ -26,7 +26,7 @@ final class Target: Sendable {
     deinit { tally.targets.add(-1) }
 }
 
-/// An actor that timers are for; counted while it exists.
+/// An actor as a target; counted while it exists.
 actor ActorTarget {
     private let tally: Tally
     private var ticks = 0

@@ -1,7 +1,7 @@
 import Foundation
 import TimerAlarms
 
-/// What the process holds at one moment.
+/// The process's resources at one moment.
 struct ProcessUse {
     /// Resident memory in kilobytes.
     let memory: Int
@@ -19,18 +19,18 @@ struct ProcessUse {
     }
 }
 
-/// Whether what the process holds grows.
+/// Tells whether the process's resources grow.
 ///
-/// The first third of the samples is warm-up: pools, queues and caches fill. The maximum of the last third is compared
-/// with that of the middle one. Memory may be a tenth and 16 MB higher: the allocator returns pages late. Descriptors
-/// may be 48 higher and threads 32: some ten services that come and go hold up to three descriptors and a thread each, at
-/// random moments, and Dispatch keeps idle workers for some seconds.
+/// The first third of the samples is warm-up: pools, queues and caches fill. The maximum of the last third is
+/// compared with that of the middle third. Memory may be a tenth and 16 MB higher, because the allocator returns
+/// pages late. Descriptors may be 48 higher and threads 32: some ten services come and go at random moments, each
+/// with up to three descriptors and a thread, and Dispatch keeps idle workers for some seconds.
 struct Growth {
     private(set) var samples: [ProcessUse] = []
 
     mutating func add(_ sample: ProcessUse) { samples.append(sample) }
 
-    /// What has grown; nothing for fewer than nine samples.
+    /// The resources that have grown; empty for fewer than nine samples.
     var findings: [String] {
         let third = samples.count / 3
         guard third >= 3 else { return [] }

@@ -1,7 +1,7 @@
 import PreciseTimer
 import TimerAlarms
 
-/// The services that timers are spread over: the shared ones, and own ones that come and go.
+/// The services that the timers use: the shared ones, and own ones that come and go.
 final class Services: Sendable {
     struct Entry: Sendable {
         let service: TimerService
@@ -25,7 +25,7 @@ final class Services: Sendable {
         TimerService.Backend.allCases.filter { $0.availability == .available }
     }
 
-    /// Each backend, on each clock on which it can wait.
+    /// Each backend, on each of its clocks.
     private static var choices: [(TimerService.Backend, TimerClock)] {
         backends.flatMap { backend in backend.clocks.map { (backend, $0) } }
     }
@@ -44,13 +44,13 @@ final class Services: Sendable {
         return entries.withLock { $0[index] }
     }
 
-    /// Shuts a service down, under its timers; an own one gives way to a new one.
+    /// Shuts a service down while timers use it. A new service replaces an own one.
     func renew(_ random: inout some RandomNumberGenerator) throws(TimerError) {
         let count = entries.withLock { $0.count }
         let index = Int.random(in: 0..<count, using: &random)
         let former = entries.withLock { $0[index] }
         if former.isShared {
-            // All timers of a shared service are a large part: rarely.
+            // Rarely, because a shared service has a large part of all timers.
             if Int.random(in: 0..<10, using: &random) > 0 { return }
         } else {
             let (backend, clock) = Self.choices[index - (count - Self.choices.count)]
@@ -61,7 +61,7 @@ final class Services: Sendable {
         former.service.shutdown()
     }
 
-    /// A service for a few timers, of which nobody else knows.
+    /// A service for a few timers, which only the caller knows.
     func transient(_ random: inout some RandomNumberGenerator) throws(TimerError) -> Entry {
         let (backend, clock) = Self.choices[Int.random(in: 0..<Self.choices.count, using: &random)]
         return try Self.make(backend, clock, tally)

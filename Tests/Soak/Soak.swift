@@ -10,9 +10,9 @@ struct Soak: AsyncParsableCommand {
         commandName: "timer-soak",
         abstract: "Runs many timers of every kind under churn, and checks that every promise is kept.",
         discussion: """
-            Four threads schedule, cancel, pause, reschedule and fire timers on every backend and delivery, while targets \
-            die and services come and go. Every tick is accounted for. The exit code is 0 if nothing was wrong, 1 with a \
-            list of what was, and 3 if the soak hung. Ctrl-C ends it early, with a report.
+            Four threads schedule, cancel, pause, reschedule and fire timers on every backend and delivery, while \
+            targets die and services come and go. Every tick is accounted for. The exit code is 0 if every promise was \
+            kept, 1 with a list of broken promises, and 3 if the soak hung. Ctrl-C ends it early, with a report.
             """
     )
 
@@ -23,12 +23,12 @@ struct Soak: AsyncParsableCommand {
     var timers = 20_000
 
     @Option(
-        help: "The seed of all random choices. Threads meet differently in each run nevertheless. Default: a fresh one."
+        help: "The seed of all random choices. Threads still meet differently in each run. Default: a new one."
     )
     var seed: UInt64?
 
     func validate() throws {
-        if seconds < 1 || timers < 4 { throw ValidationError("at least one second and four timers") }
+        if seconds < 1 || timers < 4 { throw ValidationError("A soak needs at least one second and four timers.") }
     }
 
     func run() async throws {
@@ -41,7 +41,7 @@ struct Soak: AsyncParsableCommand {
         if !report.violations.isEmpty { throw ExitCode(1) }
     }
 
-    /// Ends the process if it is still there after a limit.
+    /// Ends the process if it is still running after a limit.
     private static func watch(limit: Duration) throws {
         try Thread.start("soak.watchdog") {
             KernelClock.sleep(for: limit)

@@ -1,4 +1,4 @@
-/// What a soak has counted and found, as text.
+/// The counts and findings of a soak, as text.
 struct SoakReport {
     let text: String
     let violations: [String]

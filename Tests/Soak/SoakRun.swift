@@ -74,7 +74,7 @@ struct SoakRun {
 
     private var elapsed: Int { Int(start.duration(to: TimerClock.suspending.now) / .seconds(1)) }
 
-    /// Lets paused timers go on, and checks that nothing that was due is missing.
+    /// Resumes paused timers, and checks that no due tick is missing.
     private func settle() async {
         for index in 0..<stock.count {
             guard let content = stock[index], let timer = content.timer else { continue }
@@ -116,7 +116,7 @@ struct SoakRun {
         for index in 0..<stock.count { stock[index] = nil }
     }
 
-    /// Waits up to half a minute for what must come true.
+    /// Waits up to half a minute for a condition that must come true.
     private func wait(_ promise: String, _ condition: () -> Bool) async {
         for _ in 0..<300 {
             if condition() { return }

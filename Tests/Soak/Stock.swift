@@ -2,9 +2,9 @@ import Dispatch
 import PreciseTimer
 import TimerAlarms
 
-/// The timers that exist at a time, each in a slot that one thread fills and any thread may disturb.
+/// The present timers, each in a slot that one thread fills and any thread may disturb.
 final class Stock: Sendable {
-    /// A timer, and what keeps it alive.
+    /// A timer, and the objects that keep it alive.
     struct Content: Sendable {
         let subject: Subject
         /// Nil if the handle was dropped.
@@ -35,7 +35,7 @@ final class Stock: Sendable {
     subscript(index: Int) -> Content? {
         get { slots[index].withLock { $0 } }
         set {
-            // The former content is released outside of the lock.
+            // The former content is released outside the lock.
             _ = slots[index]
                 .withLock { content in
                     defer { content = newValue }
@@ -161,8 +161,8 @@ final class Stock: Sendable {
         )
     }
 
-    /// A service with a few timers that end by themselves, shut down or let go at once. Returns their target, which has to
-    /// be held for two seconds.
+    /// A service with a few timers that end by themselves; it is shut down or released at once. Returns their target,
+    /// which the caller must hold for two seconds.
     func visit(_ random: inout SoakRandom) -> Target? {
         guard let entry = try? services.transient(&random) else { return nil }
         let target = Target(tally)

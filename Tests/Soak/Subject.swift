@@ -4,7 +4,7 @@ import TimerAlarms
 
 /// One timer under observation: checks every tick against the promises.
 final class Subject: Sendable {
-    /// What was done to the timer, which says how it may end.
+    /// The operations performed on the timer, which decide how it may end.
     struct Deeds: OptionSet {
         let rawValue: Int
         static let cancelled = Deeds(rawValue: 1)
@@ -16,7 +16,7 @@ final class Subject: Sendable {
         var epoch: Epoch
         var delay: UInt64
         var former: Epoch?
-        /// How many ticks of the former schedule may still come.
+        /// How many ticks of the former schedule may still arrive.
         var allowance = 0
         var deeds: Deeds = []
         var isRunning = false
@@ -40,9 +40,9 @@ final class Subject: Sendable {
         state = Lock(State(epoch: timing.epoch, delay: timing.delay, isPaused: isPaused))
     }
 
-    // MARK: What the timer does
+    // MARK: Calls from the timer
 
-    /// A handler begins.
+    /// Notes that a handler begins.
     func begin(_ tick: PreciseTimer.Tick) {
         tally.begun.add(1)
         let now = tick.deadline.clock.now
@@ -71,7 +71,7 @@ final class Subject: Sendable {
             state.isExtra = true
             return nil
         case .foreign(let why):
-            // A handler that had begun when the timer was rescheduled.
+            // This handler had begun when the timer was rescheduled.
             if state.allowance > 0, var former = state.former, case .onGrid = former.accept(tick) {
                 state.allowance -= 1
                 state.former = former
@@ -83,10 +83,10 @@ final class Subject: Sendable {
         }
     }
 
-    /// The handler of an extra tick takes some time, so that others meet it.
+    /// The handler of an extra tick takes some time, so that other ticks meet it.
     func work() { if state.withLock({ $0.isExtra }) { KernelClock.sleep(for: .microseconds(100)) } }
 
-    /// A handler returns; a fixed delay counts from now, unless told otherwise.
+    /// Notes that a handler returns. A fixed delay counts from now, unless the call says otherwise.
     func end(_ tick: PreciseTimer.Tick, delayCountsFrom start: TimerInstant? = nil) {
         let now = (start ?? tick.deadline.clock.now).nanoseconds
         let wasRunning = state.withLock { state in
@@ -98,7 +98,7 @@ final class Subject: Sendable {
         tally.returned.add(1)
     }
 
-    /// `onEnd` is called.
+    /// Notes a call of `onEnd`.
     func ended(_ reason: PreciseTimer.EndReason) {
         tally.noteEnd("\(reason)".split(separator: "(").first.map(String.init) ?? "")
         let (isFirst, isRunning, deeds, isSingle) = state.withLock { state in
@@ -120,7 +120,7 @@ final class Subject: Sendable {
         if !isPlausible { tally.violate("a plausible reason", "\(name): \(reason) after deeds \(deeds.rawValue)") }
     }
 
-    // MARK: What is done to the timer
+    // MARK: Operations on the timer
 
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
@@ -129,7 +129,7 @@ final class Subject: Sendable {
         set { state.withLock { $0.isPaused = newValue } }
     }
 
-    /// Notes what is about to be done.
+    /// Notes an operation that is about to happen.
     func note(_ deed: Deeds) {
         let now = TimerClock.suspending.now.nanoseconds
         state.withLock { state in
@@ -138,7 +138,7 @@ final class Subject: Sendable {
         }
     }
 
-    /// A waiting cancel has returned.
+    /// Notes that `cancelAndWait` has returned.
     func cancelledAndWaited() {
         let isRunning = state.withLock { state in
             state.mustBeSilent = true
@@ -147,7 +147,7 @@ final class Subject: Sendable {
         if isRunning { tally.violate("cancelAndWait waits for the handler", name) }
     }
 
-    /// Whether an extra tick may be asked for; from then on one is expected.
+    /// Whether an extra tick may be requested. If so, one is expected from now on.
     func mayFire() -> Bool {
         state.withLock { state in
             guard state.epoch.knowsItsGrid else { return false }
@@ -161,7 +161,7 @@ final class Subject: Sendable {
         let before = state.withLock { state in
             let before = (state.epoch, state.delay)
             state.former = state.epoch
-            // Until the call returns, any number of them.
+            // Any number of old ticks may come until the call returns.
             state.allowance = .max
             var epoch = timing.epoch
             epoch.mayBeFired = state.epoch.mayBeFired
@@ -179,8 +179,8 @@ final class Subject: Sendable {
         }
     }
 
-    /// Whether all that was due at an instant has been delivered, and a target that was released before a limit has been
-    /// missed. If not, that is a violation, if it is to be noted.
+    /// Whether all deadlines before an instant have been delivered, and whether a target released before a limit has
+    /// been noticed. If not, and `noting` is true, this is a violation.
     func isSettled(asOf instant: UInt64, released limit: UInt64, noting: Bool) -> Bool {
         let wrong: (String, String)? = state.withLock { state in
             if state.hasEnded { return nil }
@@ -199,7 +199,7 @@ final class Subject: Sendable {
     }
 }
 
-/// Whether a service has been shut down, for those that must not keep it alive.
+/// Whether a service has been shut down. For objects that must not keep the service alive.
 final class ServiceFate: Sendable {
     private let flag = Atomic(false)
 

@@ -1,7 +1,7 @@
 import Synchronization
 import TimerAlarms
 
-/// What a soak counts, and what it finds wrong; from any thread.
+/// The counts of a soak, and the broken promises; for any thread.
 final class Tally: Sendable {
     let scheduled = Atomic<Int>(0)
     let refused = Atomic<Int>(0)
@@ -9,10 +9,10 @@ final class Tally: Sendable {
     let ticks = Atomic<Int>(0)
     let extraTicks = Atomic<Int>(0)
     let missed = Atomic<Int>(0)
-    /// Handlers that have begun and returned.
+    /// The numbers of handlers that have begun and returned.
     let begun = Atomic<Int>(0)
     let returned = Atomic<Int>(0)
-    /// Objects that exist.
+    /// The numbers of existing objects.
     let targets = Atomic<Int>(0)
     let captures = Atomic<Int>(0)
     let operations = Atomic<Int>(0)
@@ -23,13 +23,13 @@ final class Tally: Sendable {
     private struct Findings {
         var reasons: [String: Int] = [:]
         var violations: [String: Int] = [:]
-        /// The first example of each.
+        /// The first example of each broken promise.
         var examples: [String: String] = [:]
     }
 
     private let findings = Lock(Findings())
 
-    /// Notes a broken promise: its name, and what was seen.
+    /// Notes a broken promise: its name, and an observation.
     func violate(_ promise: String, _ detail: String) {
         findings.withLock { findings in
             findings.violations[promise, default: 0] += 1
@@ -42,7 +42,7 @@ final class Tally: Sendable {
         findings.withLock { $0.reasons[reason, default: 0] += 1 }
     }
 
-    /// Each broken promise in a line.
+    /// One line for each broken promise.
     var violations: [String] {
         findings.withLock { findings in
             findings.violations.sorted { $0.key < $1.key }
@@ -50,7 +50,7 @@ final class Tally: Sendable {
         }
     }
 
-    /// How often each reason for an end was heard.
+    /// How often `onEnd` reported each reason.
     var reasons: [(String, Int)] {
         findings.withLock { $0.reasons.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
     }

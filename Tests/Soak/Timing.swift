@@ -1,14 +1,14 @@
 import PreciseTimer
 
-/// A random schedule, and what is to be expected of it.
+/// A random schedule, and its expected ticks.
 struct Timing {
     let schedule: PreciseTimer.Schedule
     let policy: PreciseTimer.MissedTickPolicy
     let epoch: Epoch
-    /// Of a fixed delay, in nanoseconds.
+    /// The delay of a fixed delay, in nanoseconds.
     let delay: UInt64
 
-    /// A schedule counted from `now`; one in a hundred is fast. A timer keeps its policy.
+    /// A schedule counted from `now`; one in a hundred is fast. Later schedules of a timer keep its policy.
     init(
         now: TimerInstant,
         policy: PreciseTimer.MissedTickPolicy,

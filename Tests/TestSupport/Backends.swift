@@ -1,7 +1,7 @@
 package import PreciseTimer
 
 extension TimerService.Backend {
-    /// The backends of this build: what every promise is tested on.
+    /// The backends of this build; every promise is tested on each.
     package static var available: [TimerService.Backend] { allCases.filter { $0.availability == .available } }
 
     /// The shared service of a backend.

@@ -1,15 +1,15 @@
 package import PreciseTimer
 
 extension [PreciseTimer.Tick] {
-    /// How many deadlines the ticks stand for.
+    /// The number of deadlines that the ticks stand for.
     package var accounted: UInt64 { reduce(0) { $0 + 1 + $1.missed } }
 
-    /// What is wrong with ticks of one fixed grid, from its first deadline on; nil where nothing was lost, invented or
-    /// early.
+    /// The first fault in ticks of one fixed grid, from its first deadline on; nil if no tick is lost,
+    /// invented or early.
     package func flaw(from start: TimerInstant, every period: Duration) -> String? {
         var next: UInt64 = 0
         for tick in self {
-            if tick.index != next { return "tick \(tick.index) where \(next) was to come" }
+            if tick.index != next { return "tick \(tick.index) instead of \(next)" }
             if tick.deadline != start.advanced(by: period * Int(tick.index)) {
                 return "tick \(tick.index) off the grid"
             }
@@ -19,7 +19,7 @@ extension [PreciseTimer.Tick] {
         return nil
     }
 
-    /// The ticks of each look of the alarm's thread, for ticks that are delivered there.
+    /// The ticks of each look of the alarm's thread. For ticks that are delivered on that thread.
     package var looks: [[PreciseTimer.Tick]] {
         var looks: [[PreciseTimer.Tick]] = []
         for tick in self {
@@ -34,7 +34,7 @@ extension [PreciseTimer.Tick] {
 }
 
 extension PreciseTimer.Tick {
-    /// What is wrong with the order of its instants; nil where nothing is.
+    /// The fault in the order of the tick's instants; nil if they are in order.
     package var flawInTime: String? {
         if woke < deadline { return "tick \(index) woke early" }
         if delivered < woke { return "tick \(index) was delivered before it woke" }

@@ -1,12 +1,12 @@
 package import PreciseTimer
 package import PreciseTimerTestKit
 
-/// What a promise is tested on: a backend of this build, or virtual time.
+/// The ground for a test of a promise: a backend of this build, or virtual time.
 package enum Ground: Sendable, CustomStringConvertible {
     case real(TimerService.Backend)
     case virtual
 
-    /// All of them: a promise is kept on each.
+    /// All grounds; every promise must hold on each.
     package static var all: [Ground] { TimerService.Backend.available.map(Ground.real) + [.virtual] }
 
     package var description: String {
@@ -16,7 +16,7 @@ package enum Ground: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A service on this ground, and the way its time passes.
+    /// A service on this ground, with a way to let its time pass.
     package func site() throws -> Site {
         switch self {
         case .real(let backend): Site(service: try TimerService(backend), virtual: nil)
@@ -25,10 +25,10 @@ package enum Ground: Sendable, CustomStringConvertible {
     }
 }
 
-/// A service, and the way its time passes.
+/// A service, and a way to let its time pass.
 package struct Site: Sendable {
     package let service: TimerService
-    /// The time that a test has to move; nil where it moves by itself.
+    /// The time that a test must move; nil if it moves by itself.
     package let virtual: VirtualTime?
 
     package init(service: TimerService, virtual: VirtualTime? = nil) {
@@ -36,7 +36,7 @@ package struct Site: Sendable {
         self.virtual = virtual
     }
 
-    /// The service of a virtual time.
+    /// A service on virtual time.
     package init(_ virtual: VirtualTime) { self.init(service: virtual.service, virtual: virtual) }
 
     /// Lets time pass.
@@ -44,7 +44,7 @@ package struct Site: Sendable {
         if let virtual { virtual.advance(by: duration) } else { pause(duration) }
     }
 
-    /// Waits until a condition holds; false if it does not within half a minute of the service's time.
+    /// Waits until a condition holds. Returns false if it does not within half a minute of the service's time.
     package func until(_ condition: () -> Bool) -> Bool {
         guard let virtual else { return eventually(condition) }
         for _ in 0..<30_000 {
@@ -54,7 +54,7 @@ package struct Site: Sendable {
         return condition()
     }
 
-    /// Lets time pass while the service is kept from looking at it.
+    /// Lets time pass while the service cannot look at its clock.
     package func stall(_ duration: Duration) throws {
         if let virtual { return virtual.jump(by: duration) }
         let over = Box<Bool>()

@@ -1,7 +1,7 @@
 #if Libevent
 internal import CLibevent
 
-/// An event base as a program makes it that knows nothing of timers: a coarse clock, cached time, no locks.
+/// An event base of a program that does not care about timers: a coarse clock, cached time, no locks.
 @safe
 package final class HostEventBase: Sendable {
     package nonisolated(unsafe) let base: OpaquePointer
@@ -13,7 +13,7 @@ package final class HostEventBase: Sendable {
 
     deinit { unsafe event_base_free(base) }
 
-    /// Runs the loop until it has nothing to wait for.
+    /// Runs the loop until no event is left.
     package func dispatch() { _ = unsafe event_base_dispatch(base) }
 
     /// Runs the loop once, without waiting.

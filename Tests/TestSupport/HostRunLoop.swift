@@ -2,7 +2,7 @@ internal import Dispatch
 package import Foundation
 internal import TimerAlarms
 
-/// A run loop of another thread's, which runs once something is attached, until nothing is.
+/// A run loop of another thread. The thread runs it while a source is attached.
 @safe
 package final class HostRunLoop: Sendable {
     package nonisolated(unsafe) let loop: RunLoop
@@ -25,14 +25,14 @@ package final class HostRunLoop: Sendable {
         unsafe self.loop = loop
     }
 
-    /// Makes the thread run its loop, to which something is attached by now.
+    /// Makes the thread run its loop, after a source has been attached.
     package func run() { isAttached.signal() }
 
     /// Whether the loop has returned.
     package var hasReturned: Bool { end.value != nil }
 }
 
-/// Hands a loop from one thread to another; a semaphore is in between.
+/// Hands a loop from one thread to another, with a semaphore in between.
 @safe
 private final class LoopBox: Sendable {
     nonisolated(unsafe) var loop: RunLoop?

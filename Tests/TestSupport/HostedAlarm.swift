@@ -3,7 +3,7 @@ internal import Glibc
 internal import PreciseTimer
 internal import TimerAlarms
 
-/// An attached alarm, together with a thread that does what its host would: it runs the loop.
+/// An attached alarm, with a thread that acts as its host and runs the loop.
 final class HostedAlarm: TimerAlarm {
     private let alarm: any TimerAlarm
     private let run: @Sendable () -> Void
@@ -11,8 +11,8 @@ final class HostedAlarm: TimerAlarm {
 
     /// - Parameters:
     ///   - alarm: the attached alarm.
-    ///   - stopped: is given a value when the alarm is stopped.
-    ///   - run: runs the loop, from after the start for as long as the loop has something to wait for.
+    ///   - stopped: receives a value when the alarm is stopped.
+    ///   - run: runs the loop after the start, while the loop has events to wait for.
     private init(_ alarm: any TimerAlarm, stopped: Box<Bool> = Box(), run: @escaping @Sendable () -> Void) {
         self.alarm = alarm
         self.stopped = stopped
@@ -41,7 +41,7 @@ final class HostedAlarm: TimerAlarm {
         alarm.stop()
     }
 
-    /// On a run loop, which its thread makes and hands out.
+    /// On a run loop, which the thread creates and hands out.
     static func onRunLoop() -> HostedAlarm {
         let host = HostRunLoop()
         return HostedAlarm(unsafe RunLoopAlarm(attachedTo: host.loop, mode: .default)) { host.run() }
@@ -67,9 +67,9 @@ final class HostedAlarm: TimerAlarm {
     #endif
 }
 
-/// Waiting for one descriptor.
+/// Waits for one descriptor.
 package enum Poll {
-    /// Whether a descriptor is readable, or becomes so within some milliseconds.
+    /// Whether a descriptor is readable, or becomes readable within some milliseconds.
     package static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&request, 1, milliseconds) == 1

@@ -1,7 +1,7 @@
 package import PreciseTimer
 internal import TimerAlarms
 
-/// A target that notes its ticks.
+/// A target that records its ticks.
 package final class Log: Sendable {
     private let noted = Lock<[PreciseTimer.Tick]>([])
 
@@ -10,7 +10,7 @@ package final class Log: Sendable {
     /// The ticks so far.
     package var ticks: [PreciseTimer.Tick] { noted.withLock { $0 } }
 
-    /// How many ticks there were.
+    /// The number of ticks so far.
     package var count: Int { noted.withLock { $0.count } }
 
     package func note(_ tick: PreciseTimer.Tick) { noted.withLock { $0.append(tick) } }
@@ -27,7 +27,7 @@ package final class Notes<Note: Sendable>: Sendable {
     package func append(_ note: Note) { noted.withLock { $0.append(note) } }
 }
 
-/// A place for a value that any thread may put there or take away.
+/// A place in which any thread may put a value, or remove it.
 package final class Box<Value: Sendable>: Sendable {
     private let content = Lock<Value?>(nil)
 
@@ -36,7 +36,7 @@ package final class Box<Value: Sendable>: Sendable {
     package var value: Value? {
         get { content.withLock { $0 } }
         set {
-            // The former value is handed out of the lock, and ends outside of it.
+            // The former value is returned out of the lock, and released outside it.
             _ = content.withLock { content in
                 defer { content = newValue }
                 return content

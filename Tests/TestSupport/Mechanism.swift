@@ -2,7 +2,7 @@ internal import Dispatch
 package import PreciseTimer
 internal import TimerAlarms
 
-/// One way of making alarms on one clock: what is expected of all alarms is tested on each.
+/// A way to make alarms on one clock. Every test for all alarms runs on each.
 package struct Mechanism: Sendable, CustomStringConvertible {
     package let description: String
     package let clock: TimerClock
@@ -21,10 +21,10 @@ package struct Mechanism: Sendable, CustomStringConvertible {
     /// A new alarm, not started.
     package func makeAlarm() throws(TimerError) -> any TimerAlarm { try make(clock) }
 
-    /// All that this build has.
+    /// All mechanisms of this build.
     package static let all = TimerService.Backend.available.flatMap(of) + attached
 
-    /// Those on a loop or queue of the host's, each with one to itself that ends when the alarm has let go of it.
+    /// The mechanisms on a host's loop or queue. Each alarm has its own, which ends when the alarm has released it.
     package static let attached: [Mechanism] = {
         var attached = [
             Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() },

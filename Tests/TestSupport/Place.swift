@@ -5,11 +5,11 @@ package import PreciseTimer
 package enum DeliveryKind: String, CaseIterable, Codable, Sendable {
     case inline, serialQueue, concurrentQueue, mainActor, actor
 
-    /// Those where a tick leaves the alarm's thread.
+    /// The kinds that move a tick off the alarm's thread.
     package static let hops: [DeliveryKind] = [.serialQueue, .concurrentQueue, .mainActor, .actor]
 }
 
-/// One place where handlers run, which can be kept busy.
+/// A place in which handlers run. A test can keep it busy.
 package final class Place: Sendable {
     package let kind: DeliveryKind
     private let queue: DispatchQueue
@@ -19,8 +19,8 @@ package final class Place: Sendable {
 
     package init(_ kind: DeliveryKind) {
         self.kind = kind
-        // A concurrent queue takes its threads from those of its quality of service. In the tasks' own class, blocks that
-        // wait here would take theirs, and those tasks are to let the blocks go on.
+        // A concurrent queue shares its threads with other work of the same quality of service. In the tasks' class,
+        // blocks that wait here would occupy the threads of the tasks that must release them.
         queue =
             kind == .concurrentQueue
             ? DispatchQueue(label: "test.place", qos: .userInitiated, attributes: .concurrent)
@@ -30,17 +30,17 @@ package final class Place: Sendable {
         actor.queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
     }
 
-    /// Whether the caller is there. Of the inline place, whether it is on no other.
+    /// Whether the caller is in this place. For the inline place: whether the caller is in no other one.
     package var isHere: Bool {
         switch kind {
         case .inline: DispatchQueue.getSpecific(key: Self.key) == nil
         case .serialQueue, .concurrentQueue, .actor: DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
-        // Not the main thread: once that waits for Dispatch for ever, its queue is run on any.
+        // The main thread does not tell: if it waits in `dispatchMain`, any thread may run the main queue.
         case .mainActor: DispatchQueue.getSpecific(key: Self.mainKey) == true
         }
     }
 
-    /// Schedules a timer that is delivered here. An actor is its own target; the others have the one that is given.
+    /// Schedules a timer that is delivered here. The actor is its own target; the other kinds use the given target.
     package func schedule(
         _ schedule: PreciseTimer.Schedule,
         on service: TimerService,
@@ -79,7 +79,7 @@ package final class Place: Sendable {
         )
     }
 
-    /// Keeps the place busy until a gate is opened; it is when this returns.
+    /// Keeps the place busy until a gate is opened. The place is busy when this returns.
     package func block(until gate: Gate) async {
         let isBusy = Gate()
         run {
@@ -89,9 +89,9 @@ package final class Place: Sendable {
         await isBusy.pass()
     }
 
-    /// Waits until all that is on its way to the place has arrived and is over.
+    /// Waits until all ticks on their way to the place have been delivered.
     package func settle() async {
-        // A hop to an actor is a task, which may not even have come to the actor yet.
+        // A hop to an actor is a task, which may not have reached the actor yet.
         for _ in 0..<3 {
             try? await Task.sleep(for: .milliseconds(2))
             let isOver = Gate()
@@ -109,7 +109,7 @@ package final class Place: Sendable {
         }
     }
 
-    /// An actor with a thread of its own, so that keeping it busy takes none from other tasks.
+    /// An actor with its own queue, so that keeping it busy takes no thread from other tasks.
     private actor Worker {
         nonisolated let queue = DispatchQueue(label: "test.actor")
         private nonisolated let executor: QueueExecutor

@@ -1,16 +1,16 @@
-/// What a fault probe has seen. It writes this to its standard output for the test that started it.
+/// The report of a fault probe, which it writes to its standard output for the test that started it.
 package struct ProbeReport: Codable, Sendable {
-    /// One step of the probe, as its command line asked for it.
+    /// One step of the probe, from its command line.
     package struct Step: Codable, Sendable {
         /// The step's argument.
         package let text: String
-        /// How long it took.
+        /// The duration of the step.
         package let seconds: Double
-        /// How much processor time the process used meanwhile.
+        /// The processor time that the process used during the step.
         package let cpuSeconds: Double
-        /// Whether what it waited for came to pass.
+        /// Whether the step's condition came true.
         package let isMet: Bool
-        /// The error that it met.
+        /// The error that the step got.
         package let refusal: Refusal?
 
         package init(text: String, seconds: Double, cpuSeconds: Double, isMet: Bool, refusal: Refusal?) {
@@ -21,7 +21,7 @@ package struct ProbeReport: Codable, Sendable {
             self.refusal = refusal
         }
 
-        /// How many processors the process kept busy.
+        /// The number of processors that the process kept busy.
         package var load: Double { seconds > 0 ? cpuSeconds / seconds : 0 }
     }
 
@@ -41,11 +41,11 @@ package struct ProbeReport: Codable, Sendable {
     /// One timer from its schedule to its end.
     package struct Timer: Codable, Sendable {
         package let ticks: [Tick]
-        /// Every reason that its `onEnd` heard; the code of the error if the backend failed.
+        /// Every reason passed to its `onEnd`; the code of the error if the backend failed.
         package let ends: [String]
         /// The text of each of those errors.
         package let failures: [String]
-        /// What is wrong with its ticks; nil if none is lost, invented, early or off the grid.
+        /// The first fault in its ticks; nil if no tick is lost, invented, early or off the grid.
         package let flaw: String?
 
         package init(ticks: [Tick], ends: [String], failures: [String], flaw: String?) {
@@ -56,7 +56,7 @@ package struct ProbeReport: Codable, Sendable {
         }
     }
 
-    /// One tick, its instants in nanoseconds of the service's clock.
+    /// One tick, with instants in nanoseconds of the service's clock.
     package struct Tick: Codable, Sendable {
         package let index: UInt64
         package let missed: UInt64
@@ -75,7 +75,7 @@ package struct ProbeReport: Codable, Sendable {
 
     package let steps: [Step]
     package let timers: [Timer]
-    /// How many calls the preloaded library refused.
+    /// The number of calls that the preloaded library refused.
     package let refusedCalls: Int
 
     package init(steps: [Step], timers: [Timer], refusedCalls: Int) {
@@ -84,6 +84,6 @@ package struct ProbeReport: Codable, Sendable {
         self.refusedCalls = refusedCalls
     }
 
-    /// The first step that begins like this.
+    /// The first step with this prefix.
     package func step(_ prefix: String) -> Step? { steps.first { $0.text.hasPrefix(prefix) } }
 }

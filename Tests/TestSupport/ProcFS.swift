@@ -1,40 +1,40 @@
 internal import Foundation
 
-/// What the kernel says of this process.
+/// The kernel's facts about this process.
 package enum ProcFS {
-    /// The names of the threads whose name begins like this.
+    /// The names of the threads with this prefix.
     package static func threads(named prefix: String) -> [String] {
         entries("/proc/self/task")
             .compactMap { text("/proc/self/task/\($0)/comm")?.trimmingCharacters(in: .newlines) }
             .filter { $0.hasPrefix(prefix) }
     }
 
-    /// The masks of blocked signals, in hexadecimal, of the threads whose name begins like this.
+    /// The masks of blocked signals, in hexadecimal, of the threads with this prefix.
     package static func blockedSignals(ofThreadsNamed prefix: String) -> [String] {
         entries("/proc/self/task")
             .filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
             .compactMap { field("SigBlk:", of: "/proc/self/task/\($0)/status") }
     }
 
-    /// How many pages the kernel had to find for the threads whose name begins like this (proc_pid_stat(5), minflt).
+    /// The number of minor page faults of the threads with this prefix (proc_pid_stat(5), minflt).
     package static func pageFaults(ofThreadsNamed prefix: String) -> Int {
         entries("/proc/self/task")
             .filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
             .compactMap { thread in
-                // Behind the name, which is in brackets and may contain anything.
+                // The fields follow the name, which is in brackets and may contain any character.
                 text("/proc/self/task/\(thread)/stat")?.split(separator: ")").last
                     .flatMap { Int($0.split(separator: " ")[7]) }
             }
             .reduce(0, +)
     }
 
-    /// How much memory of the process is present, in bytes (proc_pid_statm(5)).
+    /// The resident memory of the process, in bytes (proc_pid_statm(5)).
     package static var residentBytes: Int {
         let pages = text("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * 4096
     }
 
-    /// How many descriptors are open.
+    /// The number of open descriptors.
     package static var openDescriptors: Int { entries("/proc/self/fd").count }
 
     /// The descriptors of timers, event loops and events that programs executed by this process would inherit.

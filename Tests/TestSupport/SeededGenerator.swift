@@ -1,4 +1,4 @@
-/// Random numbers that are the same each time (SplitMix64, Steele et al. 2014).
+/// Reproducible random numbers (SplitMix64, Steele et al. 2014).
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,12 +1,12 @@
 package import Dispatch
 
-/// A serial queue that stands still until it is told to run.
+/// A serial queue that is suspended until a test runs it.
 package final class SuspendedQueue: Sendable {
     package let queue = DispatchQueue(label: "test.queue")
 
     package init() { queue.suspend() }
 
-    /// Runs what has been put into the queue so far, and lets it go on. To be called once.
+    /// Runs the blocks that are in the queue, and leaves the queue running. Call it once.
     package func letRun() {
         queue.resume()
         queue.sync {}

@@ -1,6 +1,6 @@
 internal import TimerAlarms
 
-/// Something that a handler can capture, or a target; tells when it goes.
+/// An object for a handler to capture, or a target; it reports its release.
 package final class Thing: Sendable {
     private let onDeinit: (@Sendable () -> Void)?
 
@@ -17,7 +17,7 @@ package final class Count: Sendable {
 
     package var value: Int { number.withLock { $0 } }
 
-    /// Adds, and returns what it is then.
+    /// Adds a number, and returns the sum.
     @discardableResult
     package func add(_ difference: Int) -> Int {
         number.withLock { number in
@@ -35,7 +35,7 @@ extension Count {
     }
 }
 
-/// A door that is opened once, for whoever waits in front of it.
+/// A gate that is opened once, for all threads and tasks that wait for it.
 package final class Gate: Sendable {
     private let isOpen = Lock(false)
 

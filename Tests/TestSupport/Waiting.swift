@@ -1,7 +1,8 @@
 internal import PreciseTimer
 internal import TimerAlarms
 
-/// Waits until a condition holds; false if it does not within half a minute, which no stall of a busy host explains.
+/// Waits until a condition holds. Returns false if it does not within half a minute, which is longer than any stall
+/// of a busy host.
 package func eventually(_ condition: () -> Bool) -> Bool {
     for _ in 0..<30_000 {
         if condition() { return true }
@@ -10,9 +11,10 @@ package func eventually(_ condition: () -> Bool) -> Bool {
     return condition()
 }
 
-/// Waits until a condition holds, without blocking a thread that tasks need; false if it does not within half a minute.
+/// Waits until a condition holds, without blocking a thread that tasks need. Returns false if it does not within
+/// half a minute.
 ///
-/// Counts looks and not time: while other tests block all threads that tasks run on, it has no patience to lose.
+/// Counts attempts instead of time: while other tests block all threads of tasks, no attempt is used up.
 package func soon(_ condition: () -> Bool) async -> Bool {
     for _ in 0..<30_000 {
         if condition() { return true }
@@ -21,8 +23,8 @@ package func soon(_ condition: () -> Bool) async -> Bool {
     return condition()
 }
 
-/// Does something that blocks on a thread of its own: those that tasks run on are as few as processors, and other tests
-/// wait for them.
+/// Runs a blocking body on its own thread. There are only as many threads for tasks as processors, and other
+/// tests need them.
 package func onOwnThread<Success: Sendable>(_ body: @escaping @Sendable () throws -> Success) async throws -> Success {
     try await withCheckedThrowingContinuation { continuation in
         do {
@@ -36,7 +38,7 @@ package func onOwnThread<Success: Sendable>(_ body: @escaping @Sendable () throw
 /// Lets real time pass.
 package func pause(_ duration: Duration) { KernelClock.sleep(for: duration) }
 
-/// Runs a body on a number of threads, all begun at once, and waits for all of them.
+/// Runs a body on a number of threads, started together, and waits for all of them.
 package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
     let running = try beginThreads(count, body)
     while running.withLock({ $0 }) > 0 { KernelClock.sleep(for: .microseconds(200)) }

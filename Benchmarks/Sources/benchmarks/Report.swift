@@ -31,8 +31,8 @@ struct Report: ParsableCommand {
     }
 
     private static let reading = """
-        Sides take turns within each round, and the figures are medians. Ratios stand first, absolute figures in \
-        brackets; each heading says what the ratio is against. "asked" is the value that PreciseTimer has to reach. \
+        Sides take turns within each round, and the figures are medians. Ratios stand first, absolute figures in
+        brackets; each heading names the reference of the ratio. "asked" is the value that PreciseTimer must reach.
         [How it is measured](../Benchmarks/README.md).
 
         """

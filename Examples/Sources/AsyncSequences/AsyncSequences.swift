@@ -1,14 +1,14 @@
 import AsyncAlgorithms
 import PreciseTimer
 
-/// A service's clock under the algorithms of swift-async-algorithms, and ticks merged with another sequence.
+/// Uses a service's clock with swift-async-algorithms, and merges ticks with another sequence.
 @main
 enum AsyncSequences {
     static func main() async throws {
         let service = TimerService.default
         try await repeatByTheClock(service.clock)
         try await mergeTicks(of: service)
-        // `merge` has tasks of its own, which end soon after it is left.
+        // `merge` starts its own tasks, which end soon after the loop is left.
         for _ in 0..<10_000 where !service.activeTimers.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         if !service.activeTimers.isEmpty { fail("a sequence that has ended left a timer behind") }
     }
@@ -32,7 +32,7 @@ enum AsyncSequences {
         var deadlines: [String: UInt64] = [:]
         for try await (name, tick) in merge(fast, slow) {
             if tick.lateness < .zero { fail("a tick was early") }
-            if tick.index != deadlines[name, default: 0] { fail("a deadline is not accounted for") }
+            if tick.index != deadlines[name, default: 0] { fail("a deadline was neither served nor counted as missed") }
             deadlines[name] = tick.index + 1 + tick.missed
             if deadlines["slow", default: 0] >= 4 { break }
         }

@@ -3,7 +3,7 @@ import Glibc
 import PreciseTimer
 import Synchronization
 
-/// A program with an event base and an event of its own, beside which its timers tick on the same thread.
+/// A program with its own event base and event. PreciseTimer's timers tick beside them, on the same thread.
 @main
 enum LibeventLoop {
     static let beats = Atomic(0)
@@ -18,7 +18,7 @@ enum LibeventLoop {
         var period = timeval(tv_sec: 0, tv_usec: 10_000)
         unsafe event_add(beat, &period)
 
-        // Ours, every 3 ms.
+        // A timer of PreciseTimer, every 3 ms.
         let service = try unsafe TimerService(attachedTo: base)
         let program = Program()
         let thread = pthread_self()
@@ -43,7 +43,7 @@ enum LibeventLoop {
     static func noteBeat() { beats.add(1, ordering: .relaxed) }
 }
 
-/// What the ticks are for.
+/// The target of the ticks.
 final class Program: Sendable {
     let isDone = Atomic(false)
 }

@@ -2,7 +2,7 @@ import NIOCore
 import PreciseTimer
 import Synchronization
 
-/// An alarm over an event loop of SwiftNIO's: handlers run on the loop.
+/// An alarm on an event loop of SwiftNIO: handlers run on the loop.
 final class EventLoopAlarm: TimerAlarm {
     private struct State {
         var onFire: (@Sendable () -> Void)?

@@ -5,7 +5,8 @@ import PreciseTimer
 import PreciseTimerTestKit
 import Synchronization
 
-/// Timers on an event loop of SwiftNIO's, through an alarm of the program's own; which is checked against the contract.
+/// Timers on an event loop of SwiftNIO, through the program's own alarm. The program also checks this alarm against
+/// the alarm contract.
 @main
 enum NIOEventLoop {
     static func main() async throws {

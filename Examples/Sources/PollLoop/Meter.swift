@@ -7,11 +7,11 @@ final class Meter: Sendable {
     private let covered = Atomic(0)
     private let earlyOnes = Atomic(0)
 
-    /// How many ticks came.
+    /// The number of ticks.
     var ticks: Int { counted.load(ordering: .relaxed) }
-    /// How many deadlines they stand for.
+    /// The number of deadlines that they stand for.
     var deadlines: Int { covered.load(ordering: .relaxed) }
-    /// How many of them came before their deadline.
+    /// The number of ticks that came before their deadline.
     var early: Int { earlyOnes.load(ordering: .relaxed) }
 
     func note(_ tick: PreciseTimer.Tick) {

@@ -6,7 +6,7 @@ import PreciseTimer
 enum PollLoop {
     static func main() throws {
         var pipe: [CInt] = [0, 0]
-        guard unsafe Glibc.pipe(&pipe) == 0 else { fail("there is no pipe to be had") }
+        guard unsafe Glibc.pipe(&pipe) == 0 else { fail("the system refuses a pipe") }
         let (reader, writer) = (pipe[0], pipe[1])
 
         let timers = try TimerService.pollable()

@@ -1,7 +1,7 @@
 import PreciseTimer
 import Synchronization
 
-/// What was heard of a watchdog.
+/// Records the barks of a watchdog.
 final class Barks: Sendable {
     private let heard = Mutex<[PreciseTimer.Tick]>([])
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that is worth saving, but not after each change.
+/// A document that should be saved after changes, but not after each change.
 final class Document: Sendable {
     private struct State {
         var changes = 0

@@ -19,17 +19,17 @@ enum Timeouts {
                 fed = TimerService.default.now
                 try watchdog.reschedule(.once(after: patience))
             }
-            // The loop is stuck until the dog has been heard.
+            // The loop is stuck until the watchdog has barked.
             wait { barks.last.map { $0.deadline >= fed.advanced(by: patience) } ?? false }
         }
-        // The loop is left: nothing is to be watched any more.
+        // The loop is over, so the watchdog can rest.
         try watchdog.reschedule(.onDemand)
         print("watchdog: fed 3,000 times, barked \(barks.count) times")
         if barks.count > 3_000 || barks.hasBarkedEarly { fail("the watchdog barked without a reason") }
         if watchdog.state != .scheduled || watchdog.nextDeadline != nil { fail("the watchdog does not rest") }
     }
 
-    /// A document is saved a moment after its last change, and not after each.
+    /// Saves a document a moment after its last change, instead of after each change.
     private static func saveAfterChanges() throws {
         let document = Document()
         let saving = try PreciseTimer.schedule(.onDemand, target: document) { document, _ in document.save() }

@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import TimerAlarms
 
-/// Looks after the services that have timers, once a second, on one thread for the whole process: a target may die, and an
-/// alarm may go silent, long before a deadline would show it.
+/// Checks all services that have timers once a second, on one thread for the whole process: a target may be released,
+/// and an alarm may go silent, long before a deadline would show it.
 ///
 /// The thread ends when no service has timers, and starts again with the next one.
 @safe
@@ -17,12 +17,13 @@ final class Caretaker: Sendable {
 
     private init() {}
 
-    // MARK: One for each process
+    // MARK: The process's caretaker
 
-    /// The caretaker of the last process that asked for one, as a retained pointer.
+    /// The latest caretaker, as a retained pointer. In a forked child it may be the parent's.
     private static let latest = Atomic<UInt>(0)
 
-    /// This process's. A forked child has one of its own: the parent's thread is not there, and its lock may be held.
+    /// This process's caretaker. A forked child makes its own: the parent's thread does not exist there, and the
+    /// parent's lock may be held.
     static var current: Caretaker {
         while true {
             let known = latest.load(ordering: .acquiring)
@@ -41,7 +42,7 @@ final class Caretaker: Sendable {
 
     // MARK: The thread
 
-    /// Looks after a service until that says that it needs no care.
+    /// Checks a service from now on, until it needs no more care.
     ///
     /// - Throws: `TimerError` if the system refuses the thread.
     func add(_ core: ServiceCore) throws(TimerError) {
@@ -49,7 +50,7 @@ final class Caretaker: Sendable {
             if !state.isRunning { try Thread.start("timer.care") { self.run() } }
             state.isRunning = true
             state.cores.append(core)
-            // Before the thread can have looked at it.
+            // The thread waits for this lock, so it cannot check the service before this.
             core.isCaredFor = true
         }
     }

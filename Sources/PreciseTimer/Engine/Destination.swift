@@ -1,18 +1,18 @@
 internal import Dispatch
 
-/// Where the ticks of a timer go.
+/// How the ticks of a timer reach its handler.
 enum Destination: Sendable {
-    /// Nowhere: the handler is called on the alarm's thread.
+    /// The handler is called directly, on the alarm's thread.
     case inline
-    /// To a Dispatch queue.
+    /// On a Dispatch queue.
     case queue(DispatchQueue)
-    /// To the main actor, to an ordinary handler.
+    /// On the main actor, for an ordinary handler.
     case mainActor
-    /// To a handler that is isolated to the main actor.
+    /// On the main actor, for a handler that is isolated to it.
     case mainActorTask
-    /// To the actor that the handler is isolated to.
+    /// On the actor that the handler is isolated to.
     case actor
-    /// To a task that asks for them.
+    /// In a mailbox, for a task that asks for the ticks.
     case mailbox(TickMailbox)
 
     /// Sends a hop on its way.
@@ -22,7 +22,7 @@ enum Destination: Sendable {
         case .queue(let queue): queue.async { hop.deliver() }
         // The main actor's jobs run on the main queue, and a block there costs less than a task.
         case .mainActor: DispatchQueue.main.async { hop.deliver() }
-        // Straight there, and not by way of the threads that other tasks may keep busy.
+        // A task that starts on the main actor avoids the shared thread pool, which other tasks may keep busy.
         case .mainActorTask: Task { @MainActor in await hop.deliver(on: MainActor.shared) }
         case .actor: Task { await hop.deliverOnActor() }
         case .mailbox(let mailbox): mailbox.receive(hop)
@@ -31,7 +31,7 @@ enum Destination: Sendable {
 }
 
 extension PreciseTimer.Delivery {
-    /// The same for the engine.
+    /// The engine's value for this delivery.
     var destination: Destination {
         switch self {
         case .inline: .inline

@@ -1,16 +1,16 @@
 internal import TimerAlarms
 internal import TimerCore
 
-/// A tick on its way from the alarm's thread to its handler, and the end of that way.
+/// A tick on its way from the alarm's thread to its handler.
 struct Hop: Sendable {
     let core: ServiceCore
     let record: TimerRecord
-    /// When the alarm's thread found it due.
+    /// When the alarm's thread found the tick due.
     let woke: TimerInstant
-    /// Whose clock is read.
+    /// The alarm whose clock is read.
     let alarm: any TimerAlarm
 
-    /// Calls the handler, on this thread.
+    /// Calls the handler on this thread.
     func deliver() {
         let look = alarm.now
         while let due = core.begin(self, lookedAt: look, by: .thisThread) {
@@ -24,12 +24,12 @@ struct Hop: Sendable {
         if let actor = record.actor {
             await deliver(on: actor)
         } else if core.begin(self, lookedAt: look, by: .nobody) != nil {
-            // The actor is gone.
+            // The actor was released.
             _ = core.finish(self, lookedAt: look, nil)
         }
     }
 
-    /// Calls the handler, on its actor. There, too, is decided which tick it is, and the delivery ended.
+    /// Calls the handler on its actor. The tick is decided, and the delivery ended, on that actor.
     func deliver(on actor: isolated any Actor) async {
         let look = alarm.now
         var identity = TaskDelivery()
@@ -40,8 +40,8 @@ struct Hop: Sendable {
         }
     }
 
-    /// The tick, for a consumer who takes it and does with it what they like; nil if there is none any more. The
-    /// second value is true if there is another late one to be taken.
+    /// Decides the tick and hands it to a consumer; nil if the timer must not tick. `again` is true if another late
+    /// tick is ready.
     func take() -> (tick: PreciseTimer.Tick?, again: Bool) {
         let look = alarm.now
         guard let due = core.begin(self, lookedAt: look, by: .nobody) else { return (nil, false) }

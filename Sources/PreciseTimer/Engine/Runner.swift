@@ -1,26 +1,27 @@
 internal import Synchronization
 internal import TimerAlarms
 
-/// Who runs a handler, in one word: what tells a call from inside it.
+/// The thread or task that runs a handler, as one word. It tells whether a call comes from inside the handler.
 struct Runner: Hashable, Sendable {
-    /// The address of a thread's own data, which is even; or twice a task's number, and one.
+    /// An even number: the address of a thread's own data. An odd one: twice a task's number, plus one.
+    /// Zero: no runner.
     private let word: UInt
 
     static let nobody = Runner(word: 0)
 
-    /// The calling thread, which does not change while a synchronous handler runs.
+    /// The calling thread. A synchronous handler stays on one thread.
     static var thisThread: Runner { Runner(word: ThreadID.current.number) }
 
-    /// A task that has the call as the value of ``TaskDelivery/current``.
+    /// A task for which ``TaskDelivery/current`` is this delivery.
     static func task(_ delivery: TaskDelivery) -> Runner { Runner(word: delivery.number << 1 | 1) }
 
-    /// Whether the caller is inside that handler.
+    /// Whether the caller is inside the handler.
     var isCaller: Bool {
         self == .thisThread || TaskDelivery.current.map { self == .task($0) } ?? false
     }
 }
 
-/// The one call of a handler that a task is part of.
+/// The handler call that a task is part of.
 struct TaskDelivery: Hashable, Sendable {
     @TaskLocal static var current: TaskDelivery?
 
@@ -28,6 +29,6 @@ struct TaskDelivery: Hashable, Sendable {
 
     fileprivate let number: UInt
 
-    /// Another one.
+    /// A delivery with a new number.
     init() { number = Self.count.add(1, ordering: .relaxed).newValue }
 }

@@ -1,9 +1,9 @@
 internal import TimerAlarms
 internal import TimerCore
 
-/// From a firing of the alarm to the handlers: what happens without the lock.
+/// The steps from a firing of the alarm to the handlers that run without the lock.
 extension ServiceCore {
-    /// The alarm has fired: delivers what is due, and sets the alarm for what comes next.
+    /// Called when the alarm fires: delivers the due ticks, then sets the alarm for the next deadline.
     func deliverDue(_ run: Int) {
         guard let (alarm, woke) = locked(inForkedChild: nil, { $0.look(run) }) else { return }
         var turn = ServiceState.Turn.askAgain
@@ -12,7 +12,7 @@ extension ServiceCore {
             case .call(let record, let due):
                 let lateness = record.call(due, woke: woke, alarm)
                 turn = locked(inForkedChild: .done(nil)) { state in
-                    // Before anything else is decided: what the user does on hearing of an end may concern the next timer.
+                    // The farewell comes before the next decision, because `onEnd` may change the next timer.
                     if case .ended(let service) = state.finish(record, lookedAt: woke, lateness, byHop: false) {
                         return .bid(record, service)
                     }
@@ -31,14 +31,14 @@ extension ServiceCore {
         }
     }
 
-    /// Decides on the tick of a hop that has arrived; nil if there is none any more.
+    /// Decides the tick of a hop that has arrived; nil if the timer must not tick.
     func begin(_ hop: Hop, lookedAt look: TimerInstant, by runner: Runner) -> Due? {
         let (due, failure) = locked(inForkedChild: (nil, nil)) { $0.begin(hop.record, lookedAt: look, by: runner) }
         if let failure { fail(failure) }
         return due
     }
 
-    /// Ends the delivery of a hop. True if another late tick is to be delivered by it.
+    /// Ends the delivery of a hop. Returns true if the same hop must deliver another late tick.
     func finish(_ hop: Hop, lookedAt look: TimerInstant, _ lateness: UInt64?) -> Bool {
         let outcome = locked(inForkedChild: .waits(nil)) { state in
             state.finish(hop.record, lookedAt: look, lateness, byHop: true)

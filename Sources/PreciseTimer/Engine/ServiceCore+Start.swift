@@ -1,14 +1,14 @@
 internal import TimerAlarms
 internal import TimerCore
 
-/// Starting a service's alarm, which may take seconds, without the lock of its state.
+/// Starting a service's alarm. This may take seconds, so it happens without the lock of the state.
 extension ServiceCore {
-    /// Starts the alarm, if it is not running. That may take seconds, so it happens without the lock of the state.
+    /// Starts the alarm if it is not running.
     func start() throws(TimerError) {
         try starting.withLock { _ throws(TimerError) in try startAlarm() }
     }
 
-    /// Starts the alarm, and has the service looked after, if that is not so already.
+    /// Starts the alarm, and hands the service to the caretaker, if that has not been done.
     func prepare() throws(TimerError) {
         try starting.withLock { _ throws(TimerError) in
             try startAlarm()

@@ -1,20 +1,21 @@
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
-/// What runs a service: its state under one lock, and what callers ask of it. Nothing of the user's is called or released
-/// while the lock is held.
+/// Runs a service: holds its state under one lock, and carries out the callers' requests. No object of the user is
+/// called or released while the lock is held.
 ///
-/// It outlives the service where a handle does: the handles of ended timers can be asked how they ended, when the
-/// service's thread has long gone.
+/// Handles keep it alive longer than the service: the handle of an ended timer can still say how the timer ended
+/// after the service's thread has ended.
 ///
-/// It is `@unchecked Sendable` because `state` is touched in `locked` only, between taking and giving back the lock.
+/// It is `@unchecked Sendable` because `state` is touched only inside `locked`, between acquiring and
+/// releasing the lock.
 final class ServiceCore: @unchecked Sendable {
     let lock = Mutex()
-    // The lock is what excludes; no access needs to be checked at run time.
+    // The lock already excludes other threads, so run-time access checks are not needed.
     @safe @exclusivity(unchecked) private var state: ServiceState
-    /// Held by the thread that starts the service, while others that need it started wait.
+    /// Held by the thread that starts the service. Other threads that need the service wait for it.
     let starting = Lock(false)
-    /// The clock that all instants are of.
+    /// The clock of all instants.
     private let clock: TimerClock
 
     init(_ state: consuming sending ServiceState) {
@@ -22,7 +23,7 @@ final class ServiceCore: @unchecked Sendable {
         self.state = state
     }
 
-    /// Runs `body` on the state while no other thread does.
+    /// Runs `body` on the state while the lock is held.
     @inline(__always)
     func locked<Result, Failure: Error>(
         _ body: (inout ServiceState) throws(Failure) -> Result
@@ -32,7 +33,7 @@ final class ServiceCore: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// The same, or a value to answer with in a forked child, where the state cannot be reached.
+    /// The same. In a forked child, where the lock may be held for ever, returns `answer` instead.
     @inline(__always)
     func locked<Result>(
         inForkedChild answer: @autoclosure () -> Result,
@@ -41,7 +42,8 @@ final class ServiceCore: @unchecked Sendable {
         lock.isOfAnotherProcess ? answer() : locked(body)
     }
 
-    /// Takes a timer in, and sets the alarm if its first deadline is the earliest of all. Returns its handle.
+    /// Adds a timer, and sets the alarm if the timer's first deadline is the earliest of all. Returns the
+    /// timer's handle.
     func admit(
         _ record: TimerRecord,
         _ request: borrowing TimerRequest,
@@ -56,7 +58,7 @@ final class ServiceCore: @unchecked Sendable {
             let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in
                 guard state.isCaredFor, let now = state.now else { return (false, nil) }
                 let failure = state.admit(record, on: schedule.grid(from: now), service)
-                // If the schedule is refused there was no timer whose end could be heard.
+                // The caller gets the error, and no timer existed, so `onEnd` must not be called.
                 if failure != nil { record.onDemand.onEnd = nil }
                 return (true, failure)
             }
@@ -71,7 +73,7 @@ final class ServiceCore: @unchecked Sendable {
 
     // MARK: Control
 
-    /// Ends a timer. True for the call that ended it.
+    /// Ends a timer. Returns true for the call that ended it.
     @discardableResult
     func end(_ record: TimerRecord, _ ending: TimerEntry.Ending) -> Bool {
         let (isOver, service) = locked(inForkedChild: (nil, nil)) { state -> (Bool?, TimerService?) in
@@ -82,8 +84,8 @@ final class ServiceCore: @unchecked Sendable {
         return isOver != nil
     }
 
-    /// Ends a timer, and says whether a handler is running that the caller is not inside of; `resume` is called when it
-    /// has returned.
+    /// Ends a timer. `mustWait` is true if the handler is running and the caller is not inside it; `resume` is then
+    /// called when the handler has returned.
     func end(
         _ record: TimerRecord,
         _ ending: TimerEntry.Ending,
@@ -120,8 +122,8 @@ final class ServiceCore: @unchecked Sendable {
         if !isDone { throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)") }
     }
 
-    /// Has the scheduler decide, and does with the alarm what it says. False if it says nothing; a failure if the alarm
-    /// refuses, which ends all timers.
+    /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order. Returns
+    /// a failure if the alarm refuses, which ends all timers.
     private func carryOut(_ decide: (inout ServiceState) -> Scheduler.AlarmOrder?) -> (Bool, ServiceState.Failure?) {
         let outcome = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
             decide(&state).map { (true, state.arm($0)) } ?? (false, nil)
@@ -130,7 +132,7 @@ final class ServiceCore: @unchecked Sendable {
         return outcome
     }
 
-    // MARK: What is known
+    // MARK: Facts
 
     /// The time on the service's clock.
     var now: TimerInstant { nowOfAlarm ?? KernelClock.now(clock) }
@@ -141,7 +143,7 @@ final class ServiceCore: @unchecked Sendable {
     /// How many timers have not ended.
     var pendingCount: Int { locked { $0.scheduler.count } }
 
-    /// When the earliest timer is to be looked at. O(n log n) if n timers were postponed, so for virtual time only.
+    /// When the earliest timer is due for a look. O(n log n) if n timers were postponed, so for virtual time only.
     var nextLook: TimerInstant? {
         let next = locked { state in
             state.scheduler.settle(atMost: .max)
@@ -164,22 +166,23 @@ final class ServiceCore: @unchecked Sendable {
         locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.grid.period }
     }
 
-    /// How a timer stands; a target found gone ends it.
+    /// The state of a timer. If its target was released, this ends the timer.
     func currentState(of record: TimerRecord) -> PreciseTimer.State {
         if lock.isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
         let (reason, isPaused) = locked { _ in (record.endReason, record.isPaused) }
         if let reason { return .ended(reason) }
-        // What is promoted is the target, and nothing that the handler holds: that is the cancel's to release.
+        // Only the target is promoted here, never the handler's captures: `cancel()` must be the one to
+        // release those.
         if record.target != nil { return isPaused ? .paused : .scheduled }
         end(record, record.endingIfTargetIsGone)
         return .ended(locked { _ in record.endReason } ?? .targetReleased)
     }
 
-    /// What there is to know of the timers that have not ended, read in portions: others have the lock in between.
+    /// The facts of the timers that have not ended, read in portions, so that other threads get the lock in between.
     var snapshots: [TimerService.Snapshot] {
         var (snapshots, seen) = ([TimerService.Snapshot](), Set<ObjectIdentifier>())
         var position = locked(inForkedChild: 0) { $0.scheduler.count }
-        // Held to the end: what tells them apart is unique only while they live.
+        // Held to the end: an `ObjectIdentifier` is unique only while its object lives.
         var records: [TimerRecord] = []
         while position > 0 {
             let sights = locked { $0.see(Scheduler.portion, below: position) }
@@ -194,7 +197,7 @@ final class ServiceCore: @unchecked Sendable {
 
     // MARK: The end
 
-    /// The handle of a timer is gone, which was its target.
+    /// Ends a timer whose target was its handle, which was released.
     func handleReleased(_ record: TimerRecord) {
         let isEnding = end(record, .handleReleased)
         #if DEBUG
@@ -207,12 +210,12 @@ final class ServiceCore: @unchecked Sendable {
         close(.serviceShutDown, run: nil, TimerError(.shutDown, "scheduling on a service that was shut down"))
     }
 
-    /// The backend does not work any more: ends its timers.
+    /// Ends all timers, because the backend has failed.
     func fail(_ failure: ServiceState.Failure) {
         close(.backendFailed, run: failure.run, failure.error)
     }
 
-    /// Ends all timers, in portions, and the alarm; of a certain run if one is given.
+    /// Ends the alarm and, in portions, all timers. If `run` is given and is not the current run, this does nothing.
     private func close(_ ending: TimerEntry.Ending, run: Int?, _ error: TimerError) {
         guard let remains = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
         remains.alarm?.stop()
@@ -225,12 +228,12 @@ final class ServiceCore: @unchecked Sendable {
 }
 
 extension TimerInstant {
-    /// The instant; nil if it does not come.
+    /// The instant; nil if it is never.
     var unlessNever: TimerInstant? { isNever ? nil : self }
 }
 
 extension TimerError {
-    /// For whatever is asked of a parent's service in a forked child.
+    /// For a call on the parent's service in a forked child.
     static func inForkedChild(_ attempted: String) -> TimerError {
         TimerError(.forked, "\(attempted) (its service belongs to the parent process)")
     }

@@ -1,28 +1,28 @@
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
-/// What is looked at under the lock, in portions.
+/// The caretaker's checks, and the snapshots: both read the timers under the lock, in portions.
 extension ServiceState {
-    /// How far the caretaker has come.
+    /// The caretaker's progress in this service.
     struct Care {
-        /// Whether the service's thread is the alarm's own. On a host's loop or queue a silent alarm may only wait for the
-        /// host.
+        /// Whether the alarm has its own thread. On a host's loop or queue, a silent alarm may only be
+        /// waiting for the host.
         let hasOwnThread: Bool
-        /// How many timers are still to be looked at until all have been.
+        /// How many timers remain to be checked in this pass.
         var position = 0
-        /// The instant that the alarm was due at when it was last looked at, and for how many looks it has been that.
+        /// The instant for which the alarm was overdue at the last check.
         var overdue: UInt64?
         var silentLooks = 0
     }
 
-    /// What was found among some timers, to be released and told outside the lock.
+    /// The outcome of a check, to be released and reported outside the lock.
     struct Found {
-        /// Held for a moment: each may be the last reference to its target.
+        /// Held until the lock is released: each may be the last reference to its target.
         var targets: [AnyObject] = []
         var ended = Ended()
     }
 
-    /// Ends the timers whose target is gone, among so many from where the last look ended.
+    /// Ends the timers whose target was released, among the next `count` timers of this pass.
     mutating func findDeadTargets(among count: Int) -> Found {
         var found = Found()
         for _ in 0..<min(count, scheduler.count) {
@@ -39,7 +39,8 @@ extension ServiceState {
         return found
     }
 
-    /// Whether the alarm is silent: due at one and the same instant for five seconds, while no firing goes on.
+    /// Returns a failure if the alarm is silent: overdue for the same instant at six checks in a row, that is, for
+    /// five seconds, with no look going on.
     mutating func listen() -> Failure? {
         guard care.hasOwnThread, let alarm, let overdue = scheduler.overdue(at: alarm.now.nanoseconds) else {
             care.overdue = nil
@@ -51,14 +52,15 @@ extension ServiceState {
         return Failure(error: TimerError(.backendFailed, "waiting for an alarm that did not fire for 5 s"), run: run)
     }
 
-    /// Whether there are timers to look after.
+    /// Whether the service has timers, and so needs further care.
     mutating func goesOnCaring() -> Bool {
         isCaredFor = scheduler.count > 0
         return isCaredFor
     }
 
-    /// What is known of some timers, below a position; from the last to the first nobody is missed, and some may be seen
-    /// twice. The targets are held for a moment: each may be the last reference.
+    /// Snapshots of the `count` timers below a position. A caller that goes from the last position to the first
+    /// misses no timer, and may see some twice. The targets are returned as well, because each may be the last
+    /// reference, which must not be released under the lock.
     func see(_ count: Int, below position: Int) -> [(TimerRecord, TimerService.Snapshot, target: AnyObject?)] {
         let end = min(position, scheduler.count)
         return (max(0, end - count)..<end).reversed()

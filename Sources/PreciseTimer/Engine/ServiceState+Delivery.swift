@@ -1,33 +1,33 @@
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
-/// From a firing of the alarm to the handlers: what happens under the lock.
+/// The steps from a firing of the alarm to the handlers that need the lock.
 extension ServiceState {
-    /// What is to be done next in a look, without the lock.
+    /// The next step of a look, to be done without the lock.
     enum Turn {
         /// Call a handler here.
         case call(TimerRecord, Due)
-        /// Send a tick to where its handler is called.
+        /// Send a tick to its destination.
         case send(TimerRecord)
         /// Say the farewell of a timer.
         case bid(TimerRecord, TimerService?)
-        /// Ask again: much is to be done, and others may need the lock.
+        /// Ask again: much work remains, and other threads may need the lock.
         case askAgain
-        /// Nothing more; the alarm is set, or has refused that.
+        /// The look is over. The alarm is set, or the failure says why it could not be set.
         case done(Failure?)
     }
 
-    /// What has become of a timer after a delivery.
+    /// The state of a timer after a delivery.
     enum Outcome {
-        /// It waits for its next deadline, or rests; unless the alarm could not be set for that.
+        /// It waits for its next deadline, or rests. The failure is there if the alarm could not be set.
         case waits(Failure?)
-        /// Another of its late ticks is to be delivered by the same hop.
+        /// The same hop must deliver another late tick.
         case again
-        /// It has ended, and its farewell is to be said; the service is there if this was its last timer.
+        /// It has ended, and its farewell must be said. The service is there if this was its last timer.
         case ended(TimerService?)
     }
 
-    /// Looks at the clock. Nil for a firing of an earlier run.
+    /// Begins a look. Returns nil if an earlier run's alarm has fired.
     mutating func look(_ run: Int) -> (alarm: any TimerAlarm, woke: TimerInstant)? {
         guard run == self.run, let alarm else { return nil }
         let woke = alarm.now
@@ -35,7 +35,7 @@ extension ServiceState {
         return (alarm, woke)
     }
 
-    /// Finds whose turn it is in a look.
+    /// The next step of a look.
     mutating func nextTurn(_ run: Int, lookedAt woke: TimerInstant) -> Turn {
         guard run == self.run else { return .done(nil) }
         switch scheduler.next() {
@@ -51,8 +51,8 @@ extension ServiceState {
         }
     }
 
-    /// Decides on the tick of a hop that has arrived. Nil if the timer must not tick any more, or not now: then it has gone
-    /// back to wait.
+    /// Decides the tick of a hop that has arrived. No tick if the timer has ended, is paused, or was rescheduled to a
+    /// later deadline; a timer that goes on is then back in its queue.
     mutating func begin(_ record: TimerRecord, lookedAt look: TimerInstant, by runner: Runner) -> (Due?, Failure?) {
         if let due = scheduler.begin(record, at: look.nanoseconds) {
             record.runner = runner
@@ -64,7 +64,7 @@ extension ServiceState {
         }
     }
 
-    /// Ends a delivery: the timer waits for its next deadline, or ends; or another of its late ticks is to be delivered.
+    /// Ends a delivery: the timer waits for its next deadline, ends, or has another late tick to deliver.
     mutating func finish(
         _ record: TimerRecord,
         lookedAt look: TimerInstant,
@@ -73,7 +73,7 @@ extension ServiceState {
     ) -> Outcome {
         record.runner = .nobody
         if let lateness { record.count(lateness) } else { _ = end(record, record.endingIfTargetIsGone) }
-        // The clock is read only if it counts.
+        // The clock is read only for a timer whose next deadline depends on it.
         let now = record.awaitsReturn ? self.now ?? look : look
         switch scheduler.finish(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds) {
         case .waits(let order): return .waits(arm(order))

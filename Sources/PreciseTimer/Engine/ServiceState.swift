@@ -1,36 +1,36 @@
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
-/// All that a service's lock protects. Whatever a method takes out of it is returned, so that it is released, called or
-/// stopped only after the lock is let go.
+/// All state that a service's lock protects. Methods return what they remove, so that the caller releases, calls or
+/// stops it only after releasing the lock.
 struct ServiceState: ~Copyable {
     /// Makes an alarm that has not been started.
     typealias MakeAlarm = @Sendable () throws(TimerError) -> any TimerAlarm
 
-    /// How far the service has come.
+    /// The phases of a service.
     enum Phase {
-        /// Not running; the next timer makes it run, on an alarm made by this.
+        /// Not running. The next timer starts the service, on an alarm that this closure makes.
         case idle(MakeAlarm)
-        /// A thread is starting an alarm.
+        /// A thread is starting the alarm.
         case starting
-        /// Running on the alarm.
+        /// Running.
         case running
-        /// Ended for good; the error is what scheduling is answered with.
+        /// Ended permanently. Scheduling throws this error.
         case ended(TimerError)
     }
 
-    /// A backend that does not work any more.
+    /// The failure of a backend.
     struct Failure {
         let error: TimerError
-        /// Which run of the service it was.
+        /// The run of the service that failed.
         let run: Int
     }
 
-    /// What is left to do for some timers that have been ended.
+    /// The remaining work for timers that have just been ended.
     struct Ended {
-        /// How many there were.
+        /// The number of timers.
         var count = 0
-        /// Those whose farewell is to be said.
+        /// The timers whose farewell must be said.
         var records: [TimerRecord] = []
         /// The service, if the last of its timers is among them.
         var service: TimerService?
@@ -39,24 +39,24 @@ struct ServiceState: ~Copyable {
     private var phase: Phase
     /// The alarm of a running service.
     private(set) var alarm: (any TimerAlarm)?
-    /// Makes the alarm of the next run after a shutdown; nil for a service that ends with it.
+    /// Makes the alarm of the next run after a shutdown; nil for a service that cannot restart.
     private let restart: MakeAlarm?
-    /// How many times the service was started: a firing of an earlier run's alarm is told by it.
+    /// The number of the current run. It tells a firing of an earlier run's alarm apart.
     private(set) var run = 0
-    /// The clock that all instants are of.
+    /// The clock of all instants.
     let clock: TimerClock
-    /// Decides what is due.
+    /// Decides which timers are due.
     var scheduler = Scheduler()
-    /// The service itself while a timer is pending, which keeps it alive.
+    /// The service, held while a timer is pending, which keeps it alive.
     private var serviceWhilePending: TimerService?
-    /// Why the run that is being started has ended already.
+    /// The error that ended a run while it was being started.
     private var endOfStart: TimerError?
-    /// Whether the caretaker looks after the service: it does while there are timers.
+    /// Whether the caretaker checks the service. It does while the service has timers.
     var isCaredFor = false
-    /// Where the caretaker goes on.
+    /// The caretaker's progress.
     var care: Care
 
-    /// Of a service that is started, and started again, by the next timer.
+    /// The state of a service that the next timer starts, also after a shutdown.
     init(startedOnUse makeAlarm: @escaping MakeAlarm) {
         phase = .idle(makeAlarm)
         restart = makeAlarm
@@ -64,7 +64,7 @@ struct ServiceState: ~Copyable {
         care = Care(hasOwnThread: true)
     }
 
-    /// Of a service that has this one alarm.
+    /// The state of a service with this one alarm.
     init(own alarm: any TimerAlarm, hasOwnThread: Bool) {
         phase = .idle { alarm }
         restart = nil
@@ -77,7 +77,7 @@ struct ServiceState: ~Copyable {
 
     // MARK: Beginning and ending
 
-    /// Begins a start, if the service is idle: how to make the alarm, and which run it is for.
+    /// Begins a start. Returns the alarm's maker and the new run; nil if the service is already running.
     mutating func beginStart() throws(TimerError) -> (MakeAlarm, run: Int)? {
         switch phase {
         case .running: return nil
@@ -91,37 +91,38 @@ struct ServiceState: ~Copyable {
         }
     }
 
-    /// The alarm of a run has started.
+    /// Notes that the alarm has started.
     ///
-    /// - Throws: the error that ended the run meanwhile.
+    /// - Throws: the error that ended the run in the meantime.
     mutating func finishStart(_ alarm: any TimerAlarm) throws(TimerError) {
         if let endOfStart { throw endOfStart }
         phase = .running
         self.alarm = alarm
     }
 
-    /// The alarm of a run was refused, or its run has ended: the next timer tries again.
+    /// Notes that a start failed, or that its run ended in the meantime: the next timer tries again.
     mutating func abandonStart(_ makeAlarm: @escaping MakeAlarm, _ run: Int) {
         if run == self.run { phase = .idle(makeAlarm) }
     }
 
-    /// Takes a timer in; the service is held while it is pending.
+    /// Adds a timer. The service is held while the timer is pending.
     mutating func admit(_ record: TimerRecord, on grid: Grid, _ service: TimerService) -> Failure? {
         if serviceWhilePending == nil { serviceWhilePending = service }
         return arm(scheduler.add(record, on: grid))
     }
 
-    /// Ends a timer. Nil if it had ended; otherwise whether its farewell is to be said, which is for the return of the
-    /// handler if that is running.
+    /// Ends a timer. Returns nil if it had ended before; otherwise whether the caller must say the farewell. If the
+    /// handler is running, the farewell follows its return.
     mutating func end(_ record: TimerRecord, _ ending: TimerEntry.Ending) -> Bool? {
         scheduler.end(record, ending) ? record.whereabouts != .runs : nil
     }
 
-    /// The service, if its last timer has ended: to be released outside the lock.
+    /// Removes and returns the service if its last timer has ended. The caller releases it outside the lock.
     mutating func takeServiceIfIdle() -> TimerService? { scheduler.count == 0 ? serviceWhilePending.take() : nil }
 
-    /// Begins the end of all timers, of a certain run if one is given: none of them ticks any more. Returns the alarm, which
-    /// is to be stopped, and the former phase, which may hold it, too; nil if there is nothing to end.
+    /// Begins the end of all timers: no timer ticks any more. Returns the alarm, which the caller must stop, and the
+    /// former phase, which may hold the alarm, too. Returns nil if there is nothing to end, or if `run` is given and
+    /// is not the current run.
     ///
     /// A shared service is idle afterwards, and can be started again.
     mutating func close(run: Int?, answering error: TimerError) -> (alarm: (any TimerAlarm)?, former: Phase)? {
@@ -130,13 +131,13 @@ struct ServiceState: ~Copyable {
         if case .ended = phase { return nil }
         if case .starting = phase { endOfStart = error }
         phase = restart.map(Phase.idle) ?? .ended(error)
-        // A firing that is still going on is of no run any more.
+        // A firing that is still going on belongs to no run any more.
         self.run += 1
         scheduler.close()
         return (alarm.take(), former)
     }
 
-    /// Ends some of the timers that are to be ended; none when all have been.
+    /// Ends up to a portion of the timers that a close has left. Its count is 0 when all have been ended.
     mutating func endClosing(_ ending: TimerEntry.Ending, _ error: TimerError) -> Ended {
         var ended = Ended()
         while ended.count < Scheduler.portion, let timer = scheduler.closing {
@@ -151,7 +152,7 @@ struct ServiceState: ~Copyable {
 
     // MARK: The alarm
 
-    /// Does with the alarm what the scheduler says. Returns why that was refused.
+    /// Carries out the scheduler's order for the alarm. Returns a failure if the alarm refuses.
     mutating func arm(_ order: Scheduler.AlarmOrder) -> Failure? {
         guard order != .leave, let alarm else { return nil }
         do throws(TimerError) {
@@ -174,6 +175,6 @@ struct ServiceState: ~Copyable {
 }
 
 extension TimerRecord {
-    /// The record that a timer of the scheduler is.
+    /// The record of a scheduler's timer: every such timer is one.
     static func of(_ timer: TimerEntry) -> TimerRecord { unsafe unsafeDowncast(timer, to: TimerRecord.self) }
 }

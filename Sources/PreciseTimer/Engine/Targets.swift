@@ -1,7 +1,7 @@
-/// A timer with a target, which is held weakly, and an ordinary handler.
+/// A timer with a weakly held target and an ordinary handler.
 @safe
 final class TargetRecord: TimerRecord, @unchecked Sendable {
-    /// What is called with a target. In a struct, because a bare closure would be wrapped when its type changes.
+    /// The handler, in a struct, because a bare closure would be wrapped when its type changes.
     private struct Handler<Target: AnyObject>: Sendable {
         let call: @Sendable (Target, PreciseTimer.Tick) -> Void
     }
@@ -9,8 +9,8 @@ final class TargetRecord: TimerRecord, @unchecked Sendable {
     private weak let weakTarget: AnyObject?
     @safe @exclusivity(unchecked) private var handler: Handler<AnyObject>?
 
-    /// The type of the target is forgotten here, so that its metadata need not be looked up for each timer. A reference to
-    /// an object is passed alike whatever its class is known to be, and the handler is only ever called with this target.
+    /// The target's type is erased here, which saves a metadata look-up for each timer. The cast is sound: a
+    /// reference is passed in the same way for every class, and the handler is only ever called with this target.
     init<Target: AnyObject & Sendable>(
         _ request: borrowing TimerRequest,
         _ destination: Destination,
@@ -60,11 +60,11 @@ final class HandleRecord: TimerRecord, @unchecked Sendable {
     override func releaseHandler() { handler = nil }
 }
 
-/// A timer with a target, and a handler that is isolated to another actor, as the main actor.
+/// A timer with a target, and a handler that is isolated to another actor, such as the main actor.
 class IsolatedTargetRecord<Target: AnyObject & Sendable>: TimerRecord, @unchecked Sendable {
     typealias Handler = @isolated(any) @Sendable (Target, PreciseTimer.Tick) -> Void
 
-    // Set once: at the latest before a service knows of the timer.
+    // Set once, before a service knows the timer.
     fileprivate final weak var weakTarget: Target?
     private final let isolation: any Actor
     private final var handler: Handler?
@@ -81,7 +81,7 @@ class IsolatedTargetRecord<Target: AnyObject & Sendable>: TimerRecord, @unchecke
 
     final override func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool {
         guard let target = weakTarget, let handler else { return false }
-        // No suspension: the caller is on the actor already.
+        // Does not suspend: the caller is on the actor already.
         await handler(target, tick)
         return true
     }
@@ -120,7 +120,7 @@ final class ActorRecord<Target: Actor>: TimerRecord, @unchecked Sendable {
     override func releaseHandler() { handler = nil }
 }
 
-/// A timer whose ticks a task takes out of a mailbox.
+/// A timer whose ticks a task takes from a mailbox.
 final class MailboxRecord: TimerRecord, @unchecked Sendable {
     private let mailbox: TickMailbox
 

@@ -1,14 +1,15 @@
 internal import TimerAlarms
 internal import TimerCore
 
-/// Where a task waits for ticks. Holds at most one hop, whose tick is decided on only when the task takes it.
+/// A mailbox in which a task waits for ticks. It holds at most one hop; the tick is decided only when the task
+/// takes the hop.
 final class TickMailbox: Sendable {
     private struct State {
-        /// A tick that is due.
+        /// A due tick.
         var hop: Hop?
-        /// Why there will be none any more.
+        /// Why the timer ended, if it has ended.
         var ending: PreciseTimer.EndReason?
-        /// The task that waits for one or the other.
+        /// The task that waits for a tick or for the end.
         var waiting: CheckedContinuation<Void, Never>?
     }
 
@@ -16,22 +17,22 @@ final class TickMailbox: Sendable {
 
     init() {}
 
-    /// Something is due.
+    /// Stores a hop, because a tick is due.
     func receive(_ hop: Hop) {
         wake { $0.hop = hop }
         if ending != nil { letGo() }
     }
 
-    /// The timer has ended.
+    /// Notes that the timer has ended.
     func end(_ reason: PreciseTimer.EndReason) {
         wake { $0.ending = reason }
         letGo()
     }
 
-    /// Gives a hop of an ended timer back, which yields no tick: until then the service remembers the timer.
+    /// Takes a stored hop of an ended timer, which yields no tick. Until then the service remembers the timer.
     private func letGo() { _ = state.withLock { $0.hop.take() }?.take() }
 
-    /// The next tick; nil when the timer has ended and no tick is left. To be asked by one task at a time.
+    /// The next tick; nil if the timer has ended and no tick is left. Only one task may call it at a time.
     func next() async -> PreciseTimer.Tick? {
         while true {
             let (hop, ending) = state.withLock { ($0.hop.take(), $0.ending) }

@@ -1,9 +1,9 @@
 internal import TimerAlarms
 internal import TimerCore
 
-/// From the decision on a tick to the call of its handler, outside of any lock.
+/// Calling the handler of a decided tick, outside any lock.
 extension TimerRecord {
-    /// Calls the handler. Returns how late the tick was, in nanoseconds; nil if the target was gone.
+    /// Calls the handler. Returns how late the tick was, in nanoseconds; nil if the target was released.
     final func call(_ due: Due, woke: TimerInstant, _ alarm: any TimerAlarm) -> UInt64? {
         #if DEBUG
         MainActorCheck.begin { self.warningOfMainActor }
@@ -13,7 +13,7 @@ extension TimerRecord {
         return deliver(tick) ? tick.nanosecondsLate : nil
     }
 
-    /// Calls the handler of an actor, on it. Returns the same.
+    /// Calls the handler on its actor. Returns how late the tick was, in nanoseconds; nil if the target was released.
     final func call(
         _ due: Due,
         woke: TimerInstant,
@@ -28,7 +28,7 @@ extension TimerRecord {
 }
 
 extension PreciseTimer.Tick {
-    /// A tick that is found due at one moment and delivered at another.
+    /// A tick that was found due at one moment and is delivered at another.
     init(_ due: Due, woke: TimerInstant, delivered: TimerInstant) {
         let deadline = TimerInstant(nanoseconds: due.deadline, clock: woke.clock)
         let woke = max(woke, deadline)
@@ -36,7 +36,7 @@ extension PreciseTimer.Tick {
             index: due.index,
             deadline: deadline,
             woke: woke,
-            // A wall clock may have been stepped back in between.
+            // A wall clock may have been set back in between.
             delivered: max(delivered, woke),
             missed: due.missed
         )

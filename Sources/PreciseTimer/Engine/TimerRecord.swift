@@ -1,37 +1,37 @@
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
-/// All that a service knows of one timer, in one object: its numbers, where its ticks go, and what is called there.
+/// Everything that a service knows of one timer, in one object: its numbers, its destination and its handler.
 ///
-/// It lives as long as the timer goes on, a tick of it is on its way, or its handle is held. The service's lock protects
-/// it. Two things are touched without the lock: the target, which is only read, and the handler, which is called by who
-/// delivers and released by who says the ``Farewell``, when nobody delivers any more. That is why it is
+/// It lives while the timer goes on, a tick of it is on its way, or its handle is held. The service's lock protects
+/// everything but two fields. The target is only read. The handler is called by the delivering thread, and released
+/// by the thread that says the farewell, when no delivery can run any more. That is why the class is
 /// `@unchecked Sendable`.
 @safe
 class TimerRecord: TimerEntry, @unchecked Sendable {
-    /// What few timers have. Made on demand.
+    /// The fields that few timers need. Made on demand.
     final class Extras {
         /// The timer's name.
         var label: String?
-        /// Whom its ending is told.
+        /// Called with the reason when the timer has ended.
         var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
-        /// What to do when the running handler has returned.
+        /// Called when the running handler has returned.
         var waiting: [@Sendable () -> Void] = []
         /// Why the backend failed, if that ended the timer.
         var error: TimerError?
     }
 
-    // In this order there are no holes: a million timers are a million records.
+    // This order leaves no padding: a million timers are a million records.
     private final let line: UInt32
-    /// Where the ticks go.
+    /// The destination of the ticks.
     final let destination: Destination
     private final let file: UnsafePointer<UInt8>
     @safe @exclusivity(unchecked) private final var extras: Extras?
-    /// How many ticks there were.
+    /// The number of delivered ticks.
     @safe @exclusivity(unchecked) final private(set) var ticks: UInt64 = 0
-    /// How late the last of them was, in nanoseconds.
+    /// How late the last tick was, in nanoseconds.
     @safe @exclusivity(unchecked) private final var lastLateness: UInt64 = 0
-    /// Who runs the handler.
+    /// The thread or task that runs the handler.
     @safe @exclusivity(unchecked) final var runner = Runner.nobody
 
     init(_ request: borrowing TimerRequest, _ destination: Destination) {
@@ -45,7 +45,7 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
         onDemand.onEnd = request.onEnd
     }
 
-    /// The extras, for something to be noted there.
+    /// The extras, made if necessary.
     final var onDemand: Extras {
         if let extras { return extras }
         let new = Extras()
@@ -55,36 +55,37 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
 
     // MARK: The user's side
 
-    /// The target, while it exists. Not to be released under a lock: it may be the last reference.
+    /// The target; nil if it was released. The caller must not release it under a lock: it may be the last reference.
     var target: AnyObject? { nil }
 
-    /// The actor that the handler is isolated to; nil if there is none, or it is the target and gone.
+    /// The actor that the handler is isolated to; nil if there is no such actor, or if it is the target
+    /// and was released.
     var actor: (any Actor)? { nil }
 
     /// Whether the handle is the target.
     var handleIsTarget: Bool { false }
 
-    /// Takes the handle as the target. Called once, before a service knows of the timer.
+    /// Makes the handle the target, in the forms without one. Called once, before a service knows the timer.
     func adopt(_ handle: PreciseTimer) {}
 
-    /// Calls the handler with its target. Returns false, without a call, if the target is gone.
+    /// Calls the handler with its target. Returns false, without a call, if the target was released.
     func deliver(_ tick: PreciseTimer.Tick) -> Bool { true }
 
-    /// Calls the handler on its actor. Returns false, without a call, if the target is gone.
+    /// Calls the handler on its actor. Returns false, without a call, if the target was released.
     func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool { true }
 
-    /// Releases the handler, with what it captured.
+    /// Releases the handler and its captures.
     func releaseHandler() {}
 
-    // MARK: What is known
+    // MARK: Facts
 
     /// The timer's name.
     final var label: String? { extras?.label }
 
-    /// Where in the user's code it was scheduled.
+    /// The place in the user's code that scheduled the timer.
     final var callSite: (file: String, line: UInt) { unsafe (String(cString: file), UInt(line)) }
 
-    /// Why the timer ends if its target is gone.
+    /// The reason the timer ends if its target is released.
     final var endingIfTargetIsGone: Ending { handleIsTarget ? .handleReleased : .targetReleased }
 
     /// How the timer ended; nil if it goes on.
@@ -100,7 +101,7 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
         }
     }
 
-    /// How late its last tick was; nil if it had none.
+    /// How late the last tick was; nil if there was no tick.
     final var latenessOfLastTick: Duration? { ticks == 0 ? nil : Duration(wholeNanoseconds: lastLateness) }
 
     /// Counts a tick.
@@ -109,8 +110,8 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
         lastLateness = lateness
     }
 
-    /// Does what is left to do when the timer has ended and nobody can call the handler any more, outside of any lock.
-    /// Called once. Whoever hears of the end finds released what the handler had captured.
+    /// The last steps after the timer's end, when no thread can call the handler any more. Called once, outside any
+    /// lock. The handler's captures are released before `onEnd` is called.
     final func sayFarewell() {
         releaseHandler()
         guard let extras else { return }

@@ -1,6 +1,6 @@
 internal import TimerCore
 
-/// What a caller asks for, apart from whom the ticks are for and what is called.
+/// A caller's request: everything but target, handler and destination.
 @safe
 struct TimerRequest {
     let schedule: PreciseTimer.Schedule
@@ -9,7 +9,7 @@ struct TimerRequest {
     let policy: LatePolicy
     let isPaused: Bool
     let label: String?
-    /// Where in the user's code the call is.
+    /// The file of the call in the user's code.
     let file: UnsafePointer<UInt8>
     let line: UInt
     let onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
@@ -34,7 +34,7 @@ struct TimerRequest {
         policy = missedTicks.latePolicy
         self.isPaused = isPaused
         self.label = label
-        // A static string is one character by itself only if it was made so on purpose.
+        // A static string holds a single character instead of a pointer only if someone made it so on purpose.
         unsafe self.file = (file.hasPointerRepresentation ? file : "?").utf8Start
         self.line = line
         self.onEnd = onEnd

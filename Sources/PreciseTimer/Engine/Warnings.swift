@@ -1,18 +1,18 @@
 internal import TimerAlarms
 
-/// What debug builds say on standard error.
+/// Messages of debug builds on standard error.
 extension TimerRecord {
-    /// Tells the developer of a handle that was dropped too early.
+    /// Warns the developer about a handle that was released before the first tick.
     func warnOfDroppedHandle() {
         let (file, line) = callSite
         StandardError.write(
-            "PreciseTimer: \(file):\(line): the handle of this timer was dropped before its first tick, which ended the "
-                + "timer; keep the handle, or schedule with a target\n"
+            "PreciseTimer: \(file):\(line): the handle of this timer was dropped before its first tick, which ended "
+                + "the timer; keep the handle, or schedule with a target\n"
         )
     }
 
-    /// What to tell the developer of a handler that asks for the main actor elsewhere, which the Swift runtime answers by
-    /// ending the process.
+    /// The message for a handler that asks for the main actor while it runs elsewhere. The Swift runtime ends the
+    /// process for that.
     var warningOfMainActor: String {
         let (file, line) = callSite
         let name = label.map { " (\"\($0)\")" } ?? ""

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The kernel's monotonic clock, on which all sides count.
+/// The kernel's monotonic clock, which times all sides.
 enum Clock {
     /// Nanoseconds since the clock's origin.
     static func now() -> UInt64 {

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// How thoroughly to measure.
 struct Options: ParsableArguments {
-    @Option(help: "Rounds of each comparison. Default: 5, or 3 where a million timers take part.")
+    @Option(help: "Rounds of each comparison. Default: 5, or 3 if a million timers take part.")
     var rounds: Int?
 
     @Flag(help: "One round, with 100,000 timers instead of a million.")
@@ -10,14 +10,14 @@ struct Options: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "For scale: a package whose programs `one-object` and `packed-slots` print figures of their own.",
+            "For scale: a package whose programs `one-object` and `packed-slots` print their own figures.",
             discussion: "They run beside, once in each round; their output is quoted below the tables.",
             valueName: "path"
         )
     )
     var beside: String?
 
-    /// The numbers of timers that are compared.
+    /// The compared numbers of timers.
     var counts: [Int] { quick ? [1_000, 100_000] : [1_000, 100_000, 1_000_000] }
 
     /// The number of timers of measurements with one number only.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs other programs, and this program again for figures that need a process of their own.
+/// Runs other programs, and this program again for figures that need a separate process.
 enum Program {
     /// A program that could not do its work.
     struct Failure: Error, CustomStringConvertible {
@@ -31,7 +31,7 @@ enum Program {
         return output
     }
 
-    /// Runs a command of this program in a process of its own. Returns the figures printed with `report`.
+    /// Runs a command of this program in a separate process. Returns the figures printed with `report`.
     static func figures(of arguments: [String]) throws -> [String: Double] {
         figures(in: try run(own, arguments))
     }

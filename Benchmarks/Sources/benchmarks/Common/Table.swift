@@ -4,7 +4,7 @@ struct Table {
     let columns: [String]
     var rows: [[String]] = []
     var remarks: [String] = []
-    /// Output of other programs.
+    /// The output of other programs.
     var quotes: [(title: String, text: String)] = []
 
     /// Columns as wide as their widest cell, the first flush left.

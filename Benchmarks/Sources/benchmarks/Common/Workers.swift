@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Threads that repeat something until they are stopped.
+/// Threads that repeat an operation until they are stopped.
 final class Workers: Sendable {
     private let isStopped = Atomic(false)
     private let group = DispatchGroup()

@@ -40,7 +40,7 @@ struct OurContender: Contender {
     func close() { service.shutdown() }
 }
 
-/// One queue of Dispatch's.
+/// One Dispatch queue.
 final class DispatchContender: Contender {
     private let queue = DispatchQueue(label: "benchmark")
     private let target = Target()

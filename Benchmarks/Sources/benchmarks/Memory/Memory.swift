@@ -13,7 +13,7 @@ struct Memory: Measurement {
         var table = Table(
             title: "Bytes per timer at \(grouped(options.many)) (Dispatch at 100,000); × Dispatch",
             columns: ["", "resident", "allocated", "stays of the peak", "asked"],
-            remarks: ["One round, each row in a process of its own: the figures hardly vary."]
+            remarks: ["One round, each row in a separate process: the figures hardly vary."]
         )
         var rows: [MemoryCase.Kind: [String: Double]] = [:]
         for kind in MemoryCase.Kind.allCases {

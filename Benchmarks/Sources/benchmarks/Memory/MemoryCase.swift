@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import PreciseTimer
 
-/// The memory of many timers of one kind, in a process of its own.
+/// The memory of many timers of one kind, measured in a separate process.
 struct MemoryCase: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "memory-case", shouldDisplay: false)
 
@@ -68,7 +68,8 @@ struct MemoryCase: ParsableCommand {
             timers[number]?.cancel()
             timers[number] = nil
         }
-        // A weakly referenced target keeps its side table, so what stays is known with a shared one only.
+        // A weakly referenced target keeps its side table, so the remaining memory is measured only with a
+        // shared target.
         Level.report(before, peak, after: sharing ? Level.trimmed() : nil, count)
         withExtendedLifetime(targets) { service.shutdown() }
     }

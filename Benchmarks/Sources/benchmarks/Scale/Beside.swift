@@ -1,12 +1,12 @@
 import Foundation
 
-/// Programs of another package that print figures of their own.
+/// Programs of another package that print their own figures.
 struct Beside {
     static let names = ["one-object", "packed-slots"]
 
     private let folder: String
 
-    /// Builds the programs, outside of their package, which may be read-only.
+    /// Builds the programs, outside their package, which may be read-only.
     init(package: String) throws {
         folder = NSTemporaryDirectory() + "precise-timer-beside"
         progress("scale: building the programs of \(package)")
@@ -20,7 +20,7 @@ struct Beside {
     }
 }
 
-/// The output of the programs beside, and the figures in it that line up with ours.
+/// The output of the other programs, and the figures in it that match ours.
 struct BesideFigures {
     private var figures: [Key: Figures] = [:]
     private var outputs: [(name: String, output: String)] = []
@@ -40,7 +40,7 @@ struct BesideFigures {
         }
     }
 
-    /// The figures that line up, and the last round's outputs.
+    /// The matching figures, and the last round's outputs.
     func tables(_ ours: [ScaleKey: Figures]) -> [Table] {
         var table = Table(
             title: "PreciseTimer beside other programs; × the program's figure",
@@ -56,7 +56,7 @@ struct BesideFigures {
             let cells = [own.text(.nanoseconds, against: figures), figures.text(.nanoseconds)]
             table.rows.append([key.ours.operation.rawValue, count, order, key.program] + cells)
         }
-        table.quotes = outputs.map { ("What \($0.name) printed in the last round", $0.output) }
+        table.quotes = outputs.map { ("Output of \($0.name) in the last round", $0.output) }
         return [table]
     }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The price of each operation, by how many timers are pending.
+/// The price of each operation for several numbers of pending timers.
 struct Scale: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "The price of schedule, cancel, reschedule, fire and tick, with up to a million timers pending."

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// One side's figures with one sample, in a process of its own.
+/// One side's figures with one sample, measured in a separate process.
 struct ScaleCase: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "scale-case", shouldDisplay: false)
 

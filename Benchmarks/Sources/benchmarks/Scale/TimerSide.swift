@@ -1,9 +1,9 @@
-/// One way to have timers, measured by `ScalePass`.
+/// A timer implementation to measure with `ScalePass`.
 protocol TimerSide: SendableMetatype {
     associatedtype Timer
 
     static var name: String { get }
-    /// The largest number of timers it is measured with.
+    /// The largest number of timers to measure with.
     static var mostTimers: Int { get }
     /// How many cancels and pairs are measured with `pending` timers.
     static func operations(with pending: Int) -> Int
@@ -16,7 +16,7 @@ protocol TimerSide: SendableMetatype {
     init(_ sample: Sample) throws
     /// Schedules a timer with the target and the delay of a number.
     mutating func schedule(_ number: Int) throws -> Timer
-    /// Moves a timer to a microsecond more than the delay of a number, from now.
+    /// Moves a timer to an instant that is the delay of a number, plus a microsecond, from now.
     func reschedule(_ timer: Timer, _ number: Int) throws
     mutating func cancel(_ timer: Timer)
     /// Waits until other threads have carried out all operations, so that `pending` timers remain.
@@ -24,7 +24,7 @@ protocol TimerSide: SendableMetatype {
     /// Ends the side, with the timers that are still pending.
     func close(_ pending: [Timer])
 
-    /// The nanoseconds in which all timers fire that are due at once. The ticks are expected already.
+    /// The nanoseconds until all due timers have fired. The ticks are expected already.
     static func fire(_ sample: Sample) throws -> Double
     /// The nanoseconds of one tick of 1,000 timers that are always due.
     static func tick() throws -> Double

@@ -1,6 +1,6 @@
 import PreciseTimer
 
-/// A service to put under load, and the watch on its calls.
+/// A service under load, and the watch on its calls.
 struct Scene {
     /// The times recorded during the load.
     struct Reading {

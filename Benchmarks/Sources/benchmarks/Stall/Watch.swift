@@ -3,8 +3,8 @@ import Foundation
 import PreciseTimer
 import Synchronization
 
-/// Times every call to a service under load, from one thread. Calls to an idle service alternate with them: they are the
-/// control, which shows how long the machine alone makes a call wait.
+/// Times every call to a service under load, from one thread. Calls to an idle service alternate with them: they are
+/// the control, which shows how long the machine alone makes a call wait.
 final class Watch: Sendable {
     /// The times of the calls.
     struct Record: Sendable {
@@ -50,7 +50,7 @@ final class Watch: Sendable {
     }
 }
 
-/// A 1 ms timer that records its lateness, also that of the deadlines it missed.
+/// A 1 ms timer that records its lateness, including that of the deadlines it missed.
 final class Beat: Sendable {
     private let lateness = Mutex(Histogram())
 

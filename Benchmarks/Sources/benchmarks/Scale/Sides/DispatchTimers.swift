@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The usual way without this library: timer sources with a weak target, on one queue.
+/// The usual code without this library: timer sources with a weak target, on one queue.
 struct DispatchTimers: TimerSide {
     static let name = "Dispatch"
     static let mostTimers = 100_000

@@ -37,7 +37,7 @@ struct LoopTasks: TimerSide {
 
     func cancel(_ timer: Scheduled<Void>) { timer.cancel() }
 
-    /// The tasks are scheduled in a task of the loop, so that none can run before.
+    /// A task of the loop schedules the timers, so none of them can run before.
     static func fire(_ sample: Sample) throws -> Double {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         defer { try? group.syncShutdownGracefully() }

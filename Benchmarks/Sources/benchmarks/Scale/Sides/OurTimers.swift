@@ -28,7 +28,7 @@ struct OurTimers: TimerSide {
 
     func close(_ pending: [PreciseTimer]) { service.shutdown() }
 
-    /// The service's thread is held in a handler until all are scheduled and due.
+    /// A handler holds the service's thread until all timers are scheduled and due.
     static func fire(_ sample: Sample) throws -> Double {
         let service = try TimerService(.timerFD)
         let gate = Gate()

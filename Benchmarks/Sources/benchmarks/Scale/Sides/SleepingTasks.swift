@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A task for each timer, which sleeps.
+/// One sleeping task for each timer.
 struct SleepingTasks: TimerSide {
     static let name = "Task.sleep"
     static let mostTimers = 100_000
