@@ -50,7 +50,7 @@ libevent:
 	    command -v apt-get >/dev/null || { \
 	        echo "libevent's headers are missing, and apt-get is not here to install them." >&2; \
 	        echo "Use your package manager, or build without the libevent backend:" >&2; \
-	        echo "swift build --disable-default-traits" >&2; \
+	        echo "swift build --traits Instrument" >&2; \
 	        exit 1; \
 	    }; \
 	    $(sudo) apt-get update -qq && $(sudo) apt-get install -y -qq libevent-dev pkg-config; \

@@ -27,7 +27,7 @@ enum Counted {
         }
     }
 
-    /// The lowest of three counts: once a second a thread of the library checks all timers, rarely in such a short run.
+    /// The lowest of three counts: a thread of the library looks after all timers once a second, rarely in so short a run.
     private static func lowest(_ operation: Operation, _ count: Int) throws -> Int {
         try (0..<3).map { _ in try instructions(of: operation, count) }.reduce(.max, min)
     }

@@ -3,8 +3,8 @@ import Foundation
 import PreciseTimer
 import Synchronization
 
-/// Times every call to a service under load, from one thread. Calls to an idle service alternate with them. They are
-/// the control: they show how long the machine alone makes a call wait.
+/// Times every call to a service under load, from one thread. Calls to an idle service alternate with them: they are the
+/// control, which shows how long the machine alone makes a call wait.
 final class Watch: Sendable {
     /// The times of the calls.
     struct Record: Sendable {
