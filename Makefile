@@ -1,14 +1,23 @@
-# What a newcomer runs: `make compare` and `make test`. Each installs libevent's headers where they are missing.
+# A newcomer runs `make compare` and `make test`. Each target installs libevent's headers if they are missing.
 
-.PHONY: compare test bench examples soak fuzz lint libevent
+.PHONY: compare test check docs bench examples soak fuzz lint libevent
 
 compare: libevent
 	swift run -c release compare-backends
 
-# The second run sets the clock, by an hour and for moments, where it may; it says so where it may not.
+# The second run sets the clock, by an hour and for moments, if it may; otherwise it says that it may not.
 test: libevent
 	swift test
 	PRECISE_TIMER_STEP_CLOCK=1 swift test --skip-build --filter ClockStepTests
+
+# Build, tests and lint, to run before each commit. All stages: .ci/run
+check:
+	.ci/run lint tests symbols docs
+
+docs: libevent
+	.ci/docs
+	@echo "to read it: python3 -m http.server --directory .build/docs 8000"
+	@echo "then open http://localhost:8000/documentation/"
 
 # Takes up to a quarter of an hour.
 bench: libevent
@@ -21,7 +30,7 @@ examples: libevent
 	    swift run --package-path Examples --skip-build $$example || exit 1; \
 	done
 
-# A minute each, or as long as SECONDS says.
+# A minute each, or SECONDS.
 SECONDS ?= 60
 soak: libevent
 	.ci/soak $(SECONDS)
@@ -32,14 +41,16 @@ fuzz: libevent
 lint:
 	swift format lint --strict --recursive Sources Tests .ci Package.swift \
 	    Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
+	.ci/prose
 
 # The libevent backend is built with libevent's headers.
 sudo := $(if $(filter 0,$(shell id -u)),,sudo)
 libevent:
 	@pkg-config --exists libevent_core libevent_pthreads 2>/dev/null || { \
 	    command -v apt-get >/dev/null || { \
-	        echo "libevent's headers are missing, and apt-get is not here to install them: use your package manager," >&2; \
-	        echo "or do without the libevent backend: swift build --disable-default-traits" >&2; \
+	        echo "libevent's headers are missing, and apt-get is not here to install them." >&2; \
+	        echo "Use your package manager, or build without the libevent backend:" >&2; \
+	        echo "swift build --traits Instrument" >&2; \
 	        exit 1; \
 	    }; \
 	    $(sudo) apt-get update -qq && $(sudo) apt-get install -y -qq libevent-dev pkg-config; \
