@@ -39,7 +39,7 @@ libevent:
 	@pkg-config --exists libevent_core libevent_pthreads 2>/dev/null || { \
 	    command -v apt-get >/dev/null || { \
 	        echo "libevent's headers are missing, and apt-get is not here to install them: use your package manager," >&2; \
-	        echo "or do without the libevent backend: swift build --disable-default-traits" >&2; \
+	        echo "or do without the libevent backend: swift build --traits Instrument" >&2; \
 	        exit 1; \
 	    }; \
 	    $(sudo) apt-get update -qq && $(sudo) apt-get install -y -qq libevent-dev pkg-config; \
