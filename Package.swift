@@ -12,8 +12,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// SwiftPM resolves a package only if an enabled trait needs it. A user of the library who leaves this trait out resolves no
-/// package but this one.
+/// SwiftPM resolves a package only if an enabled trait needs it. A user of the library who leaves this trait out
+/// resolves no package but this one.
 let ifInstrument: TargetDependencyCondition? = .when(traits: ["Instrument"])
 
 let package = Package(
@@ -25,9 +25,14 @@ let package = Package(
     ],
     traits: [
         .trait(name: "Libevent", description: "The libevent backend; needs libevent's headers."),
-        .trait(name: "Instrument", description: "The command compare-backends; needs four other packages."),
+        .trait(name: "RunLoop", description: "The run loop backend; links Foundation."),
+        .trait(
+            name: "Instrument",
+            description: "The command compare-backends; needs four other packages.",
+            enabledTraits: ["RunLoop"]
+        ),
         // SwiftPM has one default for the root package and for a dependency, and the root's commands need all traits.
-        .default(enabledTraits: ["Libevent", "Instrument"]),
+        .default(enabledTraits: ["Libevent", "RunLoop", "Instrument"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

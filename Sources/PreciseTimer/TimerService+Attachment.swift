@@ -1,24 +1,9 @@
 public import Dispatch
-public import Foundation
 internal import TimerAlarms
 public import TimerCore
 
 /// Services on a loop or queue of the host's, which run handlers there and have no thread of their own.
 extension TimerService {
-    /// Starts a service on a run loop: handlers run on the thread that runs it.
-    ///
-    /// May be called, and the service used, on any thread. The run loop has to be run in that mode, and to outlive the
-    /// service. A service that is not shut down counts as something to wait for: it keeps a run of the loop from returning.
-    /// What Foundation never frees, some hundred bytes, stays behind.
-    ///
-    /// - Parameters:
-    ///   - loop: the run loop.
-    ///   - mode: the mode in which timers are to tick; `.common` for all that the loop counts as common.
-    /// - Throws: `TimerError` where there are no descriptors for a mode of the loop.
-    public convenience init(attachedTo loop: RunLoop, mode: RunLoop.Mode = .default) throws(TimerError) {
-        try self.init(alarm: RunLoopAlarm(attachedTo: loop, mode: mode))
-    }
-
     /// Starts a service on a Dispatch queue: handlers run on it, one after the other also where it is concurrent.
     ///
     /// - Parameters:

@@ -1,3 +1,4 @@
+#if RunLoop
 internal import Dispatch
 package import Foundation
 internal import Synchronization
@@ -133,3 +134,4 @@ private final class Link: Sendable {
         callback.onFire()
     }
 }
+#endif

@@ -7,6 +7,7 @@ import TimerAlarms
 
 /// Services on a loop or queue of the host's: its thread delivers, any thread may schedule, and a shutdown lets go of all.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AttachmentTests {
+    #if RunLoop
     // MARK: A run loop
 
     @Test func onARunLoopHandlersRunOnItsThread() throws {
@@ -31,6 +32,7 @@ import TimerAlarms
         service.shutdown()
         #expect(RunLoop.current.run(mode: mode, before: .distantFuture) == false, "nothing is left in the loop")
     }
+    #endif
 
     // MARK: A queue
 

@@ -27,7 +27,6 @@ package struct Mechanism: Sendable, CustomStringConvertible {
     /// Those on a loop or queue of the host's, each with one to itself that ends when the alarm has let go of it.
     package static let attached: [Mechanism] = {
         var attached = [
-            Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() },
             Mechanism("on a serial queue", on: .suspending) { clock throws(TimerError) in
                 try DispatchAlarm(clock, queue: DispatchQueue(label: "test"))
             },
@@ -35,6 +34,9 @@ package struct Mechanism: Sendable, CustomStringConvertible {
                 try DispatchAlarm(clock, queue: DispatchQueue(label: "test", attributes: .concurrent))
             },
         ]
+        #if RunLoop
+        attached.append(Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() })
+        #endif
         for clock in TimerClock.allCases {
             attached.append(Mechanism("polled", on: clock, make: HostedAlarm.polled))
             #if Libevent
