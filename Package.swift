@@ -12,6 +12,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// SwiftPM resolves a package only if an enabled trait needs it. A user of the library who leaves this trait out
+/// resolves no package but this one.
+let ifInstrument: TargetDependencyCondition? = .when(traits: ["Instrument"])
+
 let package = Package(
     name: "precise-timer",
     products: [
@@ -21,7 +25,14 @@ let package = Package(
     ],
     traits: [
         .trait(name: "Libevent", description: "The libevent backend; needs libevent's headers."),
-        .default(enabledTraits: ["Libevent"]),
+        .trait(name: "RunLoop", description: "The run loop backend; links Foundation."),
+        .trait(
+            name: "Instrument",
+            description: "The command compare-backends; needs four other packages.",
+            enabledTraits: ["RunLoop"]
+        ),
+        // SwiftPM has one default for the root package and for a dependency, and the root's commands need all traits.
+        .default(enabledTraits: ["Libevent", "RunLoop", "Instrument"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -54,9 +65,9 @@ let package = Package(
             name: "TimerMeasurement",
             dependencies: [
                 "PreciseTimer", "TimerAlarms", "TimerCore",
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
-                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
-                .product(name: "HeapModule", package: "swift-collections"),
+                .product(name: "Histogram", package: "hdrhistogram-swift", condition: ifInstrument),
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms", condition: ifInstrument),
+                .product(name: "HeapModule", package: "swift-collections", condition: ifInstrument),
             ],
             swiftSettings: settings
         ),
@@ -64,7 +75,7 @@ let package = Package(
             name: "compare-backends",
             dependencies: [
                 "TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ifInstrument),
             ],
             swiftSettings: settings
         ),
@@ -72,7 +83,8 @@ let package = Package(
         .executableTarget(
             name: "timer-soak",
             dependencies: [
-                "PreciseTimer", "TimerAlarms", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "PreciseTimer", "TimerAlarms",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ifInstrument),
             ],
             path: "Tests/Soak",
             swiftSettings: settings
@@ -162,7 +174,8 @@ if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
         }
 }
 
-// The checks of a change build the library and its tests several times over, and the instrument not each time.
+// The checks of a change build the library and its tests several times over, and the instrument not each time. A trait
+// cannot do that: it cannot remove a target, and `swift test` builds every target.
 if Context.environment["PRECISE_TIMER_LIBRARY_ONLY"] == "1" {
     let instrument: Set = [
         "TimerMeasurement", "compare-backends", "timer-soak", "FuzzChecks",

@@ -17,7 +17,7 @@ let timers = Target.Dependency.product(name: "PreciseTimer", package: "precise-t
 let package = Package(
     name: "precise-timer-benchmarks",
     dependencies: [
-        .package(name: "precise-timer", path: ".."),
+        .package(name: "precise-timer", path: "..", traits: ["Libevent"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],

@@ -17,7 +17,7 @@ let timers = Target.Dependency.product(name: "PreciseTimer", package: "precise-t
 let package = Package(
     name: "precise-timer-examples",
     dependencies: [
-        .package(name: "precise-timer", path: ".."),
+        .package(name: "precise-timer", path: "..", traits: ["Libevent"]),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     ],

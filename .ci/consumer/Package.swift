@@ -4,7 +4,7 @@ import PackageDescription
 
 let package = Package(
     name: "consumer",
-    dependencies: [.package(name: "precise-timer", path: "../..")],
+    dependencies: [.package(name: "precise-timer", path: "../..", traits: ["Libevent"])],
     targets: [
         .executableTarget(
             name: "consumer",

@@ -1,24 +1,9 @@
 public import Dispatch
-public import Foundation
 internal import TimerAlarms
 public import TimerCore
 
 /// Services without a thread, on a loop or queue of the host that runs their handlers.
 extension TimerService {
-    /// Starts a service on a run loop. Handlers run on the thread that runs the loop.
-    ///
-    /// This call and the service may be used on any thread. The run loop must be run in that mode, and must outlive
-    /// the service. While the service is not shut down, it counts as a source to wait for and keeps a run of the loop
-    /// from returning. Some hundred bytes that Foundation never frees stay allocated.
-    ///
-    /// - Parameters:
-    ///   - loop: the run loop.
-    ///   - mode: the mode in which timers tick; `.common` for all the common modes of the loop.
-    /// - Throws: `TimerError` if there are no descriptors for a mode of the loop.
-    public convenience init(attachedTo loop: RunLoop, mode: RunLoop.Mode = .default) throws(TimerError) {
-        try self.init(alarm: RunLoopAlarm(attachedTo: loop, mode: mode))
-    }
-
     /// Starts a service on a Dispatch queue. Handlers run on it, one after the other even if the queue is concurrent.
     ///
     /// - Parameters:

@@ -11,10 +11,12 @@ extension TimerService {
         case dispatch
         /// The kernel's timerfd, read by the service's own thread.
         case timerFD = "timerfd"
-        /// A timerfd in a libevent loop, on the service's own thread.
+        /// A timerfd in a libevent loop, on the service's own thread. Needs the package trait `Libevent`, which links
+        /// libevent.
         case libevent
         /// A Foundation `Timer` on a run loop, on the service's own thread: the usual starting point of other code. A
-        /// few hundred bytes per service stay allocated, because Foundation never frees a timer.
+        /// few hundred bytes per service stay allocated, because Foundation never frees a timer. Needs the package
+        /// trait `RunLoop`, which links Foundation.
         case runLoop = "runloop"
 
         /// Whether a backend is part of this build.
@@ -28,8 +30,9 @@ extension TimerService {
         /// Whether this backend is part of this build, with the reason if it is not.
         public var availability: Availability {
             switch self {
-            case .dispatch, .timerFD, .runLoop: .available
+            case .dispatch, .timerFD: .available
             case .libevent: LibeventBackend.whyUnavailable.map(Availability.unavailable) ?? .available
+            case .runLoop: RunLoopBackend.whyUnavailable.map(Availability.unavailable) ?? .available
             }
         }
 
@@ -49,7 +52,7 @@ extension TimerService {
             case .dispatch: try DispatchAlarm(clock)
             case .timerFD: try TimerFDAlarm(clock)
             case .libevent: try LibeventBackend.makeAlarm(clock)
-            case .runLoop: RunLoopAlarm()
+            case .runLoop: try RunLoopBackend.makeAlarm()
             }
         }
 

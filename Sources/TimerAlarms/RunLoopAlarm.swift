@@ -1,3 +1,4 @@
+#if RunLoop
 internal import Dispatch
 package import Foundation
 internal import Synchronization
@@ -135,3 +136,4 @@ private final class Link: Sendable {
         callback.onFire()
     }
 }
+#endif

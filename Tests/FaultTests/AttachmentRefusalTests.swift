@@ -6,7 +6,9 @@ import Testing
 /// Attaching to a host's loop while the system refuses descriptors: the call throws, and later succeeds.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AttachmentRefusalTests {
     enum Attachment: String, CaseIterable, Codable, Sendable {
+        #if RunLoop
         case runLoop
+        #endif
         case queue
         case poll
         #if Libevent
@@ -23,7 +25,9 @@ import Testing
             #endif
             let attach: () throws(TimerError) -> TimerService = { () throws(TimerError) in
                 switch attachment {
+                #if RunLoop
                 case .runLoop: try TimerService(attachedTo: .main, mode: RunLoop.Mode("test"))
+                #endif
                 case .queue: try TimerService(queue: .global())
                 case .poll: try TimerService.pollable().service
                 #if Libevent

@@ -8,6 +8,7 @@ import TimerAlarms
 /// Services on a loop or queue of the host: its thread delivers, any thread may schedule, and a shutdown
 /// releases everything.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct AttachmentTests {
+    #if RunLoop
     // MARK: A run loop
 
     @Test func onARunLoopHandlersRunOnItsThread() throws {
@@ -32,6 +33,7 @@ import TimerAlarms
         service.shutdown()
         #expect(RunLoop.current.run(mode: mode, before: .distantFuture) == false, "nothing is left in the loop")
     }
+    #endif
 
     // MARK: A queue
 

@@ -40,6 +40,7 @@ extension ComingFromNSTimerTests {
     }
 }
 
+#if RunLoop
 // MARK: Run loops and their modes
 
 extension ComingFromNSTimerTests {
@@ -59,6 +60,7 @@ extension ComingFromNSTimerTests {
         timer.cancel()
     }
 }
+#endif
 
 // MARK: A Dispatch timer
 

@@ -1,3 +1,4 @@
+#if RunLoop
 internal import Dispatch
 package import Foundation
 internal import TimerAlarms
@@ -37,3 +38,4 @@ package final class HostRunLoop: Sendable {
 private final class LoopBox: Sendable {
     nonisolated(unsafe) var loop: RunLoop?
 }
+#endif

@@ -41,11 +41,13 @@ final class HostedAlarm: TimerAlarm {
         alarm.stop()
     }
 
+    #if RunLoop
     /// On a run loop, which the thread creates and hands out.
     static func onRunLoop() -> HostedAlarm {
         let host = HostRunLoop()
         return HostedAlarm(unsafe RunLoopAlarm(attachedTo: host.loop, mode: .default)) { host.run() }
     }
+    #endif
 
     /// On a loop over poll(2).
     static func polled(_ clock: TimerClock) throws(TimerError) -> HostedAlarm {

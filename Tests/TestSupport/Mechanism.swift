@@ -27,7 +27,6 @@ package struct Mechanism: Sendable, CustomStringConvertible {
     /// The mechanisms on a host's loop or queue. Each alarm has its own, which ends when the alarm has released it.
     package static let attached: [Mechanism] = {
         var attached = [
-            Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() },
             Mechanism("on a serial queue", on: .suspending) { clock throws(TimerError) in
                 try DispatchAlarm(clock, queue: DispatchQueue(label: "test"))
             },
@@ -35,6 +34,9 @@ package struct Mechanism: Sendable, CustomStringConvertible {
                 try DispatchAlarm(clock, queue: DispatchQueue(label: "test", attributes: .concurrent))
             },
         ]
+        #if RunLoop
+        attached.append(Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() })
+        #endif
         for clock in TimerClock.allCases {
             attached.append(Mechanism("polled", on: clock, make: HostedAlarm.polled))
             #if Libevent

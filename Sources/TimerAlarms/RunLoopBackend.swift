@@ -1,0 +1,12 @@
+#if RunLoop
+package import TimerCore
+
+/// The run loop backend of a build with the trait `RunLoop`.
+package enum RunLoopBackend {
+    /// Nil: it can be used.
+    package static var whyUnavailable: String? { nil }
+
+    /// A new alarm, not started.
+    package static func makeAlarm() throws(TimerError) -> any TimerAlarm { RunLoopAlarm() }
+}
+#endif
