@@ -39,6 +39,7 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
     targets: [
         .systemLibrary(name: "CLinuxTimers", path: "CShims/CLinuxTimers"),
@@ -62,10 +63,31 @@ let package = Package(
         .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms"], swiftSettings: settings),
 
         .target(
-            name: "TimerMeasurement",
+            name: "HostSystem",
             dependencies: [
-                "PreciseTimer", "TimerAlarms", "TimerCore",
-                .product(name: "Histogram", package: "hdrhistogram-swift", condition: ifInstrument),
+                "CLinuxTimers", .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
+                .product(name: "SystemPackage", package: "swift-system", condition: ifInstrument),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TimerResults",
+            dependencies: [.product(name: "Histogram", package: "hdrhistogram-swift", condition: ifInstrument)],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TimerReport",
+            dependencies: ["TimerResults"],
+            resources: [
+                .embedInCode("Resources/page.html"), .embedInCode("Resources/page.css"),
+                .embedInCode("Resources/page.js"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TimerProbe",
+            dependencies: [
+                "PreciseTimer", "TimerResults", "HostSystem",
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms", condition: ifInstrument),
                 .product(name: "HeapModule", package: "swift-collections", condition: ifInstrument),
             ],
@@ -74,7 +96,7 @@ let package = Package(
         .executableTarget(
             name: "compare-backends",
             dependencies: [
-                "TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore",
+                "TimerProbe", "TimerReport", "TimerResults", "HostSystem", "PreciseTimer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ifInstrument),
             ],
             swiftSettings: settings
@@ -83,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "timer-soak",
             dependencies: [
-                "PreciseTimer", "TimerAlarms",
+                "PreciseTimer", "TimerAlarms", "HostSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ifInstrument),
             ],
             path: "Tests/Soak",
@@ -117,7 +139,7 @@ let package = Package(
         ),
         .target(
             name: "FuzzChecks",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerMeasurement"],
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerReport", "TimerResults", "TimerProbe"],
             path: "Tests/Fuzz/Checks",
             swiftSettings: settings
         ),
@@ -147,9 +169,26 @@ let package = Package(
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
             swiftSettings: settings
         ),
+        .target(
+            name: "ResultsSupport",
+            dependencies: ["TimerResults"],
+            path: "Tests/ResultsSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(name: "HostSystemTests", dependencies: ["HostSystem", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "TimerMeasurementTests",
-            dependencies: ["TimerMeasurement", "PreciseTimer", "TimerAlarms", "TimerCore", "TestSupport"],
+            name: "TimerProbeTests",
+            dependencies: ["TimerProbe", "TimerResults", "PreciseTimer", "HostSystem", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TimerResultsTests",
+            dependencies: ["TimerResults", "ResultsSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TimerReportTests",
+            dependencies: ["TimerReport", "TimerResults", "ResultsSupport"],
             exclude: ["Golden"],
             swiftSettings: settings
         ),
@@ -178,8 +217,9 @@ if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
 // cannot do that: it cannot remove a target, and `swift test` builds every target.
 if Context.environment["PRECISE_TIMER_LIBRARY_ONLY"] == "1" {
     let instrument: Set = [
-        "TimerMeasurement", "compare-backends", "timer-soak", "FuzzChecks",
-        "TimerMeasurementTests", "CompareBackendsTests", "FuzzTests",
+        "HostSystem", "TimerResults", "TimerReport", "TimerProbe", "compare-backends", "timer-soak", "FuzzChecks",
+        "HostSystemTests", "ResultsSupport", "TimerResultsTests", "TimerReportTests", "TimerProbeTests",
+        "CompareBackendsTests", "FuzzTests",
     ]
     package.targets.removeAll { instrument.contains($0.name) }
     package.products.removeAll { instrument.contains($0.name) }

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Synchronization
-package import TimerCore
+internal import TimerCore
 
 /// Checks that Dispatch timers can work in this process.
 ///
@@ -10,7 +10,7 @@ package import TimerCore
 /// milliseconds. From then on Dispatch keeps its descriptors. If the process closes them, no Dispatch timer fires
 /// any more. The next start reports this, unless the machine is so busy that the trial's timers are due before
 /// Dispatch has handled them.
-package enum DispatchPreflight {
+enum DispatchPreflight {
     /// The process that uses Dispatch timers; 0 before the first use.
     private static let process = Atomic<Int32>(0)
     /// The last trial on each clock.
@@ -19,7 +19,7 @@ package enum DispatchPreflight {
     /// Waits for a timer on a clock, for at most five seconds. The caller must hold no lock.
     ///
     /// - Throws: `TimerError`, which names the missing resource.
-    package static func check(_ clock: TimerClock) throws(TimerError) {
+    static func check(_ clock: TimerClock) throws(TimerError) {
         // If Dispatch has no idle thread it starts one, and waits forever if that fails.
         try Thread.start("timer.preflight") {}
         let id = Process.id

@@ -1,10 +1,10 @@
 internal import CLinuxTimers
 internal import Glibc
-package import TimerCore
+internal import TimerCore
 
 /// Checks that the process can make the event loops that a library is about to need, if that library would end the
 /// process without them.
-package enum EventLoopTrial {
+enum EventLoopTrial {
     /// Makes event loops as a library does, one inside the other, and closes them again. Each loop is an epoll that
     /// watches an event descriptor and a timer. Another thread may take the descriptors in between, so the check
     /// shrinks the danger to a moment but cannot remove it.
@@ -13,7 +13,7 @@ package enum EventLoopTrial {
     ///   - count: the number of loops.
     ///   - spare: the number of additional descriptors that must be available.
     /// - Throws: `TimerError`, which names the refused resource.
-    package static func check(_ count: Int, spare: Int = 0) throws(TimerError) {
+    static func check(_ count: Int, spare: Int = 0) throws(TimerError) {
         if count == 0 { return try SpareDescriptors.check(spare) }
         let epoll = try Descriptor("creating an epoll") { epoll_create_closing() }
         let event = try Descriptor("creating an eventfd") { event_create_closing() }

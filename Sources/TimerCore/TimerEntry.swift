@@ -75,7 +75,8 @@ open class TimerEntry: @unchecked Sendable {
     /// A timer that has no deadline until it is added to a scheduler.
     public init() {}
 
-    /// Sets the policy, the tolerance, and whether the timer is paused. Call it before the timer is added to a scheduler.
+    /// Sets the policy, the tolerance, and whether the timer is paused. Call it before the timer is added to a
+    /// scheduler.
     package final func setRules(policy: LatePolicy = .skip, tolerance: UInt64 = 0, isPaused: Bool = false) {
         self.isPaused = isPaused
         if policy == .skip, tolerance == 0 { return }

@@ -1,15 +1,14 @@
 internal import ArgumentParser
-internal import TimerMeasurement
 
-/// The command: each of its subcommands parses, has the work done, and prints.
+/// The command. Each subcommand parses its options, has the work done, and prints.
 @main
 struct CompareBackends: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare-backends",
         abstract: "Measures how precisely timers tick on this machine, and at what price.",
         discussion: """
-            Without a subcommand it measures: `compare-backends --period 250us` is `compare-backends run --period 250us`, \
-            whose options are explained by `compare-backends run --help`.
+            Without a subcommand it measures: `compare-backends --period 250us` is \
+            `compare-backends run --period 250us`. `compare-backends run --help` explains the options.
 
             Examples:
               compare-backends
@@ -19,16 +18,16 @@ struct CompareBackends: ParsableCommand {
               compare-backends diff before.json after.json
               compare-backends recommend --period 5ms --lateness 200us --cpu 2
 
-            Exit codes: 0 done, 1 a rule failed or the measurement did, 2 an option or a file makes no sense, 3 a backend \
-            that was asked for is unavailable, 130 ended by Ctrl-C.
+            Exit codes: 0 done, 1 a rule or the measurement failed, 2 an option or a file makes no sense, 3 a named \
+            backend is unavailable, 130 ended by Ctrl-C.
             """,
         subcommands: [Run.self, Diff.self, ReportPage.self, Merge.self, Recommend.self, List.self],
         defaultSubcommand: Run.self
     )
 
-    /// Runs the command, with one line and an exit code of our own for what makes no sense.
+    /// Runs the command. An error prints one line and has an exit code of ours.
     static func main() {
-        Console.survivesItsReader()
+        Console.surviveClosedStreams()
         do {
             var command = try parseAsRoot()
             try command.run()

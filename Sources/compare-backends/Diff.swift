@@ -1,16 +1,17 @@
 internal import ArgumentParser
-internal import TimerMeasurement
+internal import TimerReport
+internal import TimerResults
 
-/// Did it get worse?
+/// Compares two saved results.
 struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show what changed from one saved result to another."
     )
 
-    @Argument(help: "The former results (JSON).")
+    @Argument(help: "The old results (JSON).")
     var old: String
 
-    @Argument(help: "The latter results (JSON).")
+    @Argument(help: "The new results (JSON).")
     var new: String
 
     func run() throws {
@@ -19,6 +20,6 @@ struct Diff: ParsableCommand {
         if let difference = old.difference(from: new) {
             console.say("note: they are not of the same machine and question (\(difference)): compare with care")
         }
-        try console.hand(over: Difference(old: Report(old), new: Report(new)).description)
+        try console.print(Difference(old: Report(old), new: Report(new)).description)
     }
 }

@@ -1,78 +1,70 @@
 internal import ArgumentParser
-internal import TimerMeasurement
+internal import HostSystem
+internal import TimerResults
 
-/// A backend that was asked for by name and is not there.
-struct UnavailableBackend: Error {
-    let name: String
-    let reason: String
-}
+/// The command's own error: how it ends if it does not simply return.
+struct Exit: Error {
+    let code: ExitCode
+    /// Printed on standard output: a help text.
+    var output = ""
+    /// Printed on standard error.
+    var message = ""
 
-/// A measurement that ended without a result.
-struct Failed: Error {
-    let reason: String
-}
+    /// An option, a rule or a file makes no sense.
+    static func invalid(_ reason: String) -> Exit { Exit(code: ExitCode(2), message: "error: \(OneLine.of(reason))") }
 
-/// Ctrl-C.
-struct Interrupted: Error {
-    /// What came of it: `partial results`.
-    let results: String
-}
+    /// A backend that the user named is missing.
+    static func unavailable(_ name: String, _ reason: String) -> Exit {
+        Exit(code: ExitCode(3), message: "error: \(name) is unavailable: \(OneLine.of(reason))")
+    }
 
-/// How the command ends when it does not simply return.
-struct Exit {
-    private let code: ExitCode
-    private let output: String
-    private let complaint: String
-    private let note: String
+    /// A measurement ended without a result.
+    static func failed(_ reason: String) -> Exit { Exit(code: .failure, message: "error: \(OneLine.of(reason))") }
 
-    /// The ending that an error asks for.
+    /// The user pressed Ctrl-C, which left some results.
+    static func interrupted(leaving results: String) -> Exit {
+        Exit(code: ExitCode(130), message: "stopped by Ctrl-C: \(results)")
+    }
+
+    /// The exit for any error.
     init(for error: any Error) {
         let code = CompareBackends.exitCode(for: error)
         switch error {
-        case let error as UnavailableBackend:
-            self.init(code: ExitCode(3), complaint: "\(error.name) is unavailable: \(error.reason)")
-        case let error as Failed:
-            self.init(code: .failure, complaint: error.reason)
-        case let error as Interrupted:
-            self.init(code: ExitCode(130), note: "stopped by Ctrl-C: \(error.results)")
-        case is Rule.Problem:
-            self.init(code: ExitCode(2), complaint: "\(error)")
-        case _ where code == .success:
-            self.init(code: code, output: CompareBackends.fullMessage(for: error))
-        case _ where code == .validationFailure:
-            self.init(code: ExitCode(2), complaint: CompareBackends.message(for: error))
-        default:
-            self.init(code: code, complaint: CompareBackends.message(for: error))
+        case let exit as Exit: self = exit
+        case let problem as Problem: self = .invalid("\(problem)")
+        case _ where code == .success: self.init(code: code, output: CompareBackends.fullMessage(for: error))
+        case _ where code == .validationFailure: self = .invalid(CompareBackends.message(for: error))
+        case is ExitCode: self.init(code: code)
+        default: self.init(code: code, message: "error: \(OneLine.of(CompareBackends.message(for: error)))")
         }
     }
 
-    private init(code: ExitCode, output: String = "", complaint: String = "", note: String = "") {
+    private init(code: ExitCode, output: String = "", message: String = "") {
         self.code = code
-        self.note = note
         self.output = output
-        self.complaint = complaint
+        self.message = message
     }
 
-    /// Says what there is to say, and ends the process.
+    /// Prints, and ends the process.
     func now() -> Never {
         if !output.isEmpty { print(output) }
         var console = Console()
-        if !complaint.isEmpty { console.say("error: \(OneLine.of(complaint))") }
-        if !note.isEmpty { console.say(note) }
+        if !message.isEmpty { console.say(message) }
         CompareBackends.exit(withError: code)
     }
 }
 
 /// Text from the command line as one line that is safe to print.
 enum OneLine {
-    /// More than this is nobody's message.
     private static let longest = 300
 
-    /// The text without line ends and control characters, and not endlessly long.
+    /// The text without line ends and control characters, cut after 300 characters.
     static func of(_ text: String) -> String {
-        let clean = text.unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .lineSeparator
-                || scalar.properties.generalCategory == .paragraphSeparator ? " " : Character(scalar)
+        let clean = text.unicodeScalars.map { scalar -> Character in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: " "
+            default: Character(scalar)
+            }
         }
         return clean.count <= longest ? String(clean) : String(clean.prefix(longest)) + "…"
     }

@@ -1,29 +1,29 @@
 internal import ArgumentParser
 internal import PreciseTimer
-internal import TimerCore
-internal import TimerMeasurement
+internal import TimerProbe
+internal import TimerResults
 
-/// What is measured, and how.
+/// What to measure, and how.
 struct MeasurementOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The backends, as in timerfd,dispatch; one that is named twice is compared with itself. By default all that "
-                + "are available; see compare-backends list.",
+            "The backends, as in timerfd,dispatch. A backend that is named twice is compared with itself. By default "
+                + "all available backends; see compare-backends list.",
             valueName: "names"
         ),
         transform: { try Backends.parse($0) }
     )
     var backends: [TimerService.Backend]?
 
-    @Flag(help: "Also measure what one would write without the library.")
+    @Flag(help: "Also measure the same work written without the library.")
     var peers = false
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The references, as in floor-timerfd, or none. By default all that are available. Without floor-timerfd "
-                + "there are no multiples of the floor.",
+            "The references, as in floor-timerfd, or none. By default all available references. Without "
+                + "floor-timerfd there are no multiples of the floor.",
             valueName: "names"
         ),
         transform: { try References.parse($0) }
@@ -42,7 +42,7 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How long each row is measured in each round. (default: 300ms)", valueName: "time"),
+        help: ArgumentHelp("The time to measure each row in each round. (default: 300ms)", valueName: "time"),
         transform: { try DurationText.parse($0) }
     )
     var duration: Duration = .milliseconds(300)
@@ -50,7 +50,7 @@ struct MeasurementOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How many rounds are measured; fewer than \(Comparing.fewestRounds) tell no two rows apart. (default: 12)",
+            "The number of rounds. Fewer than \(Comparing.fewestRounds) cannot show a difference. (default: 12)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0) }
@@ -59,7 +59,7 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How long each row runs before anything counts. (default: 100ms)", valueName: "time"),
+        help: ArgumentHelp("The time that each row runs before anything counts. (default: 100ms)", valueName: "time"),
         transform: { try DurationText.parse($0) }
     )
     var warmup: Duration = .milliseconds(100)
@@ -67,21 +67,21 @@ struct MeasurementOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How many timers of that period tick at a time, their deadlines spread over it. (default: 1)",
+            "The number of timers, whose deadlines are spread over the period. (default: 1)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0) }
     )
     var timers = 1
 
-    @Option(parsing: .unconditional, help: "Where handlers run: on the alarm's thread, a queue, or the main queue.")
+    @Option(parsing: .unconditional, help: "The place of handlers: the alarm's thread, a queue, or the main queue.")
     var deliver = HandlerPlace.inline
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The clock of the deadlines: suspending, continuous or wall, which are CLOCK_MONOTONIC, CLOCK_BOOTTIME and "
-                + "CLOCK_REALTIME. Backends that do not have it are left out. (default: suspending)",
+            "The clock of the deadlines: suspending, continuous or wall, which are CLOCK_MONOTONIC, CLOCK_BOOTTIME "
+                + "and CLOCK_REALTIME. Backends without that clock are left out. (default: suspending)",
             valueName: "clock"
         ),
         transform: { try ClockName.parse($0) }
@@ -92,9 +92,10 @@ struct MeasurementOptions: ParsableArguments {
         name: .customLong("load"),
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "What else goes on; repeat it to measure under each. idle; cpu:N: N spinning threads; handler:TIME: handlers that "
-                + "work so long; churn:N: N timers a second scheduled and cancelled on the same service; pending:N: N far "
-                + "timers in its queue; memory: a thread that allocates and frees without pause. (default: idle)",
+            "Other work on the machine; repeat the option to measure under each load. idle: no other work. cpu:N: N "
+                + "spinning threads. handler:TIME: handlers that work for that time. churn:N: N timers a second "
+                + "scheduled and cancelled on the same service. pending:N: N far timers in its queue. memory: a "
+                + "thread that allocates and frees without pause. (default: idle)",
             valueName: "load"
         ),
         transform: { try Load.parse($0) }
@@ -104,7 +105,7 @@ struct MeasurementOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "What the order of the turns is drawn from. (default: another one each time)",
+            "The seed of the order of the turns. (default: random)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0) }
@@ -128,13 +129,13 @@ struct MeasurementOptions: ParsableArguments {
         request.clock = clock
         request.loads = loads.isEmpty ? [.idle] : loads
         request.seed = seed
-        return try MeasurementPlan.checked(request)
+        return try MeasurementPlan(request)
     }
 }
 
 extension MeasurementPlan {
-    /// A plan, or an error that says which option makes no sense.
-    static func checked(_ request: Request) throws -> MeasurementPlan {
-        do throws(Refusal) { return try MeasurementPlan(request) } catch { throw ValidationError(error.description) }
+    /// Checks a plan while the options are parsed, so that the parser reports its problem.
+    static func validate(_ plan: () throws -> MeasurementPlan) throws {
+        do { _ = try plan() } catch { throw ValidationError("\(error)") }
     }
 }

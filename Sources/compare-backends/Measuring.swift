@@ -1,22 +1,21 @@
-internal import ArgumentParser
-internal import TimerMeasurement
+internal import TimerProbe
+internal import TimerResults
 
-/// Carries a plan out in front of a person: shows progress, hears Ctrl-C, hands the ticks on.
+/// Carries out a plan for a user: shows progress, obeys Ctrl-C, and writes the ticks.
 struct Measuring {
     private let plan: MeasurementPlan
-    private let samples: SampleFile?
+    private let ticks: TickFile?
     private var rounds: [Round] = []
-    /// Why it ended early; nil where it did not.
+    /// Why the measurement ended early; nil if it did not.
     private var failure: MeasurementError?
-    /// Why the ticks could not be written; nil where they could.
+    /// Why the ticks could not be written; nil if they could.
     private var writing: (any Error)?
 
-    init(plan: MeasurementPlan, samples: SampleFile? = nil) {
+    init(plan: MeasurementPlan, ticks: TickFile? = nil) {
         self.plan = plan
-        self.samples = samples
+        self.ticks = ticks
     }
 
-    /// Measures.
     mutating func run(_ console: inout Console) {
         var measurement = Measurement(plan)
         var writing: (any Error)?
@@ -24,8 +23,8 @@ struct Measuring {
             try measurement.run { progress in
                 console.show(progress)
                 return !console.isInterrupted && writing == nil
-            } turnEnded: { round, load, turn in
-                do { try samples?.append(round, load, turn) } catch { writing = error }
+            } turnEnded: { round, key, turn in
+                do { try ticks?.append(round, key, turn) } catch { writing = error }
             }
         } catch {
             failure = error
@@ -35,7 +34,7 @@ struct Measuring {
         rounds = measurement.rounds
     }
 
-    /// What was measured; nil where nothing was.
+    /// The report; nil if nothing was measured.
     var report: Report? {
         guard !rounds.isEmpty else { return nil }
         let host = Host.current
@@ -44,13 +43,13 @@ struct Measuring {
         )
     }
 
-    /// Whether it ended early, or ticks were lost on the way to their file.
-    var isFlawed: Bool { failure != nil || writing != nil }
+    /// Whether the measurement ended early, or ticks could not be written.
+    var isIncomplete: Bool { failure != nil || writing != nil }
 
-    /// The ending that a measurement which ended early asks for.
-    func ending(nothing: Bool) -> any Error {
+    /// The error of an incomplete measurement.
+    func error(leaving results: String) -> any Error {
         if let writing { return writing }
-        guard failure == .stopped else { return Failed(reason: failure.map { "\($0)" } ?? "nothing was measured") }
-        return Interrupted(results: nothing ? "no results" : "partial results")
+        guard failure == .stopped else { return Exit.failed(failure.map { "\($0)" } ?? "nothing was measured") }
+        return Exit.interrupted(leaving: results)
     }
 }

@@ -1,11 +1,12 @@
 internal import ArgumentParser
-internal import TimerMeasurement
+internal import TimerReport
+internal import TimerResults
 
-/// Results of several hosts or runs as one.
+/// Merges saved results.
 struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Merge saved results of several hosts or runs into one (JSON).",
-        discussion: "Histograms are added, so that every percentile is one of all ticks together."
+        discussion: "Histograms are added, so every percentile is one of all ticks together."
     )
 
     @Argument(help: ArgumentHelp("The results (JSON).", valueName: "result"))
@@ -17,7 +18,5 @@ struct Merge: ParsableCommand {
     )
     var output: String?
 
-    func run() throws {
-        try Handover.write(try ResultsFile.encode(Report(try SavedResults.load(results))), to: output)
-    }
+    func run() throws { try Output.write(try JSONFile.encode(Report(try SavedResults.load(results))), to: output) }
 }

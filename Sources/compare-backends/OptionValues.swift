@@ -1,16 +1,11 @@
 internal import ArgumentParser
 internal import PreciseTimer
-internal import TimerCore
-internal import TimerMeasurement
+internal import TimerProbe
+internal import TimerResults
 
 extension HandlerPlace: ExpressibleByArgument {}
 
-/// Why the value of an option makes no sense.
-struct BadValue: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// The backends that are measured.
+/// The backends to measure.
 enum Backends {
     /// The value of --backends: names with commas between them.
     static func parse(_ text: String) throws -> [TimerService.Backend] {
@@ -18,36 +13,34 @@ enum Backends {
             .map { name in
                 guard let backend = TimerService.Backend(rawValue: String(name)) else {
                     let known = TimerService.Backend.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw BadValue(description: "the backends are \(known)")
+                    throw Problem("the backends are \(known)")
                 }
                 return backend
             }
     }
 
-    /// What is measured: the backends that were asked for by name, all of them, or else what there is.
+    /// The backends that the user named, or every backend that this build and this clock allow.
     static func measured(
         _ asked: [TimerService.Backend]?,
         on clock: TimerClock
     ) throws -> [TimerService.Backend] {
-        guard let asked else { return TimerService.Backend.allCases.filter { obstacle(to: $0, on: clock) == nil } }
+        guard let asked else { return TimerService.Backend.allCases.filter { problem(of: $0, on: clock) == nil } }
         for backend in asked {
-            if let obstacle = obstacle(to: backend, on: clock) {
-                throw UnavailableBackend(name: backend.rawValue, reason: obstacle)
-            }
+            if let problem = problem(of: backend, on: clock) { throw Exit.unavailable(backend.rawValue, problem) }
         }
         return asked
     }
 
-    /// A line about each backend that nobody named and that cannot be measured.
+    /// One line about each backend that is left out without the user's wish.
     static func leftOut(_ asked: [TimerService.Backend]?, on clock: TimerClock) -> [String] {
         guard asked == nil else { return [] }
         return TimerService.Backend.allCases.compactMap { backend in
-            obstacle(to: backend, on: clock).map { "\(backend.rawValue) is left out: \($0)" }
+            problem(of: backend, on: clock).map { "\(backend.rawValue) is left out: \($0)" }
         }
     }
 
-    /// Why a backend cannot be measured; nil where it can.
-    private static func obstacle(to backend: TimerService.Backend, on clock: TimerClock) -> String? {
+    /// Why a backend cannot be measured; nil if it can.
+    private static func problem(of backend: TimerService.Backend, on clock: TimerClock) -> String? {
         if case .unavailable(let reason) = backend.availability { return reason }
         guard !backend.clocks.contains(clock) else { return nil }
         let able = TimerService.Backend.allCases.filter { $0.clocks.contains(clock) }.map(\.rawValue)
@@ -55,10 +48,30 @@ enum Backends {
     }
 }
 
-/// A whole number; whether it may be so great is for the plan to say.
+/// The references to measure.
+enum References {
+    /// All references. cyclictest is one if it is installed.
+    static var available: [Row] {
+        Reference.allCases.map { Row(.reference($0)) } + (Cyclictest.path == nil ? [] : [Row(.referee)])
+    }
+
+    /// The value of --references: names with commas between them, or none.
+    static func parse(_ text: String) throws -> [Row] {
+        if text == "none" { return [] }
+        return try text.split(separator: ",", omittingEmptySubsequences: false)
+            .map { name in
+                guard let row = available.first(where: { $0.name == name }) else {
+                    throw Problem("the references are none or \(available.map(\.name).joined(separator: ", "))")
+                }
+                return row
+            }
+    }
+}
+
+/// A whole number. The plan checks its size.
 enum WholeNumber {
     static func parse<Number: FixedWidthInteger>(_ text: String) throws -> Number {
-        guard let number = Number(text) else { throw BadValue(description: "write a whole number, as in 3") }
+        guard let number = Number(text) else { throw Problem("write a whole number, as in 3") }
         return number
     }
 }
@@ -68,7 +81,7 @@ enum Percent {
     static func parse(_ text: String) throws -> Double {
         let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
         guard let percent = Double(digits), percent.isFinite, percent > 0 else {
-            throw BadValue(description: "write a number of percent, as in 5 or 2.5%")
+            throw Problem("write a number of percent, as in 5 or 2.5%")
         }
         return percent
     }
@@ -78,7 +91,7 @@ enum Percent {
 enum ClockName {
     static func parse(_ text: String) throws -> TimerClock {
         guard let clock = TimerClock(rawValue: text) else {
-            throw BadValue(description: "the clocks are \(TimerClock.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw Problem("the clocks are \(TimerClock.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return clock
     }

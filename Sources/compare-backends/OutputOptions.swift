@@ -1,8 +1,9 @@
 internal import ArgumentParser
-internal import TimerAlarms
-internal import TimerMeasurement
+internal import HostSystem
+internal import TimerReport
+internal import TimerResults
 
-/// How results are printed.
+/// The format of the results.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case table
     case json
@@ -10,9 +11,9 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case markdown
 }
 
-/// What is written, and where.
+/// What to write, and where.
 struct OutputOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "How the results are printed.")
+    @Option(parsing: .unconditional, help: "The format of the results.")
     var format = OutputFormat.table
 
     @Option(
@@ -23,7 +24,7 @@ struct OutputOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Also write a page with pictures, to be opened in a browser.", valueName: "file.html")
+        help: ArgumentHelp("Also write a page with pictures, for a browser.", valueName: "file.html")
     )
     var report: String?
 
@@ -39,52 +40,52 @@ struct OutputOptions: ParsableArguments {
     )
     var histograms: String?
 
-    /// Whether more than the results may be printed: programs get nothing else.
+    /// Whether a person reads the results. A program gets nothing but the results.
     var isForPeople: Bool { format == .table && output == nil }
 
-    /// The files, open.
+    /// The open files.
     struct Files {
         fileprivate let output: OutputFile?
         fileprivate let report: OutputFile?
-        let samples: SampleFile?
+        let ticks: TickFile?
 
-        /// Takes those back that nothing came to.
+        /// Removes the files that the command created and has not written to.
         func discard() {
             output?.discard()
             report?.discard()
-            samples?.discard()
+            ticks?.discard()
         }
     }
 
-    /// Opens the files before anything is measured; where one cannot be opened none is left behind.
+    /// Opens the files before the measurement. If one cannot be opened, no other is left behind.
     func openFiles() throws -> Files {
         var opened: [OutputFile] = []
         func open(_ path: String?) throws -> OutputFile? {
             guard let path else { return nil }
-            let file = try Handover.open(path)
+            let file = try Output.open(path)
             opened.append(file)
             return file
         }
         do {
             let (output, report, samples) = (try open(output), try open(report), try open(samples))
             if let histograms {
-                do { try OutputFile.createFolder(histograms) } catch { throw ValidationError("\(error)") }
+                do { try OutputFile.createFolder(histograms) } catch { throw Exit.invalid("\(error)") }
             }
-            return Files(output: output, report: report, samples: samples.map { SampleFile($0) })
+            return Files(output: output, report: report, ticks: samples.map { TickFile($0) })
         } catch {
             for file in opened { file.discard() }
             throw error
         }
     }
 
-    /// Writes a report wherever it was asked for, the results first. What cannot be written keeps nothing else from it.
+    /// Writes a report to every file, the results first. A file that cannot be written does not stop the others.
     func write(_ report: Report, to files: Files, _ console: inout Console) throws {
         var failures: [any Error] = []
         do {
             if let output = files.output {
-                try output.replace(with: try text(of: report, colour: false) + "\n")
+                try output.replace(with: try text(of: report, inColour: false) + "\n")
             } else {
-                try console.hand(over: try text(of: report, colour: console.isColoured))
+                try console.print(try text(of: report, inColour: console.hasColour))
             }
         } catch {
             failures.append(error)
@@ -102,10 +103,10 @@ struct OutputOptions: ParsableArguments {
         if let failure = failures.first { throw failure }
     }
 
-    private func text(of report: Report, colour: Bool) throws -> String {
+    private func text(of report: Report, inColour: Bool) throws -> String {
         switch format {
-        case .table: ResultTable(report, colour: colour).description
-        case .json: try ResultsFile.encode(report)
+        case .table: ResultTable(report, inColour: inColour).description
+        case .json: try JSONFile.encode(report)
         case .csv: CSVTable(report).description
         case .markdown: MarkdownTable(report).description
         }

@@ -1,23 +1,23 @@
 internal import ArgumentParser
 internal import PreciseTimer
-internal import TimerCore
-internal import TimerMeasurement
+internal import TimerProbe
+internal import TimerResults
 
-/// Which backend to take.
+/// Recommends a backend.
 struct Recommend: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say which backend to take on this machine, and why.",
+        abstract: "Recommend a backend for this machine, with reasons.",
         discussion: """
-            Of the backends that are good enough it is the one that costs least. Without --from they are measured now, which \
-            takes half a minute with a period of 1ms.
+            Recommends the cheapest of the backends that are good enough. Without --from it measures them now, \
+            which takes half a minute with a period of 1ms.
 
-            Exit code 1: none is good enough.
+            Exit code 1: no backend is good enough.
             """
     )
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The period that is needed, or a rate, as in 60hz. (default: 1ms)", valueName: "time"),
+        help: ArgumentHelp("The period of your timers, or a rate, as in 60hz. (default: 1ms)", valueName: "time"),
         transform: { try PeriodText.parse($0) }
     )
     var period: Duration?
@@ -25,8 +25,8 @@ struct Recommend: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "99 of 100 deadlines are to be served within this time. Without it, what cannot be told from the best is good "
-                + "enough.",
+            "Maximum 99th-percentile lateness. Without it, a backend is good enough if it is hardly "
+                + "distinguishable from the best.",
             valueName: "time"
         ),
         transform: { try DurationText.parse($0) }
@@ -35,44 +35,40 @@ struct Recommend: ParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("It is to take no more than so many percent of a processor.", valueName: "percent"),
+        help: ArgumentHelp("Maximum CPU use, in percent of one processor.", valueName: "percent"),
         transform: { try Percent.parse($0) }
     )
     var cpu: Double?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Take saved results (JSON) instead of measuring.", valueName: "result")
+        help: ArgumentHelp("Use saved results (JSON) instead of measuring.", valueName: "result")
     )
     var from: String?
 
     @Flag(help: "Show no progress and no notes.")
     var quiet = false
 
-    func validate() throws { _ = try plan(for: []) }
+    func validate() throws { try MeasurementPlan.validate { try plan(for: [.timerFD]) } }
 
     func run() throws {
         var console = Console(isQuiet: quiet)
         let report = try from.map { try saved($0) } ?? measured(&console)
-        let recommendation = Recommendation(
-            Recommendation.Wish(lateness: lateness.map { UInt64($0.nanosecondsRoundedUp) }, cpu: cpu),
-            from: report
-        )
-        try console.hand(over: recommendation.description)
+        let wish = Recommendation.Wish(lateness: lateness?.wholeNanoseconds, cpu: cpu)
+        let recommendation = Recommendation(wish, from: report)
+        try console.print(recommendation.description)
         if recommendation.choice == nil { throw ExitCode.failure }
     }
 
     private func saved(_ path: String) throws -> Report {
         let results = try SavedResults.load(path)
-        if let period, UInt64(period.nanosecondsRoundedUp) != results.options.period {
+        if let period, period.wholeNanoseconds != results.options.period {
             let measured = DurationText.format(nanoseconds: results.options.period)
-            throw ValidationError(
-                "\(path) was measured with a period of \(measured): leave --period out, or measure anew"
-            )
+            throw Exit.invalid("\(path) was measured with a period of \(measured): omit --period, or measure again")
         }
         let report = Report(results)
-        guard report.rows.contains(where: { $0.case.kind == .backend }) else {
-            throw ValidationError("\(path) has no backends to choose from")
+        guard report.rows.contains(where: { $0.key.kind == .backend }) else {
+            throw Exit.invalid("\(path) has no backends to choose from")
         }
         return report
     }
@@ -82,15 +78,17 @@ struct Recommend: ParsableCommand {
         console.catchInterrupt()
         var measuring = Measuring(plan: try plan(for: Backends.measured(nil, on: .suspending)))
         measuring.run(&console)
-        guard !measuring.isFlawed, let report = measuring.report else { throw measuring.ending(nothing: true) }
+        guard !measuring.isIncomplete, let report = measuring.report else {
+            throw measuring.error(leaving: "no results")
+        }
         return report
     }
 
-    /// As `run` without options, but long enough for the period.
+    /// The plan of `run` without options, but long enough for the period.
     private func plan(for backends: [TimerService.Backend]) throws -> MeasurementPlan {
         var request = MeasurementPlan.Request(rows: Row.of(backends) + References.available)
         request.period = period ?? .milliseconds(1)
         request.duration = max(.milliseconds(300), request.period <= .seconds(3600) ? request.period * 30 : .zero)
-        return try MeasurementPlan.checked(request)
+        return try MeasurementPlan(request)
     }
 }

@@ -1,7 +1,8 @@
 internal import ArgumentParser
-internal import TimerMeasurement
+internal import TimerReport
+internal import TimerResults
 
-/// Pictures of what was saved.
+/// Makes a page with pictures from saved results.
 struct ReportPage: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -18,8 +19,5 @@ struct ReportPage: ParsableCommand {
     )
     var output: String?
 
-    func run() throws {
-        let page = Page(Report(try SavedResults.load(results))).html
-        try Handover.write(page, to: output)
-    }
+    func run() throws { try Output.write(Page(Report(try SavedResults.load(results))).html, to: output) }
 }

@@ -1,21 +1,20 @@
-internal import ArgumentParser
-internal import TimerAlarms
-internal import TimerMeasurement
+internal import HostSystem
+internal import TimerReport
+internal import TimerResults
 
-/// Results that were saved as JSON.
+/// Reads results that were saved as JSON.
 enum SavedResults {
-    /// Reads a file.
     static func load(_ path: String) throws -> Results {
         let content: [UInt8]
-        do { content = try InputFile.read(path) } catch { throw ValidationError("\(error)") }
-        do { return try ResultsFile.decode(content) } catch { throw ValidationError("\(path) \(error)") }
+        do { content = try InputFile.read(path) } catch { throw Exit.invalid("\(error)") }
+        do { return try JSONFile.decode(content) } catch { throw Exit.invalid("\(path) \(error)") }
     }
 
-    /// Reads several as one.
+    /// Reads several files and merges them.
     static func load(_ paths: [String]) throws -> Results {
         let results = try paths.map { try load($0) }
-        do { return try Merging.merge(results) } catch {
-            throw ValidationError("\(paths.joined(separator: ", ")): \(error)")
+        do { return try Results.merged(results) } catch {
+            throw Exit.invalid("\(paths.joined(separator: ", ")): \(error)")
         }
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import TimerAlarms
+import HostSystem
 
 /// The process's resources at one moment.
 struct ProcessUse {

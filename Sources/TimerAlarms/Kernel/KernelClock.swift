@@ -1,8 +1,7 @@
-internal import CLinuxTimers
 internal import Glibc
 package import TimerCore
 
-/// Reads the kernel's clocks and sleeps on them.
+/// Reads the kernel's clocks and sleeps.
 package enum KernelClock {
     /// The time on a clock, read from the vDSO: on ordinary hosts this makes no system call.
     package static func now(_ clock: TimerClock) -> TimerInstant {
@@ -11,24 +10,11 @@ package enum KernelClock {
         return TimerInstant(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec), clock: clock)
     }
 
-    /// Sleeps until an instant, even if signals interrupt the sleep.
-    package static func sleep(until deadline: TimerInstant) {
-        var time = timespec(deadline)
-        while unsafe clock_nanosleep(deadline.clock.kernelID, TIMER_ABSTIME, &time, nil) == EINTR {}
+    /// Sleeps for a length of monotonic time. Signals do not end the sleep.
+    package static func sleep(for duration: Duration) {
+        var time = timespec(now(.suspending).advanced(by: duration))
+        while unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
     }
-
-    /// Sleeps for a length of monotonic time.
-    package static func sleep(for duration: Duration) { sleep(until: now(.suspending).advanced(by: duration)) }
-
-    /// Sets how late the kernel may wake the calling thread from a sleep; the default is 50,000 ns. It has no effect
-    /// on timerfd and needs no privilege.
-    package static func setTimerSlack(nanoseconds: UInt) {
-        _ = timer_slack_set(nanoseconds)
-    }
-
-    /// The calling thread's timer slack, in nanoseconds. It becomes the default of the threads and programs that
-    /// this thread creates.
-    package static var timerSlack: UInt { UInt(max(timer_slack(), 0)) }
 }
 
 extension TimerClock {

@@ -1,3 +1,4 @@
+internal import CLinuxTimers
 internal import Dispatch
 internal import Glibc
 internal import Synchronization
@@ -81,7 +82,7 @@ package enum MainActorCheck {
 
     /// Whether the main actor's code may run here: on the main queue, or on the main thread.
     private static var isOnMain: Bool {
-        KernelThread.current.isMain || DispatchQueue.getSpecific(key: mainQueue) == true
+        thread_id() == getpid() || DispatchQueue.getSpecific(key: mainQueue) == true
     }
 
     private static func warn(of identity: UInt) {

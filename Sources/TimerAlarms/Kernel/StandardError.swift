@@ -2,9 +2,6 @@ internal import Glibc
 
 /// The descriptor for messages.
 package enum StandardError {
-    /// Whether it is a terminal.
-    package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
-
     /// Writes text unchanged. A failure is ignored, because there is no other place to report it.
     package static func write(_ text: String) {
         var remaining = text[...]

@@ -1,19 +1,20 @@
-import TimerMeasurement
+import TimerReport
+import TimerResults
 
 /// Files of results: each is refused, or gives results that every format can show, and that can be merged, compared,
 /// judged and read again.
 package enum ResultsCheck {
     package static func run(_ bytes: [UInt8]) {
-        guard let results = try? ResultsFile.decode(bytes) else { return }
+        guard let results = try? JSONFile.decode(bytes) else { return }
         let report = Report(results)
         do {
-            let again = try ResultsFile.decode(try ResultsFile.encode(report).utf8)
+            let again = try JSONFile.decode(try JSONFile.encode(report).utf8)
             precondition(again == results, "what is written is read again")
         } catch {
             preconditionFailure("what was read cannot be written and read again: \(error)")
         }
         _ =
-            ResultTable(report, colour: true).description + CSVTable(report).description
+            ResultTable(report, inColour: true).description + CSVTable(report).description
             + MarkdownTable(report).description
         _ = Page(report).html
         _ = Difference(old: report, new: report).description
@@ -25,8 +26,8 @@ package enum ResultsCheck {
             if let rule = try? Rule.parse(text) { _ = try? Judgement([rule], of: report, baseline: report) }
         }
         // Merged too often, they are refused; else they are read again.
-        guard let merged = try? Merging.merge([results, results]) else { return }
-        let text = try? ResultsFile.encode(Report(merged))
-        precondition(text.flatMap { try? ResultsFile.decode($0.utf8) } == merged, "what was merged is read again")
+        guard let merged = try? Results.merged([results, results]) else { return }
+        let text = try? JSONFile.encode(Report(merged))
+        precondition(text.flatMap { try? JSONFile.decode($0.utf8) } == merged, "what was merged is read again")
     }
 }

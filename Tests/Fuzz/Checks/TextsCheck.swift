@@ -1,4 +1,5 @@
-import TimerMeasurement
+import TimerProbe
+import TimerResults
 
 /// Texts of the command line: lengths of time, rules and loads. Each is refused, or read and written again as the same.
 package enum TextsCheck {
@@ -21,7 +22,7 @@ package enum TextsCheck {
 
     private static func rule(_ text: String) {
         guard let rule = try? Rule.parse(text) else { return }
-        precondition(rule.description == text && !rule.subject.isEmpty)
+        precondition(rule.description == text && !rule.row.isEmpty)
         switch rule.bound {
         case .value(let bound), .timesBaseline(let bound): precondition(bound.isFinite && bound >= 0)
         }

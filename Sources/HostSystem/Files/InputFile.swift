@@ -1,0 +1,25 @@
+internal import SystemPackage
+
+/// Reads whole files.
+package enum InputFile {
+    /// The bytes of a file.
+    ///
+    /// - Throws: `SystemError` if it cannot be read.
+    package static func read(_ path: String) throws(SystemError) -> [UInt8] {
+        try SystemError.attempting("reading \(path)") {
+            let descriptor = try unsafe FileDescriptor.open(path, .readOnly, options: .closeOnExec)
+            return try descriptor.closeAfter { try rest(of: descriptor) }
+        }
+    }
+
+    /// All bytes from the current position on.
+    static func rest(of descriptor: FileDescriptor) throws -> [UInt8] {
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = try unsafe buffer.withUnsafeMutableBytes { try unsafe descriptor.read(into: $0) }
+            if count == 0 { return content }
+            content += buffer[..<count]
+        }
+    }
+}

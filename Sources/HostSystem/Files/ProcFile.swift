@@ -1,0 +1,7 @@
+/// The kernel's small text files.
+package enum ProcFile {
+    /// The whole text; nil if the file does not exist or cannot be read.
+    package static func text(_ path: String) -> String? {
+        (try? InputFile.read(path)).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

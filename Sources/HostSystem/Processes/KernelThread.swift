@@ -1,0 +1,90 @@
+internal import CLinuxTimers
+internal import Glibc
+internal import SystemPackage
+
+/// A thread of this process, by the kernel's number. Any thread can read its account.
+package struct KernelThread: Hashable, Sendable {
+    private let number: Int32
+
+    /// The calling thread.
+    package static var current: KernelThread { KernelThread(number: thread_id()) }
+
+    /// Starts a detached thread that blocks all signals but those of its own faults. It is scheduled as the main
+    /// thread.
+    ///
+    /// - Parameters:
+    ///   - name: the name in the kernel's lists, at most 15 bytes.
+    ///   - body: the work of the thread.
+    /// - Throws: `SystemError` if the system refuses the thread.
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        // A thread takes over its creator's signal mask, so it starts with everything blocked. Faults stay unblocked:
+        // the kernel ends a process that blocks them without asking a crash reporter.
+        var blocked = sigset_t()
+        var before = sigset_t()
+        unsafe sigfillset(&blocked)
+        for fault in [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS] { unsafe sigdelset(&blocked, fault) }
+        unsafe pthread_sigmask(SIG_SETMASK, &blocked, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+
+        let start = unsafe Unmanaged.passRetained(Start(name, body))
+        var thread = pthread_t()
+        let failure = unsafe pthread_create(&thread, nil, { unsafe KernelThread.run($0) }, start.toOpaque())
+        if failure != 0 {
+            unsafe start.release()
+            throw SystemError("starting the thread \(name)", Errno(rawValue: failure))
+        }
+        pthread_detach(thread)
+    }
+
+    private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let argument = unsafe argument else { return nil }
+        let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+        _ = unsafe start.name.withCString { unsafe thread_name_set($0) }
+        // Scheduled as the main thread is, even if the thread that starts it is not.
+        thread_scheduling_copy(getpid())
+        start.body()
+        return nil
+    }
+
+    /// The argument of a new thread.
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}
+
+extension KernelThread {
+    /// The kernel's account of the thread up to now; nil once the thread has ended.
+    ///
+    /// Reading the thread's clock makes the kernel bring this account up to date. The account of the whole process
+    /// lags behind by up to a timer interrupt's period for each running thread: subtract one from the other only
+    /// while this thread sleeps.
+    package var usage: ResourceUsage? {
+        // MAKE_THREAD_CPUCLOCK of the kernel: the clock of one thread, as the scheduler has counted it.
+        let clock = clockid_t(~number << 3 | 6)
+        var time = timespec()
+        guard unsafe clock_gettime(clock, &time) == 0,
+            let voluntary = status("voluntary_ctxt_switches:").flatMap({ Int64($0) }),
+            let involuntary = status("nonvoluntary_ctxt_switches:").flatMap({ Int64($0) })
+        else { return nil }
+        return ResourceUsage(
+            cpuNanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec),
+            voluntarySwitches: voluntary,
+            involuntarySwitches: involuntary
+        )
+    }
+
+    /// Whether the thread waits for something, or has ended. Its account does not change until it is woken.
+    package var isAsleep: Bool { status("State:").map { $0.hasPrefix("S") } ?? true }
+
+    /// A field of the thread's status file (proc_pid_status(5)).
+    private func status(_ name: String) -> Substring? {
+        ProcFile.text("/proc/self/task/\(number)/status")?.split(separator: "\n").first { $0.hasPrefix(name) }
+            .map { $0.dropFirst(name.count).drop { $0 == "\t" || $0 == " " } }
+    }
+}

@@ -1,0 +1,71 @@
+// The build order decides which module declares `timeval`, so all of them are imported.
+internal import CLinuxTimers
+internal import Glibc
+
+#if Libevent
+internal import CLibevent
+#endif
+
+/// The kernel's account of the process, or of one of its threads.
+package struct ResourceUsage: Hashable, Sendable {
+    /// Time on a processor, in user mode and in the kernel.
+    package let cpuNanoseconds: Int64
+    /// How often a thread gave up its processor to wait. One wake-up follows each time.
+    package let voluntarySwitches: Int64
+    /// How often the kernel took a thread off its processor.
+    package let involuntarySwitches: Int64
+
+    init(cpuNanoseconds: Int64, voluntarySwitches: Int64, involuntarySwitches: Int64) {
+        self.cpuNanoseconds = cpuNanoseconds
+        self.voluntarySwitches = voluntarySwitches
+        self.involuntarySwitches = involuntarySwitches
+    }
+
+    /// All threads, ended threads included.
+    package static var ofAllThreads: ResourceUsage { ResourceUsage(of: wholeProcess) }
+
+    /// All threads except the calling thread, ended threads included.
+    package static var ofOtherThreads: ResourceUsage {
+        ResourceUsage(of: wholeProcess) - ResourceUsage(of: callingThread)
+    }
+
+    /// The kernel's RUSAGE_SELF and RUSAGE_THREAD. Glibc shows the second only to GNU sources. Swift sees both as a
+    /// type that `getrusage` does not take.
+    private static let wholeProcess: CInt = 0
+    private static let callingThread: CInt = 1
+
+    private init(of who: CInt) {
+        var usage = rusage()
+        unsafe getrusage(who, &usage)
+        self.init(usage)
+    }
+
+    init(_ usage: rusage) {
+        self.init(
+            cpuNanoseconds: Self.nanoseconds(usage.ru_utime) + Self.nanoseconds(usage.ru_stime),
+            voluntarySwitches: Int64(usage.ru_nvcsw),
+            involuntarySwitches: Int64(usage.ru_nivcsw)
+        )
+    }
+
+    private static func nanoseconds(_ time: timeval) -> Int64 {
+        Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_usec) * 1000
+    }
+
+    package static let zero = ResourceUsage(cpuNanoseconds: 0, voluntarySwitches: 0, involuntarySwitches: 0)
+
+    package static func + (left: ResourceUsage, right: ResourceUsage) -> ResourceUsage { left.combined(with: right, +) }
+
+    /// The account between two readings.
+    package static func - (later: ResourceUsage, earlier: ResourceUsage) -> ResourceUsage {
+        later.combined(with: earlier, -)
+    }
+
+    private func combined(with other: ResourceUsage, _ combine: (Int64, Int64) -> Int64) -> ResourceUsage {
+        ResourceUsage(
+            cpuNanoseconds: combine(cpuNanoseconds, other.cpuNanoseconds),
+            voluntarySwitches: combine(voluntarySwitches, other.voluntarySwitches),
+            involuntarySwitches: combine(involuntarySwitches, other.involuntarySwitches)
+        )
+    }
+}

@@ -1,0 +1,30 @@
+internal import Glibc
+internal import SystemPackage
+
+/// A request that the system refused, in one line: what was attempted, and the system's reason.
+package struct SystemError: Error, Hashable, CustomStringConvertible {
+    package let description: String
+
+    /// - Parameters:
+    ///   - attempted: what was attempted, as in `opening results.json`.
+    ///   - reason: why it failed, in a few words.
+    package init(_ attempted: String, _ reason: String) { description = "\(attempted): \(reason)" }
+
+    init(_ attempted: String, _ errno: Errno) { self.init(attempted, "\(errno) (errno \(errno.rawValue))") }
+
+    /// The error of the C call before. It takes the error number first, since the making of a text may change it.
+    static func last(_ attempted: @autoclosure () -> String) -> SystemError {
+        let errno = Errno(rawValue: errno)
+        return SystemError(attempted(), errno)
+    }
+
+    /// Runs calls of swift-system, whose errors are error numbers.
+    static func attempting<Outcome>(
+        _ attempted: String,
+        _ body: () throws -> Outcome
+    ) throws(SystemError) -> Outcome {
+        do { return try body() } catch let errno as Errno { throw SystemError(attempted, errno) } catch {
+            throw SystemError(attempted, "\(error)")
+        }
+    }
+}

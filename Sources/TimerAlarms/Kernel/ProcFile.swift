@@ -1,7 +1,0 @@
-/// The kernel's small text files.
-package enum ProcFile {
-    /// The whole text; nil where there is no such file or it cannot be read.
-    package static func text(_ path: String) -> String? {
-        (try? InputFile.read(path)).map { String(decoding: $0, as: UTF8.self) }
-    }
-}

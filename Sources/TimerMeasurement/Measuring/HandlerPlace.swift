@@ -1,9 +1,0 @@
-/// Where handlers run.
-package enum HandlerPlace: String, CaseIterable, Hashable, Sendable {
-    /// On the alarm's thread.
-    case inline
-    /// On a serial Dispatch queue.
-    case queue
-    /// On the main queue, while the main thread does nothing else.
-    case main
-}

@@ -1,0 +1,108 @@
+internal import PreciseTimer
+package import TimerResults
+
+extension Remark {
+    /// All known differences between a plan and its measurement, before it begins. Remarks about missing rows come
+    /// first.
+    ///
+    /// - Parameters:
+    ///   - plan: the plan.
+    ///   - host: the machine.
+    /// - Returns: the remarks.
+    package static func all(for plan: MeasurementPlan, on host: Host) -> [Remark] {
+        plan.leftOut + ofProcessors(host) + plan.loads.compactMap { of($0, plan, host) }
+            + [ofClock(plan), ofDelivery(plan), ofTimers(plan), ofBuild(host)].compactMap(\.self)
+    }
+
+    private static func ofProcessors(_ host: Host) -> [Remark] {
+        var remarks: [Remark] = []
+        let usable = host.usableProcessors ?? host.processors
+        if usable < host.processors {
+            remarks.append(
+                Remark(
+                    asked: processors(host.processors),
+                    obtained: "\(usable) of them",
+                    reason: "this process may run on no others (its CPU affinity, or a cpuset)"
+                )
+            )
+        }
+        if let quota = host.cpuQuota, quota < Double(usable) {
+            remarks.append(
+                Remark(
+                    asked: "the time of \(processors(usable))",
+                    obtained: "that of \(NumberText.fixed(quota, places: 2))",
+                    reason: "the control group of this process has a limit, at which all threads stand still"
+                )
+            )
+        }
+        return remarks
+    }
+
+    private static func of(_ load: Load, _ plan: MeasurementPlan, _ host: Host) -> Remark? {
+        let asked = "--load \(load.name)"
+        switch load {
+        case .idle, .memory: return nil
+        case .cpu(let threads):
+            let usable = host.usableProcessors ?? host.processors
+            guard threads > usable else { return nil }
+            let obtained = "\(threads) threads on \(processors(usable))"
+            return Remark(asked: asked, obtained: obtained, reason: "there are no more")
+        case .handler:
+            return of(plan, asked: asked, "nothing", reason: "it calls no handler") { $0.mechanism == .referee }
+        case .churn, .pending:
+            let reason = "it is a load on the queue of a timer service, which only backends have"
+            return of(plan, asked: asked, "nothing", reason: reason) { $0.kind != .backend }
+        }
+    }
+
+    private static func ofClock(_ plan: MeasurementPlan) -> Remark? {
+        of(
+            plan,
+            asked: "--clock \(plan.clock.rawValue)",
+            TimerClock.suspending.rawValue,
+            reason: "timers without the library have that clock only"
+        ) { $0.clock(asked: plan.clock) != plan.clock }
+    }
+
+    private static func ofDelivery(_ plan: MeasurementPlan) -> Remark? {
+        of(
+            plan,
+            asked: "--deliver \(plan.delivery.rawValue)",
+            HandlerPlace.inline.rawValue,
+            reason: "they tick on their own threads or tasks"
+        ) { !$0.runs(plan.delivery) }
+    }
+
+    private static func ofTimers(_ plan: MeasurementPlan) -> Remark? {
+        of(
+            plan,
+            asked: "--timers \(plan.timers)",
+            "1",
+            reason: "it has a thread for each timer, and the other rows have one for all timers"
+        ) { plan.timers > 1 && $0.mechanism == .referee }
+    }
+
+    private static func ofBuild(_ host: Host) -> Remark? {
+        guard host.build == .debug else { return nil }
+        return Remark(
+            asked: "a measurement of the library",
+            obtained: "one of its debug build",
+            reason: "the command was built without -c release"
+        )
+    }
+
+    private static func processors(_ count: Int) -> String { count == 1 ? "1 processor" : "\(count) processors" }
+
+    /// A remark that some rows of a plan obtain something else; nil if there are no such rows.
+    private static func of(
+        _ plan: MeasurementPlan,
+        asked: String,
+        _ obtained: String,
+        reason: String,
+        where isDifferent: (Row) -> Bool
+    ) -> Remark? {
+        let names = plan.rows.filter(isDifferent).map(\.name)
+        guard !names.isEmpty else { return nil }
+        return Remark(asked: asked, obtained: "\(obtained) for \(names.joined(separator: ", "))", reason: reason)
+    }
+}

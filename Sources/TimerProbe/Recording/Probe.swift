@@ -1,0 +1,82 @@
+internal import HostSystem
+package import PreciseTimer
+internal import Synchronization
+internal import TimerResults
+
+/// Records the ticks of one timer in one turn, on any thread.
+///
+/// Its time is part of every figure. So it has its own kind of lock, an exchange and a store: a lock that inherits
+/// priorities took most of the time of a recording. Only the progress reader ever contends with the ticking thread.
+@safe
+package final class Probe: Sendable {
+    package let deadlines: Deadlines
+    /// Nanoseconds that the handler works after each tick.
+    private let work: UInt64
+    /// Whether a thread uses the recording.
+    private let isBusy = Atomic(false)
+    /// Whether a handler works.
+    private let isAtWork = Atomic(false)
+    // Constant from the initialiser to deinit. Only `withRecording` touches the memory behind it, on one thread at a
+    // time. It is a pointer because Swift would check the accesses to a property on every tick.
+    private nonisolated(unsafe) let recording: UnsafeMutablePointer<Recording>
+
+    /// - Parameters:
+    ///   - deadlines: the deadlines of the timer.
+    ///   - goal: the number of deadlines to account for.
+    ///   - work: how long the handler works after each tick.
+    package init(_ deadlines: Deadlines, goal: UInt64, work: Duration = .zero) {
+        self.deadlines = deadlines
+        self.work = work.wholeNanoseconds
+        unsafe recording = .allocate(capacity: 1)
+        unsafe recording.initialize(to: Recording(of: deadlines, goal: goal))
+    }
+
+    deinit {
+        unsafe recording.deinitialize(count: 1)
+        unsafe recording.deallocate()
+    }
+
+    private func withRecording<Outcome>(_ body: (inout Recording) -> Outcome) -> Outcome {
+        while isBusy.exchange(true, ordering: .acquiring) {
+            // Sleeps, so that the other thread gets a processor even if this thread has a higher priority.
+            SystemClock.sleep(for: .microseconds(10))
+        }
+        defer { isBusy.store(false, ordering: .releasing) }
+        return unsafe body(&recording.pointee)
+    }
+
+    /// Records a tick, and works for the time of the load. Returns whether more ticks are wanted.
+    package func record(_ arrival: Recording.Arrival) -> Bool {
+        working(from: arrival.delivered) { $0.record(arrival) }
+    }
+
+    /// Records a tick of a mechanism that does not name its deadline. Returns whether more ticks are wanted.
+    package func record(at now: TimerInstant, _ counting: Recording.Counting) -> Bool {
+        working(from: now) { $0.record(at: now, counting) }
+    }
+
+    private func working(from start: TimerInstant, _ record: (inout Recording) -> Void) -> Bool {
+        if work > 0 { isAtWork.store(true, ordering: .relaxed) }
+        let more = withRecording { recording in
+            record(&recording)
+            return !recording.isComplete
+        }
+        if work > 0 {
+            while SystemClock.now(start.clock).nanoseconds &- start.nanoseconds < work {}
+            isAtWork.store(false, ordering: .releasing)
+        }
+        return more
+    }
+
+    /// The next deadline that no tick accounts for.
+    var nextDeadline: TimerInstant { deadlines[withRecording { $0.accounted }] }
+
+    /// The number of ticks, and whether the recording is complete and the last handler has returned.
+    package var progress: (ticks: Int, isComplete: Bool) {
+        let (ticks, isComplete) = withRecording { ($0.ticks, $0.isComplete) }
+        return (ticks, isComplete && !isAtWork.load(ordering: .acquiring))
+    }
+
+    /// The recording up to now.
+    package var result: Recording { withRecording { $0 } }
+}

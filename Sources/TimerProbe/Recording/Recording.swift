@@ -1,0 +1,131 @@
+package import PreciseTimer
+
+/// The ticks of one timer in one turn, and the count that they must add up to.
+package struct Recording: Hashable, Sendable {
+    /// One call to a handler, or one turn of a reference's loop.
+    package struct Arrival: Hashable, Sendable {
+        /// The index of the deadline.
+        package var index: UInt64
+        /// The deadline as the ticking mechanism gives it.
+        package var deadline: TimerInstant
+        /// The number of later deadlines that had passed and get no tick of their own.
+        package var missed: UInt64
+        /// The reading of the clock on the alarm's thread.
+        package var woke: TimerInstant
+        /// The reading of the clock at the handler. A reading between `woke` and this one decided `missed`.
+        package var delivered: TimerInstant
+
+        package init(index: UInt64, deadline: TimerInstant, missed: UInt64, woke: TimerInstant, delivered: TimerInstant)
+        {
+            self.index = index
+            self.deadline = deadline
+            self.missed = missed
+            self.woke = woke
+            self.delivered = delivered
+        }
+    }
+
+    /// How to find the deadline of a call that does not name it.
+    package enum Counting: Hashable, Sendable {
+        /// The call is for the oldest deadline without a tick. Later deadlines that have passed are missed. This fits
+        /// a mechanism that keeps to its grid and leaves out deadlines that it could not meet.
+        case deadlines
+        /// The call is for the deadline of the same number. Enough calls miss nothing, however late they are. This
+        /// fits a loop that catches up, or that does not notice late ticks.
+        case calls
+        /// The call is for this number of the oldest deadlines: the mechanism counts how often it was due since the
+        /// call before.
+        case fires(UInt64)
+    }
+
+    package let deadlines: Deadlines
+    /// The number of deadlines that complete the recording.
+    package let goal: UInt64
+    /// Room for all ticks, touched before the first tick: recording allocates nothing.
+    private var storage: [Sample]
+    /// The number of recorded ticks.
+    package private(set) var ticks = 0
+    /// The number of deadlines without a tick.
+    package private(set) var missed: UInt64 = 0
+    /// The number of ticks that came before their deadline.
+    package private(set) var early = 0
+    /// The number of ticks that were not for the next deadline of the grid.
+    package private(set) var misplaced = 0
+    /// The last tick.
+    package private(set) var last: Arrival?
+
+    /// An empty recording that is complete after `goal` deadlines.
+    package init(of deadlines: Deadlines, goal: UInt64) {
+        self.deadlines = deadlines
+        self.goal = goal
+        storage = Array(repeating: Sample(index: 0, lateness: 0, wakeLateness: 0, missed: 0), count: Int(goal))
+    }
+
+    /// The ticks in their order.
+    package var samples: ArraySlice<Sample> { storage[..<ticks] }
+
+    /// The number of deadlines that the ticks account for.
+    package var accounted: UInt64 { UInt64(ticks) + missed }
+
+    /// Whether enough deadlines are accounted for.
+    package var isComplete: Bool { accounted >= goal }
+
+    /// Adds a tick, unless the recording is complete. Constant time, allocates nothing.
+    package mutating func record(_ arrival: Arrival) {
+        guard !isComplete else { return }
+        let deadline = deadlines[arrival.index]
+        let lateness = Int64(bitPattern: arrival.delivered.nanoseconds &- deadline.nanoseconds)
+        if arrival.index != accounted || arrival.deadline != deadline { misplaced += 1 }
+        if lateness < 0 { early += 1 }
+        storage[ticks] = Sample(
+            index: arrival.index,
+            lateness: lateness,
+            wakeLateness: Int64(bitPattern: arrival.woke.nanoseconds &- deadline.nanoseconds),
+            missed: arrival.missed
+        )
+        ticks += 1
+        missed += arrival.missed
+        last = arrival
+    }
+
+    /// Adds a tick of a mechanism that does not name its deadline. Constant time, allocates nothing.
+    package mutating func record(at now: TimerInstant, _ counting: Counting) {
+        let index = accounted
+        let next =
+            switch counting {
+            case .deadlines: deadlines.passed(at: now)
+            case .calls: index + 1
+            case .fires(let count): index.addingReportingOverflow(count).partialValue
+            }
+        record(
+            Arrival(
+                index: index,
+                deadline: deadlines[index],
+                // A call before its deadline must show in the results, and not overflow here.
+                missed: max(next, index + 1) - index - 1,
+                woke: now,
+                delivered: now
+            )
+        )
+    }
+
+    /// The number of deadlines that had passed when the last tick was decided, by division rather than by counting
+    /// ticks. A tick that hops is decided on its arrival. So the number lies between those at the wake-up and at the
+    /// handler.
+    package var passed: ClosedRange<UInt64> {
+        guard let last else { return 0...0 }
+        let atWake = deadlines.passed(at: last.woke)
+        return atWake...max(atWake, deadlines.passed(at: last.delivered))
+    }
+
+    /// The broken promise of the mechanism, in one line; nil if there is none.
+    package var problem: String? {
+        if early > 0 { return "\(early) of \(ticks) ticks came before their deadline" }
+        if misplaced > 0 { return "\(misplaced) of \(ticks) ticks were not for the next deadline of the grid" }
+        guard passed.contains(accounted) else {
+            let count = passed.count == 1 ? "\(passed.lowerBound)" : "\(passed.lowerBound) to \(passed.upperBound)"
+            return "\(ticks) ticks + \(missed) missed are not the \(count) deadlines passed"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,46 @@
+internal import HostSystem
+internal import PreciseTimer
+internal import TimerResults
+
+/// A task that sleeps until start + k × period.
+final class TaskSleepPeer: Ticking {
+    private let task: Task<Void, Never>
+
+    init(_ probe: Probe, deliver place: HandlerPlace) {
+        task =
+            place == .main
+            ? Task { @MainActor in await Self.run(probe, isolation: MainActor.shared) }
+            : Task { await Self.run(probe, isolation: nil) }
+    }
+
+    deinit { task.cancel() }
+
+    private static func run(_ probe: Probe, isolation: isolated (any Actor)?) async {
+        var next = SuspendingClock.Instant(probe.deadlines.start)
+        while (try? await Task.sleep(until: next, clock: .suspending)) != nil {
+            let now = SystemClock.now(.suspending)
+            guard !Task.isCancelled, probe.record(at: now, .calls) else { return }
+            next += probe.deadlines.step
+        }
+    }
+
+    func stop() { task.cancel() }
+}
+
+extension SuspendingClock.Instant {
+    /// An instant of the kernel's clock on Swift's clock, whose origin is not public. The result is never early. It
+    /// is late by at most the time between two readings.
+    init(_ instant: TimerInstant) {
+        var shortest = UInt64.max
+        var now = SuspendingClock.now
+        var reading = SystemClock.now(.suspending)
+        // The closest of ten pairs of readings: the time between the two would be lateness of all ticks.
+        for _ in 0..<10 {
+            let before = SystemClock.now(.suspending)
+            let own = SuspendingClock.now
+            let gap = SystemClock.now(.suspending).nanoseconds - before.nanoseconds
+            if gap < shortest { (shortest, now, reading) = (gap, own, before) }
+        }
+        self = now.advanced(by: reading.duration(to: instant))
+    }
+}

@@ -1,0 +1,66 @@
+internal import HeapModule
+package import HostSystem
+package import PreciseTimer
+
+/// The thread of a reference. It always waits for the earliest deadline of all timers.
+///
+/// It finds the passed deadlines by division, and goes on with the first future one, as the library does.
+package final class ReferenceLoop: Ticking {
+    private let isStopped = StopFlag()
+
+    /// Starts the thread. A timerfd that is refused later shows as early ticks, which are reported.
+    init(_ reference: Reference, _ probes: [Probe]) throws(SystemError) {
+        let isStopped = isStopped
+        switch reference {
+        case .nanosleep:
+            try KernelThread.start("floor.nanosleep") {
+                TimerSlack.nanoseconds = 1
+                Self.loop(probes, isStopped) { SystemClock.sleep(until: $0) }
+            }
+        case .timerFD:
+            let timer = try BareTimer(SystemClock(probes[0].deadlines.start.clock))
+            try KernelThread.start("floor.timerfd") {
+                Self.loop(probes, isStopped) { timer.wait(until: $0.nanoseconds) }
+            }
+        }
+    }
+
+    package func stop() { isStopped.set() }
+
+    /// The work of the thread.
+    ///
+    /// - Parameters:
+    ///   - probes: one probe for each timer, all on one clock.
+    ///   - isStopped: read after each wait.
+    ///   - wait: waits for a deadline.
+    ///   - now: reads the clock of the deadlines.
+    package static func loop(
+        _ probes: [Probe],
+        _ isStopped: StopFlag,
+        waitingBy wait: (TimerInstant) -> Void,
+        readingBy now: (TimerClock) -> TimerInstant = SystemClock.now
+    ) {
+        // This is not the library's queue: a floor contains no part of the library.
+        var queue = Heap(probes.enumerated().map { Next(nanoseconds: $1.nextDeadline.nanoseconds, timer: $0) })
+        while let next = queue.min {
+            let probe = probes[next.timer]
+            wait(TimerInstant(nanoseconds: next.nanoseconds, clock: probe.deadlines.start.clock))
+            if isStopped.isSet { return }
+            if probe.record(at: now(probe.deadlines.start.clock), .deadlines) {
+                queue.replaceMin(with: Next(nanoseconds: probe.nextDeadline.nanoseconds, timer: next.timer))
+            } else {
+                queue.removeMin()
+            }
+        }
+    }
+
+    /// A timer's next deadline.
+    private struct Next: Comparable {
+        let nanoseconds: UInt64
+        let timer: Int
+
+        static func < (first: Next, second: Next) -> Bool {
+            (first.nanoseconds, first.timer) < (second.nanoseconds, second.timer)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+extension Results {
+    /// Merges results of one question, of one host or several. All rounds stand side by side, so every percentile is
+    /// one of all ticks together, and never a mean of percentiles.
+    ///
+    /// - Parameter results: at least one.
+    /// - Returns: the hosts and rounds of all.
+    /// - Throws: `Problem` if the results answer different questions.
+    package static func merged(_ results: [Results]) throws(Problem) -> Results {
+        guard var merged = results.first else { throw Problem("there is nothing to merge") }
+        for other in results.dropFirst() {
+            if let difference = merged.options.difference(from: other.options) {
+                throw Problem("they answer different questions: \(difference)")
+            }
+            guard merged.options.duration == other.options.duration else {
+                let durations = [merged, other].map { DurationText.format(nanoseconds: $0.options.duration) }
+                throw Problem("their rounds are not equally long: \(durations[0]) and \(durations[1])")
+            }
+            merged.add(other)
+            // A file with a problem could not be read again.
+            if let problem = merged.problem { throw Problem("together it \(problem)") }
+        }
+        return merged
+    }
+
+    private mutating func add(_ other: Results) {
+        let places = other.hosts.map { host in
+            if let known = hosts.firstIndex(where: { $0.isSame(as: host) }) { return known }
+            hosts.append(host)
+            return hosts.count - 1
+        }
+        rounds += other.rounds.map { round in
+            var round = round
+            round.host = places[round.host]
+            return round
+        }
+        options.rounds += other.options.rounds
+        options.rows += other.options.rows.filter { !options.rows.contains($0) }
+        options.loads += other.options.loads.filter { !options.loads.contains($0) }
+        remarks += other.remarks.filter { !remarks.contains($0) }
+    }
+}

@@ -1,0 +1,31 @@
+/// The summary of results: one line for each row, and one for each pair of rows that a reader would compare.
+package struct Report: Hashable, Sendable {
+    package let results: Results
+    /// One for each measured row, in the order of the table.
+    package let rows: [RowReport]
+    /// One for each pair and percentile.
+    package let pairs: [PairReport]
+
+    package init(_ results: Results) {
+        self.results = results
+        let keys = results.keys
+        rows = keys.compactMap { RowReport($0, in: results) }
+        pairs = keys.indices.flatMap { first in
+            keys[(first + 1)...]
+                .filter { PairReport.isOfInterest(keys[first], $0) }
+                .flatMap { second in
+                    Comparing.Percentile.allCases.compactMap { PairReport(keys[first], second, $0, in: results) }
+                }
+        }
+    }
+
+    /// Every broken promise of the library, one line for each row and round.
+    package var problems: [String] {
+        results.rounds.enumerated()
+            .flatMap { number, round in
+                round.cells.compactMap { cell in
+                    cell.problem.map { "\(cell.key), round \(number + 1): \($0)" }
+                }
+            }
+    }
+}

@@ -1,0 +1,106 @@
+/// One row in one round or turn, after its ticks were counted.
+package struct Cell: Codable, Hashable, Sendable {
+    package let key: RowKey
+    /// Deadlines that got no tick of their own.
+    package private(set) var missed: UInt64
+    /// Ticks that came before their deadline.
+    package private(set) var early: Int
+    /// From the deadline to the handler.
+    package private(set) var lateness: Distribution
+    /// How late each missed deadline was when the tick came that carried it. Coordinated omission hides these values.
+    package private(set) var omitted: Distribution
+    /// From the deadline to the alarm's thread.
+    package private(set) var wake: Distribution
+    /// From the alarm's thread to the handler.
+    package private(set) var hop: Distribution
+    /// The difference between the gap of two ticks and the gap of their deadlines, without sign.
+    package private(set) var intervalError: Distribution
+    /// One slope of the lateness for each turn that had enough ticks.
+    package private(set) var drifts: [Drift]
+    /// The lateness over time.
+    package private(set) var stretches: Stretches
+    package private(set) var cost: Cost
+    /// Nanoseconds from one period before the first deadline to the last tick, for all turns together.
+    package private(set) var elapsed: UInt64
+    /// The first broken promise of the library, in one line; nil if there is none. A peer promises nothing.
+    package private(set) var problem: String?
+
+    package init(
+        _ key: RowKey,
+        missed: UInt64,
+        early: Int,
+        lateness: Distribution,
+        omitted: Distribution,
+        wake: Distribution,
+        hop: Distribution,
+        intervalError: Distribution,
+        drifts: [Drift],
+        stretches: [Stretch],
+        cost: Cost,
+        elapsed: UInt64,
+        problem: String?
+    ) {
+        self.key = key
+        self.missed = missed
+        self.early = early
+        self.lateness = lateness
+        self.omitted = omitted
+        self.wake = wake
+        self.hop = hop
+        self.intervalError = intervalError
+        self.drifts = drifts
+        self.stretches = Stretches(all: stretches)
+        self.cost = cost
+        self.elapsed = elapsed
+        self.problem = problem
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case key = "case"
+        case missed
+        case early
+        case lateness = "lateness_ns"
+        case omitted = "omitted_ns"
+        case wake = "wake_lateness_ns"
+        case hop = "hop_lateness_ns"
+        case intervalError = "interval_error_ns"
+        case drifts
+        case stretches
+        case cost
+        case elapsed = "elapsed_ns"
+        case problem = "fault"
+    }
+
+    package var ticks: Int { lateness.moments.count }
+
+    /// The lateness of all deadlines, missed ones included: the lateness corrected for coordinated omission.
+    package var corrected: Distribution {
+        var all = lateness
+        all.add(omitted)
+        return all
+    }
+
+    /// Adds a later turn or round of the same row.
+    package mutating func add(_ later: Cell) {
+        missed += later.missed
+        early += later.early
+        lateness.add(later.lateness)
+        omitted.add(later.omitted)
+        wake.add(later.wake)
+        hop.add(later.hop)
+        intervalError.add(later.intervalError)
+        drifts += later.drifts
+        stretches.all += later.stretches.all
+        cost.add(later.cost)
+        elapsed += later.elapsed
+        problem = problem ?? later.problem
+    }
+
+    /// Whether a measurement can have made this cell. A cell from a file may be damaged.
+    var isSound: Bool {
+        let counts = [missed, elapsed, cost.cpu.magnitude, cost.wakeUps.magnitude, cost.contextSwitches.magnitude]
+        // Each is below 2^52, so that the sums of a thousand rounds do not overflow.
+        return counts.allSatisfy { $0 < 1 << 52 } && (0...ticks).contains(early) && wake.moments.count == ticks
+            && hop.moments.count == ticks && UInt64(omitted.moments.count) == missed && drifts.allSatisfy(\.isSound)
+    }
+}

@@ -1,0 +1,59 @@
+/// What was asked for. Only results of equal questions can be merged.
+package struct Options: Codable, Hashable, Sendable {
+    /// The rows' names, in the order of the table.
+    package var rows: [String]
+    /// Nanoseconds between two deadlines of a timer.
+    package var period: UInt64
+    /// Nanoseconds that each row is measured in each round.
+    package var duration: UInt64
+    package var rounds: Int
+    /// Nanoseconds that each row runs before anything counts.
+    package var warmUp: UInt64
+    /// The number of timers that tick at a time.
+    package var timers: Int
+    /// The place where handlers run: see ``HandlerPlace``.
+    package var delivery: String
+    /// The clock of the deadlines.
+    package var clock: String
+    /// The loads' names.
+    package var loads: [String]
+    /// The seed of the order of the turns.
+    package var seed: UInt64
+
+    package init(
+        rows: [String],
+        period: UInt64,
+        duration: UInt64,
+        rounds: Int,
+        warmUp: UInt64,
+        timers: Int,
+        delivery: String,
+        clock: String,
+        loads: [String],
+        seed: UInt64
+    ) {
+        self.rows = rows
+        self.period = period
+        self.duration = duration
+        self.rounds = rounds
+        self.warmUp = warmUp
+        self.timers = timers
+        self.delivery = delivery
+        self.clock = clock
+        self.loads = loads
+        self.seed = seed
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case rows
+        case period = "period_ns"
+        case duration = "duration_ns"
+        case rounds
+        case warmUp = "warmup_ns"
+        case timers
+        case delivery = "deliver"
+        case clock
+        case loads
+        case seed
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import HostSystem
+import TestSupport
+import Testing
+
+/// Files for input and results.
+struct FileTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "host-system-\(UUID().uuidString)").path
+
+    @Test func textReplacesTheContentAndFollowsTheTextBefore() throws {
+        try OutputFile.createFolder(folder)
+        try OutputFile.createFolder(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = try OutputFile("\(folder)/file")
+        try file.replace(with: String(repeating: "long ", count: 100_000))
+        #expect(try InputFile.read(file.path).count == 500_000)
+        try file.replace(with: "short")
+        try file.append(" text")
+        #expect(try InputFile.read(file.path) == Array("short text".utf8))
+        #expect(ProcFile.text(file.path) == "short text")
+    }
+
+    @Test func onlyNewFilesAreDiscarded() throws {
+        try OutputFile.createFolder(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try OutputFile("\(folder)/kept").append("text")
+        try OutputFile("\(folder)/kept").discard()
+        try OutputFile("\(folder)/new").discard()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["kept"])
+    }
+
+    @Test func aNameThatEndsInASlashIsNotAFile() throws {
+        try OutputFile.createFolder(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(throws: SystemError.self) { try OutputFile("\(folder)/new/") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+
+    @Test func aDeviceCanBeWrittenTo() throws { try OutputFile("/dev/null").replace(with: "text") }
+
+    @Test func aFullDeviceIsAnError() throws {
+        let error = #expect(throws: SystemError.self) { try OutputFile("/dev/full").replace(with: "text") }
+        #expect(error?.description == "writing to /dev/full: No space left on device (errno 28)")
+    }
+
+    @Test func missingFilesAndFoldersAreErrors() {
+        let error = #expect(throws: SystemError.self) { try InputFile.read("/nowhere/nothing") }
+        #expect(error?.description == "reading /nowhere/nothing: No such file or directory (errno 2)")
+        #expect(throws: SystemError.self) { try OutputFile("/nowhere/nothing") }
+        #expect(throws: SystemError.self) { try OutputFile.createFolder("/nowhere/nothing") }
+        #expect(throws: SystemError.self) { try OutputFile.createFolder("/dev/null") }
+        #expect(ProcFile.text("/nowhere/nothing") == nil)
+    }
+
+    @Test func tooFewDescriptorsAreAnErrorAndNoneStaysOpen() async {
+        // In its own process, whose descriptors no other test opens.
+        await #expect(processExitsWith: .success) {
+            let before = ProcFS.openDescriptors
+            try Descriptors.check(10, for: "a test")
+            #expect(throws: SystemError.self) { try Descriptors.check(10_000_000, for: "a test") }
+            #expect(ProcFS.openDescriptors == before)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Dispatch
+import Foundation
+import Glibc
+import HostSystem
+import Synchronization
+import Testing
+
+/// Threads of the instrument.
+struct ThreadTests {
+    /// SCHED_BATCH, which Glibc shows to GNU sources only.
+    private static let batch: CInt = 3
+
+    @Test func aThreadIsScheduledAsTheMainThreadAndNotAsTheOneThatStartsIt() throws {
+        let result = Box()
+        let hasEnded = DispatchSemaphore(value: 0)
+        let starter = Foundation.Thread {
+            var parameters = sched_param()
+            #expect(unsafe sched_setscheduler(0, Self.batch, &parameters) == 0)
+            #expect(throws: Never.self) {
+                try KernelThread.start("test.policy") {
+                    result.policy.store(sched_getscheduler(0), ordering: .relaxed)
+                    hasEnded.signal()
+                }
+            }
+        }
+        starter.start()
+        hasEnded.wait()
+        #expect(result.policy.load(ordering: .relaxed) == sched_getscheduler(getpid()))
+    }
+
+    private final class Box: Sendable {
+        let policy = Atomic<CInt>(-1)
+    }
+}

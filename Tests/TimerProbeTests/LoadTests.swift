@@ -1,0 +1,155 @@
+import HostSystem
+import PreciseTimer
+import TestSupport
+import Testing
+import TimerProbe
+import TimerResults
+
+/// Loads on the machine and on the measured services.
+@Suite(.serialized)
+struct LoadTests {
+    @Test(arguments: ["idle", "cpu:2", "handler:100us", "churn:5000", "pending:1000", "memory"])
+    func everyRowAccountsForItsDeadlinesUnderEveryLoad(_ load: String) async throws {
+        let rows = [Row(.backend(.timerFD)), Row(.reference(.timerFD)), Row(.peer(.dispatchSource))]
+        let cells = try await Short.measure(rows) { $0.loads = [(try? Load.parse(load)) ?? .idle] }
+        #expect(cells.map(\.key.load) == [load, load, load])
+        for cell in cells {
+            #expect(UInt64(cell.ticks) + cell.missed >= 20)
+            #expect(cell.problem == nil)
+        }
+        #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
+    }
+
+    @Test func theCostOfARowDoesNotIncludeItsLoad() async {
+        // In its own process: the cost is that of a whole process.
+        await #expect(processExitsWith: .success) {
+            let cells = try await Short.measure([Row(.reference(.timerFD))]) { request in
+                request.loads = [.cpu(2)]
+                request.duration = .milliseconds(500)
+            }
+            #expect(Double(cells[0].cost.cpu) < 0.5 * Double(cells[0].elapsed))
+            #expect(cells[0].cost.cpu > 0)
+        }
+    }
+
+    @Test func manySpinningThreadsDoNotChangeTheCostOfARow() async {
+        await #expect(processExitsWith: .success) {
+            let cells = try await Short.measureRounds(3, of: [Row(.reference(.timerFD))]) { request in
+                request.loads = [.cpu(64)]
+                request.duration = .milliseconds(100)
+            }
+            for cell in cells {
+                let price = Double(cell.cost.cpu) / Double(cell.elapsed)
+                #expect(price >= 0 && price < 0.1)
+                #expect(cell.cost.contextSwitches >= 0)
+                #expect(cell.cost.wakeUps >= 0)
+            }
+        }
+    }
+
+    @Test func spinningThreadsAreBilled() async throws {
+        let load = try LoadRun(.cpu(2), on: nil)
+        load.begin()
+        let before = load.usage
+        #expect(await soon { (load.usage - before).cpuNanoseconds > 90_000_000 })
+        load.stop()
+    }
+
+    @Test(arguments: [Load.cpu(32), .memory])
+    func theAccountOfALoadIsExactWhileItDoesNotWork(load: Load) async throws {
+        let run = try LoadRun(load, on: nil)
+        let ready = run.usage
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(run.usage == ready)
+        run.begin()
+        #expect(await soon { (run.usage - ready).cpuNanoseconds > 20_000_000 })
+        run.halt()
+        let halted = run.usage
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(run.usage == halted, "the threads still exist, and sleep")
+        run.stop()
+        #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
+    }
+
+    @Test func aLoadThatNeverBeganCanBeStopped() async throws {
+        try LoadRun(.cpu(4), on: nil).stop()
+        #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
+    }
+
+    @Test func aStoppedLoadHasNoThreads() async throws {
+        for load in [Load.cpu(2), .memory] {
+            let run = try LoadRun(load, on: nil)
+            run.begin()
+            run.stop()
+            run.stop()
+            #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
+            #expect(run.usage == .zero)
+        }
+    }
+
+    @Test func theMemoryLoadHasTheKernelFindMemory() async throws {
+        let load = try LoadRun(.memory, on: nil)
+        defer { load.stop() }
+        load.begin()
+        func faults() -> Int { ProcFS.pageFaults(ofThreadsNamed: "load.memory") }
+        #expect(await soon { faults() > 10_000 })
+        let first = faults()
+        // The faults go on.
+        #expect(await soon { faults() > first + 10_000 })
+    }
+
+    @Test func pendingTimersWaitUntilTheLoadStops() throws {
+        let service = try TimerService(.timerFD)
+        let load = try LoadRun(.pending(1000), on: service)
+        #expect(service.activeTimers.count == 1000)
+        let hour = service.now.advanced(by: .seconds(3_590))
+        #expect(service.activeTimers.filter { ($0.nextDeadline ?? service.now) < hour }.isEmpty)
+        load.stop()
+        #expect(service.activeTimers.isEmpty)
+        service.shutdown()
+    }
+
+    @Test func aClosedServiceRefusesPendingTimers() throws {
+        let service = try TimerService(.timerFD)
+        service.shutdown()
+        #expect(throws: TimerError.self) { try LoadRun(.pending(10), on: service) }
+    }
+
+    @Test func churnKeepsToItsRate() async throws {
+        let service = try TimerService(.timerFD)
+        var (scheduled, patience) = (UInt64(0), 200)
+        // A machine that does not let the thread run gets more time.
+        while scheduled <= 200, patience < 60_000 {
+            let (isStopped, ended) = (StopFlag(), Box<UInt64>())
+            let start = service.now
+            try KernelThread.start("test.churn") {
+                ended.value = ChurnLoad(service, 20_000).run(until: isStopped)
+            }
+            try await Task.sleep(for: .milliseconds(patience))
+            isStopped.set()
+            #expect(await soon { ended.value != nil })
+            let elapsed = start.duration(to: service.now)
+            scheduled = try #require(ended.value)
+            #expect(scheduled <= ChurnLoad.goal(perSecond: 20_000, after: UInt64(elapsed / .nanoseconds(1))))
+            patience *= 2
+        }
+        #expect(scheduled > 200)
+        #expect(service.activeTimers.isEmpty)
+        service.shutdown()
+    }
+
+    @Test func theNumberOfChurnedTimersIsRoundedDown() {
+        #expect(ChurnLoad.goal(perSecond: 10_000, after: 999_999) == 9)
+        #expect(ChurnLoad.goal(perSecond: 10_000, after: 1_000_000) == 10)
+        #expect(ChurnLoad.goal(perSecond: 1, after: 999_999_999) == 0)
+        #expect(ChurnLoad.goal(perSecond: 10_000_000, after: .max) == 184_467_440_737_095_516)
+    }
+
+    @Test func loadsOfTimersDoNothingWithoutAService() async throws {
+        for load in [Load.churn(1000), .pending(1000)] {
+            let run = try LoadRun(load, on: nil)
+            #expect(run.usage.cpuNanoseconds == 0)
+            run.stop()
+        }
+    }
+}

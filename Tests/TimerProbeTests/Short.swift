@@ -1,0 +1,70 @@
+import TestSupport
+import Testing
+import TimerProbe
+import TimerResults
+
+/// Short measurements.
+enum Short {
+    /// One round of twenty deadlines of 2 ms.
+    static func request(_ rows: [Row]) -> MeasurementPlan.Request {
+        var request = MeasurementPlan.Request(rows: rows)
+        request.period = .milliseconds(2)
+        request.duration = .milliseconds(40)
+        request.rounds = 1
+        request.warmUp = .zero
+        // Some rows tick on the threads of the tests themselves, which other tests may keep busy.
+        request.patience = .seconds(120)
+        return request
+    }
+
+    static func plan(_ rows: [Row], _ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws
+        -> MeasurementPlan
+    {
+        var request = request(rows)
+        change(&request)
+        return try MeasurementPlan(request)
+    }
+
+    /// The cells of the only round.
+    static func measure(
+        _ rows: [Row],
+        _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
+    ) async throws -> [Cell] {
+        try await measureRounds(1, of: rows, change)
+    }
+
+    /// The cells of all rounds.
+    static func measureRounds(
+        _ count: Int,
+        of rows: [Row],
+        _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
+    ) async throws -> [Cell] {
+        let plan = try plan(rows) { request in
+            request.rounds = count
+            change(&request)
+        }
+        return try await onOwnThread {
+            var measurement = Measurement(plan)
+            try measurement.run(goesOn: { _ in true })
+            return measurement.rounds.flatMap(\.cells)
+        }
+    }
+
+    /// Whether a measurement of a minute can be stopped.
+    static func isStopped(_ row: Row, _ goesOn: @escaping @Sendable (Progress) -> Bool) async throws -> Bool {
+        try await onOwnThread {
+            var measurement = Measurement(try plan([row]) { $0.duration = .seconds(60) })
+            do throws(MeasurementError) { try measurement.run(goesOn: goesOn) } catch { return error == .stopped }
+            return false
+        }
+    }
+
+    /// Measures many turns of a row, each with two deadlines.
+    static func turns(_ count: Int, of row: Row) async throws {
+        _ = try await measure([row]) { request in
+            request.period = .microseconds(200)
+            request.duration = .milliseconds(2)
+            request.rounds = count
+        }
+    }
+}

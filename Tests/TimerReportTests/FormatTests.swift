@@ -1,0 +1,130 @@
+import ResultsSupport
+import Testing
+import TimerReport
+import TimerResults
+
+/// Each format, to the letter and in what it promises.
+@Suite struct FormatTests {
+    @Test func aTableIsGolden() throws {
+        try Golden.expect(ResultTable(Synthetic.comparison).description + "\n", in: "table.txt")
+    }
+
+    @Test func coloursOfTheTableAreGolden() throws {
+        let table = ResultTable(Synthetic.comparison, inColour: true).description
+        try Golden.expect(table + "\n", in: "table-colour.txt")
+    }
+
+    @Test func aTableOfSeveralLoadsIsGolden() throws {
+        let report = Synthetic.comparison(rounds: 3, loads: ["idle", "cpu:2"], asked: 5, delivery: "queue")
+        try Golden.expect(ResultTable(report).description + "\n", in: "table-loads.txt")
+    }
+
+    @Test func jsonIsGolden() throws {
+        let json = try JSONFile.encode(Synthetic.comparison(rounds: 2))
+        try Golden.expect(json + "\n", in: "results.json")
+    }
+
+    @Test func csvIsGolden() throws {
+        try Golden.expect(CSVTable(Synthetic.comparison).description + "\n", in: "results.csv")
+    }
+
+    @Test func markdownIsGolden() throws {
+        try Golden.expect(MarkdownTable(Synthetic.comparison).description + "\n", in: "results.md")
+    }
+
+    @Test func percentilesAreGolden() throws {
+        let file = try #require(PercentileFile.all(Synthetic.comparison).first)
+        try Golden.expect(file.text, in: "percentiles.hgrm")
+    }
+
+    @Test func colourDoesNotChangeTheText() {
+        let report = Synthetic.comparison
+        let coloured = ResultTable(report, inColour: true).description
+        let plain = coloured.replacing(/\u{1B}\[[0-9;]*m/, with: "")
+        #expect(coloured.contains("\u{1B}[1;32m"))
+        #expect(plain == ResultTable(report).description)
+    }
+
+    /// What a plain run measures, with figures as long as they usually are.
+    private func plainRun() -> String {
+        let cells = [("dispatch", Int64(90_000)), ("timerfd", 80_000), ("libevent", 81_000), ("runloop", 190_000)]
+            .map { row, lateness in
+                let ticks = (0..<300).map { lateness + Int64($0 * 7919 % 9000) + ($0 == 200 ? 2_345_600 : 0) }
+                return Synthetic.cell(Synthetic.key(row), ticks, period: 10_000_000)
+            }
+        let floors = ["floor-nanosleep", RowKey.floor]
+            .map { Synthetic.cell(Synthetic.key($0, .reference), (0..<300).map { Int64(70_000 + $0 * 31 % 5000) }) }
+        return ResultTable(Report(Synthetic.results([cells + floors]))).description
+    }
+
+    @Test func aPlainRunFitsOneHundredAndTwentyColumns() {
+        let widths = plainRun().split(separator: "\n").map(\.count)
+        #expect(widths.max() ?? 0 <= 120)
+        #expect(widths.contains { $0 > 90 })
+    }
+
+    @Test func partialResultsSaySo() {
+        let heading = ResultTable(Synthetic.comparison(rounds: 2, asked: 3)).description.split(separator: "\n").first
+        #expect(heading?.hasSuffix("(PARTIAL: only 2 of 3 rounds were begun)") == true)
+    }
+
+    @Test func fewRoundsAreReportedAsTooFew() {
+        let few = ResultTable(Synthetic.comparison(rounds: 7)).description
+        let enough = ResultTable(Synthetic.comparison(rounds: 8)).description
+        #expect(few.contains("Fewer than 8 rounds cannot show a difference, and these are 7."))
+        #expect(!enough.contains("cannot show a difference"))
+    }
+
+    @Test func smallRatiosKeepTwoSignificantDigits() {
+        let rounds = (0..<8)
+            .map { _ in
+                [("dispatch", Int64(100)), ("timerfd", 22_528)]
+                    .map { Synthetic.cell(Synthetic.key($0), Array(repeating: $1, count: 40)) }
+            }
+        #expect(ResultTable(Report(Synthetic.results(rounds))).description.contains("× 0.0044 (0.0044 to 0.0044)"))
+    }
+
+    @Test func earlyTicksHaveAColumnIfThereAreAny() {
+        let early = Report(Synthetic.results([[Synthetic.cell(Synthetic.key("timerfd"), [5, -5, 5])]]))
+        let table = ResultTable(early, inColour: true).description
+        #expect(table.contains("early"))
+        #expect(table.contains("\u{1B}[1;31m1\u{1B}[0m"))
+        #expect(table.contains("\u{1B}[1;31mtimerfd\u{1B}[0m"))
+        #expect(!ResultTable(Synthetic.comparison).description.contains("early"))
+    }
+
+    @Test func resultsWithoutTicksStillMakeATable() {
+        let none = Report(Synthetic.results([[Synthetic.cell(Synthetic.key("timerfd"), [])]].map { $0 }))
+        #expect(ResultTable(none).description.contains("timerfd"))
+        #expect(PercentileFile.all(none).isEmpty)
+        #expect(CSVTable(none).description.split(separator: "\n").count == 2)
+    }
+
+    @Test func percentileFilesHaveSafeNames() {
+        let cases = [("timerfd", "idle"), ("timerfd#2", "cpu:2"), ("../etc/pass wd", "handler:1.5ms")]
+        let cells = cases.map { Synthetic.cell(Synthetic.key($0, load: $1), [5, 7]) }
+        let names = PercentileFile.all(Report(Synthetic.results([cells]))).map(\.name)
+        #expect(
+            names == [
+                "timerfd.hgrm", "timerfd-corrected.hgrm", "timerfd#2@cpu-2.hgrm", "timerfd#2@cpu-2-corrected.hgrm",
+                "..-etc-pass-wd@handler-1.5ms.hgrm", "..-etc-pass-wd@handler-1.5ms-corrected.hgrm",
+            ]
+        )
+    }
+
+    @Test func hostileNamesAreQuoted() {
+        let report = Report(Synthetic.results([[Synthetic.cell(Synthetic.key("a|b,\"c\""), [5, 7])]]))
+        #expect(CSVTable(report).description.contains("\n\"a|b,\"\"c\"\"\",backend,idle,1000000,2,0,0,"))
+        #expect(MarkdownTable(report).description.contains("| a\\|b,\"c\" | 2 |"))
+    }
+
+    @Test(
+        arguments: [
+            (true, [:], true), (false, [:], false), (true, ["NO_COLOR": "1"], false), (true, ["NO_COLOR": ""], true),
+            (true, ["TERM": "dumb"], false), (true, ["TERM": "xterm"], true), (false, ["TERM": "xterm"], false),
+        ] as [(Bool, [String: String], Bool)]
+    )
+    func colourIsForTerminalsThatAllowIt(isTerminal: Bool, environment: [String: String], isWanted: Bool) {
+        #expect(Ink.isWanted(isTerminal: isTerminal, environment: environment) == isWanted)
+    }
+}
