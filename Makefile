@@ -42,6 +42,7 @@ lint:
 	swift format lint --strict --recursive Sources Tests .ci Package.swift \
 	    Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
 	.ci/prose
+	.ci/rooms --quiet
 
 # The libevent backend is built with libevent's headers.
 sudo := $(if $(filter 0,$(shell id -u)),,sudo)
