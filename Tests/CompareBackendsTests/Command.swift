@@ -17,12 +17,12 @@ enum Command {
     /// Runs the command to its end.
     ///
     /// - Parameters:
-    ///   - arguments: what is written after its name.
-    ///   - output: where its results go; to a file that the outcome shows, unless told.
-    ///   - redirection: what a shell does with its descriptors before, as `>&-`.
-    ///   - isTime: Ctrl-C is pressed once this is true; nil where it is not.
-    /// - Returns: how it ended.
-    /// - Throws: where it could not be started.
+    ///   - arguments: the arguments of the command.
+    ///   - output: the file of the results; nil for a file that the outcome shows.
+    ///   - redirection: a shell's redirection of descriptors, as `>&-`.
+    ///   - isTime: whether it is time to press Ctrl-C; nil for a run without Ctrl-C.
+    /// - Returns: the outcome of the run.
+    /// - Throws: an error if the command cannot be started.
     static func run(
         _ arguments: [String],
         output: FileHandle? = nil,
@@ -73,7 +73,7 @@ enum Command {
     }
 }
 
-/// A file that ends with the value; unlike a pipe it cannot fill up and stop the child.
+/// A file that is removed with the value. Unlike a pipe it cannot fill up and stop the child.
 final class TemporaryFile {
     let handle: FileHandle
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -87,6 +87,6 @@ final class TemporaryFile {
 
     var path: String { url.path }
 
-    /// What has been written.
+    /// The written text.
     var text: String { get throws { String(decoding: try Data(contentsOf: url), as: UTF8.self) } }
 }

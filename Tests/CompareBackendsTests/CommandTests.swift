@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The command as a user runs it: what it measures and prints.
+/// The command's measurements and output, as a user sees them.
 @Suite struct CommandTests {
     @Test func theListNamesEveryRow() async throws {
         let outcome = try await Command.run(["list"])
@@ -92,7 +92,7 @@ import Testing
         #expect(outcome.status == 0)
         let lines = outcome.output.split(separator: "\n")
         for name in ["timerfd ", "dispatch ", "floor-nanosleep ", "floor-timerfd "] {
-            // One in the table, besides the pairs.
+            // One line in the table; the pairs have others.
             let count = lines.filter { $0.hasPrefix(name) && !$0.contains(" : ") }.count
             #expect(count == 1, "\(name)")
         }
@@ -102,7 +102,7 @@ import Testing
     @Test func controlCBeforeTheFirstTickLeavesNoResults() async throws {
         let samples = try TemporaryFile().path
         let outcome = try await Command.run(["--warmup", "60s", "--samples", samples]) {
-            // It is opened when Ctrl-C is heard.
+            // The command opens the file after it has begun to listen for Ctrl-C.
             FileManager.default.fileExists(atPath: samples)
         }
         #expect(outcome.status == 130)
@@ -140,7 +140,7 @@ import Testing
     static let shortRun = ["--period", "5ms", "--duration", "100ms", "--rounds", "1", "--warmup", "10ms"]
 }
 
-/// The JSON as a reader of it would declare it.
+/// The JSON, as a user's program would declare it.
 struct DecodedReport: Decodable {
     struct Options: Decodable {
         let rows: [String]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the command writes besides its results, and what it makes of saved ones.
+/// The files that the command writes, and its work with saved results.
 @Suite struct FileTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
@@ -29,10 +29,10 @@ import Testing
             #expect(outcome.complaint.isEmpty)
             let lines = try text("out.csv").split(separator: "\n", omittingEmptySubsequences: false)
             #expect(lines.count >= 5)
-            // Each line has one end, the last one too.
+            // Each line has one end, the last line, too.
             #expect(lines.firstIndex(of: "") == lines.count - 1)
             #expect(try text("page.html").hasPrefix("<!"))
-            // A line of header, and for each row at least half of its 20 ticks, for some may have been missed.
+            // A header, and for each row at least half of its 20 ticks: some may have been missed.
             #expect(try text("samples.csv").split(separator: "\n").count > 10)
             let histograms = try FileManager.default.contentsOfDirectory(atPath: path("histograms"))
             #expect(histograms.contains("timerfd.hgrm"))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Hostile arguments and files: one clear line each and the right exit code, and nothing measured.
+/// Hostile arguments and files: each gives one clear line and the right exit code, before any measurement.
 @Suite struct NonsenseTests {
     @Test(arguments: [
         ["--period", "0ms"], ["--period", "0"], ["--period", "-1"], ["--period", "nan"], ["--period", "inf"],
@@ -25,12 +25,12 @@ import Testing
         ["recommend", "--cpu", "-1"], ["recommend", "--lateness", "soon"], ["recommend", "--period", "0s"], ["diff"],
         ["merge"], ["report"], ["list", "extra"],
     ])
-    func argumentsThatMakeNoSense(arguments: [String]) async throws {
+    func senselessArgumentsAreRefused(arguments: [String]) async throws {
         try await refused(arguments, code: 2)
     }
 
     @Test(arguments: ["--output", "--report", "--samples", "--histograms"])
-    func whatCannotBeWrittenIsSaidBeforeAnythingIsMeasured(option: String) async throws {
+    func anUnwritableFileIsReportedBeforeTheMeasurement(option: String) async throws {
         try await refused([option, "/proc/nothing/here"], code: 2)
         try await refused([option, ""], code: 2)
     }
@@ -39,7 +39,7 @@ import Testing
         ["--baseline", "FILE"], ["diff", "FILE", "FILE"], ["merge", "FILE"], ["report", "FILE"],
         ["recommend", "--from", "FILE"],
     ])
-    func filesThatAreNoResults(arguments: [String]) async throws {
+    func otherFilesAreRefused(arguments: [String]) async throws {
         for content in ["", "not JSON", "[]", "{}", "{\"schema\": 1}", "{\"schema\": 2}", "{\"schema\": 1e400}"] {
             let file = try TemporaryFile(content)
             try await refused(arguments.map { $0 == "FILE" ? file.path : $0 }, code: 2)
@@ -66,11 +66,11 @@ import Testing
         #expect(diff.complaint.hasPrefix("note: they are not of the same machine"))
     }
 
-    @Test func aBackendThatIsNotToBeHadIsExitCodeThree() async throws {
+    @Test func anUnavailableBackendHasExitCodeThree() async throws {
         try await refused(["--backends", "runloop", "--clock", "wall"], code: 3)
     }
 
-    @Test func aBrokenRuleIsExitCodeOneAndOneLine() async throws {
+    @Test func aBrokenRuleHasExitCodeOneAndOneLine() async throws {
         let run = CommandTests.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet"]
         let broken = try await Command.run(
             run + ["--fail-if", "timerfd.lateness.p50 > 1ns", "--fail-if", "timerfd.lateness.p50 > 1m"]
@@ -92,7 +92,7 @@ import Testing
         #expect(outcome.complaint.hasPrefix("error: writing the results"))
     }
 
-    @Test func aReaderThatHasGoneIsAnErrorAndNoSignal() async throws {
+    @Test func aClosedPipeIsAnErrorAndNotASignal() async throws {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         let outcome = try await Command.run(["list"], output: pipe.fileHandleForWriting)
@@ -114,7 +114,7 @@ import Testing
         #expect(outcome.status == 0)
         #expect(try JSONDecoder().decode(DecodedReport.self, from: Data(results.text.utf8)).schema == 2)
         #expect(try page.text.hasSuffix("</html>\n") || page.text.hasSuffix("</html>"))
-        // Results without a place to go to are an error, and nothing else gets them.
+        // Results that cannot be written are an error, and no other file receives them.
         let lost = try await Command.run(
             CommandTests.shortRun + ["--backends", "timerfd", "--report", page.path],
             redirection: redirection
@@ -123,7 +123,7 @@ import Testing
         #expect(try page.text.hasSuffix("</html>\n") || page.text.hasSuffix("</html>"))
     }
 
-    @Test func whatCannotBeOpenedLeavesNothingBehind() async throws {
+    @Test func aFileThatCannotBeOpenedLeavesNoOtherFile() async throws {
         let output = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try await refused(["--output", output, "--samples", "/nonexistent/samples"], code: 2)
         #expect(!FileManager.default.fileExists(atPath: output))

@@ -3,7 +3,7 @@ import Testing
 import TimerReport
 import TimerResults
 
-/// Each format, to the letter and in what it promises.
+/// The exact text of each format, and its promises.
 @Suite struct FormatTests {
     @Test func aTableIsGolden() throws {
         try Golden.expect(ResultTable(Synthetic.comparison).description + "\n", in: "table.txt")
@@ -45,7 +45,7 @@ import TimerResults
         #expect(plain == ResultTable(report).description)
     }
 
-    /// What a plain run measures, with figures as long as they usually are.
+    /// The table of a run without options, with figures of the usual length.
     private func plainRun() -> String {
         let cells = [("dispatch", Int64(90_000)), ("timerfd", 80_000), ("libevent", 81_000), ("runloop", 190_000)]
             .map { row, lateness in

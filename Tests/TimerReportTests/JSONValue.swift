@@ -30,7 +30,7 @@ enum JSONValue: Decodable, Hashable {
         try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
     }
 
-    /// What an object has of that name.
+    /// The member of an object with that name.
     subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }

@@ -4,7 +4,7 @@ import Testing
 import TimerReport
 import TimerResults
 
-/// A report as a page: its values, its words, and that nothing in it breaks out.
+/// A report as a page: its values and words, and its safety against hostile text.
 @Suite struct PageTests {
     /// Two rows under two loads; under the second, every fifth of timerfd's deadlines gets no tick.
     private var results: Results {
@@ -21,7 +21,7 @@ import TimerResults
         return Synthetic.results([cells], loads: [RowKey.idle, "cpu:2"])
     }
 
-    /// What a page embeds, as JSON.
+    /// The JSON that a page embeds.
     private func embedded(_ page: Page) throws -> String {
         let opening = "<script type=\"application/json\" id=\"data\">"
         let start = try #require(page.html.range(of: opening)).upperBound
@@ -112,7 +112,7 @@ import TimerResults
         #expect(page.html.utf8.count < 1_000_000)
     }
 
-    /// A round of seven turns, whose latenesses are all over the place.
+    /// A round of seven turns with widely spread latenesses.
     private func turns(inRound round: Int) -> Cell {
         let turns = (0..<7)
             .map { turn in

@@ -4,7 +4,7 @@ import Testing
 import TimerReport
 import TimerResults
 
-/// The JSON and `Documentation/results.schema.json` say the same.
+/// The JSON has the form of `Documentation/results.schema.json`.
 @Suite struct SchemaTests {
     private let schema: JSONSchema
     private let text: String
@@ -49,7 +49,7 @@ import TimerResults
         #expect(objects > 12)
     }
 
-    /// Looks at all objects that a schema describes.
+    /// Checks all objects that a schema describes.
     private func check(_ schema: JSONValue, at path: String, _ objects: inout Int) {
         guard case .object(let words) = schema else { return }
         if case .object(let properties)? = words["properties"] {

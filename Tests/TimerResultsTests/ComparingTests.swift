@@ -4,7 +4,7 @@ import Testing
 import TimerResults
 
 @Suite struct ComparingTests {
-    /// Numbers that are spread as the sum of many small causes is: mean 0, standard deviation 1 (Box and Muller, 1958).
+    /// Normally distributed numbers: mean 0, standard deviation 1 (Box and Muller, 1958).
     private struct Noise {
         var generator: SplitMix64
 
@@ -14,13 +14,13 @@ import TimerResults
         }
     }
 
-    /// Rounds of two cases, the first's lateness a multiple of the second's under noise of its own.
+    /// Ratios of two rows: the first's lateness is a multiple of the second's, and each has its own noise.
     private func ratios(_ factor: Double, rounds: Int = 12, seed: UInt64) -> [Double] {
         var noise = Noise(generator: SplitMix64(seed: seed))
         return (0..<rounds).map { _ in factor * exp(0.03 * noise.next()) / exp(0.03 * noise.next()) }
     }
 
-    /// The same as results: what the machine does to a round it does to both.
+    /// The same as results. The machine slows both rows of a round alike.
     private func results(_ factor: Double, rounds: Int = 10) -> Results {
         var noise = Noise(generator: SplitMix64(seed: 3))
         return Synthetic.results(
@@ -59,7 +59,7 @@ import TimerResults
         let equal = [0.9, 0.91, 0.89, 0.9, 0.92, 0.88, 0.9, 0.9, 0.91]
         #expect(Comparing(ratios: equal + [0.9, 0.91, 30]).verdict == .faster)
         #expect(Comparing(ratios: (equal + [0.9, 0.91, 30]).map { 1 / $0 }).verdict == .slower)
-        // Of ten that is chance in one of fifty cases, which is not one in a hundred.
+        // Of ten rounds, chance gives that in one of fifty series: more often than in one of a hundred.
         #expect(Comparing(ratios: equal + [30]).verdict == .indistinguishable)
         #expect(Comparing(ratios: equal + [0.9]).verdict == .faster)
     }

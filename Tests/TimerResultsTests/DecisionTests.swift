@@ -8,7 +8,7 @@ import TimerResults
     private let dispatch = Synthetic.key("dispatch")
     private let floor = Synthetic.key("floor-timerfd", .reference)
 
-    /// Rounds in which each row is late by its own number of ns, and by a little more in each later round.
+    /// Rounds with a lateness for each row, in nanoseconds. It grows a little from round to round.
     private func results(rounds: Int = 8, timerFD: Int64, dispatch: Int64, floor: Int64 = 1000) -> Results {
         Synthetic.results(
             (0..<rounds)
@@ -59,7 +59,7 @@ import TimerResults
     }
 
     @Test func runsOfOneMachineHaveOneHost() throws {
-        // What reading the clock takes is measured anew each time.
+        // Each run measures the price of reading the clock again.
         let one = results(rounds: 1, timerFD: 1, dispatch: 2)
         let host = Self.host(clockRead: 27.3)
         let other = Results(hosts: [host], options: one.options, rounds: one.rounds)
@@ -116,7 +116,7 @@ import TimerResults
         func difference(_ other: Host) -> String? { Synthetic.host.difference(from: other) }
         for same in [
             Synthetic.host, Self.host(kernel: "7"), Self.host(clockRead: 30),
-            // A file of a machine that did not tell.
+            // A file of a machine that did not report these facts.
             Self.host(clockSource: nil, governor: nil, usable: nil),
         ] {
             #expect(difference(same) == nil)
@@ -165,7 +165,7 @@ import TimerResults
     }
 
     @Test func aBackendThatIsTooExpensiveSetsNoStandard() {
-        // The one that is earlier costs ten times as much.
+        // The row that is less late costs ten times as much.
         let rounds = (0..<8)
             .map { _ in
                 [(timerFD, Int64(50_000), Int64(1)), (dispatch, 40_000, 10)]
@@ -201,7 +201,7 @@ import TimerResults
     }
 
     @Test func theCheapestGoodEnoughBackendIsRecommended() {
-        // Both cost 1 % of a processor per ms and tick; dispatch is the earlier one.
+        // Both cost 1 % of a processor per ms and tick; dispatch is less late.
         let report = Report(results(timerFD: 50_000, dispatch: 40_000))
         #expect(Recommendation(.init(lateness: 60_000), from: report).choice?.row == "dispatch")
         #expect(Recommendation(.init(lateness: 45_000), from: report).choice?.row == "dispatch")

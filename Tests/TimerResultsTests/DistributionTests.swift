@@ -75,7 +75,7 @@ import TimerResults
         #expect(try JSONDecoder().decode(Distribution.self, from: JSONEncoder().encode(distribution)) == distribution)
     }
 
-    /// Two values, of which the text says where they are.
+    /// A distribution of two values, with the given buckets.
     private func decode(_ buckets: String, moments: String? = nil) throws -> Distribution {
         let moments = moments ?? #"{"count":2,"min":5,"max":7,"mean":6,"squared_distances":2}"#
         let text = #"{"moments":\#(moments),"buckets":"\#(buckets)"}"#

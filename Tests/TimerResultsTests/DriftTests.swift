@@ -2,7 +2,7 @@ import Testing
 import TimerResults
 
 @Suite struct DriftTests {
-    /// Ticks every millisecond that get later by `ppm`, with something added to each.
+    /// Ticks every millisecond that get later by `ppm`, with noise added to each.
     private func fitted(ppm: Int64, ticks: Int, adding noise: (Int) -> Int64 = { _ in 0 }) -> Drift? {
         let latenesses = (0..<ticks).map { 50_000 + Int64($0) * ppm + noise($0) }
         return Drift(latenesses.enumerated().map { Point(time: UInt64($0) * 1_000_000, lateness: $1) })
@@ -28,7 +28,7 @@ import TimerResults
     }
 
     @Test func endOffsetIsFromTheFirstBlockToTheLast() throws {
-        // Of the second half: 800 ticks in 16 blocks, 750 ticks from the middle of the first to that of the last.
+        // The second half has 800 ticks in 16 blocks: 750 ticks from the middle of the first to that of the last.
         let drift = try #require(fitted(ppm: 2, ticks: 1600))
         #expect(drift.endOffset == 1500)
     }

@@ -21,7 +21,7 @@ import TimerResults
     }
 
     @Test(arguments: ["10000000000000000000s", "9223372037s", "99999999999999999999999999ns", "9223372036854775808ns"])
-    func whatCannotBeRepresentedIsTooLong(text: String) {
+    func aLengthBeyondTheRangeIsTooLong(text: String) {
         #expect(throws: DurationText.tooLong) { try DurationText.parse(text) }
     }
 

@@ -2,9 +2,9 @@ import ResultsSupport
 import Testing
 import TimerResults
 
-/// What the results of a comparison that never happened come down to.
+/// The report of synthetic results.
 @Suite struct ReportTests {
-    /// Forty ticks a round: timerfd is twice as late as the floor, but for one round of ten times.
+    /// Forty ticks a round: timerfd is twice as late as the floor, and ten times as late in one round.
     private var results: Results {
         Synthetic.results(
             [(100, 200), (200, 400), (300, 3000)]
@@ -67,7 +67,7 @@ import TimerResults
         )
         let row = try #require(Report(merged).rows.first)
         #expect(row.ticks == 1000)
-        // Of all ticks; the mean of the machines' p99 would be 5,050.
+        // This is the p99 of all ticks. The mean of the machines' p99 would be 5,050.
         #expect(row.lateness.percentile(99) == 100)
         #expect(row.lateness.moments.max == 10_000)
     }

@@ -8,7 +8,7 @@ import TimerResults
     private let loaded = Synthetic.key("timerfd", load: "handler:1.5ms")
     private let floor = Synthetic.key("floor-timerfd", .reference)
 
-    /// timerfd is late by so many ns, and under a load by ten times as many; a tenth of its deadlines are the floor's.
+    /// timerfd has the given lateness, ten times as much under a load, and the floor half as much.
     private func report(lateness: Int64) -> Report {
         Report(
             Synthetic.results([
@@ -104,7 +104,7 @@ import TimerResults
         #expect(figure.bounds == .value)
     }
 
-    @Test func oneMissedDeadlineInManyBreaksTheRuleOfNone() throws {
+    @Test func oneMissedDeadlineInManyFailsARuleOfZero() throws {
         let ticks =
             [Point(time: 0, lateness: 1_500_000)]
             + (2..<640_000).map { Point(time: UInt64($0) * 1_000_000, lateness: 1) }
@@ -131,7 +131,7 @@ import TimerResults
         #expect(throws: Problem.self) { try check("timerfd.lateness.p50 > 2x", nil) }
         #expect(throws: Problem.self) { try check("floor-timerfd.lateness.p50 > 2x", baseline) }
         #expect(throws: Problem.self) { try check("dispatch.lateness.p50 > 2us", baseline) }
-        // The baseline has no floor, and then the measurement neither.
+        // First the baseline has no floor, then the measurement has no floor.
         #expect(throws: Problem.self) { try check("timerfd.floor.p50 > 2x", baseline) }
         #expect(throws: Problem.self) {
             try Judgement.check([Rule.parse("timerfd.floor.p50 > 2")], for: [timerFD], baseline: nil)

@@ -25,7 +25,7 @@ struct ByteReader {
         }
     }
 
-    /// Any length, also one of more seconds than 64 bits hold.
+    /// Any length, even of more seconds than 64 bits hold.
     mutating func duration() -> Duration {
         switch byte() & 3 {
         case 0: .nanoseconds(number())

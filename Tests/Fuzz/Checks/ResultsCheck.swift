@@ -25,7 +25,7 @@ package enum ResultsCheck {
         ] {
             if let rule = try? Rule.parse(text) { _ = try? Judgement([rule], of: report, baseline: report) }
         }
-        // Merged too often, they are refused; else they are read again.
+        // Results with too many rounds are not merged. Others can be read again.
         guard let merged = try? Results.merged([results, results]) else { return }
         let text = try? JSONFile.encode(Report(merged))
         precondition(text.flatMap { try? JSONFile.decode($0.utf8) } == merged, "what was merged is read again")

@@ -71,7 +71,7 @@ package enum SchedulesCheck {
 
     private static func schedule(at now: TimerInstant, _ input: inout ByteReader) -> PreciseTimer.Schedule {
         let kind = input.byte()
-        // The highest values only, so that the other inputs of the corpus keep their meaning.
+        // Only the highest values, so the other inputs of the corpus keep their meaning.
         if kind >= 0xe0 { return .onDemand }
         return switch kind % 8 {
         case 0: .once(after: input.duration())
@@ -85,7 +85,7 @@ package enum SchedulesCheck {
         }
     }
 
-    /// Lets time pass in one step, so that no input takes long, and checks that nothing due is left.
+    /// Lets time pass in one step, so no input takes long, and checks that no timer is due afterwards.
     private static func move(
         _ virtual: VirtualTime,
         _ timer: PreciseTimer,

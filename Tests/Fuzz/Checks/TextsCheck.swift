@@ -1,7 +1,7 @@
 import TimerProbe
 import TimerResults
 
-/// Texts of the command line: lengths of time, rules and loads. Each is refused, or read and written again as the same.
+/// Texts of the command line: lengths of time, rules and loads. Each is refused, or survives reading and writing.
 package enum TextsCheck {
     package static func run(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
