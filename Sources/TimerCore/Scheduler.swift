@@ -56,7 +56,8 @@ package struct Scheduler: ~Copyable {
     var deadlines = DeadlineQueue()
     var looks = DeadlineQueue()
     private var nextSequence: UInt64 = 0
-    /// The instant of the alarm's next firing, as last ordered. Outside a look it is never later than ``nextLook``.
+    /// The instant of the alarm's next firing, as last ordered. Outside a look it is never later than ``nextLook``,
+    /// unless all timers must be ended.
     var armed: UInt64 = .max
     /// The period at which the alarm repeats by itself, in nanoseconds; 0 if it does not repeat.
     private var armedPeriod: UInt64 = 0
@@ -320,7 +321,8 @@ package struct Scheduler: ~Copyable {
 
     private mutating func orderIfEarlier() -> AlarmOrder {
         defer { checkInvariants() }
-        guard look == nil, let next = nextLook, next < armed else { return .leave }
+        // After a close there is no alarm before the next timer is added, and an order for it would be lost.
+        guard look == nil, timers.hasOpen, let next = nextLook, next < armed else { return .leave }
         armed = next
         armedPeriod = 0
         return .set(next)

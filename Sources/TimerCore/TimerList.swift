@@ -52,6 +52,9 @@ struct TimerList: ~Copyable {
     /// Marks all present timers as timers that must be ended.
     mutating func close() { closing = elements.count }
 
+    /// Whether there are timers besides those that must be ended.
+    var hasOpen: Bool { closing < elements.count }
+
     /// Whether a timer must be ended.
     func isClosing(_ timer: TimerEntry) -> Bool { Int(timer.place) < closing }
 

@@ -46,6 +46,32 @@ final class SchedulerCloseTests {
         #expect(scheduler.end(timer, .serviceShutDown) == true)
     }
 
+    /// After a close there is no alarm to set. An order for it would be lost, and the next alarm would stay unset.
+    @Test func aClosedTimerThatReturnsFromItsHopGivesNoOrder() {
+        let timer = scheduler.add(once(at: 10)).timer
+        _ = scheduler.add(once(at: 20))
+        #expect(scheduler.take(at: 10) == timer)
+        scheduler.close()
+        let due = scheduler.begin(timer, at: 11)
+        let sequel = scheduler.finish(timer, lookedAt: 11, now: 11)
+        #expect(due == nil && sequel == .waits(.leave))
+        let order = scheduler.add(TimerEntry(), on: once(at: 30))
+        #expect(order == .set(20) || order == .set(30))
+    }
+
+    @Test func aRequestToAClosedTimerGivesNoOrder() {
+        let timers = (0..<4).map { scheduler.add(once(at: 10 + 10 * UInt64($0))).timer }
+        _ = scheduler.pause(timers[3])
+        scheduler.close()
+        let orders = [
+            scheduler.fire(timers[0], at: 5), scheduler.reschedule(timers[1], on: once(at: 6)),
+            scheduler.resume(timers[3]),
+        ]
+        #expect(orders == [.leave, .leave, .leave])
+        let order = scheduler.add(TimerEntry(), on: once(at: 90))
+        #expect(order != .leave)
+    }
+
     @Test func aCloseEndsTheLook() {
         let (old, newer) = ((0..<2).map { _ in scheduler.add(once(at: 10)).timer }, TimerEntry())
         let firing = scheduler.firing(at: 10) { scheduler, _ in

@@ -49,7 +49,8 @@ extension ServiceState {
         care.silentLooks = overdue == care.overdue ? care.silentLooks + 1 : 0
         care.overdue = overdue
         guard care.silentLooks >= 5 else { return nil }
-        return Failure(error: TimerError(.backendFailed, "waiting for an alarm that did not fire for 5 s"), run: run)
+        let attempted = "waiting for an alarm (\(type(of: alarm))) that did not fire for 5 s"
+        return Failure(error: TimerError(.backendFailed, attempted), run: run)
     }
 
     /// Whether the service has timers, and so needs further care.
