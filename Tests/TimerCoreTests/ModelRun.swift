@@ -13,6 +13,8 @@ struct ModelRun: ~Copyable {
     private var now: UInt64 = 1
     private var orders = 0
     private var armed: UInt64?
+    /// Whether a service would have an alarm: after a close, not before the next timer is added.
+    private var hasAlarm = true
     /// The period in nanoseconds, if the alarm repeats by itself.
     private var goesOnEvery: UInt64?
     /// The present look, the number of looks, and how many repeats the look still has room for.
@@ -101,6 +103,7 @@ struct ModelRun: ~Copyable {
         var naive = NaiveTimer(timer: timer, order: orders, grid: grid, policy: policy, tolerance: tolerance)
         (naive.isPaused, naive.isOnDemand) = (isPaused, grid.repetition == .onDemand)
         model.append(naive)
+        hasAlarm = true
         carryOut(order)
     }
 
@@ -144,7 +147,7 @@ struct ModelRun: ~Copyable {
     private mutating func close() {
         scheduler.close()
         for position in model.indices { model[position].isClosing = true }
-        (look, armed, goesOnEvery) = (nil, nil, nil)
+        (look, armed, goesOnEvery, hasAlarm) = (nil, nil, nil, false)
         seen.insert("close")
     }
 
@@ -253,6 +256,7 @@ struct ModelRun: ~Copyable {
         }
         guard case .set(let deadline) = order else { return }
         expect(look, nil, "during a look there are no orders")
+        expect(hasAlarm, true, "an order without an alarm would be lost")
         expect(goesOnEvery != nil || armed.map { deadline < $0 } ?? true, true, "an order that was not needed")
         (armed, goesOnEvery) = (deadline, nil)
         seen.insert("set")

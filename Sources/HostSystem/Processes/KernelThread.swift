@@ -1,5 +1,7 @@
 internal import CLinuxTimers
+internal import Dispatch
 internal import Glibc
+internal import Synchronization
 internal import SystemPackage
 
 /// A thread of this process, by the kernel's number. Any thread can read its account.
@@ -15,8 +17,13 @@ package struct KernelThread: Hashable, Sendable {
     /// - Parameters:
     ///   - name: the name in the kernel's lists, at most 15 bytes.
     ///   - body: the work of the thread.
+    /// - Returns: the thread, which runs by then.
     /// - Throws: `SystemError` if the system refuses the thread.
-    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    @discardableResult
+    package static func start(
+        _ name: String,
+        _ body: @escaping @Sendable () -> Void
+    ) throws(SystemError) -> KernelThread {
         // A thread takes over its creator's signal mask, so it starts with everything blocked. Faults stay unblocked:
         // the kernel ends a process that blocks them without asking a crash reporter.
         var blocked = sigset_t()
@@ -26,7 +33,8 @@ package struct KernelThread: Hashable, Sendable {
         unsafe pthread_sigmask(SIG_SETMASK, &blocked, &before)
         defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
 
-        let start = unsafe Unmanaged.passRetained(Start(name, body))
+        let argument = Start(name, body)
+        let start = unsafe Unmanaged.passRetained(argument)
         var thread = pthread_t()
         let failure = unsafe pthread_create(&thread, nil, { unsafe KernelThread.run($0) }, start.toOpaque())
         if failure != 0 {
@@ -34,6 +42,8 @@ package struct KernelThread: Hashable, Sendable {
             throw SystemError("starting the thread \(name)", Errno(rawValue: failure))
         }
         pthread_detach(thread)
+        argument.hasBegun.wait()
+        return KernelThread(number: argument.number.load(ordering: .relaxed))
     }
 
     private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
@@ -42,6 +52,8 @@ package struct KernelThread: Hashable, Sendable {
         _ = unsafe start.name.withCString { unsafe thread_name_set($0) }
         // Scheduled as the main thread is, even if the thread that starts it is not.
         thread_scheduling_copy(getpid())
+        start.number.store(current.number, ordering: .relaxed)
+        start.hasBegun.signal()
         start.body()
         return nil
     }
@@ -50,6 +62,9 @@ package struct KernelThread: Hashable, Sendable {
     private final class Start: Sendable {
         let name: String
         let body: @Sendable () -> Void
+        /// The new thread's number, once it has begun.
+        let number = Atomic<Int32>(0)
+        let hasBegun = DispatchSemaphore(value: 0)
 
         init(_ name: String, _ body: @escaping @Sendable () -> Void) {
             self.name = name

@@ -6,6 +6,7 @@ internal import Synchronization
 /// read.
 final class LoadThreads: Sendable {
     private let crew: Crew
+    private let threads: [KernelThread]
     private let phase = Mutex(Phase.waiting)
 
     private enum Phase { case waiting, working, halted, dismissed }
@@ -20,23 +21,25 @@ final class LoadThreads: Sendable {
     init(_ count: Int, named name: String, _ work: @escaping @Sendable (StopFlag) -> Void) throws(SystemError) {
         let crew = Crew(count)
         self.crew = crew
+        var threads: [KernelThread] = []
         do throws(SystemError) {
-            for _ in 0..<count { try KernelThread.start(name) { crew.run(work) } }
+            for _ in 0..<count { threads.append(try KernelThread.start(name) { crew.run(work) }) }
         } catch {
+            self.threads = threads
             phase.withLock { $0 = .dismissed }
             crew.isHalted.set()
             crew.begun.signal(count)
             crew.dismissed.signal(count)
             throw error
         }
-        crew.entered.wait()
-        crew.awaitSleep()
+        self.threads = threads
+        awaitSleep()
     }
 
     deinit { stop() }
 
     /// The kernel's bill for all threads that have not ended.
-    var usage: ResourceUsage { crew.threads.reduce(.zero) { $0 + ($1.usage ?? .zero) } }
+    var usage: ResourceUsage { threads.reduce(.zero) { $0 + ($1.usage ?? .zero) } }
 
     func begin() { if go(from: .waiting, to: .working) { crew.begun.signal(crew.size) } }
 
@@ -45,7 +48,7 @@ final class LoadThreads: Sendable {
         begin()
         guard go(from: .working, to: .halted) else { return }
         crew.ended.wait()
-        crew.awaitSleep()
+        awaitSleep()
     }
 
     func stop() {
@@ -60,6 +63,18 @@ final class LoadThreads: Sendable {
             return true
         }
     }
+
+    /// Waits until all threads sleep: the account of each counts the switch to sleep, too. Gives up after some tenths
+    /// of a second, on a machine that does not let the threads run.
+    private func awaitSleep() {
+        var patience = 2_000
+        for thread in threads {
+            while !thread.isAsleep, patience > 0 {
+                patience -= 1
+                SystemClock.sleep(for: .microseconds(100))
+            }
+        }
+    }
 }
 
 /// The state that the threads share with their owner.
@@ -69,11 +84,9 @@ private final class Crew: Sendable {
     /// Signalled once for each thread: to begin its work, and to end.
     let begun = DispatchSemaphore(value: 0)
     let dismissed = DispatchSemaphore(value: 0)
-    /// Signalled when all threads run, and when all have done their work. Only the last thread signals, so that the
-    /// waiting thread wakes once.
-    let entered = DispatchSemaphore(value: 0)
+    /// Signalled when all threads have done their work. Only the last thread signals, so that the waiting thread wakes
+    /// once.
     let ended = DispatchSemaphore(value: 0)
-    private let present = Mutex<[KernelThread]>([])
     private let working: Atomic<Int>
 
     init(_ size: Int) {
@@ -81,32 +94,12 @@ private final class Crew: Sendable {
         working = Atomic(size)
     }
 
-    var threads: [KernelThread] { present.withLock { $0 } }
-
     /// The life of one thread.
     func run(_ work: (StopFlag) -> Void) {
-        let thread = KernelThread.current
-        let isLast = present.withLock { present in
-            present.append(thread)
-            return present.count == size
-        }
-        if isLast { entered.signal() }
         begun.wait()
         if !isHalted.isSet { work(isHalted) }
         if working.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { ended.signal() }
         dismissed.wait()
-    }
-
-    /// Waits until all threads sleep: the account of each counts the switch to sleep, too. Gives up after some tenths
-    /// of a second, on a machine that does not let the threads run.
-    func awaitSleep() {
-        var patience = 2_000
-        for thread in threads {
-            while !thread.isAsleep, patience > 0 {
-                patience -= 1
-                SystemClock.sleep(for: .microseconds(100))
-            }
-        }
     }
 }
 
