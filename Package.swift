@@ -188,7 +188,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TimerReportTests",
-            dependencies: ["TimerReport", "TimerResults", "ResultsSupport"],
+            dependencies: ["TimerReport", "TimerResults", "TimerProbe", "ResultsSupport"],
             exclude: ["Golden"],
             swiftSettings: settings
         ),

@@ -1,6 +1,7 @@
 import Foundation
 import ResultsSupport
 import Testing
+import TimerProbe
 import TimerReport
 import TimerResults
 
@@ -25,6 +26,14 @@ import TimerResults
         let report = Report(Synthetic.results([[Synthetic.cell(Synthetic.key("timerfd"), [5, -5])], []], asked: 3))
         let json = try JSONFile.encode(report)
         #expect(json.contains("fault"))
+        #expect(try problems(json).isEmpty)
+    }
+
+    @Test func thisMachineFitsTheSchema() throws {
+        let rounds = Synthetic.results([[Synthetic.cell(Synthetic.key("timerfd"), [5, 5])]])
+        let here = Results(hosts: [.current], options: rounds.options, rounds: rounds.rounds)
+        let json = try JSONFile.encode(Report(here))
+        #expect(json.contains("clock_read_ns"))
         #expect(try problems(json).isEmpty)
     }
 
