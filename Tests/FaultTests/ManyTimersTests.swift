@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PreciseTimer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -119,7 +120,7 @@ import Testing
         await #expect(processExitsWith: .success) { [backend] in
             // SIGALRM cannot limit the time, because it is one of the tested signals.
             Foundation.Thread.detachNewThread {
-                sleep(40)
+                sleep(120)
                 _exit(99)
             }
             let target = Log()
@@ -129,7 +130,7 @@ import Testing
                 log.note(tick)
             }
             #expect(eventually { target.count >= 5 })
-            for number in [SIGALRM, SIGPROF, SIGUSR1] { signal(number) { _ in Handled.note() } }
+            Handled.start([SIGALRM, SIGPROF, SIGUSR1])
             let id = getpid()
             // Two pending signals of one kind merge into one.
             for number in 0..<20_000 where number < 1_000 || Handled.threads.count < 300 {
@@ -153,18 +154,33 @@ import Testing
 
 /// The threads that ran a signal handler.
 private enum Handled {
-    private nonisolated(unsafe) static let places = UnsafeMutablePointer<UInt>.allocate(capacity: 4_096)
-    private nonisolated(unsafe) static var next = 0
+    private static let capacity = 4_096
+    private nonisolated(unsafe) static let places = UnsafeMutablePointer<UInt>.allocate(capacity: capacity)
+    private static let next = Atomic(0)
 
-    /// Called by the signal handler. A handler does not interrupt itself; two threads at once may write
-    /// the same place.
-    static func note() {
-        guard unsafe next < 4_096 else { return }
-        unsafe places[next] = UInt(pthread_self())
-        unsafe next += 1
+    /// Handles these signals from now on.
+    ///
+    /// A handler may interrupt `malloc`, or another handler. So it must not allocate or initialize: all that it
+    /// touches is made first, and the handler of one signal keeps the others out.
+    static func start(_ signals: [Int32]) {
+        unsafe places.initialize(repeating: 0, count: capacity)
+        next.store(0, ordering: .relaxed)
+        var action = sigaction()
+        unsafe action.__sigaction_handler.sa_handler = { _ in Handled.note() }
+        action.sa_flags = SA_RESTART
+        unsafe sigfillset(&action.sa_mask)
+        for number in signals { unsafe sigaction(number, &action, nil) }
     }
 
-    static var threads: NotedThreads { unsafe NotedThreads(UnsafeBufferPointer(start: places, count: next)) }
+    private static func note() {
+        let place = next.add(1, ordering: .relaxed).oldValue
+        if place < capacity { unsafe places[place] = UInt(pthread_self()) }
+    }
+
+    static var threads: NotedThreads {
+        let count = min(next.load(ordering: .relaxed), capacity)
+        return unsafe NotedThreads(UnsafeBufferPointer(start: places, count: count))
+    }
 }
 
 /// The number of handled signals, and the threads that handled them.
