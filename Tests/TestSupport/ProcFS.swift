@@ -37,6 +37,12 @@ package enum ProcFS {
     /// The number of open descriptors.
     package static var openDescriptors: Int { entries("/proc/self/fd").count }
 
+    /// The number of descriptors that are open on a file.
+    package static func openDescriptors(on path: String) -> Int {
+        entries("/proc/self/fd")
+            .count { (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path }
+    }
+
     /// The descriptors of timers, event loops and events that programs executed by this process would inherit.
     package static var inheritableTimerDescriptors: [String] {
         entries("/proc/self/fd")
