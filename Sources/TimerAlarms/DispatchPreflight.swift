@@ -38,7 +38,7 @@ enum DispatchPreflight {
             trials.withLock { $0[clock] = trial }
             try trial.begin(on: clock)
         }
-        if !trial.succeeds(within: .seconds(5)) {
+        if !trial.succeeds(attempts: 50) {
             let causes = "it may lack threads, or its descriptors were closed"
             throw TimerError(.systemRefused, "waiting 5 s for a Dispatch timer to fire (\(causes))")
         }
@@ -85,9 +85,10 @@ enum DispatchPreflight {
             hasStarted.store(true, ordering: .releasing)
         }
 
-        /// Waits for the second firing.
-        func succeeds(within limit: DispatchTimeInterval) -> Bool {
-            guard fired.wait(timeout: .now() + limit) == .success else { return false }
+        /// Waits for the second firing, some 100 ms at a time: a process that stood still has not waited long.
+        func succeeds(attempts: Int) -> Bool {
+            let hasFired = (0..<attempts).contains { _ in fired.wait(timeout: .now() + .milliseconds(100)) == .success }
+            guard hasFired else { return false }
             // Lets the next waiting thread succeed, too.
             fired.signal()
             return true
