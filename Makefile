@@ -1,6 +1,6 @@
 # A newcomer runs `make compare` and `make test`. Each target installs libevent's headers if they are missing.
 
-.PHONY: compare test check docs bench examples soak fuzz lint libevent
+.PHONY: compare test check docs bench examples soak fuzz hunt lint libevent
 
 compare: libevent
 	swift run -c release compare-backends
@@ -37,6 +37,15 @@ soak: libevent
 
 fuzz: libevent
 	.ci/fuzz $(SECONDS)
+
+# Random models with seeds that no test has tried, in release builds; HOURS of them, or until a difference is found.
+HOURS ?= 1
+hunt: libevent
+	swift build -c release -Xswiftc -enable-testing --build-tests
+	end=$$(($$(date +%s) + $(HOURS) * 3600)); while [ $$(date +%s) -lt $$end ]; do \
+	    PRECISE_TIMER_SEED=$$(od -An -N6 -tu8 /dev/urandom | tr -d ' ') swift test -c release \
+	        -Xswiftc -enable-testing --skip-build --filter OtherSeeds || exit 1; \
+	done
 
 lint:
 	swift format lint --strict --recursive Sources Tests .ci Package.swift \

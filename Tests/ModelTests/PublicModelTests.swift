@@ -1,3 +1,4 @@
+import Foundation
 import PreciseTimer
 import TestSupport
 import Testing
@@ -7,25 +8,26 @@ import Testing
 ///
 /// A release build performs a million steps. A debug build, which checks the scheduler's invariants after each
 /// mutation, performs a fortieth of them.
-@Suite(.timeLimit(.minutes(10))) struct PublicModelTests {
+@Suite(.timeLimit(.minutes(60))) struct PublicModelTests {
     #if DEBUG
     static let runs = 100
     #else
     static let runs = 4_000
     #endif
     static let stepsPerRun = 250
-    static let freshSeed = UInt64.random(in: .min ... .max)
+    /// The first of other seeds, to hunt for rare differences: `make hunt`.
+    static let hunted = ProcessInfo.processInfo.environment["PRECISE_TIMER_SEED"].flatMap(UInt64.init)
 
     @Test(arguments: 0..<2)
     func randomStepsOfFixedSeedsAgreeWithTheContract(part: Int) {
-        let seen = agree(seeds: (0..<Self.runs / 4).map { UInt64(part * Self.runs + $0) })
+        let seen = agree(seeds: (0..<Self.runs / 2).map { UInt64(part * Self.runs + $0) })
         #expect(seen.isSuperset(of: Self.branches), "all branches were taken; \(seen.sorted())")
     }
 
-    @Test(arguments: 0..<2)
-    func randomStepsOfFreshSeedsAgreeWithTheContract(part: Int) {
-        let first = Self.freshSeed &+ UInt64(part * Self.runs)
-        _ = agree(seeds: (0..<Self.runs / 4).map { first &+ UInt64($0) })
+    @Test(.enabled(if: hunted != nil, "make hunt sets PRECISE_TIMER_SEED"), arguments: 0..<2)
+    func randomStepsOfOtherSeedsAgreeWithTheContract(part: Int) {
+        let first = (Self.hunted ?? 0) &+ UInt64(part * Self.runs)
+        _ = agree(seeds: (0..<Self.runs).map { first &+ UInt64($0) })
     }
 
     @Test func aDifferenceIsShrunkToTheStepsThatShowIt() {

@@ -15,9 +15,8 @@ final class Subject: Sendable {
     private struct State {
         var epoch: Epoch
         var delay: UInt64
-        var former: Epoch?
-        /// How many ticks of the former schedule may still arrive.
-        var allowance = 0
+        /// The last schedules before this one, the newest last.
+        var formers: [Former] = []
         var deeds: Deeds = []
         var isRunning = false
         /// Whether the running handler is for an extra tick.
@@ -27,6 +26,17 @@ final class Subject: Sendable {
         var isPaused: Bool
         var targetReleasedAt: UInt64?
     }
+
+    /// A schedule that was replaced.
+    private struct Former {
+        var epoch: Epoch
+        /// How many of its ticks may still arrive.
+        var allowance: Int
+    }
+
+    /// How many former schedules are remembered. A thread that stands still between the decision on a tick and its
+    /// handler may meet several new schedules.
+    private static let formers = 8
 
     let name: String
     let fate: ServiceFate
@@ -72,13 +82,16 @@ final class Subject: Sendable {
             return nil
         case .foreign(let why):
             // This handler had begun when the timer was rescheduled.
-            if state.allowance > 0, var former = state.former, case .onGrid = former.accept(tick) {
-                state.allowance -= 1
-                state.former = former
-                tally.ticks.add(1)
-                return nil
+            for place in state.formers.indices.reversed() where state.formers[place].allowance > 0 {
+                var former = state.formers[place]
+                if case .onGrid = former.epoch.accept(tick) {
+                    former.allowance -= 1
+                    state.formers[place] = former
+                    tally.ticks.add(1)
+                    return nil
+                }
+                if former.epoch.mayBeFired { return nil }
             }
-            if state.allowance > 0, let former = state.former, former.mayBeFired { return nil }
             return ("no deadline is lost or invented", "\(name): \(why): \(tick)")
         }
     }
@@ -160,9 +173,8 @@ final class Subject: Sendable {
     func reschedule(_ timing: Timing, _ call: () throws(TimerError) -> Void) {
         let before = state.withLock { state in
             let before = (state.epoch, state.delay)
-            state.former = state.epoch
             // Any number of old ticks may come until the call returns.
-            state.allowance = .max
+            state.formers = (state.formers + [Former(epoch: state.epoch, allowance: .max)]).suffix(Self.formers)
             var epoch = timing.epoch
             epoch.mayBeFired = state.epoch.mayBeFired
             (state.epoch, state.delay) = (epoch, timing.delay)
@@ -170,9 +182,12 @@ final class Subject: Sendable {
         }
         do throws(TimerError) {
             try call()
-            state.withLock { $0.allowance = 1 }
+            state.withLock { $0.formers[$0.formers.count - 1].allowance = 1 }
         } catch {
-            state.withLock { ($0.epoch, $0.delay) = before }
+            state.withLock { state in
+                (state.epoch, state.delay) = before
+                state.formers.removeLast()
+            }
             if error.code != .timerEnded {
                 tally.violate("a reschedule that makes sense is accepted", "\(name): \(error)")
             }
