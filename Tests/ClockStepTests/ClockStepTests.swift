@@ -5,7 +5,7 @@ import Testing
 import TimerAlarms
 
 /// The effects of a step of the clock. These tests step the clock themselves, so they run alone: see the Makefile.
-@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
+@Suite(.serialized, .timeLimit(.minutes(60)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
 struct ClockStepTests {
     private static let onTheWallClock = Mechanism.all.filter { $0.clock == .wall }
     private static let onOtherClocks = Mechanism.all.filter { $0.clock != .wall }
@@ -29,8 +29,9 @@ struct ClockStepTests {
             let due = alarm.firings.due
             pause(.milliseconds(50))
             #expect(alarm.firings.due == due)
-            // The step may cause one early firing, so that the service looks at the clock, but no more.
-            #expect(alarm.firings.early <= 1)
+            // A step may cause an early firing, so that the service looks at the clock, but no more. The clock is
+            // stepped again if a step did not bring it to its place.
+            #expect(alarm.firings.early <= 3)
         }
         let hasFired = soon { alarm.firings.due >= 1 }
         #expect(hasFired)

@@ -4,7 +4,7 @@ import Testing
 
 extension ClockStepTests {
     /// Timers on the wall clock during a step, and timers on the other clocks, which a step does not affect.
-    @Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
+    @Suite(.serialized, .timeLimit(.minutes(60)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
     struct ServiceStepTests {
         typealias Backend = TimerService.Backend
 

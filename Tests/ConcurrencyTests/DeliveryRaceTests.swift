@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Races between control and delivery, on every kind of delivery. The sanitizers run them, too.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct DeliveryRaceTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct DeliveryRaceTests {
     // For each of four threads.
     private static let rounds = 2_500
 

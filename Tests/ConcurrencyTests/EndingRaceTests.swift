@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Races between the ends of timers and their ticks, on every kind of delivery. The sanitizers run them, too.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct EndingRaceTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct EndingRaceTests {
     /// A hundred thousand rounds on four threads; a fifth of them if CI asks for short races, since sanitizers
     /// are slow.
     private static let rounds = ProcessInfo.processInfo.environment["PRECISE_TIMER_SHORT_RACES"] == "1" ? 5_000 : 25_000

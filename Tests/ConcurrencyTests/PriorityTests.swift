@@ -17,7 +17,7 @@ struct PriorityTests {
         }
         #expect(eventually { isHeld.value != nil })
         let holder = try #require(isHeld.value)
-        #expect(Self.priority(of: holder) == 20, "an ordinary thread")
+        #expect(Self.priority(of: holder).map { $0 > 0 } == true, "an ordinary thread")
         try TimerAlarms.Thread.start("test.waiter") {
             var parameters = sched_param()
             parameters.sched_priority = 10

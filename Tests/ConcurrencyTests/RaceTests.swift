@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Races between callers and deliveries, on every backend. The sanitizers run them, too.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct RaceTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct RaceTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)

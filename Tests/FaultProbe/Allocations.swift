@@ -12,13 +12,13 @@ enum Allocations {
         guard let before = count else { return false }
         if let directory = unsafe opendir("/") { unsafe closedir(directory) }
         guard let after = count, after > before else { return false }
-        let target = Target(from: 10_000, to: 10_000 + ticks)
+        let target = Target()
         for _ in 0..<1_000 {
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { target, _ in
                 target.tick()
             }
         }
-        return target.allocations == 0
+        return target.allocations(skipping: 10_000, counting: ticks) == 0
     }
 
     private static var count: Int? {
@@ -26,23 +26,26 @@ enum Allocations {
         return unsafe unsafeBitCast(address, to: (@convention(c) () -> Int).self)()
     }
 
-    /// Counts the allocations between two of the timer's ticks.
+    /// Counts the allocations between two of the timers' ticks.
     private final class Target: Sendable {
-        private let (start, end): (Int, Int)
+        private let start = Atomic(Int.max)
+        private let end = Atomic(Int.max)
         private let number = Atomic(0)
         private let countAtStart = Atomic(0)
         private let countAtEnd = Atomic(0)
 
-        init(from start: Int, to end: Int) { (self.start, self.end) = (start, end) }
-
-        /// The number of allocations, once the last of those ticks has come.
-        var allocations: Int {
-            while number.load(ordering: .acquiring) <= end { usleep(1_000) }
+        /// The number of allocations during some ticks, after some others from now on. Waits for them.
+        func allocations(skipping some: Int, counting others: Int) -> Int {
+            let first = number.load(ordering: .relaxed) + some
+            end.store(first + others, ordering: .relaxed)
+            start.store(first, ordering: .relaxed)
+            while number.load(ordering: .acquiring) <= first + others { usleep(1_000) }
             return countAtEnd.load(ordering: .relaxed) - countAtStart.load(ordering: .relaxed)
         }
 
         func tick() {
             let number = number.load(ordering: .relaxed)
+            let (start, end) = (start.load(ordering: .relaxed), end.load(ordering: .relaxed))
             if number == start { countAtStart.store(Allocations.count ?? 0, ordering: .relaxed) }
             if number == end { countAtEnd.store(Allocations.count ?? -1, ordering: .relaxed) }
             self.number.store(number + 1, ordering: .releasing)

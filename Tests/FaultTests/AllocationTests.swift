@@ -4,7 +4,7 @@ import Testing
 
 /// The memory cost of a tick, in a release build. A debug build allocates, because it notes a warning
 /// for each handler.
-@Suite(.timeLimit(.minutes(10))) struct AllocationTests {
+@Suite(.timeLimit(.minutes(60))) struct AllocationTests {
     #if DEBUG
     private static let isReleaseBuild = false
     #else

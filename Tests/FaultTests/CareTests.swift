@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct CareTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct CareTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)

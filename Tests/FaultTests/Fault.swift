@@ -7,6 +7,8 @@ enum Fault {
     static func limitSeconds(_ seconds: UInt32) { alarm(seconds) }
 
     /// From now on no descriptor can be opened, until `openDescriptorTable`.
+    ///
+    /// First wait in a task: Dispatch opens descriptors for its first wait, and ends the process if it cannot.
     static func closeDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 0) }
 
     static func openDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 1_000) }

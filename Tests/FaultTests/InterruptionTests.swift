@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Waits that end early without cause: no tick is early, lost or invented. Faults 7, 8 and 19.
-@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(60))) struct InterruptionTests {
     typealias Backend = TimerService.Backend
 
     /// Every second call fails with EINTR (4) or EAGAIN (11).

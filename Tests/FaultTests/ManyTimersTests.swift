@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Many timers, threads and signals. Faults 40 to 42, and 44.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ManyTimersTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ManyTimersTests {
     typealias Backend = TimerService.Backend
 
     /// Timers that are cancelled long before their deadline leave nothing behind.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The library as a guest in the process: exits, forks, signals and idleness.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ProcessTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)
@@ -66,7 +66,7 @@ import Testing
         await #expect(processExitsWith: .failure) {
             let target = Log()
             try PreciseTimer.schedule(.once(after: .zero), target: target) { _, _ in preconditionFailure("on purpose") }
-            pause(.seconds(10))
+            pause(.seconds(60))
             exit(0)
         }
     }
@@ -118,7 +118,7 @@ import Testing
     @Test(arguments: Backend.available)
     func timersOfAStoppedProcessGoOnOnTheirGrid(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(30)
+            Fault.limitSeconds(90)
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(20)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 3 })

@@ -5,7 +5,7 @@ import Testing
 
 /// Failing calls and closed descriptors under running timers: each timer ends once with the failure, or goes on as
 /// before, and no thread spins. Faults 4 and 6.
-@Suite(.timeLimit(.minutes(10))) struct RunningFailureTests {
+@Suite(.timeLimit(.minutes(60))) struct RunningFailureTests {
     typealias Backend = TimerService.Backend
 
     /// All calls in which a backend may wait.
@@ -34,7 +34,7 @@ import Testing
         #expect((run.report?.refusedCalls ?? 0) > 0)
         #expect(run.report?.step("ticks=100")?.isMet == true, "\(run)")
         // Once the timer can be set again, the thread stops spinning.
-        #expect((run.report?.step("rest")?.load ?? 1) < 0.1, "\(run)")
+        #expect((run.report?.step("rest")?.load ?? 1) < 0.25, "\(run)")
     }
 
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, [EBADF, EINVAL])
@@ -45,7 +45,7 @@ import Testing
         if backend == .dispatch && error == EBADF { return #expect(run.outcome.signal == SIGILL, "\(run)") }
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
-        #expect((run.report?.step("rest")?.load ?? 1) < 0.1, "\(run)")
+        #expect((run.report?.step("rest")?.load ?? 1) < 0.25, "\(run)")
     }
 
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, [EBADF, EINVAL])
@@ -80,7 +80,7 @@ import Testing
         let steps =
             Self.running
             + ["close=\(kind)", "reuse", "ticks-or-ends=20", "rest=1", "shutdown", "rest=0.3", "still-open"]
-            + start + start + start
+            + start + start + start + start
         let run = try await Probe.run(backend, steps, limit: 90)
         // libdispatch and Foundation trap if their epoll descriptor is a different file, without code of the library.
         if [.dispatch, .runLoop].contains(backend) && kind != "[timerfd]" && run.outcome.signal == SIGILL { return }
@@ -90,10 +90,11 @@ import Testing
         #expect(run.report?.step("ticks-or-ends")?.isMet == true, "\(run)")
         // libdispatch's descriptors are closed, but it keeps their numbers. The trial at a start notices this, unless
         // a busy machine shows it each of the trial's timers only when that timer is due. Then the service fails
-        // later, and the next start may notice it.
+        // later, or the next start notices it.
         if backend == .dispatch && kind == "[timerfd]" {
             let refusals = run.report?.steps.compactMap(\.refusal) ?? []
-            #expect(!refusals.isEmpty, "\(run)")
+            let failures = run.report?.timers.dropFirst(3).flatMap(\.failures) ?? []
+            #expect(!refusals.isEmpty || !failures.isEmpty, "\(run)")
         }
         // If its epoll descriptor is another file, a thread of libdispatch repeats epoll_wait for ever.
         if backend != .dispatch || kind != "[eventpoll]" { try expectIdle(run) }
@@ -121,9 +122,10 @@ import Testing
         #expect(isOwn, "\(failures)")
     }
 
-    /// Expects less than a twentieth of a processor while the service is idle.
+    /// Expects that no thread spins while the service is idle. A spinning thread would use a whole processor, or a
+    /// third of one beside others.
     private func expectIdle(_ run: Probe.Run) throws {
         let rest = try #require(run.report?.step("rest"), "\(run)")
-        #expect(rest.load < 0.05, "\(run)")
+        #expect(rest.load < 0.25, "\(run)")
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Which alarms repeat by themselves, and when they fire.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct RepetitionTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct RepetitionTests {
     /// The run loop's alarm is set with dates, and a step of the wall clock ends a timerfd's repetition.
     private static let able = Mechanism.all.filter { $0.clock != .wall && !$0.description.contains("run") }
     private static let unable = Mechanism.all.filter { $0.clock == .wall || $0.description.contains("run") }

@@ -5,7 +5,7 @@ import TimerAlarms
 import TimerCore
 
 /// A service's reaction to an alarm that fails, or that refuses an order.
-@Suite(.timeLimit(.minutes(10))) struct AlarmFailureTests {
+@Suite(.timeLimit(.minutes(60))) struct AlarmFailureTests {
     /// An alarm that fails when a test asks it to.
     private final class FailingAlarm: TimerAlarm {
         private struct Callback: Sendable {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Timers on every clock that a backend can wait on.
-@Suite(.timeLimit(.minutes(10))) struct ClockTests {
+@Suite(.timeLimit(.minutes(60))) struct ClockTests {
     typealias Backend = TimerService.Backend
 
     private static let pairs = Backend.available.flatMap { backend in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Ended timers leave nothing behind, even with a tick on its way.
-@Suite(.timeLimit(.minutes(10))) struct LeftoverTests {
+@Suite(.timeLimit(.minutes(60))) struct LeftoverTests {
     private let virtual = VirtualTime()
 
     // A tick on its way holds the service's alarm.

@@ -5,7 +5,7 @@ import Testing
 import TimerAlarms
 
 /// Backends rarely wake early: a deadline is rounded up on its way to the mechanism, so that a tick costs one firing.
-@Suite(.timeLimit(.minutes(10))) struct RoundingTests {
+@Suite(.timeLimit(.minutes(60))) struct RoundingTests {
     @Test(arguments: TimerService.Backend.available)
     func firingsRarelyComeBeforeTheirDeadline(backend: TimerService.Backend) throws {
         let alarm = try backend.makeAlarm()

@@ -4,7 +4,7 @@ import Testing
 import TimerAlarms
 
 /// The cost of services, their lifetime, and their effects on the process.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ServiceTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ServiceTests {
     typealias Backend = TimerService.Backend
 
     @Test func theDefaultIsTimerFD() {
