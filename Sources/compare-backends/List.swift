@@ -29,8 +29,7 @@ struct List: ParsableCommand {
         let references = Reference.allCases.map { [$0.rawValue, "reference: \($0.summary)"] }
         let cyclictest = [
             RowKey.cyclictest,
-            Cyclictest.path == nil
-                ? "reference, not installed (part of rt-tests)" : "reference, installed: \(Cyclictest.summary)",
+            "reference, \(Cyclictest.obstacle ?? "installed: \(Cyclictest.summary)")",
         ]
         let columns = [TextColumns.Column(), TextColumns.Column()]
         return TextColumns(columns, backends + peers + references + [cyclictest]).lines.joined(separator: "\n")

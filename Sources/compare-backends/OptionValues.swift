@@ -50,9 +50,9 @@ enum Backends {
 
 /// The references to measure.
 enum References {
-    /// All references. cyclictest is one if it is installed.
+    /// All references. cyclictest is one if it can measure here.
     static var available: [Row] {
-        Reference.allCases.map { Row(.reference($0)) } + (Cyclictest.path == nil ? [] : [Row(.referee)])
+        Reference.allCases.map { Row(.reference($0)) } + (Cyclictest.obstacle == nil ? [Row(.referee)] : [])
     }
 
     /// The value of --references: names with commas between them, or none.
@@ -61,6 +61,9 @@ enum References {
         return try text.split(separator: ",", omittingEmptySubsequences: false)
             .map { name in
                 guard let row = available.first(where: { $0.name == name }) else {
+                    if name == RowKey.cyclictest, let obstacle = Cyclictest.obstacle {
+                        throw Problem("\(name) is \(obstacle)")
+                    }
                     throw Problem("the references are none or \(available.map(\.name).joined(separator: ", "))")
                 }
                 return row

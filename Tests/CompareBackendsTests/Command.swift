@@ -19,6 +19,7 @@ enum Command {
     /// - Parameters:
     ///   - arguments: the arguments of the command.
     ///   - output: the file of the results; nil for a file that the outcome shows.
+    ///   - tool: a program with its arguments that runs the command, as `setpriv`.
     ///   - redirection: a shell's redirection of descriptors, as `>&-`.
     ///   - isTime: whether it is time to press Ctrl-C; nil for a run without Ctrl-C.
     /// - Returns: the outcome of the run.
@@ -26,21 +27,26 @@ enum Command {
     static func run(
         _ arguments: [String],
         output: FileHandle? = nil,
+        by tool: [String] = [],
         redirection: String = "",
         interruptedOnce isTime: (@Sendable () -> Bool)? = nil
     ) async throws -> Outcome {
         // It blocks until the command has ended.
-        try await onOwnThread { try runHere(arguments, output, redirection, interruptedOnce: isTime) }
+        try await onOwnThread { try runHere(arguments, output, tool, redirection, interruptedOnce: isTime) }
     }
 
     private static func runHere(
         _ arguments: [String],
         _ output: FileHandle?,
+        _ tool: [String],
         _ redirection: String,
         interruptedOnce isTime: (() -> Bool)?
     ) throws -> Outcome {
         let process = Process()
-        if redirection.isEmpty {
+        if !tool.isEmpty {
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = tool + [try executable.path] + arguments
+        } else if redirection.isEmpty {
             process.executableURL = try executable
             process.arguments = arguments
         } else {
@@ -63,6 +69,20 @@ enum Command {
             complaint: try files[1].text
         )
     }
+
+    /// Whether cyclictest can measure, and a program can be run without the rights that it demands.
+    static let canLoseRights: Bool = {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c", "command -v cyclictest && chrt -f 1 true && setpriv --bounding-set=-sys_nice true",
+        ]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        do { try process.run() } catch { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
 
     /// The command lies where the tests' own bundle was built.
     private static var executable: URL {

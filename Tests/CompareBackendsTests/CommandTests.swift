@@ -99,6 +99,20 @@ import Testing
         #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
     }
 
+    /// An ordinary user may not use real-time policies, and cyclictest demands the right even if it does not use it.
+    @Test(.enabled(if: Command.canLoseRights, "needs cyclictest, setpriv and the right to a real-time priority"))
+    func withoutTheRightsThatCyclictestDemandsItIsLeftOut() async throws {
+        let tool = ["setpriv", "--bounding-set=-sys_nice"]
+        let outcome = try await Command.run(Self.shortRun + ["--backends", "timerfd"], by: tool)
+        #expect(outcome.status == 0, "\(outcome)")
+        #expect(outcome.output.contains("floor-timerfd") && !outcome.output.contains("cyclictest"))
+        let list = try await Command.run(["list"], by: tool).output.split(separator: "\n")
+        #expect(list.last?.contains("demands the right to a real-time priority") == true)
+        let asked = try await Command.run(["--references", "cyclictest"], by: tool)
+        #expect(asked.status == 2)
+        #expect(asked.complaint.contains("cyclictest is installed, but it demands the right"))
+    }
+
     @Test func controlCBeforeTheFirstTickLeavesNoResults() async throws {
         let samples = try TemporaryFile().path
         let outcome = try await Command.run(["--warmup", "60s", "--samples", samples]) {

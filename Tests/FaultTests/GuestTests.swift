@@ -15,8 +15,11 @@ import Testing
 
     private static let delayed = Probe.Means.strace("epoll_ctl:delay_exit=20000")
 
+    /// Without CAP_SYS_NICE the kernel takes no thread back from a nice value or from the idle policy.
+    private static let attributes = Tools.canBeRealTime ? ["nice", "pinned", "batch", "idle"] : ["pinned", "batch"]
+
     /// A backend's threads have the attributes of the process's main thread, whichever thread started them.
-    @Test(arguments: Backend.available, ["nice", "pinned", "batch", "idle"])
+    @Test(arguments: Backend.available, attributes)
     func libraryThreadsDoNotInheritTheStartingThreadsAttributes(backend: Backend, attribute: String) async throws {
         // Dispatch chooses its threads' nice values by their quality of service.
         let check = backend == .dispatch ? "usual-processors-and-policy" : "ordinary-threads=timer."

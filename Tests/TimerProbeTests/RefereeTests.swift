@@ -58,7 +58,7 @@ struct RefereeTests {
         #expect(short.ticks == 2)
     }
 
-    @Test(.enabled(if: Cyclictest.path != nil))
+    @Test(.enabled(if: Cyclictest.obstacle == nil))
     func anInstalledCyclictestMeasures() async throws {
         let cells = try await Short.measure([Row(.referee)]) { $0.loads = [.idle, .cpu(2)] }
         for cell in cells {
@@ -68,7 +68,7 @@ struct RefereeTests {
         }
     }
 
-    @Test(.enabled(if: Cyclictest.path != nil))
+    @Test(.enabled(if: Cyclictest.obstacle == nil))
     func cyclictestCanBeStoppedAndLeavesNoDescriptors() async {
         // In its own process, whose descriptors no other test opens.
         await #expect(processExitsWith: .success) {

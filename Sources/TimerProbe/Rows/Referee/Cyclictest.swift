@@ -8,6 +8,13 @@ package enum Cyclictest {
     /// The program's file; nil if it is not installed.
     package static let path: String? = Programs.path(of: RowKey.cyclictest)
 
+    /// Why the program cannot measure here; nil if it can.
+    package static let obstacle: String? =
+        path == nil
+        ? "not installed (part of rt-tests)"
+        : RealTime.isAllowed
+            ? nil : "installed, but it demands the right to a real-time priority (root, or ulimit -r 1)"
+
     /// One line for the list of rows.
     package static let summary = "the program of rt-tests: absolute clock_nanosleep with 1 ns timer slack, one thread"
 
