@@ -2,20 +2,59 @@ import Glibc
 
 /// Forking, which Swift hides with good reason, and the facts known of a child.
 enum Fork {
+    /// Runs a body in a forked child, and returns its exit code: 0 to 255, or the number of the signal that ended it,
+    /// negated.
+    ///
+    /// A fork copies the locks of malloc and of the Swift runtime as they are. If another thread of the parent holds
+    /// one at that moment, the child waits for it without end, and no library can prevent that. So a child that hangs
+    /// gets two more trials; a hang of the library's own would come each time.
+    ///
+    /// - Parameters:
+    ///   - name: the C library's function that forks.
+    ///   - parent: what the parent does before it waits for the child.
+    ///   - child: what the child does.
+    /// - Returns: the exit code of the last trial.
+    static func outcome(
+        by name: String = "fork",
+        whileParent parent: () -> Void = {},
+        child body: () -> Int32
+    ) -> Int32 {
+        for _ in 0..<2 {
+            let code = trial(by: name, whileParent: parent, child: body)
+            if code != -SIGALRM { return code }
+        }
+        return trial(by: name, whileParent: parent, child: body)
+    }
+
+    private static func trial(by name: String, whileParent parent: () -> Void, child body: () -> Int32) -> Int32 {
+        let child = fork(by: name)
+        if child == 0 {
+            // Dispatch's threads, on which tests run, block this signal.
+            var signals = sigset_t()
+            unsafe sigemptyset(&signals)
+            unsafe sigaddset(&signals, SIGALRM)
+            unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+            alarm(30)
+            _exit(body())
+        }
+        parent()
+        return exitCode(of: child)
+    }
+
     /// Forks with the C library's function of that name.
-    static func fork(by name: String = "fork") -> pid_t {
+    private static func fork(by name: String) -> pid_t {
         typealias Function = @convention(c) () -> pid_t
         guard let address = unsafe dlsym(nil, name) else { return -1 }
         return unsafe unsafeBitCast(address, to: Function.self)()
     }
 
-    /// The exit code of a child; -1 if a signal ended it.
-    static func exitCode(of child: pid_t) -> Int32 {
+    /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child.
+    private static func exitCode(of child: pid_t) -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(child, &status, 0) == -1 {
-            if errno != EINTR { return -2 }
+            if errno != EINTR { return -255 }
         }
-        return status & 0x7f == 0 ? (status >> 8) & 0xff : -1
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
     }
 
     /// The processor time of this process.

@@ -16,15 +16,14 @@ import CLibevent
     @Test(arguments: Backend.available, kinds)
     func aScheduleInAForkedChildThrows(backend: Backend, kind: String) async {
         await #expect(processExitsWith: .success) { [backend, kind] in
-            Fault.limitSeconds(60)
+            Fault.limitSeconds(180)
             let target = Log()
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
                 $0.note($1)
             }
             #expect(eventually { target.count >= 5 })
-            let child = Fork.fork(by: kind)
-            if child == 0 { _exit(deviationInAChild(backend.shared, timer, target)) }
-            #expect(Fork.exitCode(of: child) == 0)
+            let code = Fork.outcome(by: kind) { deviationInAChild(backend.shared, timer, target) }
+            #expect(code == 0)
             let before = target.count
             #expect(eventually { target.count >= before + 20 })
             let ticks = target.ticks
@@ -37,13 +36,12 @@ import CLibevent
     @Test(arguments: kinds)
     func theParentsBagIsEmptyInAForkedChildAndTakesNoTimer(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
-            Fault.limitSeconds(60)
+            Fault.limitSeconds(180)
             let (bag, target) = (TimerBag(), Log())
             try PreciseTimer.schedule(.once(after: .seconds(3_600)), target: target) { $0.note($1) }
                 .store(in: bag, named: "parent")
-            let child = Fork.fork(by: kind)
-            if child == 0 { _exit(deviationOfABagInAChild(bag, target)) }
-            #expect(Fork.exitCode(of: child) == 0)
+            let code = Fork.outcome(by: kind) { deviationOfABagInAChild(bag, target) }
+            #expect(code == 0)
             #expect(bag.count == 1)
         }
     }
@@ -52,7 +50,7 @@ import CLibevent
     @Test(arguments: kinds)
     func aForkedChildThatPollsDoesNotSpin(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
-            Fault.limitSeconds(60)
+            Fault.limitSeconds(180)
             let timers = try TimerService.pollable()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: timers.service, target: target) { $0.note($1) }
@@ -64,20 +62,16 @@ import CLibevent
             }
             for _ in 0..<200 where target.count < 5 { loop(0.1) }
             #expect(target.count >= 5)
-            let child = Fork.fork(by: kind)
-            if child == 0 {
-                alarm(10)
-                let (before, count) = (Fork.cpuSeconds, target.count)
-                loop(1)
-                if target.count > count { _exit(2) }
-                _exit(Fork.cpuSeconds - before < 0.25 ? 0 : 1)
-            }
             // The parent's timers tick at the same time.
             let before = target.count
-            loop(1.2)
+            let code = Fork.outcome(by: kind, whileParent: { loop(1.2) }) {
+                let (before, count) = (Fork.cpuSeconds, target.count)
+                loop(1)
+                if target.count > count { return 2 }
+                return Fork.cpuSeconds - before < 0.25 ? 0 : 1
+            }
+            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -14: it hangs")
             for _ in 0..<200 where target.count <= before { loop(0.1) }
-            let code = Fork.exitCode(of: child)
-            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -1: it hangs")
             #expect(target.count > before)
             let ticks = target.ticks
             let accounted = Array(ticks.dropLast()).accounted
@@ -90,7 +84,7 @@ import CLibevent
     @Test(arguments: kinds)
     func aForkedChildThatRunsItsEventBaseDoesNotSpin(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
-            Fault.limitSeconds(60)
+            Fault.limitSeconds(180)
             let host = HostEventBase()
             let service = try unsafe TimerService(attachedTo: host.base)
             let target = Log()
@@ -102,20 +96,16 @@ import CLibevent
             }
             for _ in 0..<200 where target.count < 5 { loop(100) }
             #expect(target.count >= 5)
-            let child = Fork.fork(by: kind)
-            if child == 0 {
-                alarm(10)
+            let before = target.count
+            let code = Fork.outcome(by: kind, whileParent: { loop(1200) }) {
                 _ = unsafe event_reinit(host.base)
                 let (before, count) = (Fork.cpuSeconds, target.count)
                 loop(1000)
-                if target.count > count { _exit(2) }
-                _exit(Fork.cpuSeconds - before < 0.25 ? 0 : 1)
+                if target.count > count { return 2 }
+                return Fork.cpuSeconds - before < 0.25 ? 0 : 1
             }
-            let before = target.count
-            loop(1200)
+            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -14: it hangs")
             for _ in 0..<200 where target.count <= before { loop(100) }
-            let code = Fork.exitCode(of: child)
-            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -1: it hangs")
             #expect(target.count > before)
             let ticks = target.ticks
             let accounted = Array(ticks.dropLast()).accounted
@@ -127,7 +117,6 @@ import CLibevent
 
 /// 0 if a forked child gets the promised errors, or the number of the first deviation.
 private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer, _ target: Log) -> Int32 {
-    alarm(30)
     do {
         try PreciseTimer.schedule(.once(after: .zero), on: service, target: target) { $0.note($1) }
         return 1
@@ -141,7 +130,6 @@ private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer, _
 
 /// 0 if the parent's bag behaves as promised in a forked child, or the number of the first deviation.
 private func deviationOfABagInAChild(_ bag: TimerBag, _ target: Log) -> Int32 {
-    alarm(30)
     if bag.count != 0 || bag["parent"] != nil { return 1 }
     bag.cancelAll()
     if bag.cancel("parent") { return 2 }
