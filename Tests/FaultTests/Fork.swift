@@ -11,22 +11,22 @@ enum Fork {
     ///
     /// - Parameters:
     ///   - name: the C library's function that forks.
+    ///   - body: what the child does.
     ///   - parent: what the parent does before it waits for the child.
-    ///   - child: what the child does.
     /// - Returns: the exit code of the last trial.
     static func outcome(
         by name: String = "fork",
-        whileParent parent: () -> Void = {},
-        child body: () -> Int32
+        of body: () -> Int32,
+        meanwhile parent: () -> Void = {}
     ) -> Int32 {
         for _ in 0..<2 {
-            let code = trial(by: name, whileParent: parent, child: body)
+            let code = trial(by: name, of: body, meanwhile: parent)
             if code != -SIGALRM { return code }
         }
-        return trial(by: name, whileParent: parent, child: body)
+        return trial(by: name, of: body, meanwhile: parent)
     }
 
-    private static func trial(by name: String, whileParent parent: () -> Void, child body: () -> Int32) -> Int32 {
+    private static func trial(by name: String, of body: () -> Int32, meanwhile parent: () -> Void) -> Int32 {
         let child = fork(by: name)
         if child == 0 {
             // Dispatch's threads, on which tests run, block this signal.

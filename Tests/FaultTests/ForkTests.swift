@@ -22,7 +22,7 @@ import CLibevent
                 $0.note($1)
             }
             #expect(eventually { target.count >= 5 })
-            let code = Fork.outcome(by: kind) { deviationInAChild(backend.shared, timer, target) }
+            let code = Fork.outcome(by: kind, of: { deviationInAChild(backend.shared, timer, target) })
             #expect(code == 0)
             let before = target.count
             #expect(eventually { target.count >= before + 20 })
@@ -40,7 +40,7 @@ import CLibevent
             let (bag, target) = (TimerBag(), Log())
             try PreciseTimer.schedule(.once(after: .seconds(3_600)), target: target) { $0.note($1) }
                 .store(in: bag, named: "parent")
-            let code = Fork.outcome(by: kind) { deviationOfABagInAChild(bag, target) }
+            let code = Fork.outcome(by: kind, of: { deviationOfABagInAChild(bag, target) })
             #expect(code == 0)
             #expect(bag.count == 1)
         }
@@ -64,12 +64,13 @@ import CLibevent
             #expect(target.count >= 5)
             // The parent's timers tick at the same time.
             let before = target.count
-            let code = Fork.outcome(by: kind, whileParent: { loop(1.2) }) {
+            let child = { () -> Int32 in
                 let (before, count) = (Fork.cpuSeconds, target.count)
                 loop(1)
                 if target.count > count { return 2 }
                 return Fork.cpuSeconds - before < 0.25 ? 0 : 1
             }
+            let code = Fork.outcome(by: kind, of: child, meanwhile: { loop(1.2) })
             #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -14: it hangs")
             for _ in 0..<200 where target.count <= before { loop(0.1) }
             #expect(target.count > before)
@@ -97,13 +98,14 @@ import CLibevent
             for _ in 0..<200 where target.count < 5 { loop(100) }
             #expect(target.count >= 5)
             let before = target.count
-            let code = Fork.outcome(by: kind, whileParent: { loop(1200) }) {
+            let child = { () -> Int32 in
                 _ = unsafe event_reinit(host.base)
                 let (before, count) = (Fork.cpuSeconds, target.count)
                 loop(1000)
                 if target.count > count { return 2 }
                 return Fork.cpuSeconds - before < 0.25 ? 0 : 1
             }
+            let code = Fork.outcome(by: kind, of: child, meanwhile: { loop(1200) })
             #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -14: it hangs")
             for _ in 0..<200 where target.count <= before { loop(100) }
             #expect(target.count > before)

@@ -28,7 +28,7 @@ import Testing
                 $0.note($1)
             }
             #expect(eventually { target.count >= 5 })
-            let code = Fork.outcome { deviationInAForkedChild(timer, backend, target) }
+            let code = Fork.outcome(of: { deviationInAForkedChild(timer, backend, target) })
             #expect(code == 0)
             let before = target.count
             #expect(eventually { target.count >= before + 20 })
@@ -122,11 +122,12 @@ import Testing
             try PreciseTimer.schedule(.every(.milliseconds(20)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 3 })
             let parent = getpid()
-            let code = Fork.outcome {
+            let helper = { () -> Int32 in
                 kill(parent, SIGSTOP)
                 usleep(300_000)
                 return kill(parent, SIGCONT)
             }
+            let code = Fork.outcome(of: helper)
             #expect(code == 0)
             #expect(eventually { target.ticks.contains { $0.missed >= 10 } })
             let before = target.count
