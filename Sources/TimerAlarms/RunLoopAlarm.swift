@@ -103,10 +103,9 @@ package final class RunLoopAlarm: TimerAlarm {
         // This wakes the loop. The loop finds the timer gone, or fires it once more and then removes it itself. So
         // its run returns if it has nothing else to wait for.
         //
-        // A limitation: Foundation's loop looks whether it has timers, and then sleeps. It ignores a request to wake
-        // up that comes in between, and the removal of a timer does not wake it. So a loop that stands still there
-        // sleeps on, and an alarm's own thread with it. That was seen once in some ten thousand stops at the moment
-        // of a firing, on a busy machine.
+        // A limitation: once, in a test of many stops, a loop slept on after this, and the alarm's own thread with
+        // it. The cause is not known for certain. Probably the loop looks whether it has timers, and then sleeps,
+        // and a request to wake up that comes in between is lost.
         unsafe timer.fireDate = .distantPast
         unsafe timer.invalidate()
     }

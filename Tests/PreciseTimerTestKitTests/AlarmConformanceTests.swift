@@ -30,9 +30,13 @@ import Testing
                     return !eventually { gone == nil }
                 }
         }
-        // A limitation of Foundation: see `RunLoopAlarm.stop()`.
-        let most = mechanism.description.hasPrefix("runloop") ? 1 : 0
-        #expect(leaks.count <= most, "the rounds \(leaks)")
+        if mechanism.description.hasPrefix("runloop") {
+            withKnownIssue("see RunLoopAlarm.stop()", isIntermittent: true) {
+                #expect(leaks.isEmpty, "the numbers of the rounds")
+            }
+        } else {
+            #expect(leaks.isEmpty, "the numbers of the rounds")
+        }
     }
 
     @Test(arguments: Mechanism.all)
