@@ -13,15 +13,20 @@ struct CompareBackends: ParsableCommand {
             Examples:
               compare-backends
               compare-backends --peers --load idle --load cpu:2 --report out.html
-              compare-backends --format json --output before.json
-              compare-backends --baseline before.json --fail-if 'timerfd.lateness.p99 > 1.2x'
-              compare-backends diff before.json after.json
+              compare-backends --output before.json
+              compare-backends --baseline before.json --fail-if 'timerfd.p50 later 20% than baseline'
+              compare-backends against ../before/.build/release/compare-backends
+              compare-backends explain --later-than 1ms
               compare-backends recommend --period 5ms --lateness 200us --cpu 2
 
             Exit codes: 0 done, 1 a rule or the measurement failed, 2 an option or a file makes no sense, 3 a named \
-            backend is unavailable, 130 ended by Ctrl-C.
+            backend is unavailable, 4 a rule is undecided, 130 ended by Ctrl-C.
             """,
-        subcommands: [Run.self, Diff.self, ReportPage.self, Merge.self, Recommend.self, List.self],
+        version: "compare-backends \(Version.name)\(Version.commit.map { " (\($0.prefix(10)))" } ?? "")",
+        subcommands: [
+            Run.self, Explain.self, Against.self, Recommend.self, Show.self, Diff.self, Merge.self, ReportPage.self,
+            List.self,
+        ],
         defaultSubcommand: Run.self
     )
 

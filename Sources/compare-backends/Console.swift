@@ -34,10 +34,13 @@ struct Console {
         Ink.isWanted(isTerminal: Terminal.showsResults, environment: ProcessInfo.processInfo.environment)
     }
 
+    /// The columns of the terminal that shows results.
+    var width: Int { Terminal.width ?? 80 }
+
     /// Prints results, ended by a new line.
     mutating func print(_ results: String) throws {
         clear()
-        try Terminal.write(results: results + "\n")
+        guard try Terminal.write(results: results + "\n") else { throw Exit.unread }
     }
 
     /// Prints a message in a line of its own.
@@ -49,10 +52,16 @@ struct Console {
     /// Prints a note, unless the console is quiet.
     mutating func note(_ line: String) { if !isQuiet { say("note: \(line)") } }
 
+    /// Notes that two results were not measured under the same conditions.
+    mutating func caution(_ difference: String) {
+        say("note: they are not of the same machine and question (\(difference)): compare with care")
+    }
+
     /// Shows progress in place of the former progress.
-    mutating func show(_ progress: Progress) {
-        guard showsProgress, progress.line != shown else { return }
-        shown = progress.line
+    mutating func show(_ progress: Progress, note: String = "") {
+        let line = progress.line(width: Terminal.widthOfMessages ?? 80, note: note)
+        guard showsProgress, line != shown else { return }
+        shown = line
         Terminal.write(message: "\r\u{1B}[K" + shown)
     }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HostSystem
 internal import TimerProbe
 internal import TimerResults
 
@@ -17,24 +18,35 @@ struct DecisionOptions: ParsableArguments {
         name: .customLong("fail-if"),
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "Exit with 1 if a figure is beyond a bound, as in 'timerfd.lateness.p99 > 200us', or beyond a multiple "
-                + "of the baseline, as in 'timerfd@cpu:2.lateness.p50 > 1.2x'. May be repeated.",
+            "Exit with 1 if a figure is beyond a bound, as in 'timerfd.lateness.p99 > 200us', or if a row is later "
+                + "than another, as in 'timerfd.p50 later 5% than dispatch', or than it was, as in "
+                + "'timerfd@cpu:2.p95 later 20% than baseline'. Exit with 4 if the measurement is too short to "
+                + "tell. May be repeated.",
             valueName: "rule"
         ),
         transform: { try Rule.parse($0) }
     )
     var rules: [Rule] = []
 
-    /// The report of the baseline, which must answer the same question on the same machine.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Also write what became of the rules, as a JUnit file.", valueName: "file.xml")
+    )
+    var junit: String?
+
+    /// Opens the JUnit file; nil if none is wanted.
+    func openFile(besides output: OutputOptions) throws -> OutputFile? {
+        try output.checkNames(with: junit.map { [("--junit", $0)] } ?? [])
+        return try junit.map { try Output.open($0) }
+    }
+
+    /// The report of the baseline, which must answer the same question. If it is of another machine, its rules are
+    /// undecided.
     func loadBaseline(for plan: MeasurementPlan) throws -> Report? {
         guard let baseline else { return nil }
         let results = try SavedResults.load(baseline)
-        let now = Results(hosts: [.current], options: plan.options, rounds: [])
-        if let difference = results.difference(from: now) {
-            throw Exit.invalid(
-                "the baseline \(baseline) cannot be compared with this run: \(difference); measure a new one here, "
-                    + "or compare both with compare-backends diff"
-            )
+        if let difference = results.options.difference(from: plan.options) {
+            throw Exit.invalid("the baseline \(baseline) answers another question: \(difference)")
         }
         return Report(results)
     }

@@ -17,9 +17,7 @@ struct Diff: ParsableCommand {
     func run() throws {
         var console = Console()
         let (old, new) = (try SavedResults.load(old), try SavedResults.load(new))
-        if let difference = old.difference(from: new) {
-            console.say("note: they are not of the same machine and question (\(difference)): compare with care")
-        }
+        if let difference = old.difference(from: new) { console.caution(difference) }
         try console.print(Difference(old: Report(old), new: Report(new)).description)
     }
 }

@@ -26,6 +26,9 @@ struct Exit: Error {
         Exit(code: ExitCode(130), message: "stopped by Ctrl-C: \(results)")
     }
 
+    /// The reader of the results has closed its pipe, and needs no message. SIGPIPE ends other programs with this code.
+    static let unread = Exit(code: ExitCode(141))
+
     /// The exit for any error.
     init(for error: any Error) {
         let code = CompareBackends.exitCode(for: error)
@@ -52,6 +55,11 @@ struct Exit: Error {
         if !message.isEmpty { console.say(message) }
         CompareBackends.exit(withError: code)
     }
+}
+
+extension ExitCode {
+    /// A rule is neither kept nor broken as far as the measurement can tell.
+    static let undecided = ExitCode(4)
 }
 
 /// Text from the command line as one line that is safe to print.

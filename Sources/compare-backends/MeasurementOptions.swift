@@ -22,7 +22,7 @@ struct MeasurementOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The references, as in floor-timerfd, or none. By default all available references. Without "
+            "The references, as in floor-timerfd, or none. By default the two floors; cyclictest is a third. Without "
                 + "floor-timerfd there are no multiples of the floor.",
             valueName: "names"
         ),
@@ -42,20 +42,48 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The time to measure each row in each round. (default: 300ms)", valueName: "time"),
+        help: ArgumentHelp(
+            "The time to measure a row at a time. (default: 20 periods, but at least 20ms)",
+            valueName: "time"
+        ),
         transform: { try DurationText.parse($0) }
     )
-    var duration: Duration = .milliseconds(300)
+    var turn: Duration?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The number of rounds. Fewer than \(Comparing.fewestRounds) cannot show a difference. (default: 12)",
+            "The number of laps. In a lap each row has a turn, in random order. Fewer than \(Ratio.fewestPairs) show "
+                + "no difference. (default: as many as take half a minute, at most 150)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0) }
     )
-    var rounds = 12
+    var laps: Int?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Go on until every pair's p50 is known this well, as in 5%, or until --limit.",
+            valueName: "percent"
+        ),
+        transform: { try Percent.parse($0) }
+    )
+    var until: Double?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The longest time for --until. (default: 10m)", valueName: "time"),
+        transform: { try DurationText.parse($0) }
+    )
+    var limit: Duration?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Measure the drift, too, in turns that are long enough to show it: 3s, and 8 laps. Takes some minutes."
+        )
+    )
+    var drift = false
 
     @Option(
         parsing: .unconditional,
@@ -112,25 +140,54 @@ struct MeasurementOptions: ParsableArguments {
     )
     var seed: UInt64 = .random(in: 0..<1 << 32)
 
+    /// For `.ci/verdicts`.
+    @Option(parsing: .unconditionalSingleValue, help: .hidden, transform: { try Planting.parse($0) })
+    var plant: [Planting] = []
+
     @Flag(help: "Show no progress and no notes.")
     var quiet = false
 
     /// The plan that the options ask for.
-    func plan(for backends: [TimerService.Backend]) throws -> MeasurementPlan {
+    ///
+    /// - Parameters:
+    ///   - backends: the backends to measure.
+    ///   - lateThreshold: the lateness from which on to find the cause of a tick's lateness; nil for never.
+    /// - Returns: a plan that can be carried out.
+    /// - Throws: `Problem` if the options make no sense.
+    func plan(for backends: [TimerService.Backend], explaining lateThreshold: Duration? = nil) throws -> MeasurementPlan
+    {
         let peers = peers ? Peer.available.map { Row(.peer($0)) } : []
-        let rows = Row.of(backends) + peers + (references ?? References.available)
+        let rows = Row.of(backends) + peers + (references ?? References.usual)
         var request = MeasurementPlan.Request(rows: rows)
         request.period = period
-        request.duration = duration
-        request.rounds = rounds
+        request.turn = turn ?? (drift ? max(Drift.turn, period * 20) : nil)
+        request.laps = laps ?? (drift && until == nil ? Ratio.fewestPairs : nil)
+        if until != nil {
+            guard laps == nil else { throw Problem("--until decides the number of laps: leave out --laps") }
+            request.limit = limit ?? Self.usualLimit
+        } else if limit != nil {
+            throw Problem("--limit is the longest time for --until, which is missing")
+        }
         request.warmUp = warmup
         request.timers = timers
         request.delivery = deliver
         request.clock = clock
         request.loads = loads.isEmpty ? [.idle] : loads
         request.seed = seed
+        request.lateThreshold = lateThreshold
+        request.planted = Dictionary(plant.map { ($0.row, $0.factor) }) { _, last in last }
         return try MeasurementPlan(request)
     }
+
+    private static let usualLimit = Duration.seconds(600)
+
+    /// What ends the measurement before its last lap; nil for nothing.
+    var precision: Precision? { until.map { Precision(wanted: $0 / 100, limit: limit ?? Self.usualLimit) } }
+}
+
+extension Drift {
+    /// The turn that shows a drift of some parts per million.
+    fileprivate static let turn = Duration.seconds(3)
 }
 
 extension MeasurementPlan {

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import TimerProbe
 internal import TimerResults
 
@@ -6,40 +7,62 @@ struct Measuring {
     private let plan: MeasurementPlan
     private let ticks: TickFile?
     private var rounds: [Round] = []
+    private var origin: Origin?
     /// Why the measurement ended early; nil if it did not.
     private var failure: MeasurementError?
     /// Why the ticks could not be written; nil if they could.
     private var writing: (any Error)?
 
-    init(plan: MeasurementPlan, ticks: TickFile? = nil) {
+    /// What ends the measurement before its last lap; nil for nothing.
+    private var precision: Precision?
+    /// Whether that has ended it.
+    private var isEnough = false
+
+    init(plan: MeasurementPlan, ticks: TickFile? = nil, until precision: Precision? = nil) {
         self.plan = plan
         self.ticks = ticks
+        self.precision = precision
     }
 
     mutating func run(_ console: inout Console) {
+        let start = Date.now
         var measurement = Measurement(plan)
         var writing: (any Error)?
         do throws(MeasurementError) {
             try measurement.run { progress in
-                console.show(progress)
+                console.show(progress, note: precision?.progress ?? "")
                 return !console.isInterrupted && writing == nil
-            } turnEnded: { round, key, turn in
-                do { try ticks?.append(round, key, turn) } catch { writing = error }
+            } turnEnded: { lap, key, turn in
+                do { try ticks?.append(lap, key, turn) } catch { writing = error }
+            } isEnough: { rounds in
+                let results = Results(hosts: [], options: plan.options, rounds: rounds)
+                isEnough = precision?.isEnough(laps: results.laps) { results } ?? false
+                return isEnough
             }
         } catch {
             failure = error
         }
         console.clear()
+        if failure == nil, let note = precision?.note { console.note(note) }
         self.writing = writing
         rounds = measurement.rounds
+        origin = Version.origin(since: start)
     }
 
     /// The report; nil if nothing was measured.
     var report: Report? {
         guard !rounds.isEmpty else { return nil }
         let host = Host.current
+        var options = plan.options
+        if isEnough { options.laps = rounds.reduce(0) { $0 + $1.laps } }
         return Report(
-            Results(hosts: [host], options: plan.options, remarks: Remark.all(for: plan, on: host), rounds: rounds)
+            Results(
+                hosts: [host],
+                origins: [origin].compactMap(\.self),
+                options: options,
+                remarks: Remark.all(for: plan, on: host),
+                rounds: rounds
+            )
         )
     }
 

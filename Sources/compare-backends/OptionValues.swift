@@ -50,10 +50,11 @@ enum Backends {
 
 /// The references to measure.
 enum References {
+    /// The bare loops. cyclictest costs as much time as three other rows, so it waits until it is asked for.
+    static var usual: [Row] { Reference.allCases.map { Row(.reference($0)) } }
+
     /// All references. cyclictest is one if it can measure here.
-    static var available: [Row] {
-        Reference.allCases.map { Row(.reference($0)) } + (Cyclictest.obstacle == nil ? [Row(.referee)] : [])
-    }
+    static var available: [Row] { usual + (Cyclictest.obstacle == nil ? [Row(.referee)] : []) }
 
     /// The value of --references: names with commas between them, or none.
     static func parse(_ text: String) throws -> [Row] {
@@ -79,12 +80,12 @@ enum WholeNumber {
     }
 }
 
-/// A share of a processor.
+/// A number of percent, with or without its sign.
 enum Percent {
     static func parse(_ text: String) throws -> Double {
         let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
-        guard let percent = Double(digits), percent.isFinite, percent > 0 else {
-            throw Problem("write a number of percent, as in 5 or 2.5%")
+        guard let percent = Double(digits), (0.01...1_000_000).contains(percent) else {
+            throw Problem("write 0.01 to 1000000 percent, as in 5 or 2.5%")
         }
         return percent
     }
@@ -97,5 +98,19 @@ enum ClockName {
             throw Problem("the clocks are \(TimerClock.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return clock
+    }
+}
+
+/// A row whose lateness is stretched, as `timerfd#2=1.1`.
+struct Planting {
+    let row: String
+    let factor: Double
+
+    static func parse(_ text: String) throws -> Planting {
+        let parts = text.split(separator: "=")
+        guard parts.count == 2, let factor = Double(parts[1]), (0.001...1000).contains(factor) else {
+            throw Problem("write a row and a factor, as in timerfd#2=1.1")
+        }
+        return Planting(row: String(parts[0]), factor: factor)
     }
 }

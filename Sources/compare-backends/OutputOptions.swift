@@ -3,24 +3,10 @@ internal import HostSystem
 internal import TimerReport
 internal import TimerResults
 
-/// The format of the results.
-enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-    case table
-    case json
-    case csv
-    case markdown
-}
-
 /// What to write, and where.
 struct OutputOptions: ParsableArguments {
-    @Option(parsing: .unconditional, help: "The format of the results.")
-    var format = OutputFormat.table
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Write the results to a file instead of standard output.", valueName: "file")
-    )
-    var output: String?
+    @OptionGroup
+    var table: TableOptions
 
     @Option(
         parsing: .unconditional,
@@ -40,42 +26,40 @@ struct OutputOptions: ParsableArguments {
     )
     var histograms: String?
 
-    /// Whether a person reads the results. A program gets nothing but the results.
-    var isForPeople: Bool { format == .table && output == nil }
-
     /// The open files.
     struct Files {
         fileprivate let output: OutputFile?
         fileprivate let report: OutputFile?
         let ticks: TickFile?
+    }
 
-        /// Removes the files that the command created and has not written to.
-        func discard() {
-            output?.discard()
-            report?.discard()
-            ticks?.discard()
+    /// Checks that no two options name one file.
+    ///
+    /// - Parameter more: the files of other options.
+    /// - Throws: `Exit` for the first two that do.
+    func checkNames(with more: [(option: String, path: String)] = []) throws {
+        let named =
+            [("--output", table.output), ("--report", report), ("--samples", samples)]
+            .compactMap { option, path in path.map { (option: option, path: $0) } } + more
+        for (place, (option, path)) in named.enumerated() {
+            if let (other, _) = named[..<place].first(where: { OutputFile.isSame($0.path, path) }) {
+                throw Exit.invalid("\(other) and \(option) name the same file: \(path)")
+            }
         }
     }
 
-    /// Opens the files before the measurement. If one cannot be opened, no other is left behind.
+    /// Checks the files before the measurement.
     func openFiles() throws -> Files {
-        var opened: [OutputFile] = []
-        func open(_ path: String?) throws -> OutputFile? {
-            guard let path else { return nil }
-            let file = try Output.open(path)
-            opened.append(file)
-            return file
+        try checkNames()
+        let files = Files(
+            output: try table.output.map { try Output.open($0) },
+            report: try report.map { try Output.open($0) },
+            ticks: try samples.map { TickFile(try Output.open($0)) }
+        )
+        if let histograms {
+            do { try OutputFile.createFolder(histograms) } catch { throw Exit.invalid("\(error)") }
         }
-        do {
-            let (output, report, samples) = (try open(output), try open(report), try open(samples))
-            if let histograms {
-                do { try OutputFile.createFolder(histograms) } catch { throw Exit.invalid("\(error)") }
-            }
-            return Files(output: output, report: report, ticks: samples.map { TickFile($0) })
-        } catch {
-            for file in opened { file.discard() }
-            throw error
-        }
+        return files
     }
 
     /// Writes a report to every file, the results first. A file that cannot be written does not stop the others.
@@ -83,9 +67,9 @@ struct OutputOptions: ParsableArguments {
         var failures: [any Error] = []
         do {
             if let output = files.output {
-                try output.replace(with: try text(of: report, inColour: false) + "\n")
+                try output.replace(with: try table.text(of: report) + "\n")
             } else {
-                try console.print(try text(of: report, inColour: console.hasColour))
+                try console.print(try table.text(of: report, on: console))
             }
         } catch {
             failures.append(error)
@@ -101,14 +85,5 @@ struct OutputOptions: ParsableArguments {
             }
         }
         if let failure = failures.first { throw failure }
-    }
-
-    private func text(of report: Report, inColour: Bool) throws -> String {
-        switch format {
-        case .table: ResultTable(report, inColour: inColour).description
-        case .json: try JSONFile.encode(report)
-        case .csv: CSVTable(report).description
-        case .markdown: MarkdownTable(report).description
-        }
     }
 }

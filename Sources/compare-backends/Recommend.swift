@@ -57,7 +57,7 @@ struct Recommend: ParsableCommand {
         let wish = Recommendation.Wish(lateness: lateness?.wholeNanoseconds, cpu: cpu)
         let recommendation = Recommendation(wish, from: report)
         try console.print(recommendation.description)
-        if recommendation.choice == nil { throw ExitCode.failure }
+        if recommendation.choices.isEmpty { throw ExitCode.failure }
     }
 
     private func saved(_ path: String) throws -> Report {
@@ -84,11 +84,10 @@ struct Recommend: ParsableCommand {
         return report
     }
 
-    /// The plan of `run` without options, but long enough for the period.
+    /// The plan of `run` without options.
     private func plan(for backends: [TimerService.Backend]) throws -> MeasurementPlan {
-        var request = MeasurementPlan.Request(rows: Row.of(backends) + References.available)
+        var request = MeasurementPlan.Request(rows: Row.of(backends) + References.usual)
         request.period = period ?? .milliseconds(1)
-        request.duration = max(.milliseconds(300), request.period <= .seconds(3600) ? request.period * 30 : .zero)
         return try MeasurementPlan(request)
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import HostSystem
 internal import PreciseTimer
 internal import TimerProbe
 internal import TimerReport
@@ -9,8 +10,8 @@ struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure (the default).",
         discussion: """
-            After a warm-up, each round measures every row in short turns, in a shuffled order. So a disturbance of \
-            the machine hits all rows alike. Bare loops of system calls take turns, too: they are the floor that the \
+            After a warm-up, each lap gives every row one short turn, in random order. So a disturbance of the \
+            machine hits all rows alike. Bare loops of system calls take turns, too: they are the floor that the \
             rows are compared with.
 
             Write lengths of time as 500ns, 250us, 1ms, 1.5s or 5m.
@@ -36,26 +37,71 @@ struct Run: ParsableCommand {
         let baseline = try decision.loadBaseline(for: plan)
         try Judgement.check(decision.rules, for: plan.plannedRows.map(\.key), baseline: baseline)
         console.catchInterrupt()
+        let junit = try decision.openFile(besides: output)
+        let (report, failure) = try measurement.results(of: plan, into: output, &console)
+        if let baseline, output.table.isForPeople {
+            if let difference = baseline.results.difference(from: report.results) { console.caution(difference) }
+            try console.print("\n" + Difference(old: baseline, new: report).description)
+        }
+        let judgement = try Judgement(decision.rules, of: report, baseline: baseline)
+        for finding in judgement.findings where finding.outcome != .pass {
+            console.say(GitHub().annotation(of: finding) ?? finding.line)
+        }
+        let errors = report.problems + (failure.map { [Exit(for: $0).message] } ?? [])
+        try junit?.replace(with: JUnitFile(judgement, errors: errors).description + "\n")
+        try report.complain(failure, &console)
+        try judgement.exit()
+    }
+}
+
+extension MeasurementOptions {
+    /// Measures, and writes the results to every file that was asked for.
+    ///
+    /// - Parameters:
+    ///   - plan: the plan that the options asked for.
+    ///   - output: the files.
+    ///   - console: shows the progress and the results.
+    /// - Returns: the report, and why the measurement is incomplete, or nil.
+    /// - Throws: an error if nothing was measured, or if a file could not be written.
+    func results(
+        of plan: MeasurementPlan,
+        into output: OutputOptions,
+        _ console: inout Console
+    ) throws -> (Report, failure: (any Error)?) {
+        guard until == nil || plan.hasPairs else {
+            throw Exit.invalid("--until needs two rows that can be compared, as two backends")
+        }
+        console.catchInterrupt()
         let files = try output.openFiles()
-        for line in Backends.leftOut(measurement.backends, on: measurement.clock) { console.note(line) }
+        for line in Backends.leftOut(backends, on: clock) { console.note(line) }
         if Host.Build.current == .debug {
             console.note("this is a debug build; for real figures use swift run -c release compare-backends")
         }
-        var measuring = Measuring(plan: plan, ticks: files.ticks)
+        var measuring = Measuring(plan: plan, ticks: files.ticks, until: precision)
         measuring.run(&console)
-        guard let report = measuring.report else {
-            files.discard()
-            throw measuring.error(leaving: "no results")
-        }
+        guard let report = measuring.report else { throw measuring.error(leaving: "no results") }
         try output.write(report, to: files, &console)
-        if let baseline, output.isForPeople {
-            try console.print("\n" + Difference(old: baseline, new: report).description)
+        GitHub().summarize(report, &console)
+        return (report, measuring.isIncomplete ? measuring.error(leaving: "partial results") : nil)
+    }
+}
+
+extension Report {
+    /// Prints the broken promises of the rows, and throws if there is one or if the measurement is incomplete.
+    func complain(_ failure: (any Error)?, _ console: inout Console) throws {
+        for problem in problems { console.say("error: \(problem)") }
+        if let failure { throw failure }
+        guard problems.isEmpty else { throw ExitCode.failure }
+    }
+}
+
+extension Judgement {
+    /// Ends the command with the exit code of the outcome, unless the rules have passed.
+    func exit() throws {
+        switch outcome {
+        case .pass: break
+        case .undecided: throw ExitCode.undecided
+        case .fail: throw ExitCode.failure
         }
-        for problem in report.problems { console.say("error: \(problem)") }
-        if measuring.isIncomplete { throw measuring.error(leaving: "partial results") }
-        guard report.problems.isEmpty else { throw ExitCode.failure }
-        let failures = try Judgement(decision.rules, of: report, baseline: baseline).failures
-        for failure in failures { console.say("failed: \(failure)") }
-        if !failures.isEmpty { throw ExitCode.failure }
     }
 }

@@ -10,12 +10,9 @@ final class TickFile {
     init(_ file: OutputFile) { self.file = file }
 
     /// Writes the ticks of a turn. The first call replaces the file's former content by a header.
-    func append(_ round: Int, _ key: RowKey, _ turn: Turn) throws {
+    func append(_ lap: Int, _ key: RowKey, _ turn: Turn) throws {
         if !hasBegun { try file.replace(with: SampleLines.header) }
         hasBegun = true
-        try file.append(SampleLines.lines(turn, of: key, round: round))
+        try file.append(SampleLines.lines(turn, of: key, lap: lap))
     }
-
-    /// Removes a file that the command created and has not written to.
-    func discard() { file.discard() }
 }

@@ -53,6 +53,9 @@ enum Command {
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
             process.arguments = ["-c", "exec \"$0\" \"$@\" \(redirection)", try executable.path] + arguments
         }
+        // A CI system's runner has them, and then the command writes what no test expects.
+        process.environment = ProcessInfo.processInfo.environment
+            .filter { !["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"].contains($0.key) }
         let files = try (0..<2).map { _ in try TemporaryFile() }
         process.standardOutput = output ?? files[0].handle
         process.standardError = files[1].handle
@@ -83,6 +86,9 @@ enum Command {
         process.waitUntilExit()
         return process.terminationStatus == 0
     }()
+
+    /// The command's own file.
+    static var path: String { get throws { try executable.path } }
 
     /// The command lies where the tests' own bundle was built.
     private static var executable: URL {

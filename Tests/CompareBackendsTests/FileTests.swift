@@ -55,6 +55,74 @@ import Testing
         }
     }
 
+    @Test func theNameOfTheOutputSaysItsFormat() async throws {
+        try await measured { _ in
+            let beginnings = [
+                ("out.json", "{"), ("out.CSV", "row,"), ("out.md", "A timer every 5ms"),
+                ("out.txt", "a timer every 5 ms"),
+            ]
+            for (name, beginning) in beginnings {
+                let run =
+                    CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path(name)]
+                #expect(try await Command.run(run).status == 0)
+                #expect(try text(name).hasPrefix(beginning), "\(name)")
+            }
+            let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet"]
+            let asked = try await Command.run(run + ["--format", "csv", "--output", path("out.json")])
+            #expect(asked.status == 0)
+            #expect(try text("out.json").hasPrefix("row,"), "an option counts more than a name")
+        }
+    }
+
+    @Test func savedResultsAreShownInEveryFormat() async throws {
+        try await measured { _ in
+            let run = CommandTests.shortRun + ["--backends", "timerfd,dispatch", "--quiet", "--output"]
+            #expect(try await Command.run(run + [path("out.json")]).status == 0)
+            let table = try await Command.run(["show", path("out.json")])
+            #expect(table.output.contains("\ntimerfd "))
+            #expect(table.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
+            let wide = try await Command.run(["show", path("out.json"), "--wide", "--explain"])
+            #expect(wide.output.contains("Pairs: ") && wide.output.contains("processor time per elapsed time"))
+            let markdown = try await Command.run(["show", path("out.json"), "--format", "markdown"])
+            #expect(markdown.output.contains("| timerfd"))
+            // Nothing is lost on the way through a file.
+            let again = try await Command.run(["show", path("out.json"), "--format", "json"])
+            let saved = try text("out.json")
+            #expect(again.output == saved)
+        }
+    }
+
+    @Test func oneRunCannotBeMergedWithItself() async throws {
+        try await measured { _ in
+            let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path("out.json")]
+            #expect(try await Command.run(run).status == 0)
+            let merge = try await Command.run(["merge", path("out.json"), path("out.json")])
+            #expect(merge.status == 2)
+            #expect(merge.complaints.count == 1)
+            #expect(merge.complaint.contains("the same measurement"), "\(merge.complaint)")
+        }
+    }
+
+    @Test func oneFileIsNotWrittenTwice() async throws {
+        let outcome = try await Command.run(["--output", "/tmp/nothing.html", "--report", "/tmp/../tmp/nothing.html"])
+        #expect(outcome.status == 2)
+        #expect(outcome.complaint.contains("--output and --report name the same file"))
+        #expect(!FileManager.default.fileExists(atPath: "/tmp/nothing.html"))
+    }
+
+    @Test func theVersionIsSaved() async throws {
+        let version = try await Command.run(["--version"])
+        #expect(version.status == 0)
+        #expect(version.output.contains(/^compare-backends [0-9]+\.[0-9]+\.[0-9]+/))
+        try await measured { _ in
+            let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path("out.json")]
+            #expect(try await Command.run(run).status == 0)
+            let number = try #require(version.output.split(whereSeparator: \.isWhitespace).dropFirst().first)
+            #expect(try text("out.json").contains("\"version\" : \"\(number)\""))
+            #expect(try text("out.json").contains(/"date" : "20[0-9-]+T[0-9:]+Z"/))
+        }
+    }
+
     @Test func savedResultsAreMergedShownAndJudged() async throws {
         try await measured { _ in
             for name in ["one.json", "two.json"] {
@@ -70,7 +138,7 @@ import Testing
             let merged = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("all.json").utf8))
             let one = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("one.json").utf8))
             let two = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("two.json").utf8))
-            #expect(merged.options.rounds == 2)
+            #expect(merged.options.laps == 2)
             for (row, (first, second)) in zip(merged.rows, zip(one.rows, two.rows)) {
                 #expect(row.ticks == first.ticks + second.ticks)
                 #expect(row.missed == first.missed + second.missed)

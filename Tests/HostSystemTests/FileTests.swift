@@ -21,13 +21,34 @@ struct FileTests {
         #expect(ProcFile.text(file.path) == "short text")
     }
 
-    @Test func onlyNewFilesAreDiscarded() throws {
+    @Test func aFileComesIntoBeingWithItsFirstText() throws {
         try OutputFile.createFolder(folder)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try OutputFile("\(folder)/kept").append("text")
-        try OutputFile("\(folder)/kept").discard()
-        try OutputFile("\(folder)/new").discard()
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["kept"])
+        let file = try OutputFile("\(folder)/new")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        try file.append("text")
+        // A file that exists keeps its content until there is another.
+        _ = try OutputFile(file.path)
+        #expect(ProcFile.text(file.path) == "text")
+        try OutputFile(file.path).appendAtEnd(", and more")
+        #expect(ProcFile.text(file.path) == "text, and more")
+    }
+
+    @Test func aFileThatCouldNotBeCreatedIsAnErrorAtOnce() {
+        for path in ["", "/nowhere/file", "/proc/file", "\(folder)/file"] {
+            #expect(throws: SystemError.self) { try OutputFile(path) }
+        }
+    }
+
+    @Test func namesOfOneFileAreTheSame() throws {
+        try OutputFile.createFolder(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(OutputFile.isSame("\(folder)/a", "\(folder)/./a"))
+        #expect(OutputFile.isSame("a", "./a"))
+        #expect(!OutputFile.isSame("\(folder)/a", "\(folder)/b"))
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: folder)
+        #expect(OutputFile.isSame("\(folder)/a", "\(folder)/link/a"))
+        #expect(!OutputFile.isSame("/nowhere/a", "/nowhere/b"))
     }
 
     @Test func aNameThatEndsInASlashIsNotAFile() throws {

@@ -32,3 +32,22 @@ struct ThreadTests {
         let policy = Atomic<CInt>(-1)
     }
 }
+
+@Suite struct ThreadAccountTests {
+    @Test func workIsRunningTime() throws {
+        let before = try #require(ThreadAccount.current)
+        var last = before
+        while last.running - before.running < 5_000_000 { last = try #require(ThreadAccount.current) }
+        #expect(last.thread == before.thread)
+        #expect(last.waiting >= before.waiting)
+    }
+
+    @Test func sleepIsNeitherRunningNorWaiting() throws {
+        let before = try #require(ThreadAccount.current)
+        SystemClock.sleep(for: .milliseconds(200))
+        let after = try #require(ThreadAccount.current)
+        #expect(after.running - before.running < 100_000_000)
+    }
+
+    @Test func anIdleStateIsLeftWithinASecond() { #expect(IdleStates.longestExit < 1_000_000_000) }
+}

@@ -36,6 +36,7 @@ extension Synthetic {
                     .map { round, cells in
                         Round(
                             disturbances: round == 1 ? ["a busy thread stood still for 1234 µs after it"] : [],
+                            laps: 1,
                             cells: cells
                         )
                     }
@@ -55,6 +56,6 @@ extension Synthetic {
             .map { Point(time: UInt64($0) * 1_000_000, lateness: $0 == stall ? 4_500_000 : $1) }
         let count = Int64(ticks.count)
         let cost = Cost(cpu: count * 12_000, wakeUps: count, contextSwitches: count + 2)
-        return cell(key, ticks, hop: 3000, cost: cost, period: 1_000_000, at: 0)
+        return cell(key, ticks, hop: 3000, cost: cost, period: 1_000_000)
     }
 }

@@ -13,18 +13,18 @@ package enum Synthetic {
     ///   - key: the row.
     ///   - latenesses: nanoseconds, one for each tick, for one deadline after the other.
     ///   - period: nanoseconds.
-    ///   - time: nanoseconds from the beginning of the measurement to the turn.
+    ///   - late: what held up the late ticks.
     /// - Returns: the turn's cell.
     package static func cell(
         _ key: RowKey,
         _ latenesses: [Int64],
         period: UInt64 = 1_000_000,
-        at time: UInt64 = 0
+        late: LateTicks? = nil
     ) -> Cell {
         let ticks = Int64(latenesses.count)
         let cost = Cost(cpu: ticks * Int64(period) / 100, wakeUps: ticks, contextSwitches: ticks)
         let all = latenesses.enumerated().map { Point(time: UInt64($0) * period, lateness: $1) }
-        return cell(key, all, hop: 0, cost: cost, period: period, at: time)
+        return cell(key, all, hop: 0, cost: cost, period: period, late: late)
     }
 
     /// A turn of ticks at their deadlines. Deadlines between two ticks were missed, and are carried by the tick before.
@@ -34,7 +34,7 @@ package enum Synthetic {
         hop: Int64 = 0,
         cost: Cost,
         period: UInt64 = 1_000_000,
-        at time: UInt64 = 0
+        late: LateTicks? = nil
     ) -> Cell {
         let omitted = zip(ticks, ticks.dropFirst())
             .flatMap { tick, next in
@@ -51,12 +51,12 @@ package enum Synthetic {
             wake: Distribution(ticks.map { $0.lateness - hop }),
             hop: Distribution(ticks.map { _ in hop }),
             intervalError: Distribution(zip(ticks, ticks.dropFirst()).map { abs($1.lateness - $0.lateness) }),
-            drifts: [Drift(ticks)].compactMap(\.self),
-            stretches: Stretch.of(ticks, from: time),
+            drifts: [Drift(ticks, period: period, shortest: 0)].compactMap(\.self),
             cost: cost,
             elapsed: UInt64(max(last, 0)) + (ticks.isEmpty ? 0 : period),
             problem: key.kind == .peer || early == 0
-                ? nil : "\(early) of \(ticks.count) ticks came before their deadline"
+                ? nil : "\(early) of \(ticks.count) ticks came before their deadline",
+            late: late
         )
     }
 
@@ -75,7 +75,7 @@ package enum Synthetic {
         clockRead: 26.1
     )
 
-    /// Results of rounds with these cells.
+    /// Results of rounds with these cells, a lap each.
     package static func results(_ rounds: [[Cell]], asked: Int? = nil, loads: [String] = [RowKey.idle]) -> Results {
         var rows: [String] = []
         for cell in rounds.joined() where !rows.contains(cell.key.row) { rows.append(cell.key.row) }
@@ -84,8 +84,8 @@ package enum Synthetic {
             options: Options(
                 rows: rows,
                 period: 1_000_000,
-                duration: 40_000_000,
-                rounds: asked ?? rounds.count,
+                turn: 40_000_000,
+                laps: asked ?? rounds.count,
                 warmUp: 100_000_000,
                 timers: 1,
                 delivery: "inline",
@@ -93,7 +93,7 @@ package enum Synthetic {
                 loads: loads,
                 seed: 1
             ),
-            rounds: rounds.map { Round(cells: $0) }
+            rounds: rounds.map { Round(laps: 1, cells: $0) }
         )
     }
 }

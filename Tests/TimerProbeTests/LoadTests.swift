@@ -25,7 +25,7 @@ struct LoadTests {
         await #expect(processExitsWith: .success) {
             let cells = try await Short.measure([Row(.reference(.timerFD))]) { request in
                 request.loads = [.cpu(2)]
-                request.duration = .milliseconds(500)
+                request.turn = .milliseconds(500)
             }
             #expect(Double(cells[0].cost.cpu) < 0.5 * Double(cells[0].elapsed))
             #expect(cells[0].cost.cpu > 0)
@@ -34,9 +34,9 @@ struct LoadTests {
 
     @Test func manySpinningThreadsDoNotChangeTheCostOfARow() async {
         await #expect(processExitsWith: .success) {
-            let cells = try await Short.measureRounds(3, of: [Row(.reference(.timerFD))]) { request in
+            let cells = try await Short.measureLaps(3, of: [Row(.reference(.timerFD))]) { request in
                 request.loads = [.cpu(64)]
-                request.duration = .milliseconds(100)
+                request.turn = .milliseconds(100)
             }
             // The host may stop a thread while it runs, at its expense.
             let prices = cells.map { Double($0.cost.cpu) / Double($0.elapsed) }.sorted()

@@ -6,8 +6,8 @@ import TimerResults
 @Suite struct MeasurementPlanTests {
     private func plan(
         period: Duration = .milliseconds(1),
-        duration: Duration = .milliseconds(700),
-        rounds: Int = 3,
+        turn: Duration? = nil,
+        laps: Int? = nil,
         warmUp: Duration = .milliseconds(100),
         timers: Int = 1,
         loads: [Load] = [.idle],
@@ -17,8 +17,8 @@ import TimerResults
             rows: Row.of([.timerFD, .dispatch]) + Reference.allCases.map { Row(.reference($0)) }
         )
         request.period = period
-        request.duration = duration
-        request.rounds = rounds
+        request.turn = turn
+        request.laps = laps
         request.warmUp = warmUp
         request.timers = timers
         request.loads = loads
@@ -26,9 +26,30 @@ import TimerResults
         return try MeasurementPlan(request)
     }
 
-    @Test func theDeadlinesOfARoundAreItsWholePeriods() throws {
-        #expect(try plan().deadlinesPerRound == 700)
-        #expect(try plan(period: .milliseconds(3)).deadlinesPerRound == 233)
+    @Test func aTurnLastsTwentyMillisecondsAndTwentyPeriods() throws {
+        #expect(try plan().deadlinesPerTurn == 20)
+        #expect(try plan(period: .microseconds(250)).deadlinesPerTurn == 80)
+        #expect(try plan(period: .milliseconds(3)).deadlinesPerTurn == 20)
+        #expect(try plan(turn: .milliseconds(700)).deadlinesPerTurn == 700)
+        #expect(try plan(period: .milliseconds(3), turn: .milliseconds(700)).deadlinesPerTurn == 233)
+    }
+
+    @Test func aRoundHasAHundredDeadlines() throws {
+        #expect(try plan().lapsPerRound == 5)
+        #expect(try plan(period: .microseconds(250)).lapsPerRound == 2)
+        #expect(try plan(turn: .milliseconds(100)).lapsPerRound == 1)
+        #expect(try plan(timers: 4).lapsPerRound == 2)
+    }
+
+    @Test func theUsualLapsTakeHalfAMinute() throws {
+        #expect(try plan().laps == 150)
+        #expect(try plan().expectedTime < .seconds(30))
+        let slow = try plan(period: .milliseconds(10))
+        #expect(slow.timeOfLap * slow.laps <= .seconds(30))
+        #expect(slow.timeOfLap * (slow.laps + 1) > .seconds(30))
+        // Fewer show no difference.
+        #expect(try plan(period: .seconds(1)).laps == 8)
+        #expect(try plan(period: .seconds(1), laps: 3).laps == 3)
     }
 
     @Test(arguments: [Duration.zero, .milliseconds(-1), .seconds(-1_000_000_000_000)])
@@ -39,18 +60,29 @@ import TimerResults
     @Test(arguments: [
         Duration.zero, .seconds(-1), .milliseconds(9), .seconds(86_401), .seconds(1_000_000_000_000_000_000),
     ])
-    func aDurationIsAtLeastTenPeriodsAndAtMostADay(duration: Duration) {
-        #expect(throws: Problem.self) { try plan(duration: duration) }
+    func aTurnIsAtLeastTenPeriodsAndAtMostADay(turn: Duration) {
+        #expect(throws: Problem.self) { try plan(turn: turn) }
     }
 
-    @Test(arguments: [0, -1, 101, Int.max, Int.min])
-    func roundsAreOneToAHundred(rounds: Int) {
-        #expect(throws: Problem.self) { try plan(rounds: rounds) }
+    @Test(arguments: [0, -1, 100_001, Int.max, Int.min])
+    func lapsAreOneToAHundredThousand(laps: Int) {
+        #expect(throws: Problem.self) { try plan(laps: laps) }
+    }
+
+    @Test func aTurnOfTheUsualPeriodsIsAtMostADay() throws {
+        #expect(try plan(period: .seconds(4_320)).deadlinesPerTurn == 20)
+        #expect(throws: Problem.self) { try plan(period: .seconds(4_321)) }
+        #expect(throws: Problem.self) { try plan(period: .seconds(9_000_000_000)) }
+    }
+
+    @Test func aPlanOfOneRowHasNoPairs() throws {
+        #expect(!(try MeasurementPlan(MeasurementPlan.Request(rows: Row.of([.timerFD]))).hasPairs))
+        #expect(try MeasurementPlan(MeasurementPlan.Request(rows: Row.of([.timerFD, .timerFD]))).hasPairs)
     }
 
     @Test func moreThanTenMillionDeadlinesAreTooMany() throws {
-        #expect(try plan(period: .nanoseconds(100), duration: .seconds(1)).deadlinesPerRound == 10_000_000)
-        #expect(throws: Problem.self) { try plan(period: .nanoseconds(99), duration: .seconds(1)) }
+        #expect(try plan(period: .nanoseconds(100), turn: .seconds(1)).deadlinesPerTurn == 10_000_000)
+        #expect(throws: Problem.self) { try plan(period: .nanoseconds(99), turn: .seconds(1)) }
     }
 
     @Test func aRowMayBeSilentForFiveSecondsUnlessAskedOtherwise() throws {
@@ -63,15 +95,15 @@ import TimerResults
     }
 
     @Test func timersShareTheLimitOfDeadlines() throws {
-        #expect(try plan(timers: 14_285).timers == 14_285)
-        #expect(throws: Problem.self) { try plan(timers: 14_286) }
+        #expect(try plan(turn: .milliseconds(700), timers: 14_285).timers == 14_285)
+        #expect(throws: Problem.self) { try plan(turn: .milliseconds(700), timers: 14_286) }
         for timers in [0, -1, Int.max, Int.min] {
             #expect(throws: Problem.self) { try plan(timers: timers) }
         }
     }
 
     @Test(arguments: [Duration.seconds(10_001), .seconds(86_401), .seconds(1_000_000_000_000_000_000)])
-    func aWarmUpIsLimitedAsTheDurationIs(warmUp: Duration) {
+    func aWarmUpIsLimitedAsATurnIs(warmUp: Duration) {
         #expect(throws: Problem.self) { try plan(warmUp: warmUp) }
     }
 
@@ -86,27 +118,11 @@ import TimerResults
         #expect(try plan(loads: [.idle, .cpu(2), .idle]).loads == [.idle, .cpu(2)])
     }
 
-    @Test func turnsLastAtLeast100MillisecondsAnd50Periods() throws {
-        #expect(try plan().turnsPerRound == 7)
-        #expect(try plan(duration: .seconds(10)).turnsPerRound == 7)
-        #expect(try plan(duration: .milliseconds(350)).turnsPerRound == 3)
-        #expect(try plan(period: .milliseconds(5), duration: .milliseconds(100)).turnsPerRound == 1)
-        #expect(try plan(period: .milliseconds(10)).turnsPerRound == 1)
-        #expect(try plan(period: .seconds(8640), duration: .seconds(86_400)).turnsPerRound == 1)
-    }
-
-    @Test func theTurnsAddUpToTheRound() throws {
-        let plan = try plan(duration: .milliseconds(703))
-        let turns = (0..<plan.turnsPerRound).map { plan.deadlines(inTurn: $0) }
-        #expect(turns.reduce(0, +) == 703)
-        #expect(Set(turns) == [100, 101])
-    }
-
-    @Test func everyTurnHasEveryRowUnderEveryLoadOnce() throws {
+    @Test func everyLapHasEveryRowUnderEveryLoadOnce() throws {
         let plan = try plan(loads: [.idle, .cpu(2), .memory])
         #expect(plan.plannedRows.count == 12)
-        for turn in 0..<30 {
-            let order = plan.order(inTurn: turn)
+        for lap in 0..<30 {
+            let order = plan.order(inLap: lap)
             #expect(order.count == 12)
             #expect(Set(order) == Set(plan.plannedRows))
         }
@@ -114,15 +130,15 @@ import TimerResults
 
     @Test func theRowsUnderOneLoadFollowEachOther() throws {
         let plan = try plan(loads: [.idle, .cpu(2), .memory])
-        for turn in 0..<30 {
-            let loads = plan.order(inTurn: turn).map(\.load)
+        for lap in 0..<30 {
+            let loads = plan.order(inLap: lap).map(\.load)
             #expect(zip(loads, loads.dropFirst()).count { $0 != $1 } == 2)
         }
     }
 
-    @Test func theOrderOfTurnsDiffers() throws {
+    @Test func theOrderOfLapsDiffers() throws {
         let plan = try plan()
-        let orders = (0..<24).map { plan.order(inTurn: $0).map(\.row.name) }
+        let orders = (0..<24).map { plan.order(inLap: $0).map(\.row.name) }
         #expect(Set(orders).count > 10)
         // Every row is sometimes the first, the last, and behind each other row.
         #expect(Set(orders.compactMap(\.first)).count == 4)
@@ -133,18 +149,18 @@ import TimerResults
 
     @Test func theOrderComesFromTheSeed() throws {
         let (first, same, other) = (try plan(seed: 7), try plan(seed: 7), try plan(seed: 8))
-        let orders = [first, same, other].map { plan in (0..<10).map { plan.order(inTurn: $0) } }
+        let orders = [first, same, other].map { plan in (0..<10).map { plan.order(inLap: $0) } }
         #expect(orders[0] == orders[1])
         #expect(orders[0] != orders[2])
     }
 
     @Test func theOptionsAreThoseOfTheRequest() throws {
-        let options = try plan(rounds: 5, timers: 3, loads: [.idle, .cpu(2)], seed: 9).options
+        let options = try plan(laps: 5, timers: 3, loads: [.idle, .cpu(2)], seed: 9).options
         #expect(options.rows == ["timerfd", "dispatch", "floor-nanosleep", "floor-timerfd"])
         #expect(options.period == 1_000_000)
-        #expect(options.duration == 700_000_000)
+        #expect(options.turn == 20_000_000)
         #expect(options.warmUp == 100_000_000)
-        #expect(options.rounds == 5)
+        #expect(options.laps == 5)
         #expect(options.timers == 3)
         #expect(options.delivery == "inline")
         #expect(options.clock == "suspending")

@@ -6,24 +6,6 @@ import TimerResults
 
 /// Carrying out a plan.
 struct MeasurementTests {
-    @Test func stretchesHaveTheTimesOfTheirTurns() async throws {
-        let plan = try Short.plan([Row(.backend(.timerFD))]) { request in
-            request.duration = .milliseconds(400)
-            request.rounds = 2
-        }
-        // An expectation on another thread would belong to no test.
-        let (times, end) = try await onOwnThread {
-            var measurement = Measurement(plan)
-            let start = TimerClock.suspending.now
-            try measurement.run(goesOn: { _ in true })
-            let end = start.duration(to: TimerClock.suspending.now)
-            return (measurement.rounds.map { $0.cells[0].stretches.all.map(\.time) }, end)
-        }
-        #expect(times.joined().sorted() == Array(times.joined()))
-        let last = try #require(times.last?.last)
-        #expect(Duration.nanoseconds(Int64(last)) < end)
-    }
-
     @Test func aMeasurementStoppedInTheWarmUpHasNoRounds() async throws {
         let rows = [Row(.backend(.timerFD)), Row(.backend(.dispatch))]
         let (seen, rounds, wasStopped) = try await onOwnThread {
@@ -42,6 +24,53 @@ struct MeasurementTests {
         #expect(wasStopped)
         #expect(seen.count == 1)
         #expect(rounds.isEmpty)
+    }
+
+    @Test func aRoundHasTheLapsThatMakeAHundredDeadlines() async throws {
+        let rows = [Row(.backend(.timerFD)), Row(.reference(.timerFD))]
+        let rounds = try await onOwnThread {
+            var measurement = Measurement(
+                try Short.plan(rows) { request in
+                    request.turn = .milliseconds(100)
+                    request.laps = 5
+                }
+            )
+            try measurement.run(goesOn: { _ in true })
+            return measurement.rounds
+        }
+        #expect(rounds.map(\.laps) == [2, 2, 1])
+        #expect(rounds.map { $0.cells.map(\.medians.count) } == [[2, 2], [2, 2], [1, 1]])
+        #expect(rounds.flatMap(\.cells).allSatisfy { $0.medians.allSatisfy { ($0 ?? 0) > 0 } })
+    }
+
+    @Test func aMeasurementEndsEarlyIfItHasEnough() async throws {
+        let rounds = try await onOwnThread {
+            var measurement = Measurement(
+                try Short.plan([Row(.reference(.timerFD))]) { request in
+                    request.turn = .milliseconds(100)
+                    request.laps = 100
+                }
+            )
+            try measurement.run(goesOn: { _ in true }, isEnough: { $0.count == 2 })
+            return measurement.rounds
+        }
+        #expect(rounds.map(\.laps) == [2, 2])
+    }
+
+    @Test func anInterruptedLapCountsAsTicksAndNotAsALap() async throws {
+        let rows = [Row(.reference(.timerFD)), Row(.reference(.nanosleep))]
+        let rounds = try await onOwnThread {
+            var turns = 0
+            var measurement = Measurement(try Short.plan(rows) { $0.laps = 100 })
+            do throws(MeasurementError) {
+                try measurement.run(goesOn: { _ in turns < 3 }, turnEnded: { _, _, _ in turns += 1 })
+            } catch {}
+            return measurement.rounds
+        }
+        let round = try #require(rounds.last)
+        #expect(!round.isComplete)
+        // On a busy machine a turn may be over before anyone asks whether to go on.
+        #expect(round.cells.map(\.medians.count).max() == round.laps + 1)
     }
 
     @Test func aRowNamedTwiceIsMeasuredOnce() throws {

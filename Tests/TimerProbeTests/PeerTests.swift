@@ -70,7 +70,7 @@ struct PeerTests {
                 try await
                 Short.measure([Row(.peer(peer))]) { request in
                     request.period = .microseconds(1)
-                    request.duration = .microseconds(200)
+                    request.turn = .microseconds(200)
                 }[0]
             #expect(UInt64(cell.ticks) + cell.missed >= 200, "\(peer)")
         }

@@ -97,7 +97,7 @@ struct RemarkTests {
     func cyclictestIsLeftOutForSomePeriods(_ period: Duration, _ expected: String?) throws {
         let plan = try Short.plan([Row(.referee), Row(.reference(.timerFD))]) { request in
             request.period = period
-            request.duration = period * 10
+            request.turn = period * 10
         }
         #expect(plan.leftOut.count == (expected == nil ? 0 : 1))
         if let expected, let remark = plan.leftOut.first { #expect(remark.reason.hasPrefix(expected)) }

@@ -15,8 +15,8 @@ struct SampleLinesTests {
         let turn = Turn([recording, Recorded.recording([0])])
         let key = RowKey(row: "timerfd#2", kind: .backend, load: "cpu:2")
         #expect(
-            SampleLines.header + SampleLines.lines(turn, of: key, round: 3) == """
-                round,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed
+            SampleLines.header + SampleLines.lines(turn, of: key, lap: 3) == """
+                lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed
                 3,timerfd#2,cpu:2,1,0,1000000000,55123,55123,0
                 3,timerfd#2,cpu:2,1,1,1001000000,-7,-7,0
                 3,timerfd#2,cpu:2,1,2,1002000000,3499000,3500000,3

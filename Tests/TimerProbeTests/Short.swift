@@ -5,12 +5,12 @@ import TimerResults
 
 /// Short measurements.
 enum Short {
-    /// One round of twenty deadlines of 2 ms.
+    /// One lap of twenty deadlines of 2 ms.
     static func request(_ rows: [Row]) -> MeasurementPlan.Request {
         var request = MeasurementPlan.Request(rows: rows)
         request.period = .milliseconds(2)
-        request.duration = .milliseconds(40)
-        request.rounds = 1
+        request.turn = .milliseconds(40)
+        request.laps = 1
         request.warmUp = .zero
         // Some rows tick on the threads of the tests themselves, which other tests may keep busy.
         request.patience = .seconds(120)
@@ -25,22 +25,22 @@ enum Short {
         return try MeasurementPlan(request)
     }
 
-    /// The cells of the only round.
+    /// The cells of the only lap.
     static func measure(
         _ rows: [Row],
         _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
     ) async throws -> [Cell] {
-        try await measureRounds(1, of: rows, change)
+        try await measureLaps(1, of: rows, change)
     }
 
     /// The cells of all rounds.
-    static func measureRounds(
+    static func measureLaps(
         _ count: Int,
         of rows: [Row],
         _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
     ) async throws -> [Cell] {
         let plan = try plan(rows) { request in
-            request.rounds = count
+            request.laps = count
             change(&request)
         }
         return try await onOwnThread {
@@ -53,7 +53,7 @@ enum Short {
     /// Whether a measurement of a minute can be stopped.
     static func isStopped(_ row: Row, _ goesOn: @escaping @Sendable (Progress) -> Bool) async throws -> Bool {
         try await onOwnThread {
-            var measurement = Measurement(try plan([row]) { $0.duration = .seconds(60) })
+            var measurement = Measurement(try plan([row]) { $0.turn = .seconds(60) })
             do throws(MeasurementError) { try measurement.run(goesOn: goesOn) } catch { return error == .stopped }
             return false
         }
@@ -63,8 +63,8 @@ enum Short {
     static func turns(_ count: Int, of row: Row) async throws {
         _ = try await measure([row]) { request in
             request.period = .microseconds(200)
-            request.duration = .milliseconds(2)
-            request.rounds = count
+            request.turn = .milliseconds(2)
+            request.laps = count
         }
     }
 }

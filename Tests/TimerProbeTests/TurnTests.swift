@@ -16,7 +16,7 @@ import TimerResults
 
     private func cell(_ turn: Turn, _ kind: RowKey.Kind = .backend) -> Cell {
         let key = RowKey(row: "timerfd", kind: kind, load: RowKey.idle)
-        return Cell(key, turn, cost: Cost(cpu: 0, wakeUps: 0, contextSwitches: 0), at: 7)
+        return Cell(key, turn, cost: Cost(cpu: 0, wakeUps: 0, contextSwitches: 0))
     }
 
     @Test func missedDeadlinesAreAsLateAsTheTickThatCarriesThem() {
@@ -94,7 +94,6 @@ import TimerResults
         #expect(cell.ticks == 4)
         #expect(cell.lateness.moments.count == 4)
         #expect(cell.elapsed == 3001)
-        #expect(cell.stretches.all.map(\.time) == [7])
     }
 
     @Test func theProblemOfATimerIsThatOfTheTurn() {

@@ -72,9 +72,11 @@ struct JSONSchema {
     }
 
     private static func isOf(_ type: JSONValue, _ value: JSONValue) -> Bool {
+        if case .array(let types) = type { return types.contains { isOf($0, value) } }
         guard case .string(let name) = type else { return false }
         return switch (name, value) {
-        case ("object", .object), ("array", .array), ("string", .string), ("boolean", .boolean), ("number", .number):
+        case ("null", .null), ("object", .object), ("array", .array), ("string", .string), ("boolean", .boolean),
+            ("number", .number):
             true
         case ("integer", .number(let number)): number.rounded() == number
         default: false

@@ -4,194 +4,173 @@ import Testing
 import TimerReport
 import TimerResults
 
-/// A report as a page: its values and words, and its safety against hostile text.
+/// A report as a page: the order of its rows, its units, and its safety against hostile text.
 @Suite struct PageTests {
-    /// Two rows under two loads; under the second, every fifth of timerfd's deadlines gets no tick.
-    private var results: Results {
-        let cells = [RowKey.idle, "cpu:2"]
-            .flatMap { load in
-                [
-                    Synthetic.cell(Synthetic.key("timerfd", load: load), (0..<40).map { 1000 * ($0 % 10 + 1) }),
-                    Synthetic.cell(
-                        Synthetic.key("floor-timerfd", .reference, load: load),
-                        Array(repeating: 500, count: 40)
-                    ),
-                ]
+    private func page(_ cells: [Cell], laps: Int = 8, loads: [String] = [RowKey.idle]) -> String {
+        Page(Report(Synthetic.results(Array(repeating: cells, count: laps), loads: loads))).html
+    }
+
+    private func cell(_ row: String, _ lateness: Int64, _ kind: RowKey.Kind = .backend) -> Cell {
+        Synthetic.cell(Synthetic.key(row, kind), Array(repeating: lateness, count: 40))
+    }
+
+    /// The rows of each picture.
+    private func pictures(_ html: String) -> [[String]] {
+        html.components(separatedBy: "<table class=\"picture").dropFirst()
+            .map { part in
+                part.components(separatedBy: "</table>")[0].components(separatedBy: "<th scope=\"row\">").dropFirst()
+                    .map { $0.components(separatedBy: "</th>")[0] }
             }
-        return Synthetic.results([cells], loads: [RowKey.idle, "cpu:2"])
     }
 
-    /// The JSON that a page embeds.
-    private func embedded(_ page: Page) throws -> String {
-        let opening = "<script type=\"application/json\" id=\"data\">"
-        let start = try #require(page.html.range(of: opening)).upperBound
-        let end = try #require(page.html.range(of: "</script>", range: start..<page.html.endIndex)).lowerBound
-        return String(page.html[start..<end])
+    @Test func rowsStandFromEarlyToLate() {
+        let html = page([
+            cell(RowKey.floor, 10_000, .reference), cell("dispatch", 90_000), cell("timerfd", 50_000),
+            Synthetic.cell(Synthetic.key("libevent"), []), cell("floor-nanosleep", 9000, .reference),
+        ])
+        #expect(pictures(html) == [["timerfd", "dispatch", "libevent", "floor-nanosleep", "floor-timerfd"]])
     }
 
-    private func value(_ page: Page) throws -> [String: Any] {
-        let data = Data(try embedded(page).utf8)
-        return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    @Test func peersAreInASecondPictureUntilTheyAreAskedFor() {
+        let html = page([cell("dispatch", 90_000), cell("peer-dispatch-source", 50_000, .peer)])
+        #expect(pictures(html) == [["dispatch"], ["dispatch", "peer-dispatch-source"]])
+        #expect(html.contains("<div class=\"without-peers\"><table class=\"picture"))
+        #expect(html.contains("<div class=\"with-peers\"><table class=\"picture"))
+        #expect(html.contains("<input type=\"checkbox\" id=\"peers\"> Also show peers"))
+        let pair = "<tr class=\"peer\"><th scope=\"row\">dispatch <span>against</span> "
+        #expect(html.contains(pair + "peer-dispatch-source"))
     }
 
-    @Test func theEmbeddedDataIsGolden() throws {
-        let cell = Synthetic.cell(Synthetic.key("timerfd"), [100, 200, 300, 400])
-        #expect(try embedded(Page(Report(Synthetic.results([[cell]])))) == Self.golden)
+    @Test func peersAreShownIfThereIsNothingElse() {
+        let html = page([cell("peer-libevent", 50_000, .peer)])
+        #expect(html.contains("<input type=\"checkbox\" id=\"peers\" checked>"))
     }
 
-    private static let golden = """
-        {"entries":[{"cpu":1,"deadlines":\(curve),"greatest":[400],"load":"idle","max":400,"medians":[300],\
-        "missed":0,"name":"timerfd","p50":200,"p90":400,"p99":400,"p999":400,"row":"timerfd","ticks":\(curve),\
-        "times":[0]}],"loads":["idle"],"nines":[\(nines)],"rounds":[{"disturbances":[],"end":4000,\
-        "start":0}],"rows":[{"hue":0,"kind":"backend","name":"timerfd","variant":0}]}
-        """
-    private static let curve = "{\"count\":4,\"values\":[100,100,200,200,300,300,300,400]}"
-    private static let nines = (0...70).map { $0 % 10 == 0 ? "\($0 / 10)" : "\(Double($0) / 10)" }
-        .joined(separator: ",")
+    @Test func theRowsOfAnotherBuildAreShown() {
+        let html = page([cell("timerfd", 50_000), cell("other:timerfd", 60_000, .peer)])
+        #expect(html.contains("<input type=\"checkbox\" id=\"peers\" checked>"))
+    }
+
+    @Test func withoutPeersThereIsNothingToAskFor() {
+        #expect(!page([cell("timerfd", 50_000)]).contains("id=\"peers\""))
+    }
+
+    @Test(
+        arguments: [
+            (0, "0 ns"), (999, "999 ns"), (1000, "1.00 µs"), (9994, "9.99 µs"), (9996, "10.0 µs"), (97_340, "97.3 µs"),
+            (99_960, "100 µs"), (999_400, "999 µs"), (999_600, "1.00 ms"), (153_092_100, "153 ms"),
+            (2_500_000_000, "2.50 s"), (-1500, "-1.50 µs"),
+        ] as [(Int64, String)]
+    )
+    func timesHaveThreeDigitsInTheRightUnit(nanoseconds: Int64, text: String) {
+        #expect(PageText.time(nanoseconds) == text)
+    }
+
+    @Test func theTableShowsLongTimesInMilliseconds() {
+        let html = page([cell("timerfd", 153_092_100)])
+        #expect(html.contains("<td>153 ms</td>"))
+        #expect(!html.contains("153092"))
+    }
 
     @Test func equalReportsGiveEqualPages() {
-        #expect(Page(Report(results)).html == Page(Report(results)).html)
+        #expect(Page(Synthetic.comparison(rounds: 3)).html == Page(Synthetic.comparison(rounds: 3)).html)
     }
 
-    @Test func everyLoadHasItsPicturesAndTables() {
-        let html = Page(Report(results)).html
-        for load in ["idle", "cpu:2"] {
-            for picture in ["curves", "time", "drift", "price"] {
-                #expect(html.contains("data-picture=\"\(picture)\" data-load=\"\(load)\""))
-            }
-            #expect(html.contains("data-show-load=\"\(load)\""))
+    @Test func everyLoadHasItsOwnHeadline() {
+        let html = Page(Synthetic.comparison(loads: [RowKey.idle, "cpu:2"])).html
+        for load in [RowKey.idle, "cpu:2"] {
+            #expect(html.contains("<section class=\"load\" data-load=\"\(load)\""))
+            #expect(html.contains("<input type=\"radio\" name=\"load\" value=\"\(load)\""))
         }
-        // The figures and more figures, for each load.
-        #expect(html.components(separatedBy: "<table class=\"results\">").count == 5)
-        #expect(html.contains("<th scope=\"row\">timerfd "))
+        #expect(html.contains("<h2>Under cpu:2, timerfd"))
+        #expect(!Page(Synthetic.comparison).html.contains("type=\"radio\""))
     }
 
-    @Test func hostileTextDoesNotBreakOut() throws {
+    @Test func allDetailsAreFolded() {
+        let html = Page(Synthetic.comparison).html
+        for part in ["curves", "pairs", "price", "laps", "figures", "machine", "reading"] {
+            #expect(html.contains("<details data-open=\"\(part)\"><summary>"))
+        }
+        #expect(!html.contains(" open>"))
+    }
+
+    @Test func curvesShowBackendsAndTheFloorAtFirst() {
+        let html = page([
+            cell("timerfd", 50_000), cell("floor-nanosleep", 40_000, .reference),
+            cell(RowKey.floor, 40_000, .reference),
+        ])
+        #expect(html.contains("data-show=\"timerfd\" checked>"))
+        #expect(html.contains("data-show=\"floor-timerfd\" checked>"))
+        #expect(html.contains("data-show=\"floor-nanosleep\">"))
+    }
+
+    @Test func driftIsShownOnlyIfARowDrifts() {
+        let steady = Synthetic.cell(Synthetic.key("a"), (0..<80).map { 50_000 + ($0 % 2) * 1000 })
+        let drifting = Synthetic.cell(Synthetic.key("b"), (0..<80).map { 50_000 + $0 * 1000 })
+        #expect(!page([steady]).contains("data-open=\"drift\""))
+        #expect(page([steady, drifting]).contains("data-open=\"drift\""))
+    }
+
+    @Test func missedDeadlinesHaveAColumnAndNoAlarm() {
+        let ticks = [Point(time: 0, lateness: 1_500_000), Point(time: 2_000_000, lateness: 0)]
+        let cost = Cost(cpu: 0, wakeUps: 0, contextSwitches: 0)
+        let html = page([Synthetic.cell(Synthetic.key("a"), ticks, cost: cost)])
+        #expect(html.contains("<th scope=\"col\">missed</th><th scope=\"col\">CPU</th>"))
+        #expect(html.contains("<td>33 %</td>"))
+        #expect(!html.contains(" wrong\""))
+        #expect(!page([cell("a", 1000)]).contains("<th scope=\"col\">missed</th><th scope=\"col\">CPU</th>"))
+    }
+
+    @Test func aBrokenPromiseIsAnAlarm() {
+        let html = page([Synthetic.cell(Synthetic.key("early"), [-500, -400, 300])], laps: 1)
+        let warning = "early broke a promise: 2 of 3 ticks came before their deadline."
+        #expect(html.contains("<p class=\"warning\">\(warning)</p>"))
+        #expect(html.contains(" wrong\" data-row=\"early\""))
+    }
+
+    @Test func hostileTextDoesNotBreakOut() {
         let hostile = "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&\u{2028}–é"
         let cell = Synthetic.cell(Synthetic.key(hostile, load: hostile), [100, 200])
-        var results = Synthetic.results([[cell]], loads: [hostile])
         let host = Host(system: hostile, kernel: "", machine: "", cpu: hostile, processors: 1, build: .release)
-        let remark = Remark(asked: hostile, obtained: hostile, reason: hostile)
-        results = Results(
+        let origin = Origin(date: hostile, seconds: 1, version: hostile, commit: hostile)
+        let results = Results(
             hosts: [host],
-            options: results.options,
-            remarks: [remark],
-            rounds: [Round(disturbances: [hostile], cells: [cell])]
+            origins: [origin],
+            options: Synthetic.results([[cell]], loads: [hostile]).options,
+            remarks: [Remark(asked: hostile, obtained: hostile, reason: hostile)],
+            rounds: [Round(disturbances: [hostile], laps: 1, cells: [cell])]
         )
-        let page = Page(Report(results), title: hostile)
-        #expect(!page.html.contains("<img"))
-        #expect(!page.html.contains("<script>alert"))
-        let harmless = Page(Report(Synthetic.results([[Synthetic.cell(Synthetic.key("a"), [100])]])))
-        for tag in ["<script", "</script"] {
-            let count = page.html.components(separatedBy: tag).count
-            #expect(count == harmless.html.components(separatedBy: tag).count)
-        }
-        let rows = try #require(try value(page)["rows"] as? [[String: Any]])
-        #expect(rows.map { $0["name"] as? String } == [hostile])
+        let html = Page(Report(results), title: hostile).html
+        #expect(html.contains("&lt;img src=x onerror=&quot;alert(&#39;2&#39;)&quot;&gt;"))
+        #expect(!html.contains("<img"))
+        #expect(!html.contains("onerror=\""))
+        for tag in ["<script", "</script"] { #expect(html.components(separatedBy: tag).count == 2) }
     }
 
-    @Test func largeResultsMakeASmallPage() throws {
-        // Four rounds of 25 000 ticks for each of 28 rows, in turns that make more stretches than are kept. The
-        // rows are copies with other names: counting millions of ticks would take a debug build a minute.
-        let rounds = try (0..<4)
-            .map { round in
-                let saved = String(decoding: try JSONEncoder().encode(turns(inRound: round)), as: UTF8.self)
-                return try (0..<28)
-                    .map { number in
-                        let row = saved.replacingOccurrences(of: "NAME", with: "row-\(number / 2)")
-                        let load = number % 2 == 0 ? RowKey.idle : "cpu:2"
-                        let cell = Data(row.replacingOccurrences(of: "LOAD", with: load).utf8)
-                        return try JSONDecoder().decode(Cell.self, from: cell)
-                    }
-            }
-        let page = Page(Report(Synthetic.results(rounds, loads: [RowKey.idle, "cpu:2"])))
-        let entries = try #require(try value(page)["entries"] as? [[String: Any]])
-        #expect(entries.count == 28)
-        #expect(entries.allSatisfy { ($0["ticks"] as? [String: Any])?["count"] as? Int == 100_000 })
-        #expect(entries.allSatisfy { (101...400).contains(($0["times"] as? [Int])?.count ?? 0) })
-        #expect(page.html.utf8.count < 1_000_000)
-    }
-
-    /// A round of seven turns with widely spread latenesses.
-    private func turns(inRound round: Int) -> Cell {
-        let turns = (0..<7)
-            .map { turn in
-                let latenesses = (25_000 * turn / 7..<25_000 * (turn + 1) / 7)
-                    .map { tick -> Int64 in
-                        let peak: Int64 = tick % 997 == 0 ? 3_000_000 : 0
-                        return 40_000 + Int64(tick) * 7919 % 100_000 + peak
-                    }
-                let time = UInt64(round * 7 + turn) * 4_000_000_000
-                return Synthetic.cell(Synthetic.key("NAME", .peer, load: "LOAD"), latenesses, at: time)
-            }
-        return turns.dropFirst().reduce(into: turns[0]) { $0.add($1) }
-    }
-
-    @Test func thinningKeepsTheGreatestLateness() throws {
-        let turns = (0..<40)
-            .map { turn in
-                var latenesses = Array(repeating: Int64(100), count: 800)
-                if turn == 33 { latenesses[413] = 9_000_000 }
-                return Synthetic.cell(Synthetic.key("a"), latenesses, at: UInt64(turn) * 1_000_000_000)
-            }
-        let entries = try #require(
-            try value(Page(Report(Synthetic.results(turns.map { [$0] }))))["entries"] as? [[String: Any]]
-        )
-        let greatest = try #require(entries[0]["greatest"] as? [Int])
-        #expect(greatest.count <= 400)
-        #expect(greatest.max() == 9_000_000)
-        #expect(greatest.filter { $0 > 100 }.count == 1)
-    }
-
-    @Test func mergedRoundsFollowEachOther() throws {
-        // Both measurements began at 0.
-        let rounds = [
-            [Synthetic.cell(Synthetic.key("a"), [1, 2, 3])], [Synthetic.cell(Synthetic.key("a"), [4, 5, 6])],
-        ]
-        let spans = try #require(try value(Page(Report(Synthetic.results(rounds))))["rounds"] as? [[String: Any]])
-        #expect(spans.map { $0["start"] as? Int } == [0, 3000])
-        #expect(spans.map { $0["end"] as? Int } == [3000, 6000])
-    }
-
-    @Test func peersHaveTheColourOfTheirBackend() throws {
-        let cells = [
-            Synthetic.cell(Synthetic.key("timerfd"), [1]), Synthetic.cell(Synthetic.key("dispatch"), [1]),
-            Synthetic.cell(Synthetic.key("peer-dispatch-source", .peer), [1]),
-            Synthetic.cell(Synthetic.key("peer-dispatch-after", .peer), [1]),
-            Synthetic.cell(Synthetic.key("floor-timerfd", .reference), [1]),
-        ]
-        let rows = try #require(try value(Page(Report(Synthetic.results([cells]))))["rows"] as? [[String: Any]])
-        #expect(rows.map { $0["hue"] as? Int } == [0, 1, 1, 1, -1])
-        #expect(rows.map { $0["variant"] as? Int } == [0, 0, 0, 1, 0])
+    @Test func partialAndDebugResultsSaySo() {
+        let cell = cell("a", 1000)
+        let html = Page(Report(Synthetic.results([[cell]], asked: 3))).html
+        #expect(html.contains("PARTIAL: only 1 of 3 laps were completed"))
+        #expect(!html.contains("DEBUG BUILD"))
     }
 
     @Test func aPairWithoutOneOfItsPercentilesIsShown() {
         // Half of dispatch's ticks are early, so its median is zero, and no multiple of it exists.
-        let cells = [
-            Synthetic.cell(Synthetic.key("timerfd"), Array(repeating: 100, count: 40)),
-            Synthetic.cell(
-                Synthetic.key("dispatch"),
-                Array(repeating: -5, count: 30) + Array(repeating: 50, count: 10)
-            ),
-        ]
-        let report = Report(Synthetic.results([cells]))
-        #expect(report.pairs.map(\.percentile) == [.p99])
-        #expect(Page(report).html.contains("<span class=\"kind\">beside</span> dispatch"))
+        let late = Synthetic.cell(Synthetic.key("timerfd"), Array(repeating: 100, count: 100))
+        let latenesses: [Int64] = Array(repeating: -5, count: 75) + Array(repeating: 50, count: 25)
+        let html = page([late, Synthetic.cell(Synthetic.key("dispatch"), latenesses)], laps: 1)
+        let missing = "<td data-name=\"p50\" class=\"quiet\">–</td>"
+        #expect(html.contains("timerfd <span>against</span> dispatch</th>\(missing)"))
     }
 
-    @Test func partialAndDebugResultsSaySo() {
-        let cell = Synthetic.cell(Synthetic.key("a"), [100])
-        let html = Page(Report(Synthetic.results([[cell]], asked: 3))).html
-        #expect(html.contains("Partial: only 1 of 3 rounds were begun."))
-        #expect(!html.contains("debug build"))
-    }
-
-    @Test func rowsWithoutTicksAndEarlyTicksMakeAPage() {
-        let odd = [
-            Synthetic.cell(Synthetic.key("zero"), Array(repeating: 0, count: 100)),
-            Synthetic.cell(Synthetic.key("early"), [-500, -400, -300]), Synthetic.cell(Synthetic.key("none"), []),
-        ]
-        let html = Page(Report(Synthetic.results([odd]))).html
-        #expect(html.contains("<td class=\"alarm\">3</td>"))
+    @Test func manyLapsAndRowsMakeASmallPage() {
+        let cells = (0..<14)
+            .map { row in
+                Synthetic.cell(
+                    Synthetic.key("row-\(row)", .peer),
+                    (0..<40).map { Int64((row + 1) * ($0 * 7919 % 1000)) }
+                )
+            }
+        #expect(page(cells, laps: 500).utf8.count < 250_000)
     }
 }

@@ -2,10 +2,20 @@ import Testing
 import TimerResults
 
 @Suite struct DriftTests {
-    /// Ticks every millisecond that get later by `ppm`, with noise added to each.
-    private func fitted(ppm: Int64, ticks: Int, adding noise: (Int) -> Int64 = { _ in 0 }) -> Drift? {
-        let latenesses = (0..<ticks).map { 50_000 + Int64($0) * ppm + noise($0) }
-        return Drift(latenesses.enumerated().map { Point(time: UInt64($0) * 1_000_000, lateness: $1) })
+    /// Ticks for at least a second that get later by `ppm`, with noise added to each.
+    private func fitted(
+        ppm: Int64,
+        ticks: Int,
+        every period: UInt64? = nil,
+        adding noise: (Int) -> Int64 = { _ in 0 }
+    ) -> Drift? {
+        let period = period ?? (ticks < 1000 ? 50_000_000 : 1_000_000)
+        let points = (0..<ticks)
+            .map { tick in
+                let late = Int64(tick) * ppm * Int64(period / 1_000_000)
+                return Point(time: UInt64(tick) * period, lateness: 50_000 + late + noise(tick))
+            }
+        return Drift(points, period: period)
     }
 
     @Test(arguments: [Int64(0), 5, -3, 33_000])
@@ -41,8 +51,8 @@ import TimerResults
 
     @Test func missedDeadlinesStretchTheTime() throws {
         // Only every second deadline has a tick, each 4 ns later than the one before: 2 ppm.
-        let points = (0..<100).map { Point(time: UInt64(2_000_000 * $0), lateness: Int64(4 * $0)) }
-        let drift = try #require(Drift(points))
+        let points = (0..<501).map { Point(time: UInt64(2_000_000 * $0), lateness: Int64(4 * $0)) }
+        let drift = try #require(Drift(points, period: 1_000_000))
         #expect(abs(drift.ppm - 2) < 1e-6)
     }
 
@@ -52,8 +62,21 @@ import TimerResults
         #expect(fitted(ppm: 0, ticks: 0) == nil)
     }
 
+    @Test func aTurnOfLessThanASecondHasNoDrift() {
+        #expect(fitted(ppm: 0, ticks: 99, every: 10_000_000) == nil)
+        #expect(fitted(ppm: 0, ticks: 100, every: 10_000_000) != nil)
+    }
+
     @Test func ticksAtOneTimeHaveNoDrift() {
-        #expect(Drift((0..<100).map { Point(time: 0, lateness: $0) }) == nil)
+        #expect(Drift((0..<100).map { Point(time: 0, lateness: $0) }, period: 2_000_000_000) == nil)
+    }
+
+    @Test(arguments: [
+        (12.13, 3.04, "+12.1 ± 3.0"), (-12.13, 3.04, "-12.1 ± 3.0"), (2.9, 3.04, "± 3.0"),
+        (-158.6, 57.2, "-159 ± 57"), (0, 0, "± 0.0"),
+    ])
+    func aDriftIsClaimedOnlyOutsideItsNoise(ppm: Double, noise: Double, words: String) {
+        #expect(Drift(ppm: ppm, noise: noise, endOffset: 0).words == words)
     }
 
     @Test func theMedianOfTheTurnsCounts() throws {

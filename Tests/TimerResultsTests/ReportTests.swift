@@ -46,13 +46,12 @@ import TimerResults
     @Test func turnsAddUpToARound() {
         let timerFD = Synthetic.key("timerfd")
         var cell = Synthetic.cell(timerFD, [100, 300])
-        cell.add(Synthetic.cell(timerFD, [200, -5], at: 500))
+        cell.add(Synthetic.cell(timerFD, [200, -5]))
         #expect(cell.ticks == 4)
         #expect(cell.early == 1)
         #expect(cell.lateness.moments.count == 4)
         #expect(cell.lateness.moments.max == 300)
         #expect(cell.cost.wakeUps == 4)
-        #expect(cell.stretches.all.map(\.time) == [0, 500])
         #expect(cell.problem == "1 of 2 ticks came before their deadline")
         #expect(Report(Synthetic.results([[cell]])).problems == ["timerfd, round 1: \(cell.problem ?? "")"])
     }
@@ -63,7 +62,7 @@ import TimerResults
         let merged = Results(
             hosts: [Synthetic.host, Synthetic.host],
             options: results.options,
-            rounds: [Round(host: 0, cells: rounds[0]), Round(host: 1, cells: rounds[1])]
+            rounds: [Round(host: 0, laps: 1, cells: rounds[0]), Round(host: 1, laps: 1, cells: rounds[1])]
         )
         let row = try #require(Report(merged).rows.first)
         #expect(row.ticks == 1000)
@@ -72,10 +71,30 @@ import TimerResults
         #expect(row.lateness.moments.max == 10_000)
     }
 
-    @Test func theFloorRatioIsTheMedianOfTheRoundsRatios() {
-        let report = Report(results)
-        #expect(report.rows.map(\.floorRatio50) == [2, 1])
-        #expect(report.rows.map(\.floorRatio99) == [2, 1])
+    @Test func theFloorRatioIsTheMiddleOfTheLapsRatios() throws {
+        // One lap of nine is five times as late as the others.
+        let laps = (0..<9)
+            .map { lap in
+                [
+                    (Synthetic.key("timerfd"), lap == 4 ? Int64(1000) : 200),
+                    (Synthetic.key(RowKey.floor, .reference), 100),
+                ]
+                .map { Synthetic.cell($0, Array(repeating: $1, count: 40)) }
+            }
+        let ratios = Report(Synthetic.results(laps)).rows.compactMap { $0.floor50?.estimate }
+        #expect(abs(ratios[0] - 2) < 1e-6)
+        #expect(ratios[1] == 1)
+    }
+
+    @Test func fewerThanAHundredDeadlinesHaveNoTail() throws {
+        #expect(Report(results).rows.map(\.floor95) == [nil, nil])
+        let cells = [("timerfd", Int64(300)), (RowKey.floor, 100)]
+            .map { Synthetic.cell(Synthetic.key($0), Array(repeating: $1, count: 100)) }
+        let row = try #require(Report(Synthetic.results([cells])).rows.first)
+        #expect(row.floor95 == nil, "the floor is not in it: its kind is another")
+        #expect(try value("lateness.p99", row) == 300)
+        #expect(try value("lateness.p99.9", row) == nil)
+        #expect(try value("lateness.p99", try #require(Report(results).rows.first)) == 3000, "of 120 ticks")
     }
 
     @Test func theFloorIsThatOfTheSameLoad() {
@@ -89,14 +108,15 @@ import TimerResults
                     ),
                 ]
             }
-        #expect(Report(Synthetic.results([cells])).rows.map(\.floorRatio50) == [10, 1, 2, 1])
+        let ratios = Report(Synthetic.results([cells])).rows.compactMap { $0.floor50?.estimate.rounded() }
+        #expect(ratios == [10, 1, 2, 1])
     }
 
     @Test func aFloorOfZeroGivesNoRatio() throws {
         let zeroes = Synthetic.cell(Synthetic.key(RowKey.floor, .reference), Array(repeating: 0, count: 40))
         let row = try #require(Report(Synthetic.results([[zeroes]])).rows.first)
-        #expect(row.floorRatio50 == nil)
-        #expect(row.floorRatio99 == nil)
+        #expect(row.floor50 == nil)
+        #expect(row.floor95 == nil)
     }
 
     @Test func aSingleTickHasNoDriftAndNoJitter() throws {
@@ -107,18 +127,13 @@ import TimerResults
         #expect(try value("drift slope", row) == nil)
     }
 
-    @Test func missingRoundsMakeResultsPartial() {
-        #expect(!results.isPartial)
-        let partial = Synthetic.results(results.rounds.map(\.cells), asked: 4)
-        #expect(partial.isPartial)
-    }
-
-    @Test func resultsArePartialIfRoundsOrTurnsAreMissing() {
+    @Test func resultsArePartialIfLapsAreMissing() {
         let cell = Synthetic.cell(Synthetic.key("timerfd"), [1, 2])
         let whole = Synthetic.results([[cell], [cell]])
         #expect(!whole.isPartial)
-        #expect(Synthetic.results([[cell], [cell]], asked: 3).isPartial)
-        let rounds = [Round(cells: [cell]), Round(isComplete: false, cells: [cell])]
+        #expect(whole.missingLaps == nil)
+        #expect(Synthetic.results([[cell], [cell]], asked: 3).missingLaps == "only 2 of 3 laps were completed")
+        let rounds = [Round(laps: 1, cells: [cell]), Round(laps: 0, isComplete: false, cells: [cell])]
         #expect(Results(hosts: whole.hosts, options: whole.options, rounds: rounds).isPartial)
     }
 }

@@ -9,13 +9,27 @@ package enum Terminal {
     /// Whether a person may see the messages.
     package static var showsMessages: Bool { isatty(STDERR_FILENO) == 1 }
 
+    /// The columns of the terminal that shows the results; nil if they go elsewhere (ioctl_tty(2)).
+    package static var width: Int? { columns(of: STDOUT_FILENO) }
+
+    /// The columns of the terminal that shows the messages; nil if they go elsewhere.
+    package static var widthOfMessages: Int? { columns(of: STDERR_FILENO) }
+
+    private static func columns(of descriptor: Int32) -> Int? {
+        var size = winsize()
+        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Writes text to standard output.
     ///
+    /// - Returns: false if the reader has gone away, as `head` does when it has enough.
     /// - Throws: `SystemError` unless all of it is written. Results cut short by a full disk must not pass for
     ///   results.
-    package static func write(results text: String) throws(SystemError) {
+    package static func write(results text: String) throws(SystemError) -> Bool {
         try SystemError.attempting("writing the results") {
-            _ = try FileDescriptor.standardOutput.writeAll(text.utf8)
+            do { _ = try FileDescriptor.standardOutput.writeAll(text.utf8) } catch Errno.brokenPipe { return false }
+            return true
         }
     }
 

@@ -1,3 +1,5 @@
+// The build order decides which module declares `sched_param`, so both are imported.
+internal import CLinuxTimers
 internal import Dispatch
 internal import Glibc
 internal import Synchronization

@@ -8,7 +8,7 @@ package struct LoadRun {
     private let timers: [PreciseTimer]
 
     /// How long a load works before the first deadline of a turn.
-    static let lead = Duration.milliseconds(20)
+    static func lead(of load: Load) -> Duration { load == .idle ? .zero : .milliseconds(20) }
 
     /// Makes a load ready.
     ///

@@ -2,12 +2,13 @@ internal import HostSystem
 internal import PreciseTimer
 package import TimerResults
 
-/// Carries out a plan: a warm-up that does not count, then the rounds. In a round, the rows take turns so fast that a
-/// disturbance of the machine meets all of them.
+/// Carries out a plan: a warm-up that does not count, then lap after lap.
 package struct Measurement {
     package let plan: MeasurementPlan
     /// The results up to now. The last round may be incomplete.
     package private(set) var rounds: [Round] = []
+    /// The round that is being measured.
+    private var open: OpenRound?
     private var start = SystemClock.now(.suspending)
 
     package init(_ plan: MeasurementPlan) { self.plan = plan }
@@ -16,59 +17,40 @@ package struct Measurement {
     ///
     /// - Parameters:
     ///   - goesOn: called some ten times a second; returns whether to go on.
-    ///   - turnEnded: called after each turn that counts, with the number of the round, from 1.
+    ///   - turnEnded: called after each turn that counts, with the number of the lap, from 1.
+    ///   - isEnough: called after each round; returns whether to end before the last lap.
     /// - Throws: `MeasurementError`. Earlier results stay in ``rounds``.
     package mutating func run(
         goesOn: (Progress) -> Bool,
-        turnEnded: (Int, RowKey, Turn) -> Void = { _, _, _ in }
+        turnEnded: (Int, RowKey, Turn) -> Void = { _, _, _ in },
+        isEnough: ([Round]) -> Bool = { _ in false }
     ) throws(MeasurementError) {
         start = SystemClock.now(.suspending)
-        for planned in plan.order(inTurn: 0) {
+        // What was measured counts, even if the measurement ends early.
+        defer { closeRound() }
+        for planned in plan.order(inLap: 0) {
             if try measure(planned, goal: plan.deadlinesOfWarmUp, .warmUp, goesOn).wasStopped { throw .stopped }
         }
-        for number in 1...plan.rounds {
-            var cells: [RowKey: Cell] = [:]
-            var disturbances = [StallCheck.disturbance("before it")].compactMap(\.self)
-            let steal = StealTime.current
-            do throws(MeasurementError) {
-                try measure(round: number, into: &cells, goesOn, turnEnded)
-            } catch {
-                keep(cells, disturbances, isComplete: false)
-                throw error
-            }
-            disturbances += [StallCheck.disturbance("after it"), steal?.disturbance(until: .current)].compactMap(\.self)
-            keep(cells, disturbances, isComplete: true)
-        }
-    }
-
-    /// Measures all turns of a round.
-    private func measure(
-        round: Int,
-        into cells: inout [RowKey: Cell],
-        _ goesOn: (Progress) -> Bool,
-        _ turnEnded: (Int, RowKey, Turn) -> Void
-    ) throws(MeasurementError) {
-        for turn in 0..<plan.turnsPerRound {
-            for planned in plan.order(inTurn: 1 + (round - 1) * plan.turnsPerRound + turn) {
-                let (cell, ticks, wasStopped) = try measure(
-                    planned,
-                    goal: plan.deadlines(inTurn: turn),
-                    .round(round, of: plan.rounds),
-                    goesOn
-                )
-                turnEnded(round, cell.key, ticks)
-                if cell.ticks > 0 {
-                    if cells[cell.key]?.add(cell) == nil { cells[cell.key] = cell }
-                }
+        for lap in 1...plan.laps {
+            if open == nil { open = OpenRound() }
+            for planned in plan.order(inLap: lap) {
+                let stage = Progress.Stage.lap(lap, of: plan.laps)
+                let (cell, turn, wasStopped) = try measure(planned, goal: plan.deadlinesPerTurn, stage, goesOn)
+                turnEnded(lap, cell.key, turn)
+                open?.add(cell)
                 if wasStopped { throw .stopped }
             }
+            open?.endLap()
+            guard let laps = open?.laps, laps == plan.lapsPerRound || lap == plan.laps else { continue }
+            closeRound()
+            if isEnough(rounds) { return }
         }
     }
 
-    /// Adds a round, unless it is empty.
-    private mutating func keep(_ cells: [RowKey: Cell], _ disturbances: [String], isComplete: Bool) {
-        let ordered = plan.plannedRows.compactMap { cells[$0.key] }
-        if !ordered.isEmpty { rounds.append(Round(disturbances: disturbances, isComplete: isComplete, cells: ordered)) }
+    /// Keeps the open round, unless it is empty.
+    private mutating func closeRound() {
+        if let round = open?.closed(plan.plannedRows.map(\.key)) { rounds.append(round) }
+        open = nil
     }
 
     private func measure(
@@ -78,16 +60,9 @@ package struct Measurement {
         _ goesOn: (Progress) -> Bool
     ) throws(MeasurementError) -> (Cell, Turn, wasStopped: Bool) {
         let run = planned.run(plan, goal: goal)
-        let (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
-        return (Cell(planned.key, turn, cost: cost, at: time(of: turn)), turn, wasStopped)
-    }
-
-    /// Nanoseconds from the beginning to a turn's first deadline, which may be on another clock.
-    private func time(of turn: Turn) -> UInt64 {
-        // The age is read first: a pause between the two readings makes the turn late, and never earlier than the
-        // turn before.
-        let age = turn.firstDeadline.duration(to: SystemClock.now(turn.firstDeadline.clock))
-        return (start.duration(to: SystemClock.now(.suspending)) - max(age, .zero)).wholeNanoseconds
+        var (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
+        if let factor = plan.planted[planned.key.row] { turn = turn.stretched(by: factor) }
+        return (Cell(planned.key, turn, cost: cost), turn, wasStopped)
     }
 
     private func progress(_ stage: Progress.Stage, _ planned: PlannedRow) -> Progress {
@@ -97,5 +72,32 @@ package struct Measurement {
             elapsed: start.duration(to: SystemClock.now(.suspending)),
             total: plan.expectedTime
         )
+    }
+}
+
+/// A round that is being measured.
+private struct OpenRound {
+    private(set) var laps = 0
+    private var hasBegunLap = false
+    private var cells: [RowKey: Cell] = [:]
+    private var disturbances = [StallCheck.disturbance("before it")].compactMap(\.self)
+    private let steal = StealTime.current
+
+    mutating func add(_ turn: Cell) {
+        hasBegunLap = true
+        if cells[turn.key]?.add(turn) == nil { cells[turn.key] = turn }
+    }
+
+    mutating func endLap() {
+        laps += 1
+        hasBegunLap = false
+    }
+
+    /// The round with its rows in an order; nil if nothing has ticked.
+    func closed(_ order: [RowKey]) -> Round? {
+        let ordered = order.compactMap { cells[$0] }.filter { $0.ticks > 0 }
+        guard !ordered.isEmpty else { return nil }
+        let ends = [StallCheck.disturbance("after it"), steal?.disturbance(until: .current)].compactMap(\.self)
+        return Round(disturbances: disturbances + ends, laps: laps, isComplete: !hasBegunLap, cells: ordered)
     }
 }

@@ -2,15 +2,22 @@ package import PreciseTimer
 package import TimerResults
 
 /// A checked plan of a measurement. Every plan can be carried out.
+///
+/// The lateness of a machine changes within milliseconds, for all rows alike. So rows take short turns, each on a fresh
+/// service, in an order that is drawn anew for each lap. Then, if two rows are equal, either is as likely the later one
+/// of a lap as the other, whatever the machine does.
 package struct MeasurementPlan: Hashable, Sendable {
     /// The wishes of a user.
     package struct Request: Hashable, Sendable {
         /// In the order of the table.
         package var rows: [Row]
         package var period: Duration = .milliseconds(1)
-        /// How long each row is measured under each load in each round.
-        package var duration: Duration = .milliseconds(300)
-        package var rounds = 12
+        /// How long a row is measured at a time; nil for 20 ms or 20 periods.
+        package var turn: Duration?
+        /// The number of turns of each row under each load; nil for as many as fit half a minute, up to 150.
+        package var laps: Int?
+        /// The time for as many laps as fit it; nil for the usual laps.
+        package var limit: Duration?
         /// How long each row runs before anything counts.
         package var warmUp: Duration = .milliseconds(100)
         /// The number of timers that tick at a time, their deadlines spread over the period.
@@ -20,6 +27,10 @@ package struct MeasurementPlan: Hashable, Sendable {
         package var loads = [Load.idle]
         /// The seed of the order of the turns.
         package var seed: UInt64 = 1
+        /// Rows whose lateness is stretched by a factor, to test the verdicts.
+        package var planted: [String: Double] = [:]
+        /// The lateness from which on the measurement finds the cause of a tick's lateness; nil for never.
+        package var lateThreshold: Duration?
         /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
         package var patience: Duration = .seconds(5)
 
@@ -33,10 +44,10 @@ package struct MeasurementPlan: Hashable, Sendable {
     package let loads: [Load]
     /// The time between two deadlines of a timer, in whole nanoseconds.
     package let period: Duration
-    /// How long each row is measured under each load in each round.
-    package let duration: Duration
-    /// The number of rounds after the warm-up.
-    package let rounds: Int
+    /// The number of deadlines that each timer must account for in a turn.
+    package let deadlinesPerTurn: UInt64
+    /// The number of turns of each row under each load, after the warm-up.
+    package private(set) var laps: Int
     /// How long each row is warmed up under each load.
     package let warmUp: Duration
     /// The number of timers that tick at a time.
@@ -45,19 +56,27 @@ package struct MeasurementPlan: Hashable, Sendable {
     package let clock: TimerClock
     /// The seed of the order of the turns.
     package let seed: UInt64
+    /// The factors by which the lateness of some rows is stretched: changes that are known, so that a verdict on
+    /// them can be checked.
+    package let planted: [String: Double]
+    /// The lateness from which on the measurement finds the cause of a tick's lateness; nil for never.
+    package let lateThreshold: Duration?
     /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
     package let patience: Duration
 
-    /// Fewer deadlines tell nothing.
+    /// Fewer deadlines have no median to speak of.
     private static let fewestDeadlines: UInt64 = 10
-    /// The most deadlines of a row in a round: each may take a sample of 32 bytes.
+    /// The most deadlines of a row in a turn: each may take a sample of 32 bytes.
     private static let mostDeadlines: UInt64 = 10_000_000
-    /// A result of more rounds is too large to be read.
-    private static let mostRounds = 100
     /// A longer duration is a typing error.
     private static let longestDuration = Duration.seconds(86_400)
-    /// The shortest turn, if the duration allows it.
-    private static let shortestTurn = Duration.milliseconds(100)
+    /// The usual turn: as short as the shortest of the machine's moods, and long enough for a median.
+    private static let usualTurn = Duration.milliseconds(20)
+    private static let usualDeadlines: UInt64 = 20
+    /// The usual number of laps: it shows a difference of a tenth.
+    private static let usualLaps = 150
+    /// The time that the usual laps may take.
+    private static let usualTime = Duration.seconds(30)
 
     /// - Throws: `Problem` if the request makes no sense.
     package init(_ request: Request) throws(Problem) {
@@ -65,12 +84,15 @@ package struct MeasurementPlan: Hashable, Sendable {
             throw Problem("there must be a row and a load to measure")
         }
         guard request.period > .zero else { throw Problem("the period must be longer than zero") }
-        guard (1...Self.mostRounds).contains(request.rounds) else {
-            throw Problem("the rounds must be 1 to \(Self.mostRounds), not \(request.rounds)")
-        }
         guard request.timers > 0 else { throw Problem("the timers must be 1 or more, not \(request.timers)") }
-        guard request.duration <= Self.longestDuration, request.warmUp <= Self.longestDuration else {
-            throw Problem("the duration and the warm-up must be at most a day")
+        guard request.turn ?? .zero <= Self.longestDuration, request.warmUp <= Self.longestDuration else {
+            throw Problem("a turn and the warm-up must be at most a day")
+        }
+        guard request.lateThreshold ?? .zero <= Self.longestDuration else {
+            throw Problem("no tick that counts is later than a day")
+        }
+        guard request.lateThreshold == nil || request.delivery == .inline else {
+            throw Problem("only the thread that ticks knows what held it up: deliver inline to explain late ticks")
         }
         let period = Duration.nanoseconds(Int64(request.period.wholeNanoseconds))
         var known: Set<Row> = []
@@ -89,46 +111,48 @@ package struct MeasurementPlan: Hashable, Sendable {
             )
         }
         self.period = period
-        duration = max(request.duration, .zero)
-        rounds = request.rounds
+        deadlinesPerTurn =
+            request.turn.map { max($0, .zero).wholeNanoseconds / period.wholeNanoseconds }
+            ?? max(Self.usualTurn.wholeNanoseconds / period.wholeNanoseconds, Self.usualDeadlines)
+        laps = request.laps ?? Self.usualLaps
         warmUp = max(request.warmUp, .zero)
         timers = request.timers
         delivery = request.delivery
         clock = request.clock
         seed = request.seed
+        planted = request.planted
+        lateThreshold = request.lateThreshold.map { max($0, .zero) }
         patience = max(request.patience, .zero)
-        guard deadlinesPerRound >= Self.fewestDeadlines else {
+        guard deadlinesPerTurn >= Self.fewestDeadlines else {
             let needed = DurationText.format(nanoseconds: period.wholeNanoseconds)
-            throw Problem("the duration must be at least \(Self.fewestDeadlines) periods of \(needed)")
+            throw Problem("a turn must be at least \(Self.fewestDeadlines) periods of \(needed)")
         }
-        let (deadlines, overflow) = deadlinesPerRound.multipliedReportingOverflow(by: UInt64(timers))
+        guard (1...Results.mostLaps).contains(laps) else {
+            throw Problem("the laps must be 1 to \(Results.mostLaps), not \(laps)")
+        }
+        let (turn, isLonger) = period.wholeNanoseconds.multipliedReportingOverflow(by: deadlinesPerTurn)
+        guard !isLonger, turn <= Self.longestDuration.wholeNanoseconds else {
+            throw Problem("a turn of \(deadlinesPerTurn) periods would take more than a day: ask for a shorter period")
+        }
+        let (deadlines, overflow) = deadlinesPerTurn.multipliedReportingOverflow(by: UInt64(timers))
         guard !overflow, deadlines <= Self.mostDeadlines, deadlinesOfWarmUp <= Self.mostDeadlines / UInt64(timers)
         else {
             throw Problem(
-                "that makes more than \(Self.mostDeadlines) deadlines for each row in a round: "
-                    + "ask for a longer period, a shorter duration or warm-up, or fewer timers"
+                "that makes more than \(Self.mostDeadlines) deadlines for each row in a turn: "
+                    + "ask for a longer period, a shorter turn or warm-up, or fewer timers"
             )
+        }
+        if request.laps == nil {
+            let most = request.limit == nil ? Self.usualLaps : Results.mostLaps
+            let fitting = min(request.limit ?? Self.usualTime, Self.longestDuration) / timeOfLap
+            laps = min(most, max(Int(fitting), Ratio.fewestPairs))
         }
     }
 
-    /// The number of deadlines that each timer must account for in each round.
-    package var deadlinesPerRound: UInt64 { duration.wholeNanoseconds / period.wholeNanoseconds }
-
-    /// The number of turns of a row in a round: seven, or fewer if a turn would be shorter than 100 ms or 50 periods.
-    ///
-    /// The rest of the machine and its host change the lateness of all rows within seconds, so the rows take turns
-    /// faster than that. On a small virtual machine, the ratio of the two floors differed by 15 % from run to run
-    /// (standard deviation) with one turn of 700 ms, and by 6 % with seven turns of 100 ms.
-    package var turnsPerRound: Int {
-        let turn = max(Self.shortestTurn, period * 50)
-        return Int(min(max(duration.wholeNanoseconds / turn.wholeNanoseconds, 1), 7))
-    }
-
-    /// The number of deadlines that each timer must account for in a turn. The turns of a round are as equal as
-    /// possible.
-    package func deadlines(inTurn turn: Int) -> UInt64 {
-        let (all, turns) = (deadlinesPerRound, UInt64(turnsPerRound))
-        return all * UInt64(turn + 1) / turns - all * UInt64(turn) / turns
+    /// The number of laps of a round: as many as give each row a hundred deadlines, so that it has a tail.
+    package var lapsPerRound: Int {
+        let deadlines = deadlinesPerTurn * UInt64(timers)
+        return Int((UInt64(Round.fewestDeadlines) + deadlines - 1) / deadlines)
     }
 
     /// The number of deadlines of each timer in the warm-up.
@@ -136,26 +160,32 @@ package struct MeasurementPlan: Hashable, Sendable {
 
     /// The expected time of the whole measurement.
     package var expectedTime: Duration {
-        let deadlines = deadlinesOfWarmUp + deadlinesPerRound * UInt64(rounds)
-        let turns = rounds * turnsPerRound + 1
-        return plannedRows.reduce(.zero) { time, planned in
-            // The time of a turn beyond that of its deadlines, to begin and to end.
-            let more = Duration.milliseconds(planned.row.mechanism == .referee ? 70 : 8)
-            return time + period * deadlines + (more + planned.row.lead(period: period)) * turns
-        }
+        let warmUp = (period * deadlinesOfWarmUp - period * deadlinesPerTurn) * plannedRows.count
+        return timeOfLap * (laps + 1) + warmUp
     }
 
-    /// The order of the rows in a turn, shuffled anew for each turn, so that no row always follows the same other
-    /// row. All rows under one load follow each other, because they are compared with each other.
+    /// The expected time of one lap.
+    package var timeOfLap: Duration {
+        plannedRows.reduce(.zero) { $0 + period * deadlinesPerTurn + $1.overhead(period: period) }
+    }
+
+    /// The order of the rows in a lap, drawn anew for each lap, so that no row always follows the same other row. All
+    /// rows under one load follow each other, because they are compared with each other.
     ///
-    /// - Parameter turn: counted over all rounds; the warm-up is 0.
+    /// - Parameter lap: from 1; the warm-up is 0.
     /// - Returns: every row under every load, once.
-    package func order(inTurn turn: Int) -> [PlannedRow] {
-        var generator = SplitMix64(seed: seed &+ UInt64(turn) &* 0x9E37_79B9)
+    package func order(inLap lap: Int) -> [PlannedRow] {
+        var generator = SplitMix64(seed: seed &+ UInt64(lap) &* 0x9E37_79B9)
         return loads.shuffled(using: &generator)
             .flatMap { load in
                 rows.shuffled(using: &generator).map { PlannedRow(row: $0, load: load) }
             }
+    }
+
+    /// Whether there are two rows that a reader would compare.
+    package var hasPairs: Bool {
+        let keys = plannedRows.map(\.key)
+        return keys.contains { first in keys.contains { PairReport.isOfInterest(first, $0) } }
     }
 
     /// Every row under every load, in the order of the table.
@@ -168,14 +198,15 @@ package struct MeasurementPlan: Hashable, Sendable {
         Options(
             rows: rows.map(\.name),
             period: period.wholeNanoseconds,
-            duration: duration.wholeNanoseconds,
-            rounds: rounds,
+            turn: period.wholeNanoseconds * deadlinesPerTurn,
+            laps: laps,
             warmUp: warmUp.wholeNanoseconds,
             timers: timers,
             delivery: delivery.rawValue,
             clock: clock.rawValue,
             loads: loads.map(\.name),
-            seed: seed
+            seed: seed,
+            lateThreshold: lateThreshold?.wholeNanoseconds
         )
     }
 }

@@ -10,6 +10,12 @@ package struct PlannedRow: Hashable, Sendable {
         self.load = load
     }
 
+    /// The usual time of a turn beyond that of its deadlines, to begin and to end.
+    func overhead(period: Duration) -> Duration {
+        RowRun.preparation(goal: 0, timers: 1) + LoadRun.lead(of: load) + row.lead(period: period)
+            + .milliseconds(row.mechanism == .referee ? 65 : 2)
+    }
+
     /// The name in the results.
     package var key: RowKey { RowKey(row: row.name, kind: row.kind, load: load.name) }
 }

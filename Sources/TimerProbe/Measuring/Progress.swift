@@ -2,7 +2,7 @@
 package struct Progress: Hashable, Sendable {
     package enum Stage: Hashable, Sendable {
         case warmUp
-        case round(Int, of: Int)
+        case lap(Int, of: Int)
     }
 
     package let stage: Stage
@@ -20,24 +20,22 @@ package struct Progress: Hashable, Sendable {
         self.total = total
     }
 
-    /// Every terminal has 80 columns. A text in the last column may already break the line.
-    private static let widest = 79
-
-    /// One line for a terminal.
-    package var line: String {
+    /// One line for a terminal with so many columns. A text in the last column may already break the line, and the
+    /// terminal cannot take back a broken line.
+    package func line(width columns: Int = 80, note: String = "") -> String {
         let done = min(elapsed, total)
-        let width = 24
+        let width = max(min(24, columns - 50), 4)
         let filled = total > .zero ? Int(Double(width) * (done / total)) : width
         let bar = String(repeating: "=", count: filled) + String(repeating: " ", count: width - filled)
         let left = Int(((total - done) / .seconds(1)).rounded(.up))
         let stage =
             switch stage {
             case .warmUp: "warm-up"
-            case .round(let round, let rounds): "round \(round) of \(rounds)"
+            case .lap(let lap, let laps): "lap \(lap) of \(laps)"
             }
-        let (before, after) = ("[\(bar)] \(stage): ", ", \(left) s left")
-        // The terminal cannot take back a broken line.
-        let room = max(Self.widest - before.count - after.count, 1)
-        return before + (row.count <= room ? row : row.prefix(room - 1) + "…") + after
+        let (before, after) = ("[\(bar)] \(stage): ", (note.isEmpty ? "" : ", \(note)") + ", \(left) s left")
+        let room = max(columns - 1 - before.count - after.count, 1)
+        let line = before + (row.count <= room ? row : row.prefix(room - 1) + "…") + after
+        return String(line.prefix(max(columns - 1, 0)))
     }
 }

@@ -14,24 +14,30 @@ struct RowRun: TurnRun {
 
     private var row: Row { planned.row }
 
+    /// The time to touch the probes' memory and to create the timers, and for the row's thread to fall asleep.
+    static func preparation(goal: UInt64, timers: UInt64) -> Duration {
+        .milliseconds(5) + .nanoseconds(20) * (goal * timers) + .microseconds(10) * timers
+    }
+
     func measure(_ watch: () -> Bool) throws(MeasurementError) -> (Turn, Cost, wasStopped: Bool) {
         let service = try attempt { try startService() }
         defer { service?.shutdown() }
         let load = try attempt { try LoadRun(planned.load, on: service) }
         defer { load.stop() }
-        let probes = makeProbes()
+        let lateWatch = plan.lateThreshold.map { LateWatch(threshold: $0.wholeNanoseconds) }
+        let probes = makeProbes(lateWatch)
         let ticking = try attempt { try start(probes, on: service) }
         // Needed if the wait throws.
         defer { ticking.stop() }
         // The cost does not include the start. The accounts are read while the load stands still.
-        var wasStopped = !waitForStart(of: probes, sparing: LoadRun.lead, watch)
+        var wasStopped = !waitForStart(of: probes, sparing: LoadRun.lead(of: planned.load), watch)
         let before = usage(without: load)
         load.begin()
         if !wasStopped { wasStopped = !waitForStart(of: probes, watch) }
         if !wasStopped { wasStopped = try wait(for: probes, of: ticking, watch) }
         ticking.stop()
         load.halt()
-        return (Turn(probes.map(\.result)), Cost(usage(without: load) - before), wasStopped)
+        return (Turn(probes.map(\.result), late: lateWatch?.late), Cost(usage(without: load) - before), wasStopped)
     }
 
     /// How long a handler works.
@@ -44,18 +50,19 @@ struct RowRun: TurnRun {
     }
 
     /// Makes one probe for each timer. Their deadlines are spread over the period.
-    private func makeProbes() -> [Probe] {
+    private func makeProbes(_ watch: LateWatch?) -> [Probe] {
         let timers = UInt64(plan.timers)
-        // Time to touch the probes' memory and to create the timers, and for the row's thread to fall asleep.
-        let preparation = Duration.milliseconds(5) + .nanoseconds(20) * (goal * timers) + .microseconds(10) * timers
-        let lead = preparation + row.lead(period: plan.period) + LoadRun.lead
+        let lead =
+            Self.preparation(goal: goal, timers: timers) + row.lead(period: plan.period)
+            + LoadRun.lead(of: planned.load)
         let start = SystemClock.now(row.clock(asked: plan.clock)).advanced(by: lead)
         let period = plan.period.wholeNanoseconds
         return (0..<timers)
             .map { timer in
                 // No overflow: each timer has at least ten deadlines in a day, and all together have at most 10^7.
                 let offset = Duration.nanoseconds(Int64(period * timer / timers))
-                return Probe(Deadlines(start: start.advanced(by: offset), period: period), goal: goal, work: work)
+                let deadlines = Deadlines(start: start.advanced(by: offset), period: period)
+                return Probe(deadlines, goal: goal, work: work, watch: watch)
             }
     }
 

@@ -7,10 +7,8 @@ extension Cell {
     ///   - key: the row.
     ///   - turn: its ticks.
     ///   - cost: the kernel's bill for the turn.
-    ///   - time: nanoseconds from the beginning of the measurement to the turn's first deadline.
-    package init(_ key: RowKey, _ turn: Turn, cost: Cost, at time: UInt64) {
+    package init(_ key: RowKey, _ turn: Turn, cost: Cost) {
         let samples = turn.recordings.lazy.flatMap(\.samples)
-        let points = turn.points
         self.init(
             key,
             missed: turn.recordings.reduce(0) { $0 + $1.missed },
@@ -20,12 +18,12 @@ extension Cell {
             wake: Distribution(samples.map(\.wakeLateness)),
             hop: Distribution(samples.map(\.hopLateness)),
             intervalError: Distribution(turn.intervalErrors),
-            drifts: [Drift(points)].compactMap(\.self),
-            stretches: Stretch.of(points, from: time),
+            drifts: [Drift(turn.points, period: turn.recordings[0].deadlines.period)].compactMap(\.self),
             cost: cost,
             elapsed: turn.elapsed,
             // A peer promises nothing.
-            problem: key.kind == .peer ? nil : turn.problem
+            problem: key.kind == .peer ? nil : turn.problem,
+            late: turn.late
         )
     }
 }

@@ -12,6 +12,8 @@ package final class Probe: Sendable {
     package let deadlines: Deadlines
     /// Nanoseconds that the handler works after each tick.
     private let work: UInt64
+    /// Finds the causes of late ticks; nil if the plan does not ask for them.
+    private let watch: LateWatch?
     /// Whether a thread uses the recording.
     private let isBusy = Atomic(false)
     /// Whether a handler works.
@@ -24,9 +26,11 @@ package final class Probe: Sendable {
     ///   - deadlines: the deadlines of the timer.
     ///   - goal: the number of deadlines to account for.
     ///   - work: how long the handler works after each tick.
-    package init(_ deadlines: Deadlines, goal: UInt64, work: Duration = .zero) {
+    ///   - watch: finds the causes of late ticks; nil for no such search.
+    package init(_ deadlines: Deadlines, goal: UInt64, work: Duration = .zero, watch: LateWatch? = nil) {
         self.deadlines = deadlines
         self.work = work.wholeNanoseconds
+        self.watch = watch
         unsafe recording = .allocate(capacity: 1)
         unsafe recording.initialize(to: Recording(of: deadlines, goal: goal))
     }
@@ -57,10 +61,11 @@ package final class Probe: Sendable {
 
     private func working(from start: TimerInstant, _ record: (inout Recording) -> Void) -> Bool {
         if work > 0 { isAtWork.store(true, ordering: .relaxed) }
-        let more = withRecording { recording in
+        let (more, lateness) = withRecording { recording in
             record(&recording)
-            return !recording.isComplete
+            return (!recording.isComplete, recording.samples.last?.lateness)
         }
+        if let watch, let lateness { watch.note(lateness: lateness) }
         if work > 0 {
             while SystemClock.now(start.clock).nanoseconds &- start.nanoseconds < work {}
             isAtWork.store(false, ordering: .releasing)

@@ -109,6 +109,13 @@ package struct Recording: Hashable, Sendable {
         )
     }
 
+    /// The same ticks with another lateness, as if the handler had read the clock later.
+    func stretched(by factor: Double) -> Recording {
+        var other = self
+        for place in 0..<ticks { other.storage[place].lateness = Int64(Double(storage[place].lateness) * factor) }
+        return other
+    }
+
     /// The number of deadlines that had passed when the last tick was decided, by division rather than by counting
     /// ticks. A tick that hops is decided on its arrival. So the number lies between those at the wake-up and at the
     /// handler.

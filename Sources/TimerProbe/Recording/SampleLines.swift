@@ -4,22 +4,22 @@ package import TimerResults
 /// Every tick as a line of comma-separated values.
 package enum SampleLines {
     /// The line with the names of the columns.
-    package static let header = "round,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed\n"
+    package static let header = "lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed\n"
 
     /// One line for each tick of a turn, timer by timer. Every line has its line end.
     ///
     /// - Parameters:
     ///   - turn: the ticks.
     ///   - key: the row.
-    ///   - round: the number of the round, from 1. The timers' numbers start at 1, too.
+    ///   - lap: the number of the lap, from 1. The timers' numbers start at 1, too.
     /// - Returns: the lines.
     /// - Complexity: linear in the ticks.
-    package static func lines(_ turn: Turn, of key: RowKey, round: Int) -> String {
+    package static func lines(_ turn: Turn, of key: RowKey, lap: Int) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(turn.recordings.reduce(0) { $0 + $1.ticks } * 96)
         for (timer, recording) in turn.recordings.enumerated() {
             // Only numbers differ from line to line.
-            let start = Array("\(round),\(key.row),\(key.load),\(timer + 1)".utf8)
+            let start = Array("\(lap),\(key.row),\(key.load),\(timer + 1)".utf8)
             for sample in recording.samples {
                 bytes += start
                 append(Int64(bitPattern: sample.index), to: &bytes)

@@ -6,11 +6,12 @@ package struct Turn: Hashable, Sendable {
     /// One recording for each timer; at least one.
     package let recordings: [Recording]
 
-    package init(_ recordings: [Recording]) { self.recordings = recordings }
+    /// The causes of the late ticks; nil if the plan does not ask for them.
+    package let late: LateTicks?
 
-    /// The first deadline of all timers.
-    var firstDeadline: TimerInstant {
-        TimerInstant(nanoseconds: start, clock: recordings[0].deadlines.start.clock)
+    package init(_ recordings: [Recording], late: LateTicks? = nil) {
+        self.recordings = recordings
+        self.late = late
     }
 
     /// The first deadline, in nanoseconds on its clock.
@@ -48,6 +49,9 @@ package struct Turn: Hashable, Sendable {
             zip(recording.samples, recording.samples.dropFirst()).lazy.map { abs($1.lateness - $0.lateness) }
         }
     }
+
+    /// The same turn with another lateness of each tick.
+    func stretched(by factor: Double) -> Turn { Turn(recordings.map { $0.stretched(by: factor) }, late: late) }
 
     /// The first broken promise of a timer; nil if there is none.
     package var problem: String? { recordings.lazy.compactMap(\.problem).first }

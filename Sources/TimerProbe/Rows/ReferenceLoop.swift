@@ -42,11 +42,15 @@ package final class ReferenceLoop: Ticking {
     ) {
         // This is not the library's queue: a floor contains no part of the library.
         var queue = Heap(probes.enumerated().map { Next(nanoseconds: $1.nextDeadline.nanoseconds, timer: $0) })
+        var last: UInt64 = 0
         while let next = queue.min {
-            let probe = probes[next.timer]
-            wait(TimerInstant(nanoseconds: next.nanoseconds, clock: probe.deadlines.start.clock))
+            let (probe, clock) = (probes[next.timer], probes[next.timer].deadlines.start.clock)
+            // A deadline that had passed at the last reading is served without another wait, as the library does.
+            if next.nanoseconds > last { wait(TimerInstant(nanoseconds: next.nanoseconds, clock: clock)) }
             if isStopped.isSet { return }
-            if probe.record(at: now(probe.deadlines.start.clock), .deadlines) {
+            let now = now(clock)
+            last = now.nanoseconds
+            if probe.record(at: now, .deadlines) {
                 queue.replaceMin(with: Next(nanoseconds: probe.nextDeadline.nanoseconds, timer: next.timer))
             } else {
                 queue.removeMin()

@@ -4,7 +4,7 @@ package import TimerResults
 /// Results as a JSON file. `Documentation/results.schema.json` describes its form.
 package enum JSONFile {
     /// The version of the form. It grows if a part of the form changes its meaning or goes.
-    package static let schema = 2
+    package static let schema = 3
 
     /// The results and the report made from them, with keys in alphabetical order.
     package static func encode(_ report: Report) throws -> String {
@@ -19,7 +19,7 @@ package enum JSONFile {
     package static func decode(_ text: some Sequence<UInt8>) throws(Problem) -> Results {
         let data = Data(text)
         guard let version = try? JSONDecoder().decode(Version.self, from: data) else {
-            throw Problem("is not JSON of compare-backends")
+            throw Problem(damage(of: data) ?? "is not JSON of compare-backends")
         }
         guard version.schema == schema else {
             throw Problem(
@@ -61,6 +61,7 @@ package enum JSONFile {
             var container = encoder.container(keyedBy: Key.self)
             try container.encode(JSONFile.schema, forKey: "schema")
             try container.encode(results.hosts, forKey: "hosts")
+            try container.encode(results.origins, forKey: "origins")
             try container.encode(results.options, forKey: "options")
             try container.encode(results.remarks, forKey: "remarks")
             try container.encode(results.isPartial, forKey: "partial")
@@ -76,7 +77,7 @@ package enum JSONFile {
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: Key.self)
-            try container.encode(row.key, forKey: "case")
+            try container.encode(row.key, forKey: "key")
             try container.encode(row.period, forKey: "period_ns")
             for figure in Figure.all {
                 guard let first = figure.path.first, let value = figure.rounded(row) else { continue }
@@ -97,6 +98,7 @@ package enum JSONFile {
             let container = try decoder.container(keyedBy: Key.self)
             results = Results(
                 hosts: try container.decode([Host].self, forKey: "hosts"),
+                origins: try container.decode([Origin].self, forKey: "origins"),
                 options: try container.decode(Options.self, forKey: "options"),
                 remarks: try container.decode([Remark].self, forKey: "remarks"),
                 rounds: try container.decode([Round].self, forKey: "rounds")

@@ -15,7 +15,10 @@ package struct MarkdownTable: CustomStringConvertible {
 
     private var rows: [String] {
         let columns = FigureColumn.all(.table, for: report)
-        let titles = columns.map(\.column).map { $0.group.isEmpty ? $0.title : "\($0.group) \($0.title)" }
+        // The first column of a group names the group for all.
+        let groups = [""] + columns.map(\.column.group)
+        let titles = zip(columns.map(\.column), groups)
+            .map { $0.group.isEmpty || $0.group == $1 ? $0.title : "\($0.group) \($0.title)" }
         return Self.table(
             titles: ["row"] + titles,
             textColumns: 1,
@@ -26,7 +29,7 @@ package struct MarkdownTable: CustomStringConvertible {
     private var pairs: [String] {
         let pairs = PairLines(report)
         guard let heading = pairs.heading else { return [] }
-        let titles = ["first", "second"] + Comparing.Percentile.allCases.map(\.rawValue)
+        let titles = ["first", "second"] + PairReport.Percentile.allCases.map(\.rawValue)
         let lines = pairs.cells.map { $0.map { $0.split(separator: " ").joined(separator: " ") } }
         return [heading, ""] + Self.table(titles: titles, textColumns: titles.count, lines: lines)
     }

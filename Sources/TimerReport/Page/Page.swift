@@ -2,8 +2,8 @@ package import TimerResults
 
 /// A report as one HTML file that needs nothing else: no network, no fonts, no library.
 ///
-/// All text and all tables are HTML, to be read, searched and printed without scripts. The script only draws the
-/// pictures, from values that the page embeds as JSON.
+/// All text, tables and pictures are HTML and SVG, to be read and printed without scripts. The script only shows and
+/// hides parts, and keeps the reader's choices in the address.
 package struct Page: Sendable {
     private let report: Report
     private let title: String
@@ -15,22 +15,20 @@ package struct Page: Sendable {
 
     /// The whole page. Equal reports give equal pages.
     package var html: String {
-        let data = PageData(report)
         let facts = PageFacts(report)
-        let sections = data.loads.map { PageLoad(report: report, load: $0).html }
-        let hosts = report.results.hosts.map { "<p class=\"quiet\">\(PageText.escaped($0.summary))</p>" }
+        let looks = PageLook.of(report)
+        let loads = report.loads
+        let sections = (loads.isEmpty ? [RowKey.idle] : loads)
+            .map { PageLoad(report: report.under($0), load: $0, all: report, looks: looks).html }
         return Self.filled([
             "title": PageText.escaped(title),
             "style": Self.text(PackageResources.page_css),
             "script": Self.text(PackageResources.page_js),
-            "question": PageText.escaped(facts.question),
-            "hosts": hosts.joined(separator: "\n"),
+            "line": PageText.escaped(facts.line),
             "warnings": facts.warnings,
-            "loads": data.loads.count > 1 ? choice(of: data.loads) : "",
-            "overview": overview(data.loads),
+            "choices": choices(of: loads),
             "sections": sections.joined(separator: "\n"),
             "facts": facts.html,
-            "data": data.json,
         ])
     }
 
@@ -50,27 +48,63 @@ package struct Page: Sendable {
         return text
     }
 
-    /// The buttons that choose a load.
-    private func choice(of loads: [String]) -> String {
-        let buttons = (loads + [""])
-            .map { load in
-                "<button type=\"button\" data-show-load=\"\(PageText.escaped(load))\">"
-                    + "\(load.isEmpty ? "all loads" : PageText.escaped(load))</button>"
+    /// What a reader can choose for the whole page: a load if there are several, and peers if there are any.
+    private func choices(of loads: [String]) -> String {
+        let buttons = loads.enumerated()
+            .map { number, load in
+                "<label><input type=\"radio\" name=\"load\" value=\"\(PageText.escaped(load))\""
+                    + "\(number == 0 ? " checked" : "")><span>\(PageText.escaped(load))</span></label>"
             }
-        return "<div class=\"choice\" role=\"group\" aria-label=\"Load\">\(buttons.joined())</div>"
+        let load = loads.count < 2 ? "" : "<fieldset><legend>Load</legend>\(buttons.joined())</fieldset>"
+        let hasPeers = report.rows.contains { $0.key.kind == .peer }
+        // Without a backend, peers are the whole result. Another build's rows are half of it.
+        let isWhole = !report.rows.contains { $0.key.kind == .backend }
+        let isAsked = isWhole || report.rows.contains { $0.key.row.hasPrefix(RowKey.other) }
+        let checked = isAsked ? " checked" : ""
+        let peers = "<label><input type=\"checkbox\" id=\"peers\"\(checked)> Also show peers</label>"
+        let all = load + (hasPeers ? peers : "")
+        return all.isEmpty ? "" : "<form class=\"choices\" aria-label=\"What is shown\">\(all)</form>"
+    }
+}
+
+extension Report {
+    /// The loads in the order of the rows.
+    var loads: [String] { rows.map(\.key.load).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
+
+    /// The same measurement under one of its loads.
+    func under(_ load: String) -> Report { keeping { $0.load == load } }
+
+    /// The same measurement with some of its rows.
+    func keeping(_ isKept: (RowKey) -> Bool) -> Report {
+        Report(
+            Results(
+                hosts: results.hosts,
+                origins: results.origins,
+                options: results.options,
+                remarks: results.remarks,
+                rounds: results.rounds.map { round in
+                    Round(
+                        host: round.host,
+                        disturbances: round.disturbances,
+                        laps: round.laps,
+                        isComplete: round.isComplete,
+                        cells: round.cells.filter { isKept($0.key) }
+                    )
+                }
+            )
+        )
     }
 
-    private func overview(_ loads: [String]) -> String {
-        PagePicture(
-            name: "overview",
-            title: "All rows at a glance",
-            load: nil,
-            sentence: loads.map { load in PageSentences.overview(report.rows.filter { $0.key.load == load }) }
-                .joined(separator: " "),
-            note:
-                "The marker is the median. The thick part of the line ends at the 99th percentile (the bar), the "
-                + "thin part at the latest tick."
-        )
-        .html
+    /// The rows in the order of the page: backends, peers, references, each kind from early to late.
+    var sortedRows: [RowReport] {
+        [RowKey.Kind.backend, .peer, .reference]
+            .flatMap { kind in
+                rows.filter { $0.key.kind == kind }.sorted { $0.earliness < $1.earliness }
+            }
     }
+}
+
+extension RowReport {
+    /// The middle of the lateness, as the short table sorts by it; a row without ticks comes last.
+    fileprivate var earliness: Int64 { self.ticks == 0 ? .max : corrected.percentile(50) }
 }

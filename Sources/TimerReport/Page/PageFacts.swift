@@ -1,45 +1,44 @@
 internal import TimerResults
 
-/// What was asked for, on which machine, and what disturbed it.
+/// The circumstances of the measurement: the request, the machine, the disturbances.
 struct PageFacts {
-    private let results: Results
-    private let problems: [String]
+    private let report: Report
+    private var results: Results { report.results }
 
-    init(_ report: Report) {
-        results = report.results
-        problems = report.problems
+    init(_ report: Report) { self.report = report }
+
+    /// The measurement in one line, which is the first line of the short table.
+    var line: String {
+        let heading = ShortTable(report, width: .max).heading
+        let first = heading.prefix(1).uppercased() + heading.dropFirst()
+        let dates = Set(results.origins.map { String($0.date.prefix(10)) }).sorted()
+        return dates.count == 1 ? "\(first) · \(dates[0])" : first
     }
 
-    /// What was measured, in two sentences.
-    var question: String {
-        let options = results.options
-        let timers = options.timers == 1 ? "A timer" : "\(options.timers) timers"
-        let loads = options.loads.count > 1 ? " under each of \(options.loads.count) loads" : ""
-        let rounds = options.rounds == 1 ? "1 round" : "\(options.rounds) rounds"
-        return "\(timers) every \(Self.length(options.period)), \(rounds) of \(Self.length(options.duration)) for each "
-            + "row\(loads), all taking turns. Lateness is the time from a deadline to the handler’s first line."
-    }
-
-    /// What a reader must know first, as HTML.
+    /// Broken promises, as HTML.
     var warnings: String {
-        var warnings = problems.map { "A promise was broken: \($0)" }
-        if let missing = results.missingRounds { warnings.append("Partial: \(missing).") }
-        if results.hosts.contains(where: { $0.build == .debug }) {
-            warnings.append("A debug build was measured: real figures come from release builds.")
-        }
-        return warnings.map { "<p class=\"warning\">\(PageText.escaped($0))</p>" }.joined(separator: "\n")
+        report.rows.compactMap { row in row.problem.map { "\(row.key) broke a promise: \($0)." } }
+            .map { "<p class=\"warning\">\(PageText.escaped($0))</p>" }.joined(separator: "\n")
     }
 
+    /// The folded parts that every load shares.
     var html: String {
-        """
-        <section class="facts" aria-label="What was measured, on which machine">
-        <h2>What was measured, on which machine</h2>
-        \(hosts)
-        \(options)
-        \(remarks)
-        \(disturbances)
-        </section>
-        """
+        [
+            PageDetails(
+                name: "machine",
+                title: "Machine",
+                about: results.hosts.count == 1 ? "what was measured, and where" : "\(results.hosts.count) hosts",
+                content: [hosts, options, remarks, disturbances].joined(separator: "\n")
+            ),
+            PageDetails(name: "origin", title: "Origin", about: "when and by what it was measured", content: origins),
+            PageDetails(
+                name: "reading",
+                title: "How to read this",
+                about: "the words of the page",
+                content: PageGuide.html
+            ),
+        ]
+        .map(\.html).filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
     private var hosts: String {
@@ -58,7 +57,7 @@ struct PageFacts {
             ("build", { $0.build.rawValue }),
         ]
         let isOne = results.hosts.count == 1
-        return PageTables.words(
+        return Self.table(
             isOne ? "The host" : "The hosts",
             titles: isOne ? [] : [""] + results.hosts.indices.map { "host \($0 + 1)" },
             facts.map { name, value in [name] + results.hosts.map(value) }
@@ -67,14 +66,18 @@ struct PageFacts {
 
     private var options: String {
         let options = results.options
-        return PageTables.words(
+        return Self.table(
             "What was asked for",
             [
                 ["rows", options.rows.joined(separator: ", ")], ["loads", options.loads.joined(separator: ", ")],
-                ["period", Self.length(options.period)],
-                ["for each row in a round", Self.length(options.duration)],
-                ["rounds", "\(options.rounds); this page has \(results.rounds.count)"],
-                ["warm-up", Self.length(options.warmUp)], ["timers at a time", String(options.timers)],
+                ["period", DurationText.spaced(nanoseconds: options.period)],
+                ["a turn", DurationText.spaced(nanoseconds: options.turn)],
+                [
+                    "laps",
+                    "\(options.laps)" + (results.isPartial ? ", of which \(results.laps) were completed" : ""),
+                ],
+                ["warm-up", DurationText.spaced(nanoseconds: options.warmUp)],
+                ["timers at a time", String(options.timers)],
                 ["handlers run", options.delivery], ["clock", options.clock], ["seed", String(options.seed)],
             ]
         )
@@ -82,8 +85,8 @@ struct PageFacts {
 
     private var remarks: String {
         results.remarks.isEmpty
-            ? "<h3>What was obtained</h3>\n<p>Everything that was asked for.</p>"
-            : PageTables.words(
+            ? "<h4>What was obtained</h4>\n<p>Everything that was asked for.</p>"
+            : Self.table(
                 "What was obtained instead",
                 titles: ["asked for", "obtained", "because"],
                 results.remarks.map { [$0.asked, $0.obtained, $0.reason] }
@@ -97,12 +100,29 @@ struct PageFacts {
                 return round.disturbances.map { "<li>Round \(number + 1)\(host): \(PageText.escaped($0))</li>" }
             }
         let list = lines.isEmpty ? "<p>No round was disturbed.</p>" : "<ul>\n\(lines.joined(separator: "\n"))\n</ul>"
-        return "<h3>Disturbances</h3>\n\(list)"
+        return "<h4>Disturbances</h4>\n\(list)"
     }
 
-    private static func length(_ nanoseconds: UInt64) -> String {
-        let text = DurationText.format(nanoseconds: nanoseconds)
-        let number = text.prefix { !$0.isLetter }
-        return "\(number) \(text.dropFirst(number.count).replacing("us", with: "µs"))"
+    private var origins: String {
+        results.origins.isEmpty
+            ? ""
+            : Self.table(
+                "",
+                titles: ["began", "took", "version", "commit"],
+                results.origins.map {
+                    [$0.date, "\(NumberText.fixed($0.seconds, places: 0)) s", $0.version, $0.commit ?? "not known"]
+                }
+            )
+    }
+
+    /// A table of words, whose first column heads its rows.
+    private static func table(_ title: String, titles: [String] = [], _ lines: [[String]]) -> String {
+        let body = lines.map { line in
+            "<tr><th scope=\"row\">\(PageText.escaped(line[0]))</th>"
+                + line.dropFirst().map { "<td>\(PageText.escaped($0))</td>" }.joined() + "</tr>"
+        }
+        let head = titles.isEmpty ? [] : [PageTables.titles(titles)]
+        return (title.isEmpty ? "" : "<h4>\(title)</h4>\n")
+            + PageTables.scrolling("words", title.isEmpty ? "Origin" : title, head: head, body)
     }
 }

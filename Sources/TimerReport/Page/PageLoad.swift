@@ -1,81 +1,114 @@
 internal import TimerResults
 
-/// The section of one load: its pictures, its tables and its pairs.
+/// The section of one load: its headline, its advice, its picture, and the details.
 struct PageLoad {
+    /// The report of this load only.
     let report: Report
     let load: String
-
-    private var rows: [RowReport] { report.rows.filter { $0.key.load == load } }
+    /// The report of all loads.
+    let all: Report
+    let looks: [String: PageLook]
 
     var html: String {
-        let tables = PageTables(report: report, rows: rows, load: load)
+        let headline = Headline(report)
+        let rows = report.sortedRows
+        let label = "Lateness and price of every row, \(load)"
+        let picture = withAndWithoutPeers(rows) { rows in
+            PagePicture(rows: rows, choices: headline.choices, looks: looks, label: label).html
+        }
         return """
-            <section class="load" data-load="\(PageText.escaped(load))" aria-label="\(PageText.escaped(heading))">
-            <h2>\(PageText.escaped(heading))</h2>
-            \([curves, time, drift, price].map(\.html).joined(separator: "\n"))
-            \(tables.figures(.page, "Results", "The figures"))
-            \(tables.pairs)
-            \(tables.figures(.details, "More figures", "More figures"))
+            <section class="load" data-load="\(PageText.escaped(load))" aria-label="\(PageText.escaped(load))">
+            <h2>\(PageText.sentence(headline.sentence))</h2>
+            <p class="advice">\(PageText.sentence(headline.advice + overAllLoads))</p>
+            <figure>
+            \(picture)
+            <figcaption>\(key(headline.choices))\(PageText.escaped(disturbed))</figcaption>
+            </figure>
+            \(details(rows).map(\.html).filter { !$0.isEmpty }.joined(separator: "\n"))
             </section>
             """
     }
 
-    private var heading: String { load == RowKey.idle ? "Without other work (idle)" : "Under the load \(load)" }
-
-    private var curves: PagePicture {
-        PagePicture(
-            name: "curves",
-            title: "How late, for what share of the ticks",
-            load: load,
-            sentence: PageSentences.curves(rows),
-            note:
-                "Among the ticks, a tick that carries missed deadlines counts once; among the deadlines, it counts "
-                + "once for each of them. That corrects for coordinated omission. Solid lines are backends, "
-                + "dashed lines peers, dotted lines references. The thinner, fainter lines are the "
-                + "deadlines’.",
-            controls: """
-                <div class="choice" role="group" aria-label="What is counted">\
-                <button type="button" data-curve="ticks">ticks</button>\
-                <button type="button" data-curve="deadlines">deadlines</button>\
-                <button type="button" data-curve="both">both</button></div>
-                """
-        )
+    /// The same picture without peers and with them, of which one is in sight. Hidden peers must not stretch an axis.
+    private func withAndWithoutPeers(_ rows: [RowReport], _ html: ([RowReport]) -> String) -> String {
+        let others = rows.filter { $0.key.kind != .peer }
+        guard others.count < rows.count else { return html(rows) }
+        return "<div class=\"without-peers\">\(html(others))</div>\n<div class=\"with-peers\">\(html(rows))</div>"
     }
 
-    private var time: PagePicture {
-        PagePicture(
-            name: "time",
-            title: "Lateness over time",
-            load: load,
-            sentence: PageSentences.time(report.results.rounds),
-            note:
-                "For every stretch of time the dot is the median, and the line above it ends at the latest tick. "
-                + "Rounds are numbered. Disturbed rounds are shaded; they count all the same."
-        )
+    /// One backend must do under every load.
+    private var overAllLoads: String {
+        guard all.loads.count > 1, all.rows.contains(where: { $0.key.kind == .backend }) else { return "" }
+        let whole = Recommendation(.init(), from: all).headline
+        let isSame = whole == Recommendation(.init(), from: report).headline
+        let loads = "all \(all.loads.count) loads"
+        return isSame ? " The same holds over \(loads)." : " Over \(loads): \(whole)"
     }
 
-    private var drift: PagePicture {
-        PagePicture(
-            name: "drift",
-            title: "Drift: the lateness after ten seconds",
-            load: load,
-            sentence: PageSentences.drift(rows),
-            note: "The slope of the lateness, extended: 1 ppm is 1 µs per second. The band is ± three standard "
-                + "errors. While it holds the zero line, no drift was seen. An arrow marks a row that leaves the "
-                + "common scale."
-        )
+    private func key(_ choices: Set<String>) -> String {
+        let floor = report.rows.contains { $0.key.kind == .reference }
+        let hasPeers = report.rows.contains { $0.key.kind == .peer }
+        return "The dot is the median lateness (p50), the line ends at p99. CPU is the share of one core."
+            + (choices.isEmpty ? "" : " Tinted rows are recommended.")
+            + (floor ? " Grey rows are bare loops, without the library." : "")
+            + (hasPeers ? " <span class=\"with-peers\">Peers have hollow dots.</span>" : "")
     }
 
-    private var price: PagePicture {
-        PagePicture(
-            name: "price",
-            title: "Precision and its price",
-            load: load,
-            sentence: PageSentences.price(rows),
-            note:
-                "The marker is the median lateness, and the whisker ends at the 99th percentile. Rows to the right "
-                + "cost more, rows further up are later. The processor time is that of all threads of the "
-                + "row, handlers included."
-        )
+    private var disturbed: String {
+        let rounds = report.results.rounds
+        let count = rounds.count { !$0.disturbances.isEmpty }
+        return count == 0 ? "" : " \(count) of \(rounds.count) rounds disturbed; they count all the same."
+    }
+
+    private func details(_ rows: [RowReport]) -> [PageDetails] {
+        let ticking = rows.filter { $0.ticks > 0 }
+        let laps =
+            PageLaps.fewestLaps > report.results.laps
+            ? "" : withAndWithoutPeers(ticking) { PageLaps(report: report, rows: $0, looks: looks).html }
+        let tables = PageTables(report: report, rows: rows, looks: looks, load: load)
+        return [
+            PageDetails(
+                name: "curves",
+                title: "Curves",
+                about: "how late, for what share of the deadlines",
+                content: withAndWithoutPeers(ticking) { PageCurves(rows: $0, looks: looks).html }
+            ),
+            PageDetails(
+                name: "pairs",
+                title: "Pairs",
+                about: "which row is later than which, and how sure that is",
+                content: tables.pairs
+            ),
+            PageDetails(
+                name: "price",
+                title: "Price",
+                about: "processor time, wake-ups and context switches",
+                content: tables.prices
+            ),
+            PageDetails(
+                name: "laps",
+                title: "Over time",
+                about: "the median lateness, lap by lap",
+                content: laps
+            ),
+            PageDetails(
+                name: "late",
+                title: "Late ticks",
+                about: "why they were late",
+                content: tables.lateTicks
+            ),
+            PageDetails(
+                name: "drift",
+                title: "Drift",
+                about: "whether lateness grows during a turn",
+                content: tables.drifts
+            ),
+            PageDetails(
+                name: "figures",
+                title: "All figures",
+                about: "every figure of every row",
+                content: tables.figures
+            ),
+        ]
     }
 }

@@ -1,41 +1,39 @@
 internal import TimerResults
 
-/// How a row is drawn: always in the same colour, dash and marker.
+/// How a row is drawn: in the same colour and dash in every picture.
 ///
-/// Kinds differ by dash and marker, which the colour-blind can see, too. A peer has the colour of the backend that it
-/// is compared with.
+/// Kinds differ by dash, which the colour-blind can see, too. A peer has the colour of the backend that it is compared
+/// with, and a reference is grey.
 struct PageLook: Hashable, Sendable {
-    /// The number of colours without grey, the colour of references.
+    /// The number of colours without grey.
     static let hues = 8
 
-    /// The number of the colour; -1 for grey.
-    let hue: Int
-    /// The number of the dash among those of the kind, from 0.
-    let variant: Int
+    /// The classes of the style sheet.
+    let style: String
 
-    /// The looks of some rows, in their order.
-    static func of(_ rows: [(name: String, kind: RowKey.Kind)]) -> [PageLook] {
-        var hueOfRow: [String: Int] = [:]
-        for (name, kind) in rows where kind == .backend { hueOfRow[name] = hueOfRow.count % hues }
-        var used: [Int: Int] = [:]
-        var next = hueOfRow.count
-        return rows.map { name, kind in
-            switch kind {
-            case .backend: return PageLook(hue: hueOfRow[name] ?? 0, variant: 0)
-            case .reference:
-                used[-1, default: -1] += 1
-                return PageLook(hue: -1, variant: used[-1, default: 0])
-            case .peer:
-                let hue: Int
-                if let known = RowKey(row: name, kind: kind, load: RowKey.idle).rival.flatMap({ hueOfRow[$0] }) {
-                    hue = known
-                } else {
-                    hue = next % hues
+    /// The looks of all rows of a report, by name.
+    static func of(_ report: Report) -> [String: PageLook] {
+        var kinds: [(name: String, kind: RowKey.Kind)] = []
+        for key in report.rows.map(\.key) where !kinds.contains(where: { $0.name == key.row }) {
+            kinds.append((key.row, key.kind))
+        }
+        let backends = kinds.filter { $0.kind == .backend }.map(\.name)
+        var next = backends.count
+        var used: [String: Int] = [:]
+        return kinds.reduce(into: [:]) { looks, row in
+            var colour = "grey"
+            if row.kind != .reference {
+                let rival = RowKey(row: row.name, kind: row.kind, load: RowKey.idle).rival
+                var hue = backends.firstIndex(of: row.kind == .peer ? rival ?? "" : row.name)
+                if hue == nil {
+                    hue = next
                     next += 1
                 }
-                used[hue, default: -1] += 1
-                return PageLook(hue: hue, variant: used[hue, default: 0])
+                colour = "hue\((hue ?? 0) % hues)"
             }
+            let place = used[row.kind.rawValue + colour, default: 0]
+            used[row.kind.rawValue + colour] = place + 1
+            looks[row.name] = PageLook(style: "\(row.kind.rawValue) \(colour)\(place % 2 == 1 ? " other" : "")")
         }
     }
 }

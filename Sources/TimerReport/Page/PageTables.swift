@@ -4,112 +4,143 @@ internal import TimerResults
 struct PageTables {
     let report: Report
     let rows: [RowReport]
+    let looks: [String: PageLook]
     let load: String
 
-    /// The figures of all rows that belong to a place.
-    func figures(_ place: Figure.Column.Place, _ name: String, _ caption: String) -> String {
-        let columns = FigureColumn.all(place, for: report)
-        let groups = columns.map(\.column.group).neighbours
-            .map { group in
-                "<th scope=\"colgroup\" "
-                    + "colspan=\"\(group.count)\">\(PageText.escaped(columns[group.lowerBound].column.group))</th>"
-            }
-        let titles = columns.map { "<th scope=\"col\">\(PageText.escaped($0.column.title))</th>" }
-        let body = rows.map { row in
-            let cells = columns.map { column in
-                "<td\(column.isAlarming(row) ? " class=\"alarm\"" : "")>\(PageText.escaped(column.text(row)))</td>"
-            }
-            let name = PageText.escaped(row.key.row)
-            let kind = "<span class=\"kind\">\(row.key.kind.rawValue)</span>"
-            return "<tr data-row=\"\(name)\"><th scope=\"row\">\(name) \(kind)</th>\(cells.joined())</tr>"
+    // MARK: Figures
+
+    /// All figures of all rows, lateness first.
+    var figures: String {
+        let all = [Figure.Column.Place.page, .details].flatMap { FigureColumn.all($0, for: report) }
+        var names: [String] = []
+        for name in all.map(\.group) where !names.contains(name) { names.append(name) }
+        let lateness = names.filter { $0.hasPrefix("lateness") }
+        let groups = (lateness + names.filter { !lateness.contains($0) })
+            .map { name in (name: name, columns: all.filter { $0.group == name }) }
+        let heads = groups.map { group in
+            "<th scope=\"colgroup\" colspan=\"\(group.columns.count)\">\(PageText.escaped(group.name))</th>"
         }
-        return Self.table(
-            "results",
-            name: "\(name), \(load)",
-            caption,
-            head: [["<td></td>"] + groups, ["<th scope=\"col\">row</th>"] + titles],
-            body: body
+        let columns = groups.flatMap(\.columns)
+        return Self.scrolling(
+            "figures",
+            "All figures, \(load)",
+            head: ["<tr><td></td>\(heads.joined())</tr>", Self.titles(["row"] + columns.map(\.column.title))],
+            rows.map { row in line(row, columns.map { $0.cell(row) }) }
         )
     }
 
+    /// The processor time of every row, with its wake-ups and context switches.
+    var prices: String {
+        let names = ["cpu", "wakeups", "switches"]
+        let figures = names.compactMap { name in Figure.all.first { $0.name == name } }
+        let highest = rows.compactMap(\.cpuPercent).max() ?? 0
+        return Self.scrolling(
+            "prices",
+            "Price, \(load)",
+            head: [Self.titles(["row", "CPU %", "wake-ups per tick", "switches per tick", ""])],
+            rows.map { row in
+                let bar = PageDrawing.bar(highest > 0 ? (row.cpuPercent ?? 0) / highest : 0)
+                return line(row, figures.map { $0.cell(row) }, more: "<td class=\"wide\">\(bar)</td>")
+            }
+        )
+    }
+
+    /// The causes of every row's late ticks; empty if the measurement did not look for them.
+    var lateTicks: String {
+        let explained = rows.filter { $0.late != nil }
+        let causes = LateTicks.Cause.allCases.filter { cause in explained.contains { ($0.late?[cause] ?? 0) > 0 } }
+        guard let threshold = explained.first?.late?.threshold else { return "" }
+        return Self.scrolling(
+            "late",
+            "Late ticks, \(load)",
+            head: [
+                Self.titles(["row", "later than \(PageText.time(Int64(clamping: threshold)))"] + causes.map(\.words))
+            ],
+            explained.map { row in line(row, [row.late?.count ?? 0] + causes.map { row.late?[$0] ?? 0 }) }
+        )
+    }
+
+    /// The slope of every row's lateness; empty if no row drifts.
+    var drifts: String {
+        guard rows.contains(where: \.isDrifting) else { return "" }
+        return Self.scrolling(
+            "drifts",
+            "Drift, \(load)",
+            head: [Self.titles(["row", "slope (ppm)", "± noise (ppm)", ""])],
+            rows.map { row in
+                let figures = [row.drift?.ppm, row.drift?.noise].map { NumberText.fixed($0, places: 1) }
+                let verdict = row.drift == nil ? "too few ticks" : row.isDrifting ? "drifts" : "no drift seen"
+                return line(row, figures + [verdict])
+            }
+        )
+    }
+
+    private func line(_ row: RowReport, _ counts: [Int]) -> String { line(row, counts.map(String.init)) }
+
+    private func line(_ row: RowReport, _ cells: [String], more: String = "") -> String {
+        let name = PageText.escaped(row.key.row)
+        let broken = row.problem == nil ? "" : " wrong"
+        return "<tr class=\"\(looks[row.key.row]?.style ?? "")\(broken)\"><th scope=\"row\">\(name)</th>"
+            + cells.map { "<td>\(PageText.escaped($0))</td>" }.joined() + more + "</tr>"
+    }
+
+    // MARK: Pairs
+
     /// The comparisons of pairs, one line for each pair; empty without pairs.
     var pairs: String {
-        let pairs = report.pairs.filter { $0.first.load == load }
-        guard !pairs.isEmpty else { return "" }
-        let percentiles = Comparing.Percentile.allCases
         var seen: Set<[RowKey]> = []
-        let body = pairs.filter { seen.insert([$0.first, $0.second]).inserted }
+        let percentiles = PairReport.Percentile.allCases
+        let lines = report.pairs.filter { seen.insert([$0.first, $0.second]).inserted }
             .map { pair in
                 let cells = percentiles.map { percentile in
-                    Self.cells(
-                        pairs.first {
-                            $0.first == pair.first && $0.second == pair.second && $0.percentile == percentile
-                        }
-                    )
+                    let known = report.pairs.first {
+                        $0.first == pair.first && $0.second == pair.second && $0.percentile == percentile
+                    }
+                    let isDifferent = known.map { [.later, .earlier].contains($0.ratio.verdict) } ?? false
+                    let style = isDifferent ? "" : " class=\"quiet\""
+                    let words = PageText.escaped(known?.ratio.words ?? "–")
+                    return "<td data-name=\"\(percentile.rawValue)\"\(style)>\(words)</td>"
                 }
-                return "<tr><th scope=\"row\">\(PageText.escaped(pair.first.row)) <span class=\"kind\">beside</span> "
-                    + "\(PageText.escaped(pair.second.row))</th>\(cells.joined())</tr>"
+                let names = [pair.first, pair.second].map { PageText.escaped($0.row) }
+                let isPeer = pair.second.kind == .peer ? " class=\"peer\"" : ""
+                return "<tr\(isPeer)><th scope=\"row\">\(names[0]) <span>against</span> \(names[1])</th>"
+                    + cells.joined() + "</tr>"
             }
-        let groups = percentiles.map { "<th scope=\"colgroup\" colspan=\"3\">\($0.rawValue)</th>" }
-        let titles = percentiles.flatMap { _ in
-            ["ratio", "interval", "verdict"].map { "<th scope=\"col\">\($0)</th>" }
-        }
-        return Self.table(
-            "pairs",
-            name: "Pairs, \(load)",
-            "Pairwise comparison",
-            head: [["<td></td>"] + groups, ["<th scope=\"col\">pair</th>"] + titles],
-            body: body
-        ) + """
-
-            <p class="quiet">The ratio is the first’s corrected lateness divided by the second’s, the median of the \
-            rounds; below 1 the first is less late. The interval holds it in 99 of 100 samples of the rounds. A \
-            verdict of faster or slower needs two things: the whole interval lies on one side of 1, and equal rows \
-            would have so many rounds agree at most once in a hundred times. That takes at least \
-            \(Comparing.fewestRounds) rounds.</p>
-            """
+        let head = [Self.titles(["pair"] + percentiles.map(\.rawValue))]
+        return lines.isEmpty ? "" : Self.scrolling("pairs", "Pairs, \(load)", head: head, lines)
     }
 
-    private static func cells(_ pair: PairReport?) -> String {
-        guard let pair else { return "<td>–</td><td>–</td><td>–</td>" }
-        let mark =
-            switch pair.verdict {
-            case .faster: "▼ "
-            case .slower: "▲ "
-            case .indistinguishable: ""
-            }
-        return "<td>\(NumberText.ratio(pair.ratio))</td><td>\(NumberText.ratio(pair.low)) – "
-            + "\(NumberText.ratio(pair.high))</td><td class=\"verdict "
-            + "\(pair.verdict.rawValue)\">\(mark)\(pair.verdict.rawValue)</td>"
+    // MARK: Any table
+
+    static func titles(_ titles: [String]) -> String {
+        let cells = titles.map { $0.isEmpty ? "<td></td>" : "<th scope=\"col\">\(PageText.escaped($0))</th>" }
+        return "<tr>\(cells.joined())</tr>"
     }
 
-    /// A table of words, whose first column heads its rows.
-    static func words(_ caption: String, titles: [String] = [], _ lines: [[String]]) -> String {
-        let body = lines.map { line in
-            "<tr><th scope=\"row\">\(PageText.escaped(line[0]))</th>"
-                + line.dropFirst().map { "<td>\(PageText.escaped($0))</td>" }.joined() + "</tr>"
-        }
-        let head = titles.map { $0.isEmpty ? "<td></td>" : "<th scope=\"col\">\(PageText.escaped($0))</th>" }
-        return table("words", name: caption, caption, head: head.isEmpty ? [] : [head], body: body)
+    /// A table that scrolls in its own box if it is too wide, with the keyboard, too.
+    static func scrolling(_ style: String, _ name: String, head: [String], _ lines: [String]) -> String {
+        """
+        <div class="scroll" role="region" tabindex="0" aria-label="\(PageText.escaped(name))">
+        <table class="\(style)">\(head.isEmpty ? "" : "<thead>\(head.joined())</thead>")<tbody>
+        \(lines.joined(separator: "\n"))
+        </tbody></table></div>
+        """
+    }
+}
+
+extension RowReport {
+    /// Whether the slope is greater than its noise.
+    fileprivate var isDrifting: Bool { drift.map { $0.ppm.magnitude > $0.noise } ?? false }
+}
+
+extension FigureColumn {
+    /// The group's name without a unit: every time has its own.
+    fileprivate var group: String {
+        figure.unit == .nanoseconds ? column.group.replacing(" (µs)", with: "") : column.group
     }
 
-    /// A table that scrolls by itself if it is too wide, with the keyboard, too.
-    private static func table(
-        _ style: String,
-        name: String,
-        _ caption: String,
-        head: [[String]],
-        body: [String]
-    ) -> String {
-        let rows = head.map { "<tr>\($0.joined())</tr>" }.joined(separator: "\n")
-        return """
-            <div class="scroll" role="region" tabindex="0" aria-label="\(PageText.escaped(name))">
-            <table class="\(style)"><caption>\(PageText.escaped(caption))</caption>
-            \(head.isEmpty ? "" : "<thead>\(rows)</thead>")
-            <tbody>
-            \(body.joined(separator: "\n"))
-            </tbody></table>
-            </div>
-            """
+    fileprivate func cell(_ row: RowReport) -> String {
+        guard figure.unit == .nanoseconds, column.text == nil else { return text(row) }
+        return figure(row).flatMap { Int64(exactly: $0.rounded()) }.map(PageText.time) ?? "–"
     }
 }

@@ -4,7 +4,7 @@ internal import TimerResults
 struct Notes: Sendable {
     /// What was measured.
     let heading: String
-    /// A line or two for each machine.
+    /// A line or two for each machine, and one for each measurement.
     let hosts: [String]
     /// One line for each remark.
     let remarks: [String]
@@ -14,10 +14,12 @@ struct Notes: Sendable {
     init(_ report: Report) {
         let results = report.results
         heading = Self.heading(results)
-        hosts = results.hosts.flatMap { host in
-            [host.summary]
-                + (host.clockRead.map { ["Reading the clock takes \(NumberText.fixed($0, places: 0)) ns"] } ?? [])
-        }
+        hosts =
+            results.hosts.flatMap { host in
+                [host.summary]
+                    + (host.clockRead.map { ["Reading the clock takes \(NumberText.fixed($0, places: 0)) ns"] } ?? [])
+            }
+            + results.origins.map(\.summary)
         remarks = results.remarks.map { "Note: \($0)" }
         let disturbed = results.rounds.enumerated()
             .filter { !$0.element.disturbances.isEmpty }
@@ -33,9 +35,9 @@ struct Notes: Sendable {
         let timers = options.timers == 1 ? "A timer every \(period)" : "\(options.timers) timers, each every \(period)"
         let place = options.delivery == HandlerPlace.inline.rawValue ? "" : ", handlers on \(options.delivery)"
         let clock = options.clock == "suspending" ? "" : ", by the \(options.clock) clock"
-        let rounds = options.rounds == 1 ? "1 round" : "\(options.rounds) rounds"
-        let turns = "\(rounds) of \(DurationText.format(nanoseconds: options.duration)) for each row, which take turns"
-        let partial = results.missingRounds.map { " (PARTIAL: \($0))" } ?? ""
+        let laps = options.laps == 1 ? "1 lap" : "\(options.laps) laps"
+        let turns = "\(laps) of turns of \(DurationText.format(nanoseconds: options.turn))"
+        let partial = results.missingLaps.map { " (PARTIAL: \($0))" } ?? ""
         return "\(timers)\(place)\(clock), \(turns)\(partial)"
     }
 }

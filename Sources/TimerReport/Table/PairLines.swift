@@ -10,7 +10,6 @@ struct PairLines: Sendable {
     }
 
     private let pairs: [Pair]
-    private let rounds: Int
 
     init(_ report: Report) {
         pairs = report.pairs.reduce(into: []) { pairs, report in
@@ -20,26 +19,21 @@ struct PairLines: Sendable {
                 pairs.append(Pair(first: report.first, second: report.second, reports: [report]))
             }
         }
-        rounds = report.results.rounds.count
     }
 
     /// The meaning of the numbers; nil without pairs.
     var heading: String? {
         guard !pairs.isEmpty else { return nil }
-        let share = NumberText.fixed(100 * Comparing.confidence, places: 0)
-        let few =
-            rounds < Comparing.fewestRounds
-            ? "\nFewer than \(Comparing.fewestRounds) rounds cannot show a difference, and these are \(rounds)." : ""
-        return "Pairs: the first's lateness (corrected) as a multiple of the second's, with its \(share) % interval."
-            + few
+        let share = NumberText.fixed(100 * SignedRank.confidence, places: 0)
+        return "Pairs: the first's lateness (corrected) against the second's, with its \(share) % interval."
     }
 
     /// Aligned lines under the heading; empty without pairs.
     func lines(inColour: Bool) -> [String] {
         guard let heading else { return [] }
-        let columns = [TextColumns.Column()] + Comparing.Percentile.allCases.map { _ in TextColumns.Column() }
+        let columns = Array(repeating: TextColumns.Column(), count: 1 + PairReport.Percentile.allCases.count)
         let cells = pairs.map { pair in
-            [Inked("\(pair.first) : \(pair.second)")] + Comparing.Percentile.allCases.map { cell($0, of: pair) }
+            [Inked("\(pair.first) : \(pair.second)")] + PairReport.Percentile.allCases.map { cell($0, of: pair) }
         }
         return [heading] + TextColumns(columns, cells, inColour: inColour).lines
     }
@@ -47,19 +41,13 @@ struct PairLines: Sendable {
     /// The names and comparisons of each pair.
     var cells: [[String]] {
         pairs.map { pair in
-            ["\(pair.first)", "\(pair.second)"] + Comparing.Percentile.allCases.map { cell($0, of: pair).text }
+            ["\(pair.first)", "\(pair.second)"] + PairReport.Percentile.allCases.map { cell($0, of: pair).text }
         }
     }
 
-    private func cell(_ percentile: Comparing.Percentile, of pair: Pair) -> Inked {
-        guard let report = pair.reports.first(where: { $0.percentile == percentile }) else { return Inked("") }
-        let numbers = [report.ratio, report.low, report.high].map { NumberText.ratio($0) }
-        // All verdicts are as long as the longest, to align the numbers.
-        let space = Comparing.Verdict.indistinguishable.rawValue.count - report.verdict.rawValue.count
-        let verdict = report.verdict.rawValue + String(repeating: " ", count: space)
-        return Inked(
-            "\(percentile.rawValue) \(verdict) × \(numbers[0]) (\(numbers[1]) to \(numbers[2]))",
-            report.verdict == .indistinguishable ? .faint : .strong
-        )
+    private func cell(_ percentile: PairReport.Percentile, of pair: Pair) -> Inked {
+        guard let ratio = pair.reports.first(where: { $0.percentile == percentile })?.ratio else { return Inked("") }
+        let isDifferent = ratio.verdict == .later || ratio.verdict == .earlier
+        return Inked("\(percentile.rawValue) \(ratio.words)", isDifferent ? .strong : .faint)
     }
 }

@@ -1,6 +1,6 @@
 package import TimerResults
 
-/// The results as an aligned table for a terminal: above it what was measured, below it pairs, remarks and a legend.
+/// The results as an aligned table for a terminal: above it what was measured, below it pairs and remarks.
 package struct ResultTable: CustomStringConvertible {
     private let report: Report
     private let inColour: Bool
@@ -23,7 +23,6 @@ package struct ResultTable: CustomStringConvertible {
             table,
             PairLines(report).lines(inColour: inColour),
             notes.remarks + notes.disturbances,
-            legend,
         ]
         return parts.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
     }
@@ -72,7 +71,7 @@ package struct ResultTable: CustomStringConvertible {
     }
 
     /// The meaning of the columns and of the rows' names.
-    private var legend: [String] {
+    package var legend: String {
         let explained = columns.compactMap { column in column.column.about.map { [column.term, $0] } }
         let spread = bins.map { bins in
             [
@@ -92,7 +91,8 @@ package struct ResultTable: CustomStringConvertible {
         ]
         let terms = explained + ([spread] + names).compactMap(\.self)
         let cells = terms.map { [Inked($0[0], .strong), Inked($0[1])] }
-        return TextColumns([TextColumns.Column(), TextColumns.Column()], cells, inColour: inColour).lines
+        let columns = [TextColumns.Column(), TextColumns.Column()]
+        return TextColumns(columns, cells, inColour: inColour).lines.joined(separator: "\n")
     }
 
     private func strong(_ text: String) -> String { Inked(text, .strong).shown(inColour: inColour) }

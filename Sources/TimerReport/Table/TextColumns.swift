@@ -40,6 +40,9 @@ package struct TextColumns {
 
     private func width(of group: Range<Int>) -> Int { widths[group].reduce(0, +) + group.count - 1 }
 
+    /// The width of the widest line.
+    var width: Int { groups.reduce(0) { $0 + width(of: $1) } + 2 * (groups.count - 1) }
+
     /// One line for each line of cells.
     package var lines: [String] { cells.map { line($0) } }
 

@@ -1,7 +1,11 @@
 /// Why the figures of two results cannot be compared, in one line; nil if they can.
 extension Results {
     package func difference(from other: Results) -> String? {
-        if let difference = options.difference(from: other.options) { return difference }
+        options.difference(from: other.options) ?? hostDifference(from: other)
+    }
+
+    /// Why two results are not of one machine, in one line; nil if they are.
+    func hostDifference(from other: Results) -> String? {
         for host in hosts {
             for otherHost in other.hosts {
                 if let difference = host.difference(from: otherHost) { return difference }

@@ -11,9 +11,15 @@ extension Results {
             if let difference = merged.options.difference(from: other.options) {
                 throw Problem("they answer different questions: \(difference)")
             }
-            guard merged.options.duration == other.options.duration else {
-                let durations = [merged, other].map { DurationText.format(nanoseconds: $0.options.duration) }
-                throw Problem("their rounds are not equally long: \(durations[0]) and \(durations[1])")
+            guard merged.options.turn == other.options.turn else {
+                let turns = [merged, other].map { DurationText.format(nanoseconds: $0.options.turn) }
+                throw Problem("their turns are not equally long: \(turns[0]) and \(turns[1])")
+            }
+            guard merged.options.lateThreshold == other.options.lateThreshold else {
+                throw Problem("they explain the ticks from different latenesses on, or only some of them explain any")
+            }
+            guard Set(merged.rounds.map(\.cells)).isDisjoint(with: other.rounds.map(\.cells)) else {
+                throw Problem("they are the same measurement, or share a part of it")
             }
             merged.add(other)
             // A file with a problem could not be read again.
@@ -33,7 +39,8 @@ extension Results {
             round.host = places[round.host]
             return round
         }
-        options.rounds += other.options.rounds
+        origins += other.origins
+        options.laps += other.options.laps
         options.rows += other.options.rows.filter { !options.rows.contains($0) }
         options.loads += other.options.loads.filter { !options.loads.contains($0) }
         remarks += other.remarks.filter { !remarks.contains($0) }

@@ -1,4 +1,7 @@
-/// The backend to take: the cheapest of those that are good enough under every measured load.
+/// The backend to take: of those that are good enough under every measured load, the cheapest.
+///
+/// Without a wish, a backend is good enough if no other is shown to be earlier, by p50 or p95 and not later by the
+/// other. If several remain, the measurement cannot tell which is earliest, and says so.
 package struct Recommendation: Hashable, Sendable {
     /// What a user asks for; nil means no limit.
     package struct Wish: Hashable, Sendable {
@@ -16,8 +19,9 @@ package struct Recommendation: Hashable, Sendable {
     /// A backend at its worst under any of the loads.
     package struct Candidate: Hashable, Sendable {
         package let row: String
-        /// Nanoseconds within which 99 of 100 deadlines are served, missed deadlines included.
-        package let lateness: Int64
+        /// Nanoseconds within which 99 of 100 deadlines are served, missed deadlines included; nil for fewer than a
+        /// hundred deadlines.
+        package let lateness: Int64?
         /// Percent of a processor.
         package let cpu: Double
         /// Why the backend is not good enough, in a few words; nil if it is.
@@ -25,12 +29,15 @@ package struct Recommendation: Hashable, Sendable {
     }
 
     package let wish: Wish
-    /// Why the choice is unsafe; nil if it is safe.
-    package let problem: String?
     /// The choice first, then the other backends that are good enough, then the rest; cheap before expensive.
     package let candidates: [Candidate]
-    /// The backend to take; nil if no backend is good enough.
-    package var choice: Candidate? { candidates.first.flatMap { $0.problem == nil ? $0 : nil } }
+    /// Whether some pairs have too few laps for a verdict.
+    package let isTooShort: Bool
+    /// Whether one of the choices is earlier than another by p50, and later by p95, or the other way round.
+    package let isDivided: Bool
+
+    /// The backends that are good enough, cheap before expensive.
+    package var choices: [Candidate] { candidates.filter { $0.problem == nil } }
 
     /// Chooses from a report that has at least one backend.
     package init(_ wish: Wish, from report: Report) {
@@ -39,42 +46,71 @@ package struct Recommendation: Hashable, Sendable {
         let names = report.rows.filter { $0.key.kind == .backend }.map(\.key.row).filter { seen.insert($0).inserted }
         let contestants = names.map { name in report.rows.filter { $0.key.row == name } }
         // A backend that is too expensive or broken sets no standard for the others.
-        let eligible = contestants.filter { Self.disqualification(of: $0, wish) == nil }
-        let best = eligible.min { Self.lateness(of: $0) < Self.lateness(of: $1) } ?? []
-        problem =
-            wish.lateness == nil && report.results.rounds.count < Comparing.fewestRounds
-            ? "Fewer than \(Comparing.fewestRounds) rounds cannot show that one backend is better, and these are "
-                + "\(report.results.rounds.count): say with --lateness what is good enough, or measure longer." : nil
-        candidates =
+        let eligible = contestants.filter { Self.disqualification(of: $0, wish) == nil }.flatMap(\.self)
+        isTooShort =
+            wish.lateness == nil
+            && report.pairs.contains {
+                $0.second.kind == .backend && $0.percentile == .p50 && $0.ratio.verdict == .unknown
+            }
+        let candidates =
             contestants.map { rows in
                 Candidate(
                     row: rows[0].key.row,
                     lateness: Self.lateness(of: rows),
                     cpu: rows.compactMap(\.cpuPercent).max() ?? 0,
-                    problem: Self.problem(of: rows, wish, best: best, in: report.results)
+                    problem: Self.problem(of: rows, wish, rivals: eligible, in: report.results)
                 )
             }
             .sorted { first, second in
                 if (first.problem == nil) != (second.problem == nil) { return first.problem == nil }
-                return (first.cpu, first.lateness) < (second.cpu, second.lateness)
+                return (first.cpu, first.lateness ?? .max) < (second.cpu, second.lateness ?? .max)
             }
+        self.candidates = candidates
+        let chosen = Set(candidates.filter { $0.problem == nil }.map(\.row))
+        isDivided = report.pairs.contains { pair in
+            chosen.isSuperset(of: [pair.first.row, pair.second.row])
+                && (pair.ratio.verdict == .later || pair.ratio.verdict == .earlier)
+        }
     }
 
-    private static func lateness(of rows: [RowReport]) -> Int64 { rows.map { $0.corrected.percentile(99) }.max() ?? 0 }
-
     /// What speaks against a backend, under the first load that shows it.
-    private static func problem(of rows: [RowReport], _ wish: Wish, best: [RowReport], in results: Results) -> String? {
+    private static func problem(
+        of rows: [RowReport],
+        _ wish: Wish,
+        rivals: [RowReport],
+        in results: Results
+    ) -> String? {
         if let problem = disqualification(of: rows, wish) { return problem }
         for row in rows {
             if let wished = wish.lateness {
-                guard row.corrected.percentile(99) > Int64(clamping: wished) else { continue }
-                return "\(promptness(of: row)), which is too late"
+                guard let lateness = lateness(of: [row]) else {
+                    return "fewer than \(Round.fewestDeadlines) deadlines\(place(of: row)), which is too short to tell"
+                }
+                guard lateness > Int64(clamping: wished) else { continue }
+                let words = NumberText.microseconds(Double(lateness))
+                return "99 of 100 deadlines within \(words) µs\(place(of: row)), which is too late"
             }
-            guard let rival = best.first(where: { $0.key.load == row.key.load }) else { continue }
-            let comparing = Comparing(row.key, with: rival.key, in: results, by: .p99)
-            if comparing.verdict == .slower { return "\(promptness(of: row)), later than \(rival.key.row)" }
+            let lost = rivals.filter { $0.key.load == row.key.load && $0.key != row.key }
+                .flatMap { defeats(of: row.key, by: $0.key, in: results) }
+            // The clearest defeat says most.
+            if let worst = lost.max(by: { $0.ratio.estimate < $1.ratio.estimate }) {
+                return "\(worst.percentile.rawValue) \(worst.ratio.words) than \(worst.second.row)\(place(of: row))"
+            }
         }
         return nil
+    }
+
+    /// The percentiles by which one row is later than another; none if it is earlier by another percentile.
+    private static func defeats(of row: RowKey, by rival: RowKey, in results: Results) -> [PairReport] {
+        let pairs = PairReport.Percentile.allCases.compactMap { PairReport(row, rival, $0, in: results) }
+        guard !pairs.contains(where: { $0.ratio.verdict == .earlier }) else { return [] }
+        return pairs.filter { $0.ratio.verdict == .later }
+    }
+
+    /// The lateness of 99 of 100 deadlines under the worst load; nil if a row has too few deadlines.
+    private static func lateness(of rows: [RowReport]) -> Int64? {
+        guard rows.allSatisfy({ $0.corrected.moments.count >= Round.fewestDeadlines }) else { return nil }
+        return rows.map { $0.corrected.percentile(99) }.max()
     }
 
     /// What rules a backend out without a comparison, under the first load that shows it.
@@ -88,11 +124,6 @@ package struct Recommendation: Hashable, Sendable {
         return nil
     }
 
-    private static func promptness(of row: RowReport) -> String {
-        let lateness = NumberText.microseconds(Double(row.corrected.percentile(99)))
-        return "99 of 100 deadlines within \(lateness) µs\(place(of: row))"
-    }
-
     private static func place(of row: RowReport) -> String {
         row.key.load == RowKey.idle ? "" : " under \(row.key.load)"
     }
@@ -100,25 +131,33 @@ package struct Recommendation: Hashable, Sendable {
 
 /// For people.
 extension Recommendation: CustomStringConvertible {
+    /// The choice in one line.
+    package var headline: String {
+        guard let first = choices.first else { return "No backend meets that here." }
+        guard choices.count > 1 else { return "Take \(first.row)." }
+        // With a wish the cheapest is the choice. Without one, several are equally early as far as anyone can tell.
+        if wish.lateness != nil { return "Take \(first.row), the cheapest that is good enough." }
+        let names = choices.dropLast().map(\.row).joined(separator: ", ") + " or \(choices[choices.count - 1].row)"
+        let reason =
+            if isTooShort { "measure longer to tell them apart" } else if isDivided {
+                "one is earlier in the middle, another in the tail"
+            } else { "this run cannot tell them apart" }
+        return "Take either \(names): \(reason); \(first.row) is the cheapest."
+    }
+
     package var description: String {
-        var lines: [String] = []
-        if let choice {
-            lines.append("Take \(choice.row): \(Self.figures(of: choice)).")
-        } else {
-            let nearest = candidates.min { $0.lateness < $1.lateness }
-            lines.append("No backend meets that here.")
-            if let nearest { lines.append("The least late is \(nearest.row): \(Self.figures(of: nearest)).") }
+        var lines = [headline]
+        if choices.isEmpty, let nearest = candidates.min(by: { $0.lateness ?? .max < $1.lateness ?? .max }) {
+            lines.append("The least late is \(nearest.row): \(Self.figures(of: nearest)).")
         }
-        lines += candidates.dropFirst(choice == nil ? 0 : 1)
-            .map { candidate in
-                let problem = candidate.problem ?? "good enough too, but more expensive: \(Self.figures(of: candidate))"
-                return "  \(candidate.row): \(problem)"
-            }
-        return (lines + [problem].compactMap(\.self)).joined(separator: "\n")
+        lines += candidates.map { "  \($0.row): \($0.problem ?? Self.figures(of: $0))" }
+        return lines.joined(separator: "\n")
     }
 
     private static func figures(of candidate: Candidate) -> String {
-        "99 of 100 deadlines within \(NumberText.microseconds(Double(candidate.lateness))) µs, for "
-            + "\(NumberText.fixed(candidate.cpu, places: 2)) % of a processor"
+        let lateness = candidate.lateness.map {
+            "99 of 100 deadlines within \(NumberText.microseconds(Double($0))) µs, for "
+        }
+        return (lateness ?? "") + "\(NumberText.fixed(candidate.cpu, places: 2)) % of a processor"
     }
 }

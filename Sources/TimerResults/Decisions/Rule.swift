@@ -1,41 +1,103 @@
-/// A bound that a figure of a row must keep: `timerfd.lateness.p99 > 200us` fails beyond a value, and
-/// `timerfd@cpu:2.lateness.p50 > 1.2x` beyond a multiple of the baseline.
+/// A rule that results must keep: a figure within a bound, or one row not later than another.
+///
+/// - `timerfd.lateness.p99 > 200us` fails beyond a value.
+/// - `timerfd.p50 later 5% than dispatch` fails if timerfd is later than dispatch by more than that.
+/// - `timerfd@cpu:2.p95 later 20% than baseline` fails if timerfd has become later since the baseline.
 package struct Rule: Hashable, Sendable, CustomStringConvertible {
-    /// The side of the bound on which the rule fails.
+    /// The side of a bound on which the rule fails.
     package enum Side: Character, Sendable {
         case above = ">"
         case below = "<"
     }
 
-    package enum Bound: Hashable, Sendable {
-        /// A value in the figure's unit.
-        case value(Double)
-        /// A multiple of the same figure in the baseline.
-        case timesBaseline(Double)
+    /// What a row is compared with.
+    package enum Rival: Hashable, Sendable {
+        /// Another row, under the same load, in the same laps.
+        case row(String)
+        /// The same row in the baseline. Both are multiples of the floor in their own run.
+        case baseline
+    }
+
+    /// When the rule fails.
+    package enum Condition: Hashable, Sendable {
+        /// If a figure lies beyond a value in the figure's unit.
+        case beyond(Figure, Side, Double)
+        /// If the row is later than a rival by more than a share, as 0.05.
+        case later(PairReport.Percentile, Double, than: Rival)
     }
 
     /// The text of the rule.
     package let description: String
     /// The row, as `timerfd`, or the row under one load, as `timerfd@cpu:2`.
     package let row: String
-    package let figure: Figure
-    package let side: Side
-    package let bound: Bound
+    package let condition: Condition
 
-    /// Reads a rule.
+    /// Whether the rule is about a row. A rule without a load is about the row under every load.
+    package func concerns(_ key: RowKey) -> Bool { row == key.description || row == key.row }
+
+    /// Whether the rule needs a baseline.
+    package var needsBaseline: Bool { if case .later(_, _, .baseline) = condition { true } else { false } }
+}
+
+extension Rule {
+    /// A rule that fails if a row is later than a rival by more than a share, as 0.05.
+    package static func later(
+        _ row: String,
+        _ percentile: PairReport.Percentile,
+        by share: Double,
+        than rival: Rival
+    ) -> Rule {
+        let name = if case .row(let name) = rival { name } else { "baseline" }
+        let percent = NumberText.fixed(100 * share, places: 100 * share == (100 * share).rounded() ? 0 : 2)
+        return Rule(
+            description: "\(row).\(percentile.rawValue) later \(percent)% than \(name)",
+            row: row,
+            condition: .later(percentile, share, than: rival)
+        )
+    }
+}
+
+/// Reading rules.
+extension Rule {
+    private static let forms =
+        "write '<row>.<figure> > <bound>', as in 'timerfd.lateness.p99 > 200us', or "
+        + "'<row>.p50 later <percent> than <row>', as in 'timerfd.p50 later 5% than dispatch'"
+
     package static func parse(_ text: String) throws(Problem) -> Rule {
+        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        if words.contains("later") || words.contains("than") { return try comparison(text, words) }
         guard let sign = text.lastIndex(where: { $0 == ">" || $0 == "<" }), let side = Side(rawValue: text[sign])
-        else {
-            throw Problem("write <row>.<figure> > <bound>, as in timerfd.lateness.p99 > 200us")
-        }
+        else { throw Problem(forms) }
         let left = text[..<sign].filter { !$0.isWhitespace }
         let right = text[text.index(after: sign)...].filter { !$0.isWhitespace }
+        guard !right.hasPrefix("="), !left.hasSuffix("=") else {
+            throw Problem("write > or <: a figure that equals its bound keeps the rule")
+        }
         guard let figure = Figure.ofRules.first(where: { left.hasSuffix(".\($0.name)") }) else {
-            throw Self.unknownFigure(left)
+            throw unknownFigure(left)
         }
         let row = String(left.dropLast(figure.name.count + 1))
         guard !row.isEmpty else { throw Problem("a rule begins with a row, as in timerfd.\(figure.name)") }
-        return Rule(description: text, row: row, figure: figure, side: side, bound: try bound(right, of: figure))
+        return Rule(description: text, row: row, condition: .beyond(figure, side, try bound(right, of: figure)))
+    }
+
+    /// Reads `timerfd.p50 later 5% than dispatch`.
+    private static func comparison(_ text: String, _ words: [String]) throws(Problem) -> Rule {
+        guard words.count == 5, words[1] == "later", words[3] == "than" else { throw Problem(forms) }
+        guard let point = words[0].lastIndex(of: "."), point > words[0].startIndex,
+            let percentile = PairReport.Percentile(rawValue: String(words[0][words[0].index(after: point)...]))
+        else {
+            let names = PairReport.Percentile.allCases.map(\.rawValue).joined(separator: " and ")
+            throw Problem("only \(names) are compared, as in 'timerfd.p50 later 5% than dispatch'")
+        }
+        guard let percent = number(words[2], unit: "%") else {
+            throw Problem("a share is written as in 5%, not \(words[2])")
+        }
+        return Rule(
+            description: text,
+            row: String(words[0][..<point]),
+            condition: .later(percentile, percent / 100, than: words[4] == "baseline" ? .baseline : .row(words[4]))
+        )
     }
 
     private static func unknownFigure(_ left: String) -> Problem {
@@ -48,12 +110,12 @@ package struct Rule: Hashable, Sendable, CustomStringConvertible {
         return Problem("the figures are " + Figure.ofRules.map(\.name).joined(separator: ", "))
     }
 
-    private static func bound(_ text: String, of figure: Figure) throws(Problem) -> Bound {
-        if let factor = number(text, unit: "x") {
-            guard figure.bounds == .valueOrMultiple else {
-                throw Problem("\(figure.name) is often zero, and zero has no multiples: give a bound")
-            }
-            return .timesBaseline(factor)
+    private static func bound(_ text: String, of figure: Figure) throws(Problem) -> Double {
+        if number(text, unit: "x") != nil {
+            throw Problem(
+                "two runs of one program differ too much for a multiple: "
+                    + "write 'timerfd.p50 later 20% than baseline', which compares multiples of the floor"
+            )
         }
         let (value, example): (Double?, String) =
             switch figure.unit {
@@ -62,12 +124,8 @@ package struct Rule: Hashable, Sendable, CustomStringConvertible {
             case .percent: (number(text, unit: "%"), "5%")
             case .count, .perTick, .timesFloor: (number(text, unit: ""), "1.5")
             }
-        guard let value else {
-            let multiple =
-                figure.bounds == .valueOrMultiple ? ", or a multiple of the baseline's, as in 1.2x" : ""
-            throw Problem("the bound of \(figure.name) is written as in \(example)\(multiple)")
-        }
-        return .value(value)
+        guard let value else { throw Problem("the bound of \(figure.name) is written as in \(example)") }
+        return value
     }
 
     /// A number of plain digits with a unit behind it.
@@ -78,7 +136,4 @@ package struct Rule: Hashable, Sendable, CustomStringConvertible {
         else { return nil }
         return number
     }
-
-    /// Whether the rule is about a row. A rule without a load is about the row under every load.
-    package func concerns(_ key: RowKey) -> Bool { row == key.description || row == key.row }
 }

@@ -44,7 +44,7 @@ extension Figure {
         + part("wake", "wake_lateness_ns", of: \.total.wake, "until the alarm woke (µs)") {
             $0.column(.table, "p50 of (µs)", "waking", "from the deadline to the alarm's thread (p50)", if: hops)
         }
-        + part("hop", "hop_lateness_ns", of: \.total.hop, bounds: .value, "from there to the handler (µs)") {
+        + part("hop", "hop_lateness_ns", of: \.total.hop, "from there to the handler (µs)") {
             $0.column(.table, "p50 of (µs)", "hop", "from the alarm's thread to the handler (p50)", if: hops)
         }
         + part("interval-error", "interval_error_ns", of: \.total.intervalError, "interval error (µs)")
@@ -61,13 +61,13 @@ extension Figure {
 
     private static let jitter = [
         Figure("jitter.stddev", ["jitter_ns", "stddev"], .nanoseconds) { $0.lateness.moments.standardDeviation }
-            .bounded(.valueOrMultiple)
+            .bounded()
             .column(.table, "lateness (µs)", "jitter", "standard deviation of the lateness")
             .column(.page, "lateness (µs)", "jitter"),
         Figure("jitter.p99-p50", ["jitter_ns", "p99_less_p50"], .nanoseconds) {
-            Double($0.lateness.percentile(99) - $0.lateness.percentile(50))
+            $0.ticks < 100 ? nil : Double($0.lateness.percentile(99) - $0.lateness.percentile(50))
         }
-        .bounded(.valueOrMultiple)
+        .bounded()
         .column(.details, "lateness (µs)", "p99 − p50"),
     ]
 
@@ -77,14 +77,9 @@ extension Figure {
                 .table,
                 "drift",
                 "ppm ±",
-                "µs of additional lateness per second, ± its noise: smaller values are below what this run can detect",
-                text: { row in
-                    // Digits below the noise mean nothing.
-                    guard let drift = row.drift else { return "–" }
-                    let places = drift.noise < 10 ? 1 : 0
-                    let noise = NumberText.fixed(drift.noise, places: places)
-                    return "\(NumberText.fixed(drift.ppm, places: places)) ±\(noise)"
-                }
+                "µs of additional lateness per second, ± its noise; the noise alone if there is no more",
+                if: { $0.rows.contains { $0.drift != nil } },
+                text: { $0.drift?.words ?? "–" }
             )
             .column(.page, "drift (ppm)", "slope"),
         Figure("drift noise", ["drift", "noise_ppm"], .partsPerMillion) { $0.drift?.noise }
@@ -95,41 +90,41 @@ extension Figure {
         Figure("drift", [], .partsPerMillion) { row in
             row.drift.map { $0.ppm.magnitude > $0.noise ? $0.ppm.magnitude : 0 }
         }
-        .bounded(.value),
-        Figure("missed", [], .percent) { row in row.missedShare.map { 100 * $0 } }.bounded(.value).compared(.total),
+        .bounded(),
+        Figure("missed", [], .percent) { row in row.missedShare.map { 100 * $0 } }.bounded().compared(.total),
     ]
 
     private static let price = [
         Figure("cpu", ["cpu_percent"], .percent) { $0.cpuPercent }
-            .bounded(.valueOrMultiple).compared(.total)
+            .bounded().compared(.total)
             .column(.table, "price", "CPU%", "processor time per elapsed time")
             .column(.page, "price", "CPU %"),
         Figure("wakeups", ["wakeups_per_tick"], .perTick) { Double($0.cost.wakeUps) / Double($0.ticks) }
-            .bounded(.valueOrMultiple)
+            .bounded()
             .column(.table, "price", "wake", "wake-ups of threads, per tick")
             .column(.page, "per tick", "wake-ups"),
         Figure("switches", ["context_switches_per_tick"], .perTick) {
             Double($0.cost.contextSwitches) / Double($0.ticks)
         }
-        .bounded(.valueOrMultiple)
+        .bounded()
         .column(.table, "price", "switch", "context switches, per tick")
         .column(.page, "per tick", "switches"),
     ]
 
     private static let floor = [
-        Figure("floor.p50", ["ratio_to_floor", "p50"], .timesFloor) { $0.floorRatio50 }
-            .bounded(.valueOrMultiple).compared(.roundByRound)
+        Figure("floor.p50", ["ratio_to_floor", "p50"], .timesFloor) { $0.floor50?.estimate }
+            .bounded().compared(.byFloor(.p50))
             .column(
                 .table,
                 "× floor",
                 "p50",
-                "corrected lateness divided by floor-timerfd's under the same load: the median of the rounds' ratios"
+                "corrected lateness divided by floor-timerfd's in the same lap, and its p95 in the same round"
             )
             .column(.page, "× floor", "p50"),
-        Figure("floor.p99", ["ratio_to_floor", "p99"], .timesFloor) { $0.floorRatio99 }
-            .bounded(.valueOrMultiple)
-            .column(.table, "× floor", "p99")
-            .column(.page, "× floor", "p99"),
+        Figure("floor.p95", ["ratio_to_floor", "p95"], .timesFloor) { $0.floor95?.estimate }
+            .bounded().compared(.byFloor(.p95))
+            .column(.table, "× floor", "p95")
+            .column(.page, "× floor", "p95"),
     ]
 
     /// The figures of a distribution.
@@ -137,7 +132,6 @@ extension Figure {
         _ name: String,
         _ key: String,
         of distribution: @escaping @Sendable (RowReport) -> Distribution,
-        bounds: Bounds = .valueOrMultiple,
         compared: Set<String> = [],
         _ adding: (Figure, String) -> Figure
     ) -> [Figure] {
@@ -146,8 +140,8 @@ extension Figure {
             let isExtreme = member.name == "min" || member.name == "max"
             let path = [key, member.name.filter { $0 != "." }]
             let figure = Figure("\(name).\(member.name)", path, .nanoseconds) { member.value(distribution($0)) }
-                .bounded(isExtreme ? .none : bounds)
-                .compared(compared.contains(member.name) ? .roundByRound : .none)
+                .bounded(!isExtreme)
+                .compared(compared.contains(member.name) ? .total : .none)
             return adding(figure, member.name)
         }
     }
@@ -157,11 +151,10 @@ extension Figure {
         _ name: String,
         _ key: String,
         of part: @escaping @Sendable (RowReport) -> Distribution,
-        bounds: Bounds = .valueOrMultiple,
         _ group: String,
         median: (Figure) -> Figure = { $0 }
     ) -> [Figure] {
-        spread(name, key, of: part, bounds: bounds) { figure, name in
+        spread(name, key, of: part) { figure, name in
             switch name {
             case "p50": median(figure.column(.details, group, name))
             case "p99": figure.column(.details, group, name)
@@ -172,7 +165,7 @@ extension Figure {
 
     private struct Member: Sendable {
         let name: String
-        let value: @Sendable (Distribution) -> Double
+        let value: @Sendable (Distribution) -> Double?
     }
 
     /// The percentiles of every distribution, in percent.
@@ -182,7 +175,11 @@ extension Figure {
         [Member(name: "min") { Double($0.moments.min) }]
         + percents.map { percent in
             let places = percent == percent.rounded() ? 0 : 1
-            return Member(name: "p\(NumberText.fixed(percent, places: places))") { Double($0.percentile(percent)) }
+            return Member(name: "p\(NumberText.fixed(percent, places: places))") { distribution in
+                // One tick of fewer than a hundred is no 99th percentile, but the greatest value.
+                let fewest = percent > 50 ? (100 / (100 - percent)).rounded() : 0
+                return Double(distribution.moments.count) < fewest ? nil : Double(distribution.percentile(percent))
+            }
         }
         + [Member(name: "max") { Double($0.moments.max) }, Member(name: "mean") { $0.moments.mean }]
 }

@@ -10,20 +10,12 @@ package struct Figure: Hashable, Sendable, CustomStringConvertible {
         case timesFloor
     }
 
-    /// What a rule can hold the figure against.
-    package enum Bounds: Hashable, Sendable {
-        case none
-        case value
-        /// A value, or a multiple of a former figure. A figure that is often zero has no useful multiples.
-        case valueOrMultiple
-    }
-
     /// How two results are compared by the figure.
     package enum Comparison: Hashable, Sendable {
         case none
         case total
-        /// With an interval, from the figure of each round.
-        case roundByRound
+        /// With an interval: a percentile of the lateness as a multiple of the floor's.
+        case byFloor(PairReport.Percentile)
     }
 
     /// The name in rules, as `lateness.p99`.
@@ -31,7 +23,8 @@ package struct Figure: Hashable, Sendable, CustomStringConvertible {
     /// The keys in JSON, as `lateness_ns`, `p99`; empty if the figure is not saved.
     package let path: [String]
     package let unit: Unit
-    package private(set) var bounds = Bounds.none
+    /// Whether a rule can hold the figure against a bound.
+    package private(set) var isBounded = false
     package private(set) var comparison = Comparison.none
     package internal(set) var columns: [Column] = []
     private let value: @Sendable (RowReport) -> Double?
@@ -44,9 +37,9 @@ package struct Figure: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The figure for rules.
-    func bounded(_ bounds: Bounds) -> Figure {
+    func bounded(_ isBounded: Bool = true) -> Figure {
         var figure = self
-        figure.bounds = bounds
+        figure.isBounded = isBounded
         return figure
     }
 
@@ -76,7 +69,7 @@ package struct Figure: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The figures that a rule can be about.
-    package static let ofRules = all.filter { $0.bounds != .none }
+    package static let ofRules = all.filter(\.isBounded)
 
     /// A value with its unit, for rules and messages.
     package func text(_ value: Double) -> String {

@@ -10,12 +10,8 @@ package struct Report: Hashable, Sendable {
         self.results = results
         let keys = results.keys
         rows = keys.compactMap { RowReport($0, in: results) }
-        pairs = keys.indices.flatMap { first in
-            keys[(first + 1)...]
-                .filter { PairReport.isOfInterest(keys[first], $0) }
-                .flatMap { second in
-                    Comparing.Percentile.allCases.compactMap { PairReport(keys[first], second, $0, in: results) }
-                }
+        pairs = results.pairsOfInterest.flatMap { first, second in
+            PairReport.Percentile.allCases.compactMap { PairReport(first, second, $0, in: results) }
         }
     }
 

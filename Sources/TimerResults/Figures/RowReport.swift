@@ -1,20 +1,20 @@
-/// One row over all rounds: figures are computed from it. Everything of its ``total`` is a member, too.
+/// One row over all laps: figures are computed from it. Everything of its ``total`` is a member, too.
 @dynamicMemberLookup
 package struct RowReport: Hashable, Sendable {
     /// Nanoseconds between two deadlines of a timer.
     package let period: UInt64
-    /// All rounds together.
+    /// All laps together.
     package let total: Cell
     /// The lateness of all deadlines, missed ones included: a missed deadline is late until the tick that carried it.
     package let corrected: Distribution
     /// The slope of the lateness; nil if the turns had too few ticks.
     package let drift: Drift?
-    /// The corrected median as a multiple of the floor's: the median of the rounds' ratios. Nil without a floor.
-    package let floorRatio50: Double?
-    /// The same for the 99th percentile.
-    package let floorRatio99: Double?
+    /// The middle of the corrected lateness as a multiple of the floor's; nil without a floor.
+    package let floor50: Ratio?
+    /// The same for the tail.
+    package let floor95: Ratio?
 
-    /// Sums up the rounds of a row; nil if no round has it.
+    /// Sums up a row's rounds; nil if no round has it.
     init?(_ key: RowKey, in results: Results) {
         let cells = results.rounds.compactMap { $0[key] }
         guard let first = cells.first else { return nil }
@@ -22,8 +22,8 @@ package struct RowReport: Hashable, Sendable {
         total = cells.dropFirst().reduce(into: first) { $0.add($1) }
         corrected = total.corrected
         drift = Drift(total.drifts).flatMap(\.rounded)
-        floorRatio50 = Comparing(key, with: key.floor, in: results, by: .p50).ratios.median
-        floorRatio99 = Comparing(key, with: key.floor, in: results, by: .p99).ratios.median
+        floor50 = PairReport(key, key.floor, .p50, in: results)?.ratio
+        floor95 = PairReport(key, key.floor, .p95, in: results)?.ratio
     }
 
     package subscript<Value>(dynamicMember path: KeyPath<Cell, Value>) -> Value { total[keyPath: path] }

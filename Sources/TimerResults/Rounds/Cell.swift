@@ -1,6 +1,8 @@
-/// One row in one round or turn, after its ticks were counted.
+/// One row in a turn or in some laps, after its ticks were counted.
 package struct Cell: Codable, Hashable, Sendable {
-    package let key: RowKey
+    package private(set) var key: RowKey
+    /// The median lateness of each turn in nanoseconds, missed deadlines included; nil for a turn without ticks.
+    package private(set) var medians: [Int64?]
     /// Deadlines that got no tick of their own.
     package private(set) var missed: UInt64
     /// Ticks that came before their deadline.
@@ -17,14 +19,15 @@ package struct Cell: Codable, Hashable, Sendable {
     package private(set) var intervalError: Distribution
     /// One slope of the lateness for each turn that had enough ticks.
     package private(set) var drifts: [Drift]
-    /// The lateness over time.
-    package private(set) var stretches: Stretches
     package private(set) var cost: Cost
     /// Nanoseconds from one period before the first deadline to the last tick, for all turns together.
     package private(set) var elapsed: UInt64
     /// The first broken promise of the library, in one line; nil if there is none. A peer promises nothing.
     package private(set) var problem: String?
+    /// The causes of the late ticks; nil if the plan did not ask for them.
+    package private(set) var late: LateTicks?
 
+    /// The cell of one turn.
     package init(
         _ key: RowKey,
         missed: UInt64,
@@ -35,12 +38,15 @@ package struct Cell: Codable, Hashable, Sendable {
         hop: Distribution,
         intervalError: Distribution,
         drifts: [Drift],
-        stretches: [Stretch],
         cost: Cost,
         elapsed: UInt64,
-        problem: String?
+        problem: String?,
+        late: LateTicks? = nil
     ) {
+        var all = lateness
+        all.add(omitted)
         self.key = key
+        medians = [all.moments.count > 0 ? all.percentile(50) : nil]
         self.missed = missed
         self.early = early
         self.lateness = lateness
@@ -49,14 +55,15 @@ package struct Cell: Codable, Hashable, Sendable {
         self.hop = hop
         self.intervalError = intervalError
         self.drifts = drifts
-        self.stretches = Stretches(all: stretches)
         self.cost = cost
         self.elapsed = elapsed
         self.problem = problem
+        self.late = late
     }
 
     private enum CodingKeys: String, CodingKey {
-        case key = "case"
+        case key
+        case medians = "turn_medians_ns"
         case missed
         case early
         case lateness = "lateness_ns"
@@ -65,10 +72,10 @@ package struct Cell: Codable, Hashable, Sendable {
         case hop = "hop_lateness_ns"
         case intervalError = "interval_error_ns"
         case drifts
-        case stretches
         case cost
         case elapsed = "elapsed_ns"
-        case problem = "fault"
+        case problem
+        case late = "late_ticks"
     }
 
     package var ticks: Int { lateness.moments.count }
@@ -82,6 +89,7 @@ package struct Cell: Codable, Hashable, Sendable {
 
     /// Adds a later turn or round of the same row.
     package mutating func add(_ later: Cell) {
+        medians += later.medians
         missed += later.missed
         early += later.early
         lateness.add(later.lateness)
@@ -90,17 +98,32 @@ package struct Cell: Codable, Hashable, Sendable {
         hop.add(later.hop)
         intervalError.add(later.intervalError)
         drifts += later.drifts
-        stretches.all += later.stretches.all
         cost.add(later.cost)
         elapsed += later.elapsed
         problem = problem ?? later.problem
+        if let more = later.late, late?.add(more) == nil { late = more }
+    }
+
+    /// The same measurement under another name.
+    func renamed(_ row: String, _ kind: RowKey.Kind) -> Cell {
+        var cell = self
+        cell.key = RowKey(row: row, kind: kind, load: key.load)
+        return cell
+    }
+
+    /// The counts that are added up over all rounds, as one sum. A sum that is small enough does not overflow, and
+    /// neither does any part of it.
+    var counts: Double {
+        let lengths = [missed, elapsed, cost.cpu.magnitude, cost.wakeUps.magnitude, cost.contextSwitches.magnitude]
+        let latenesses = [lateness, omitted, wake, hop, intervalError].map(\.moments.count)
+        return lengths.reduce(0) { $0 + Double($1) } + latenesses.reduce(0) { $0 + Double($1) }
+            + Double(late?.count ?? 0)
     }
 
     /// Whether a measurement can have made this cell. A cell from a file may be damaged.
     var isSound: Bool {
-        let counts = [missed, elapsed, cost.cpu.magnitude, cost.wakeUps.magnitude, cost.contextSwitches.magnitude]
-        // Each is below 2^52, so that the sums of a thousand rounds do not overflow.
-        return counts.allSatisfy { $0 < 1 << 52 } && (0...ticks).contains(early) && wake.moments.count == ticks
-            && hop.moments.count == ticks && UInt64(omitted.moments.count) == missed && drifts.allSatisfy(\.isSound)
+        medians.allSatisfy { 0...1 << 52 ~= $0 ?? 0 }
+            && (0...ticks).contains(early) && wake.moments.count == ticks && hop.moments.count == ticks
+            && UInt64(omitted.moments.count) == missed && drifts.allSatisfy(\.isSound) && late?.isSound ?? true
     }
 }

@@ -4,9 +4,10 @@ package struct Options: Codable, Hashable, Sendable {
     package var rows: [String]
     /// Nanoseconds between two deadlines of a timer.
     package var period: UInt64
-    /// Nanoseconds that each row is measured in each round.
-    package var duration: UInt64
-    package var rounds: Int
+    /// Nanoseconds that a row is measured at a time.
+    package var turn: UInt64
+    /// The number of turns of each row.
+    package var laps: Int
     /// Nanoseconds that each row runs before anything counts.
     package var warmUp: UInt64
     /// The number of timers that tick at a time.
@@ -19,41 +20,46 @@ package struct Options: Codable, Hashable, Sendable {
     package var loads: [String]
     /// The seed of the order of the turns.
     package var seed: UInt64
+    /// The nanoseconds from which on the causes of late ticks were counted; nil if they were not.
+    package var lateThreshold: UInt64?
 
     package init(
         rows: [String],
         period: UInt64,
-        duration: UInt64,
-        rounds: Int,
+        turn: UInt64,
+        laps: Int,
         warmUp: UInt64,
         timers: Int,
         delivery: String,
         clock: String,
         loads: [String],
-        seed: UInt64
+        seed: UInt64,
+        lateThreshold: UInt64? = nil
     ) {
         self.rows = rows
         self.period = period
-        self.duration = duration
-        self.rounds = rounds
+        self.turn = turn
+        self.laps = laps
         self.warmUp = warmUp
         self.timers = timers
         self.delivery = delivery
         self.clock = clock
         self.loads = loads
         self.seed = seed
+        self.lateThreshold = lateThreshold
     }
 
     private enum CodingKeys: String, CodingKey {
         case rows
         case period = "period_ns"
-        case duration = "duration_ns"
-        case rounds
+        case turn = "turn_ns"
+        case laps
         case warmUp = "warmup_ns"
         case timers
         case delivery = "deliver"
         case clock
         case loads
         case seed
+        case lateThreshold = "late_threshold_ns"
     }
 }

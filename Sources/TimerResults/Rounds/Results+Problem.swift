@@ -1,14 +1,17 @@
 extension Results {
-    /// The most rounds: merged results never have more, and the sums of so many fit a number.
-    private static let mostRounds = 1000
+    /// The most laps: merged results never have more, and the sums of so many fit a number.
+    package static let mostLaps = 100_000
     /// The most rows of a round: more cannot be compared with each other in reasonable time.
     package static let mostRows = 200
 
     /// Why a measurement cannot have made these results, for instance because their file is damaged; nil if it can.
     package var problem: String? {
         if rounds.isEmpty { return "has no rounds" }
-        let count = max(rounds.count, options.rounds)
-        if count > Self.mostRounds { return "has \(count) rounds, and \(Self.mostRounds) are the most" }
+        guard rounds.allSatisfy({ (0...Self.mostLaps).contains($0.laps) }), rounds.count <= Self.mostLaps else {
+            return "has a round with an impossible number of laps"
+        }
+        let count = max(laps, options.laps)
+        if count > Self.mostLaps { return "has \(count) laps, and \(Self.mostLaps) are the most" }
         if hosts.count > rounds.count { return "has more hosts than rounds" }
         if let most = rounds.map(\.cells.count).max(), most > Self.mostRows {
             return "has a round of \(most) rows, and \(Self.mostRows) are the most"
@@ -22,7 +25,10 @@ extension Results {
         if let cell = rounds.lazy.flatMap(\.cells).first(where: { !$0.isSound }) {
             return "has counts of \(cell.key) that contradict each other"
         }
-        if options.period == 0 || options.timers < 1 || options.rounds < 1 { return "has options that make no sense" }
+        guard rounds.lazy.flatMap(\.cells).reduce(0, { $0 + $1.counts }) < 0x1p60 else {
+            return "has counts that are too great to add up"
+        }
+        if options.period == 0 || options.timers < 1 || options.laps < 1 { return "has options that make no sense" }
         return texts.allSatisfy(\.isOneLine) ? nil : "has a name or remark that is not a plain line of text"
     }
 
@@ -31,6 +37,7 @@ extension Results {
         hosts.flatMap {
             [$0.system, $0.kernel, $0.machine, $0.cpu, $0.clockSource, $0.governor].compactMap(\.self)
         }
+            + origins.flatMap { [$0.date, $0.version, $0.commit ?? ""] }
             + remarks.flatMap { [$0.asked, $0.obtained, $0.reason] }
             + [options.delivery, options.clock] + options.rows + options.loads
             + rounds.flatMap { round in

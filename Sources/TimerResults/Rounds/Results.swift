@@ -2,30 +2,38 @@
 package struct Results: Hashable, Sendable {
     /// The machines; several if results were merged.
     package internal(set) var hosts: [Host]
+    /// In the order of time, one for each measurement.
+    package internal(set) var origins: [Origin]
     package internal(set) var options: Options
     package internal(set) var remarks: [Remark]
     /// In the order of time.
     package internal(set) var rounds: [Round]
 
-    package init(hosts: [Host], options: Options, remarks: [Remark] = [], rounds: [Round]) {
+    package init(
+        hosts: [Host],
+        origins: [Origin] = [],
+        options: Options,
+        remarks: [Remark] = [],
+        rounds: [Round]
+    ) {
         self.hosts = hosts
+        self.origins = origins
         self.options = options
         self.remarks = remarks
         self.rounds = rounds
     }
 
-    /// Whether rounds are missing, or turns of the last round.
-    package var isPartial: Bool { rounds.count < options.rounds || !rounds.allSatisfy(\.isComplete) }
+    /// The number of complete laps.
+    package var laps: Int { rounds.reduce(0) { $0 + $1.laps } }
 
-    /// Which rounds are missing, in a few words; nil if the results are complete.
-    package var missingRounds: String? {
-        guard isPartial else { return nil }
-        let incomplete = rounds.count { !$0.isComplete }
-        let begun = rounds.count < options.rounds ? "only \(rounds.count) of \(options.rounds) rounds were begun" : nil
-        let ended =
-            incomplete == 0 ? nil : incomplete == 1 ? "one round is incomplete" : "\(incomplete) rounds are incomplete"
-        return [begun, ended].compactMap(\.self).joined(separator: ", and ")
-    }
+    /// Whether laps are missing.
+    package var isPartial: Bool { laps < options.laps }
+
+    /// How many laps are missing, in a few words; nil if the results are complete.
+    package var missingLaps: String? { isPartial ? "only \(laps) of \(options.laps) laps were completed" : nil }
+
+    /// Notes when and by what the results were measured.
+    package mutating func add(_ origin: Origin) { origins.append(origin) }
 
     /// Every measured row, in the order of the options. Rows that the options do not name come last, by name.
     package var keys: [RowKey] {
@@ -36,7 +44,4 @@ package struct Results: Hashable, Sendable {
             .sorted { $0.place < $1.place }
             .map(\.key)
     }
-
-    /// The results of one round alone.
-    func round(_ number: Int) -> Results { Results(hosts: hosts, options: options, rounds: [rounds[number]]) }
 }

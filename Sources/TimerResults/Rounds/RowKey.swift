@@ -37,13 +37,19 @@ package struct RowKey: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The row of the program cyclictest, which measures by itself.
     package static let cyclictest = "cyclictest"
 
-    /// The backend that a peer is compared with; nil for any other row.
-    package var rival: String? { Self.rivals[row] }
+    /// The row that does the same work in another way: a peer's backend, the same row of this build, or the loop that
+    /// makes cyclictest's system call. Nil for any other row.
+    package var rival: String? {
+        row.hasPrefix(Self.other) ? String(row.dropFirst(Self.other.count)) : Self.rivals[row]
+    }
 
-    /// The last two wait on the concurrency runtime, as no backend does: they are compared with the default backend.
+    /// The beginning of the names of another build's rows, which are compared with this build's.
+    package static let other = "other:"
+
+    /// Two peers wait on the concurrency runtime, as no backend does: they are compared with the default backend.
     private static let rivals = [
         "peer-dispatch-source": "dispatch", "peer-dispatch-after": "dispatch", "peer-foundation-timer": "runloop",
         "peer-libevent": "libevent", "peer-libevent-precise": "libevent",
-        "peer-task-sleep": "timerfd", "peer-async-timer": "timerfd",
+        "peer-task-sleep": "timerfd", "peer-async-timer": "timerfd", cyclictest: "floor-nanosleep",
     ]
 }

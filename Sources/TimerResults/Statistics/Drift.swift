@@ -37,9 +37,18 @@ package struct Drift: Codable, Hashable, Sendable {
         self.endOffset = endOffset
     }
 
-    /// The drift of one turn, whose ticks are in the order of their deadlines. Nil for fewer than 23 ticks: their
-    /// second half makes fewer than three blocks.
-    package init?(_ turn: [Point]) {
+    /// The shortest turn with a drift, in nanoseconds: in 300 ms the noise alone is 110 to 150 ppm.
+    package static let shortestTurn: UInt64 = 1_000_000_000
+
+    /// The drift of one turn. Nil if the turn is short, and for fewer than 23 ticks: their second half makes fewer
+    /// than three blocks.
+    ///
+    /// - Parameters:
+    ///   - turn: the ticks in the order of their deadlines.
+    ///   - period: nanoseconds.
+    ///   - shortest: the nanoseconds of the shortest turn with a drift.
+    package init?(_ turn: [Point], period: UInt64, shortest: UInt64 = Drift.shortestTurn) {
+        guard let last = turn.last, last.time + period >= shortest else { return nil }
         let points = turn.suffix((turn.count + 1) / 2)
         let count = min(Self.blocks, points.count / Self.ticksPerBlock)
         guard count >= 3 else { return nil }
@@ -66,6 +75,15 @@ package struct Drift: Codable, Hashable, Sendable {
         // The error of a median is that of a mean, times the square root of π/2.
         let error = max(within, 3 * 1.4826 * distance) * (Double.pi / 2 / Double(turns.count)).squareRoot()
         self.init(ppm: ppm, noise: turns.count == 1 ? within : error, endOffset: endOffset)
+    }
+
+    /// The drift for people: `+12.1 ± 3.0`, or `± 3.0` if nothing stands out of the noise. Digits below the noise mean
+    /// nothing.
+    package var words: String {
+        let places = noise < 10 ? 1 : 0
+        let noise = "± \(NumberText.fixed(noise, places: places))"
+        guard ppm.magnitude > self.noise else { return noise }
+        return "\(ppm > 0 ? "+" : "")\(NumberText.fixed(ppm, places: places)) \(noise)"
     }
 
     /// Whether a measurement can have found this drift, and a page can draw it.

@@ -15,16 +15,6 @@ package enum NumberText {
         value.map { fixed($0, places: places) } ?? "–"
     }
 
-    /// A ratio: with two digits after the point, or with two significant digits if it is small.
-    package static func ratio(_ value: Double) -> String {
-        var (places, bound) = (2, 0.1)
-        while value.magnitude < bound, value != 0, places < 6 {
-            places += 1
-            bound /= 10
-        }
-        return fixed(value, places: places)
-    }
-
     /// Nanoseconds as microseconds.
     package static func microseconds(_ nanoseconds: Double, places: Int = 1) -> String {
         fixed(nanoseconds / 1000, places: places)

@@ -2,7 +2,7 @@
 package enum PeriodText {
     /// Reads a period. The period of a rate is rounded to whole nanoseconds: 60hz is 16,666,667 ns.
     package static func parse(_ text: String) throws(Problem) -> Duration {
-        if text.hasSuffix("hz") || text.hasSuffix("Hz") {
+        if text.lowercased().hasSuffix("hz") {
             let digits = text.dropLast(2)
             guard digits.allSatisfy({ $0 == "." || ($0.isASCII && $0.isNumber) }), digits.first?.isNumber == true,
                 let rate = Double(digits), rate.isFinite, rate >= 0.001, rate <= 1_000_000_000

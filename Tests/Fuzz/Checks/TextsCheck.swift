@@ -23,8 +23,8 @@ package enum TextsCheck {
     private static func rule(_ text: String) {
         guard let rule = try? Rule.parse(text) else { return }
         precondition(rule.description == text && !rule.row.isEmpty)
-        switch rule.bound {
-        case .value(let bound), .timesBaseline(let bound): precondition(bound.isFinite && bound >= 0)
+        switch rule.condition {
+        case .beyond(_, _, let number), .later(_, let number, _): precondition(number.isFinite && number >= 0)
         }
     }
 

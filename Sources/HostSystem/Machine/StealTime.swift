@@ -1,6 +1,3 @@
-internal import HostSystem
-internal import TimerResults
-
 /// The time for which other guests of the same host had the processors that this machine wanted.
 package struct StealTime: Hashable, Sendable {
     /// In hundredths of a second, for all processors together.
@@ -13,9 +10,6 @@ package struct StealTime: Hashable, Sendable {
         self.total = total
     }
 
-    /// The share of the time that is no disturbance, in percent.
-    private static let tolerated = 2.0
-
     /// The time up to now; nil if the kernel does not say.
     package static var current: StealTime? {
         ProcFile.text("/proc/stat").flatMap { StealTime(stat: $0) }
@@ -27,13 +21,5 @@ package struct StealTime: Hashable, Sendable {
         let numbers = line.split(separator: " ").dropFirst().compactMap { UInt64($0) }
         guard numbers.count >= 8 else { return nil }
         self.init(stolen: numbers[7], total: numbers[..<8].reduce(0, &+))
-    }
-
-    /// Describes the stolen time since this reading; nil if it was little.
-    package func disturbance(until later: StealTime?) -> String? {
-        guard let later, later.total > total, later.stolen > stolen else { return nil }
-        let percent = 100 * Double(later.stolen - stolen) / Double(later.total - total)
-        guard percent > Self.tolerated else { return nil }
-        return "other guests of the host took \(NumberText.fixed(percent, places: 1)) % of the processors' time"
     }
 }

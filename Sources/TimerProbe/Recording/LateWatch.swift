@@ -1,0 +1,72 @@
+package import HostSystem
+internal import Synchronization
+package import TimerResults
+
+/// Finds the causes of the late ticks of a turn. The ticking thread reads its own account after each tick.
+package final class LateWatch: Sendable {
+    /// The knowledge after a tick.
+    private struct State {
+        var late: LateTicks
+        var account: ThreadAccount?
+        var steal = StealTime.current
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter threshold: the nanoseconds from which on a tick is late.
+    package init(threshold: UInt64) { state = Mutex(State(late: LateTicks(threshold: threshold))) }
+
+    /// The late ticks up to now.
+    package var late: LateTicks { state.withLock { $0.late } }
+
+    /// Notes a tick. Call it on the thread that ticked, after the tick was recorded.
+    func note(lateness: Int64) {
+        let account = ThreadAccount.current
+        state.withLock { state in
+            defer { state.account = account }
+            guard lateness > 0, lateness.magnitude > state.late.threshold else { return }
+            let steal = StealTime.current
+            let isStolen = (steal?.stolen ?? 0) > (state.steal?.stolen ?? 0)
+            state.steal = steal
+            state.late.add(
+                LateTicks.Cause(
+                    of: lateness.magnitude,
+                    from: state.account,
+                    to: account,
+                    isStolen: isStolen,
+                    longestIdleExit: IdleStates.longestExit
+                )
+            )
+        }
+    }
+}
+
+extension LateTicks.Cause {
+    /// The cause that explains at least half of a lateness.
+    ///
+    /// - Parameters:
+    ///   - lateness: nanoseconds.
+    ///   - before: the account of the thread that ticked before; nil for the first tick.
+    ///   - after: the account of the thread that ticked late.
+    ///   - isStolen: whether the kernel has counted time of other guests since the last late tick of the turn.
+    ///   - longestIdleExit: nanoseconds that a processor needs to leave its deepest idle state.
+    package init(
+        of lateness: UInt64,
+        from before: ThreadAccount?,
+        to after: ThreadAccount?,
+        isStolen: Bool,
+        longestIdleExit: UInt64
+    ) {
+        guard let before, let after, before.thread == after.thread, before.running <= after.running,
+            before.waiting <= after.waiting
+        else {
+            self = .unseen
+            return
+        }
+        let half = lateness / 2
+        self =
+            if after.waiting - before.waiting >= half { .waited } else if after.running - before.running >= half {
+                .worked
+            } else if longestIdleExit >= half { .idle } else if isStolen { .stolen } else { .stalled }
+    }
+}

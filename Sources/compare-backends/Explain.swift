@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import PreciseTimer
+internal import TimerProbe
+internal import TimerResults
+
+/// Measures, and finds the causes of late ticks.
+struct Explain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measure, and say why the late ticks were late.",
+        discussion: """
+            After each tick, the thread reads the kernel's account of itself. A late tick waited for a processor, or \
+            for the thread's own work, or for an idle processor to wake up; or else other guests of the host ran, or \
+            the host stood still. The cause is what explains at least half of the lateness. The reading is part of \
+            the price that the table shows.
+            """
+    )
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The lateness from which on a tick is late.", valueName: "time"),
+        transform: { try DurationText.parse($0) }
+    )
+    var laterThan: Duration = .microseconds(500)
+
+    @OptionGroup(title: "What to measure")
+    var measurement: MeasurementOptions
+
+    @OptionGroup(title: "What to write")
+    var output: OutputOptions
+
+    func validate() throws {
+        try MeasurementPlan.validate {
+            try measurement.plan(for: measurement.backends ?? [.timerFD], explaining: laterThan)
+        }
+    }
+
+    func run() throws {
+        var console = Console(isQuiet: measurement.quiet)
+        let plan = try measurement.plan(
+            for: Backends.measured(measurement.backends, on: measurement.clock),
+            explaining: laterThan
+        )
+        let (report, failure) = try measurement.results(of: plan, into: output, &console)
+        try report.complain(failure, &console)
+    }
+}

@@ -1,0 +1,84 @@
+import HostSystem
+import PreciseTimer
+import TestSupport
+import Testing
+import TimerProbe
+import TimerResults
+
+/// What held up a late tick.
+@Suite struct LateWatchTests {
+    private func cause(
+        running: UInt64 = 0,
+        waiting: UInt64 = 0,
+        isStolen: Bool = false,
+        longestIdleExit: UInt64 = 0,
+        thread: UInt = 1
+    ) -> LateTicks.Cause {
+        LateTicks.Cause(
+            of: 1000,
+            from: ThreadAccount(thread: 1, running: 70, waiting: 30),
+            to: ThreadAccount(thread: thread, running: 70 + running, waiting: 30 + waiting),
+            isStolen: isStolen,
+            longestIdleExit: longestIdleExit
+        )
+    }
+
+    @Test func theCauseExplainsHalfOfTheLateness() {
+        #expect(cause(waiting: 500) == .waited)
+        #expect(cause(waiting: 499) == .stalled)
+        #expect(cause(running: 500) == .worked)
+        #expect(cause(running: 499) == .stalled)
+        #expect(cause(longestIdleExit: 500) == .idle)
+        #expect(cause(longestIdleExit: 499) == .stalled)
+        #expect(cause(isStolen: true) == .stolen)
+    }
+
+    @Test func whatTheKernelMeasuredCountsBeforeWhatMayHaveBeen() {
+        #expect(cause(running: 900, waiting: 900, isStolen: true, longestIdleExit: 900) == .waited)
+        #expect(cause(running: 900, isStolen: true, longestIdleExit: 900) == .worked)
+        #expect(cause(isStolen: true, longestIdleExit: 900) == .idle)
+    }
+
+    @Test func theFirstTickOfAThreadIsNotExplained() {
+        #expect(cause(waiting: 900, thread: 2) == .unseen)
+        let account = ThreadAccount(thread: 1, running: 70, waiting: 30)
+        #expect(LateTicks.Cause(of: 1000, from: nil, to: account, isStolen: true, longestIdleExit: 900) == .unseen)
+        #expect(LateTicks.Cause(of: 1000, from: account, to: nil, isStolen: true, longestIdleExit: 900) == .unseen)
+        // A later thread with the number of an ended one.
+        let younger = ThreadAccount(thread: 1, running: 3, waiting: 30)
+        #expect(LateTicks.Cause(of: 1000, from: account, to: younger, isStolen: true, longestIdleExit: 0) == .unseen)
+    }
+
+    @Test func handlersThatWorkTooLongHoldUpTheNextTick() async throws {
+        for row in [Row(.backend(.timerFD)), Row(.reference(.nanosleep))] {
+            let cell =
+                try await
+                Short.measure([row]) { request in
+                    request.turn = .milliseconds(400)
+                    request.loads = [.handler(.milliseconds(5))]
+                    request.lateThreshold = .microseconds(500)
+                }[0]
+            let late = try #require(cell.late)
+            // On a busy machine, the thread waits for its processor in the middle of the work.
+            #expect(late[.worked] + late[.waited] > 0, "\(late.words)")
+            #expect(late.count <= cell.ticks)
+        }
+    }
+
+    @Test func everyTickAboveTheThresholdIsCounted() async throws {
+        let cell = try await Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .zero }[0]
+        #expect(cell.late?.count == cell.ticks)
+        let none = try await Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .seconds(3600) }[0]
+        #expect(none.late?.count == 0)
+        #expect(try await Short.measure([Row(.reference(.timerFD))])[0].late == nil)
+    }
+
+    @Test func onlyInlineHandlersRunOnTheThreadThatTicks() {
+        #expect(throws: Problem.self) {
+            try Short.plan([Row(.backend(.timerFD))]) { request in
+                request.delivery = .queue
+                request.lateThreshold = .microseconds(500)
+            }
+        }
+    }
+}
