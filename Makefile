@@ -1,6 +1,6 @@
 # A newcomer runs `make compare` and `make test`. Each target installs libevent's headers if they are missing.
 
-.PHONY: compare test check docs bench examples soak fuzz hunt lint libevent
+.PHONY: compare test check docs bench examples gallery verdicts soak fuzz hunt lint libevent
 
 compare: libevent
 	swift run -c release compare-backends
@@ -29,6 +29,14 @@ examples: libevent
 	for example in LibeventLoop PollLoop Timeouts NIOEventLoop AsyncSequences; do \
 	    swift run --package-path Examples --skip-build $$example || exit 1; \
 	done
+
+# The page of Documentation/gallery.
+gallery: libevent
+	swift run -c release compare-backends report Documentation/gallery/*.json --output Documentation/gallery/index.html
+
+# How far the verdicts of compare-backends can be believed here. Takes some 20 minutes.
+verdicts: libevent
+	.ci/verdicts
 
 # A minute each, or SECONDS.
 SECONDS ?= 60
