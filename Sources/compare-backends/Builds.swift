@@ -47,6 +47,9 @@ struct Builds {
         if open.count == plan.lapsPerRound { closeRound() }
     }
 
+    /// The origin of the other build's first lap.
+    var originOfOther: Origin? { first?.other.origins.first }
+
     private mutating func closeRound() {
         rounds.append(Round(of: open))
         open = []
@@ -75,7 +78,7 @@ struct Builds {
         _ goesOn: (Progress) -> Bool
     ) throws -> Results {
         var child = try ChildProcess(program, arguments)
-        let limit = SystemClock.monotonic.nanoseconds + (plan.timeOfLap + Self.patience).wholeNanoseconds
+        let limit = SystemClock.monotonic.nanoseconds + (longestLap + Self.patience).wholeNanoseconds
         while true {
             if let end = child.poll() {
                 guard end.code == 0 else {
@@ -94,6 +97,8 @@ struct Builds {
         }
     }
 
+    private var longestLap: Duration { plan.timeOfLap + plan.warmUp * plan.plannedRows.count }
+
     private func arguments(seed: UInt64, planted: [Planting]) -> [String] {
         let backends = plan.rows.compactMap { row in
             if case .backend(let backend) = row.mechanism { backend.rawValue } else { nil }
@@ -104,14 +109,14 @@ struct Builds {
             "--backends", backends.joined(separator: ","), "--seed", "\(seed)", "--timers", "\(plan.timers)",
             "--period", DurationText.format(nanoseconds: options.period),
             "--turn", DurationText.format(nanoseconds: options.turn),
-            "--warmup", DurationText.format(nanoseconds: options.period * 5),
+            "--warmup", DurationText.format(nanoseconds: options.warmUp),
             "--deliver", options.delivery, "--clock", options.clock,
         ] + options.loads.flatMap { ["--load", $0] } + planted.flatMap { ["--plant", "\($0.row)=\($0.factor)"] }
     }
 
     private var progress: Progress {
         let elapsed = Duration.nanoseconds(Int64(SystemClock.monotonic.nanoseconds - start))
-        let total = laps > 0 ? elapsed / laps * plan.laps : plan.timeOfLap * 2 * plan.laps
+        let total = laps > 0 ? elapsed / laps * plan.laps : longestLap * 2 * plan.laps
         return Progress(stage: .lap(laps + 1, of: plan.laps), row: "both builds", elapsed: elapsed, total: total)
     }
 }

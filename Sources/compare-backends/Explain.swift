@@ -9,9 +9,9 @@ struct Explain: ParsableCommand {
         abstract: "Measure, and say why the late ticks were late.",
         discussion: """
             After each tick, the thread reads the kernel's account of itself. A late tick waited for a processor, or \
-            for the thread's own work, or for an idle processor to wake up; or else other guests of the host ran, or \
-            the host stood still. The cause is what explains at least half of the lateness. The reading is part of \
-            the price that the table shows.
+            for the thread's own work, or for an idle processor to wake up; or other guests of the host ran; or else \
+            the host or another thread held it up. The cause is what explains at least half of the lateness. The \
+            reading is part of the price that the table shows.
             """
     )
 
@@ -40,6 +40,7 @@ struct Explain: ParsableCommand {
             for: Backends.measured(measurement.backends, on: measurement.clock),
             explaining: laterThan
         )
+        console.catchInterrupt()
         let (report, failure) = try measurement.results(of: plan, into: output, &console)
         try report.complain(failure, &console)
     }

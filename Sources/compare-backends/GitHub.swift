@@ -29,11 +29,19 @@ struct GitHub {
     /// A line that becomes an annotation.
     func annotation(of finding: Judgement.Finding) -> String? {
         guard isHere else { return nil }
-        let escaped = finding.line.replacing("%", with: "%25")
         return switch finding.outcome {
         case .pass: nil
-        case .undecided: "::warning title=compare-backends::\(escaped)"
-        case .fail: "::error title=compare-backends::\(escaped)"
+        case .undecided: "::warning title=compare-backends::\(Self.escaped(finding.line))"
+        case .fail: annotation(ofError: finding.line)
         }
+    }
+
+    /// A line that becomes the annotation of an error.
+    func annotation(ofError line: String) -> String? {
+        isHere ? "::error title=compare-backends::\(Self.escaped(line))" : nil
+    }
+
+    private static func escaped(_ line: String) -> String {
+        line.replacing("%", with: "%25").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
     }
 }

@@ -87,10 +87,14 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The time that each row runs before anything counts. (default: 100ms)", valueName: "time"),
+        help: ArgumentHelp(
+            "The time that each row runs before anything counts. (default: 100ms; for each lap of against, 5 "
+                + "periods)",
+            valueName: "time"
+        ),
         transform: { try DurationText.parse($0) }
     )
-    var warmup: Duration = .milliseconds(100)
+    var warmup: Duration?
 
     @Option(
         parsing: .unconditional,
@@ -160,7 +164,7 @@ struct MeasurementOptions: ParsableArguments {
         let rows = Row.of(backends) + peers + (references ?? References.usual)
         var request = MeasurementPlan.Request(rows: rows)
         request.period = period
-        request.turn = turn ?? (drift ? max(Drift.turn, period * 20) : nil)
+        request.turn = turn ?? (drift ? max(Drift.turn, period * Drift.ticks) : nil)
         request.laps = laps ?? (drift && until == nil ? Ratio.fewestPairs : nil)
         if until != nil {
             guard laps == nil else { throw Problem("--until decides the number of laps: leave out --laps") }
@@ -168,7 +172,7 @@ struct MeasurementOptions: ParsableArguments {
         } else if limit != nil {
             throw Problem("--limit is the longest time for --until, which is missing")
         }
-        request.warmUp = warmup
+        if let warmup { request.warmUp = warmup }
         request.timers = timers
         request.delivery = deliver
         request.clock = clock
@@ -188,6 +192,8 @@ struct MeasurementOptions: ParsableArguments {
 extension Drift {
     /// The turn that shows a drift of some parts per million.
     fileprivate static let turn = Duration.seconds(3)
+    /// The deadlines of a turn that shows a drift even if some are missed.
+    fileprivate static let ticks = 32
 }
 
 extension MeasurementPlan {

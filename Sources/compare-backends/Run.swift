@@ -14,7 +14,7 @@ struct Run: ParsableCommand {
             machine hits all rows alike. Bare loops of system calls take turns, too: they are the floor that the \
             rows are compared with.
 
-            Write lengths of time as 500ns, 250us, 1ms, 1.5s or 5m.
+            Write lengths of time as 500ns, 250us, 1ms, 1.5s, 5m, 2h or 1d.
             """
     )
 
@@ -38,17 +38,31 @@ struct Run: ParsableCommand {
         try Judgement.check(decision.rules, for: plan.plannedRows.map(\.key), baseline: baseline)
         console.catchInterrupt()
         let junit = try decision.openFile(besides: output)
-        let (report, failure) = try measurement.results(of: plan, into: output, &console)
+        let (report, failure): (Report, (any Error)?)
+        do {
+            (report, failure) = try measurement.results(of: plan, into: output, &console)
+        } catch {
+            try junit?.replace(with: JUnitFile([], errors: [Exit(for: error).message]).description + "\n")
+            throw error
+        }
         if let baseline, output.table.isForPeople {
             if let difference = baseline.results.difference(from: report.results) { console.caution(difference) }
             try console.print("\n" + Difference(old: baseline, new: report).description)
         }
-        let judgement = try Judgement(decision.rules, of: report, baseline: baseline)
+        let errors = report.problems + (failure.map { [Exit(for: $0).message] } ?? [])
+        let judgement: Judgement
+        do {
+            judgement = try Judgement(decision.rules, of: report, baseline: baseline)
+        } catch {
+            // A measurement that ended early may lack a row of a rule. Then its own error says more.
+            try junit?.replace(with: JUnitFile([], errors: errors + ["\(error)"]).description + "\n")
+            try report.complain(failure, &console)
+            throw error
+        }
         for finding in judgement.findings where finding.outcome != .pass {
             console.say(GitHub().annotation(of: finding) ?? finding.line)
         }
-        let errors = report.problems + (failure.map { [Exit(for: $0).message] } ?? [])
-        try junit?.replace(with: JUnitFile(judgement, errors: errors).description + "\n")
+        try junit?.replace(with: JUnitFile(judgement.findings, errors: errors).description + "\n")
         try report.complain(failure, &console)
         try judgement.exit()
     }
@@ -71,7 +85,6 @@ extension MeasurementOptions {
         guard until == nil || plan.hasPairs else {
             throw Exit.invalid("--until needs two rows that can be compared, as two backends")
         }
-        console.catchInterrupt()
         let files = try output.openFiles()
         for line in Backends.leftOut(backends, on: clock) { console.note(line) }
         if Host.Build.current == .debug {
@@ -89,7 +102,7 @@ extension MeasurementOptions {
 extension Report {
     /// Prints the broken promises of the rows, and throws if there is one or if the measurement is incomplete.
     func complain(_ failure: (any Error)?, _ console: inout Console) throws {
-        for problem in problems { console.say("error: \(problem)") }
+        for problem in problems { console.say(GitHub().annotation(ofError: problem) ?? "error: \(problem)") }
         if let failure { throw failure }
         guard problems.isEmpty else { throw ExitCode.failure }
     }

@@ -36,7 +36,9 @@ import Testing
         let undecided = try await Command.run(Self.twoEqualRows + rule + ["--laps", "7"])
         #expect(undecided.status == 4)
         #expect(undecided.complaint.hasSuffix("too few laps; 8 laps are the fewest\n"))
-        let passed = try await Command.run(Self.twoEqualRows + ["--fail-if", "timerfd.p50 later 9900% than timerfd#2"])
+        let passed = try await Command.run(
+            Self.twoEqualRows + ["--fail-if", "timerfd.p50 later 1000000% than timerfd#2"]
+        )
         #expect(passed.status == 0)
     }
 
@@ -64,9 +66,9 @@ import Testing
         #expect(later.status == 1, "\(later)")
         #expect(later.complaint.contains("failed: timerfd.p50 later 10% than other:timerfd: "))
         #expect(later.output.contains("\nother:timerfd "))
-        let allowed = try await Command.run(against + ["--allow", "9900%", "--turn", "100ms"])
+        let allowed = try await Command.run(against + ["--allow", "1000000%", "--turn", "100ms"])
         #expect(allowed.status == 0, "\(allowed)")
-        #expect(allowed.complaints.count == 2 && allowed.complaint.hasPrefix("passed: "))
+        #expect(allowed.complaints.count == 1 && allowed.complaint.hasPrefix("passed: "))
     }
 
     @Test func anotherBuildThatFailsIsAnError() async throws {
@@ -102,7 +104,7 @@ import Testing
     @Test func theBuildsOfAComparisonLeaveTheJobsSummaryAlone() async throws {
         let summary = try TemporaryFile()
         let outcome = try await Command.run(
-            ["against", try Command.path, "--quiet", "--laps", "2", "--allow", "9900%"],
+            ["against", try Command.path, "--quiet", "--laps", "2", "--allow", "1000000%"],
             by: ["GITHUB_STEP_SUMMARY=\(summary.path)"]
         )
         #expect(outcome.status == 4)

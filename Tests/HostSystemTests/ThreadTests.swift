@@ -42,12 +42,23 @@ struct ThreadTests {
         #expect(last.waiting >= before.waiting)
     }
 
-    @Test func sleepIsNeitherRunningNorWaiting() throws {
+    @Test func sleepIsNotRunningTime() throws {
         let before = try #require(ThreadAccount.current)
         SystemClock.sleep(for: .milliseconds(200))
         let after = try #require(ThreadAccount.current)
         #expect(after.running - before.running < 100_000_000)
     }
 
-    @Test func anIdleStateIsLeftWithinASecond() { #expect(IdleStates.longestExit < 1_000_000_000) }
+    @Test func theDeepestIdleStateCounts() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "idle-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(IdleStates.longestExit(in: folder.path) == 0)
+        // The last one is no time that a processor could take.
+        for (state, latency) in ["2\n", "133\n", "10\n", "4000000000\n"].enumerated() {
+            let path = folder.appending(path: "state\(state)")
+            try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+            try Data(latency.utf8).write(to: path.appending(path: "latency"))
+        }
+        #expect(IdleStates.longestExit(in: folder.path) == 133_000)
+    }
 }

@@ -65,6 +65,19 @@ import TimerResults
         }
     }
 
+    @Test func deadlinesThatOneWaitHeldUpHaveOneCause() {
+        let watch = LateWatch(threshold: 1_000_000)
+        let start = SystemClock.monotonic.nanoseconds
+        watch.note(lateness: 0, at: start)
+        var now = start
+        while now - start < 20_000_000 { now = SystemClock.monotonic.nanoseconds }
+        // Three deadlines passed while the thread worked. It serves them one after the other.
+        for tick in 0..<3 { watch.note(lateness: 15_000_000 - Int64(tick) * 1_000_000, at: now + UInt64(tick)) }
+        #expect(watch.late.count == 3)
+        // On a busy machine, the thread waits for its processor in the middle of the work.
+        #expect(watch.late[.worked] + watch.late[.waited] == 3, "\(watch.late.words)")
+    }
+
     @Test func everyTickAboveTheThresholdIsCounted() async throws {
         let cell = try await Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .zero }[0]
         #expect(cell.late?.count == cell.ticks)

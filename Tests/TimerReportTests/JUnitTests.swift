@@ -7,7 +7,7 @@ import TimerResults
     private let report = Synthetic.comparison(rounds: 8)
 
     private func file(_ rules: String...) throws -> String {
-        JUnitFile(try Judgement(rules.map { try Rule.parse($0) }, of: report, baseline: nil)).description
+        JUnitFile(try Judgement(rules.map { try Rule.parse($0) }, of: report, baseline: nil).findings).description
     }
 
     @Test func aRuleIsATestCase() throws {
@@ -25,9 +25,8 @@ import TimerResults
         #expect(lines[5] == "</testsuite>")
     }
 
-    @Test func aFailedMeasurementIsAnError() throws {
-        let judgement = try Judgement([], of: report, baseline: nil)
-        let text = JUnitFile(judgement, errors: ["stopped by Ctrl-C: partial results"]).description
+    @Test func aFailedMeasurementIsAnError() {
+        let text = JUnitFile([], errors: ["stopped by Ctrl-C: partial results"]).description
         #expect(text.contains(#"tests="1" failures="0" errors="1" skipped="0""#))
         #expect(text.contains(#"<error message="stopped by Ctrl-C: partial results"/>"#))
     }

@@ -85,8 +85,8 @@ import TimerResults
         late.add(.waited)
         late.add(.stalled)
         late.add(.waited)
-        let table = lines(report(usual, laps: 2, late: late), width: 100)
-        let words = "6 ticks later than 500 µs: 4 waited for a processor, 2 while the host stood still."
+        let table = lines(report(usual, laps: 2, late: late), width: 120)
+        let words = "6 ticks later than 500 µs: 4 waited for a processor, 2 held up by the host or by another thread."
         #expect(table.contains("runloop: \(words)"))
     }
 

@@ -60,6 +60,9 @@ import TimerResults
         options.period += 1
         let stranger = Results(hosts: lap.other.hosts, options: options, rounds: lap.other.rounds)
         #expect(throws: Problem.self) { try LapOfBuilds(this: lap.this, other: stranger) }
+        let debug = Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .debug)
+        let slow = Results(hosts: [debug], options: lap.this.options, rounds: lap.other.rounds)
+        #expect(throws: Problem.self) { try LapOfBuilds(this: lap.this, other: slow) }
     }
 
     @Test func explainedTicksOfTwoThresholdsAreNotMerged() {
@@ -86,6 +89,25 @@ import TimerResults
         #expect(recommendation.isDivided)
         #expect(recommendation.choices.count == 2)
         #expect(recommendation.headline.contains("one is earlier in the middle, another in the tail"))
+    }
+
+    @Test func noBackendIsTheEarliestIfEachLosesUnderALoad() {
+        let loads = ["idle", "cpu:2"]
+        let laps = (0..<10)
+            .map { lap in
+                loads.flatMap { load in
+                    ["timerfd", "dispatch"]
+                        .map { row in
+                            let isLater = (row == "timerfd") == (load == "idle")
+                            let lateness = (isLater ? 90_000 : 50_000) + Int64(lap)
+                            return Synthetic.cell(Synthetic.key(row, load: load), Array(repeating: lateness, count: 40))
+                        }
+                }
+            }
+        let report = Report(Synthetic.results(laps, loads: loads))
+        #expect(Recommendation(.init(), from: report).headline == "No backend is the earliest under every load.")
+        let wish = Recommendation.Wish(lateness: 1)
+        #expect(Recommendation(wish, from: report).headline == "No backend meets that here.")
     }
 
     @Test func fewerThanAHundredDeadlinesHaveNoRecommendedLateness() {

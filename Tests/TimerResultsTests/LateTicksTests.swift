@@ -10,7 +10,7 @@ import TimerResults
     @Test func theMostFrequentCauseIsNamedFirst() {
         #expect(
             late(.stalled, .waited, .waited).words
-                == "3 ticks later than 1 ms: 2 waited for a processor, 1 while the host stood still"
+                == "3 ticks later than 1 ms: 2 waited for a processor, 1 held up by the host or by another thread"
         )
         #expect(late(.idle).words == "1 tick later than 1 ms: 1 waited for an idle processor to wake up")
         #expect(late().words == "no tick later than 1 ms")

@@ -68,6 +68,9 @@ import TimerResults
             (Ratio(estimate: 1.02, interval: nil), "too few laps"),
         ]
         for (ratio, words) in known { #expect(ratio.words == words) }
+        let uncertain = Ratio(estimate: 1.1, interval: 0.4...1.8)
+        #expect(uncertain.words == "too uncertain to tell" && uncertain.shortWords == "?")
+        #expect(known.map(\.0.shortWords) == ["1.18 × later", "2.00 × earlier", "same", "1.02 × later", "?"])
     }
 
     @Test func aSlowRoundOfTheMachineCancelsOut() throws {

@@ -182,6 +182,13 @@ import TimerResults
         #expect(judgement.findings[0].reason.hasSuffix("; 8 rounds of 100 deadlines are the fewest"))
     }
 
+    @Test func aRuleIsOneLine() throws {
+        #expect(
+            try Rule.parse("timerfd.p50 later 5%\n  than dispatch").description == "timerfd.p50 later 5% than dispatch"
+        )
+        #expect(try Rule.parse("timerfd.lateness.p50\n> 5us").description == "timerfd.lateness.p50 > 5us")
+    }
+
     @Test func aRuleThatIsMadeReadsLikeOneThatIsWritten() throws {
         for share in [0.1, 0.025, 0.0001] {
             let rule = Rule.later("timerfd", .p50, by: share, than: .row("other:timerfd"))

@@ -72,7 +72,8 @@ package final class OutputFile: Sendable {
         )
     }
 
-    /// Whether two names lead to one file, whether it exists or not. Two hard links of one file count as two.
+    /// Whether two names lead to one file, whether it exists or not. Two hard links
+    /// of one file count as two, and so do a link that leads nowhere and its goal.
     package static func isSame(_ first: String, _ second: String) -> Bool {
         guard let first = full(first), let second = full(second) else { return first == second }
         return first == second

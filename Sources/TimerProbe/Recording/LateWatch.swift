@@ -7,7 +7,12 @@ package final class LateWatch: Sendable {
     /// The knowledge after a tick.
     private struct State {
         var late: LateTicks
+        /// The thread's account after the last tick.
         var account: ThreadAccount?
+        /// The account before the last wake-up, which may have served several deadlines.
+        var beforeWakeUp: ThreadAccount?
+        /// The nanoseconds of the last tick on its clock.
+        var delivered: UInt64 = 0
         var steal = StealTime.current
     }
 
@@ -20,9 +25,17 @@ package final class LateWatch: Sendable {
     package var late: LateTicks { state.withLock { $0.late } }
 
     /// Notes a tick. Call it on the thread that ticked, after the tick was recorded.
-    func note(lateness: Int64) {
+    ///
+    /// - Parameters:
+    ///   - lateness: nanoseconds.
+    ///   - delivered: the instant of the tick, in nanoseconds on its clock.
+    package func note(lateness: Int64, at delivered: UInt64) {
         let account = ThreadAccount.current
         state.withLock { state in
+            let deadline = delivered &- UInt64(bitPattern: lateness)
+            // A deadline that had passed at the tick before was held up by the same wait.
+            if deadline > state.delivered { state.beforeWakeUp = state.account }
+            state.delivered = delivered
             defer { state.account = account }
             guard lateness > 0, lateness.magnitude > state.late.threshold else { return }
             let steal = StealTime.current
@@ -31,7 +44,7 @@ package final class LateWatch: Sendable {
             state.late.add(
                 LateTicks.Cause(
                     of: lateness.magnitude,
-                    from: state.account,
+                    from: state.beforeWakeUp,
                     to: account,
                     isStolen: isStolen,
                     longestIdleExit: IdleStates.longestExit

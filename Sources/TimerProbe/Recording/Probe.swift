@@ -65,7 +65,7 @@ package final class Probe: Sendable {
             record(&recording)
             return (!recording.isComplete, recording.samples.last?.lateness)
         }
-        if let watch, let lateness { watch.note(lateness: lateness) }
+        if let watch, let lateness { watch.note(lateness: lateness, at: start.nanoseconds) }
         if work > 0 {
             while SystemClock.now(start.clock).nanoseconds &- start.nanoseconds < work {}
             isAtWork.store(false, ordering: .releasing)

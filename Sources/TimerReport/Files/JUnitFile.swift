@@ -3,18 +3,18 @@ package import TimerResults
 /// The rules and what became of them, as a JUnit file for the test reports of CI systems. A rule is a test case; an
 /// undecided rule is a skipped one.
 package struct JUnitFile: CustomStringConvertible {
-    private let judgement: Judgement
+    private let findings: [Judgement.Finding]
     /// Why the measurement itself failed, one line each.
     private let errors: [String]
 
-    package init(_ judgement: Judgement, errors: [String] = []) {
-        self.judgement = judgement
+    package init(_ findings: [Judgement.Finding], errors: [String] = []) {
+        self.findings = findings
         self.errors = errors
     }
 
     /// The whole file, without a line end at its end.
     package var description: String {
-        let rules = judgement.findings.map { finding in
+        let rules = findings.map { finding in
             let name = "name=\"\(PageText.escaped(finding.rule))\" classname=\"\(PageText.escaped("\(finding.key)"))\""
             let reason = PageText.escaped(finding.reason)
             let result =
@@ -40,5 +40,5 @@ package struct JUnitFile: CustomStringConvertible {
             .joined(separator: "\n")
     }
 
-    private func count(_ outcome: Judgement.Outcome) -> Int { judgement.findings.count { $0.outcome == outcome } }
+    private func count(_ outcome: Judgement.Outcome) -> Int { findings.count { $0.outcome == outcome } }
 }

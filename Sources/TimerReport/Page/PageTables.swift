@@ -60,9 +60,9 @@ struct PageTables {
         )
     }
 
-    /// The slope of every row's lateness; empty if no row drifts.
+    /// The slope of every row's lateness; empty if the turns were too short for one.
     var drifts: String {
-        guard rows.contains(where: \.isDrifting) else { return "" }
+        guard rows.contains(where: { $0.drift != nil }) else { return "" }
         return Self.scrolling(
             "drifts",
             "Drift, \(load)",

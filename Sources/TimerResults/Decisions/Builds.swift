@@ -3,10 +3,13 @@ package struct LapOfBuilds: Sendable {
     package let this: Results
     package let other: Results
 
-    /// - Throws: `Problem` if the other build answers another question.
+    /// - Throws: `Problem` if the other build answers another question, or was built in another way.
     package init(this: Results, other: Results) throws(Problem) {
         if let difference = this.options.difference(from: other.options) {
             throw Problem("the other build measures something else: \(difference)")
+        }
+        if let difference = this.hostDifference(from: other) {
+            throw Problem("the two builds do not measure under the same conditions: \(difference)")
         }
         self.this = this
         self.other = other

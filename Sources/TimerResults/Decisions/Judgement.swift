@@ -86,8 +86,12 @@ package struct Judgement: Hashable, Sendable {
             if let difference = baseline.results.hostDifference(from: report.results) {
                 return (.undecided, "the baseline was measured under other conditions: \(difference)")
             }
-            guard let ratio = Ratio(of: row.key, percentile, since: baseline.results, in: report.results) else {
+            let known = [baseline, report].map { Set($0.rows.map(\.key)) }
+            guard known.allSatisfy({ $0.isSuperset(of: [row.key, row.key.floor]) }) else {
                 throw Problem("\(rule): \(row.key) and \(RowKey.floor) must be in both results")
+            }
+            guard let ratio = Ratio(of: row.key, percentile, since: baseline.results, in: report.results) else {
+                return (.undecided, "\(row.key) against the baseline: no \(percentile.rawValue) of so few deadlines")
             }
             let (outcome, more) = decide(ratio, percentile, share, of: report.results)
             return (outcome, "\(row.key) against the baseline: \(ratio.wordsWithInterval)\(more)")

@@ -133,7 +133,10 @@ package struct Recommendation: Hashable, Sendable {
 extension Recommendation: CustomStringConvertible {
     /// The choice in one line.
     package var headline: String {
-        guard let first = choices.first else { return "No backend meets that here." }
+        guard let first = choices.first else {
+            let hasWish = wish.lateness != nil || wish.cpu != nil
+            return hasWish ? "No backend meets that here." : "No backend is the earliest under every load."
+        }
         guard choices.count > 1 else { return "Take \(first.row)." }
         // With a wish the cheapest is the choice. Without one, several are equally early as far as anyone can tell.
         if wish.lateness != nil { return "Take \(first.row), the cheapest that is good enough." }

@@ -34,9 +34,6 @@ package struct Rule: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the rule is about a row. A rule without a load is about the row under every load.
     package func concerns(_ key: RowKey) -> Bool { row == key.description || row == key.row }
-
-    /// Whether the rule needs a baseline.
-    package var needsBaseline: Bool { if case .later(_, _, .baseline) = condition { true } else { false } }
 }
 
 extension Rule {
@@ -78,7 +75,11 @@ extension Rule {
         }
         let row = String(left.dropLast(figure.name.count + 1))
         guard !row.isEmpty else { throw Problem("a rule begins with a row, as in timerfd.\(figure.name)") }
-        return Rule(description: text, row: row, condition: .beyond(figure, side, try bound(right, of: figure)))
+        return Rule(
+            description: words.joined(separator: " "),
+            row: row,
+            condition: .beyond(figure, side, try bound(right, of: figure))
+        )
     }
 
     /// Reads `timerfd.p50 later 5% than dispatch`.
@@ -94,7 +95,7 @@ extension Rule {
             throw Problem("a share is written as in 5%, not \(words[2])")
         }
         return Rule(
-            description: text,
+            description: words.joined(separator: " "),
             row: String(words[0][..<point]),
             condition: .later(percentile, percent / 100, than: words[4] == "baseline" ? .baseline : .row(words[4]))
         )

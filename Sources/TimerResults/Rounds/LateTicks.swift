@@ -10,7 +10,7 @@ package struct LateTicks: Codable, Hashable, Sendable {
         case idle
         /// Other guests of the host had a processor.
         case stolen
-        /// Nothing that the kernel knows of: the host, or the firmware, stood still.
+        /// Nothing that the thread's account shows: the host stood still, or another thread passed the tick on late.
         case stalled
         /// The thread had not ticked before, so it had no account to compare with.
         case unseen
@@ -40,7 +40,7 @@ package struct LateTicks: Codable, Hashable, Sendable {
     /// Whether a measurement can have counted these.
     var isSound: Bool { threshold < 1 << 52 && counts.values.allSatisfy { 0...1 << 40 ~= $0 } }
 
-    /// One line without the row's name: `38 ticks later than 500 µs: 31 waited for a processor, 7 came while …`.
+    /// One line without the row's name: `38 ticks later than 500 µs: 31 waited for a processor, 7 held up …`.
     package var words: String {
         let limit = DurationText.spaced(nanoseconds: threshold)
         guard count > 0 else { return "no tick later than \(limit)" }
@@ -59,7 +59,7 @@ extension LateTicks.Cause {
         case .worked: "waited for the thread's own work"
         case .idle: "waited for an idle processor to wake up"
         case .stolen: "while other guests of the host ran"
-        case .stalled: "while the host stood still"
+        case .stalled: "held up by the host or by another thread"
         case .unseen: "first on their thread"
         }
     }

@@ -50,6 +50,12 @@ package struct Ratio: Hashable, Sendable {
     /// How far the interval reaches from the estimate, as a share: 0.06 for ± 6 %. Nil without an interval.
     package var reach: Double? { interval.map { ($0.upperBound / $0.lowerBound).squareRoot() - 1 } }
 
+    /// How far the ratio may be from 1, as a share; nil for a factor of 2 and more, which tells nothing.
+    private var bound: Double? {
+        let bound = interval.map { max($0.upperBound, 1 / $0.lowerBound) - 1 }
+        return bound.flatMap { $0 < 1 ? $0 : nil }
+    }
+
     /// The verdict for people: `1.18 × later (1.04 to 1.30)`, or `same within ± 6 %`.
     package var words: String {
         guard let interval else { return "too few laps" }
@@ -57,8 +63,7 @@ package struct Ratio: Hashable, Sendable {
         case .later: return Self.words(estimate, interval, "later")
         case .earlier: return Self.words(1 / estimate, 1 / interval.upperBound...1 / interval.lowerBound, "earlier")
         case .same, .unknown:
-            let bound = max(interval.upperBound, 1 / interval.lowerBound) - 1
-            guard bound < 1 else { return "too uncertain to tell" }
+            guard let bound else { return "too uncertain to tell" }
             return "same within ± \(NumberText.fixed((100 * bound).rounded(.up), places: 0)) %"
         }
     }
@@ -75,7 +80,7 @@ package struct Ratio: Hashable, Sendable {
         switch verdict {
         case .later: "\(NumberText.fixed(estimate, places: 2)) × later"
         case .earlier: "\(NumberText.fixed(1 / estimate, places: 2)) × earlier"
-        case .same: "same"
+        case .same: bound == nil ? "?" : "same"
         case .unknown: "?"
         }
     }

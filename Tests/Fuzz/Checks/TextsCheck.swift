@@ -22,7 +22,9 @@ package enum TextsCheck {
 
     private static func rule(_ text: String) {
         guard let rule = try? Rule.parse(text) else { return }
-        precondition(rule.description == text && !rule.row.isEmpty)
+        precondition(!rule.row.isEmpty)
+        // The description has single spaces, and no line end.
+        precondition((try? Rule.parse(rule.description)) == rule, "\(text) is written as \(rule)")
         switch rule.condition {
         case .beyond(_, _, let number), .later(_, let number, _): precondition(number.isFinite && number >= 0)
         }
