@@ -21,7 +21,7 @@ package struct ThreadAccount: Hashable, Sendable {
         self.waiting = waiting
     }
 
-    /// The account up to now; nil if the kernel keeps none. Takes some ten microseconds.
+    /// The account up to now; nil if the kernel keeps none. Takes some 20 µs.
     package static var current: ThreadAccount? {
         guard let text = ProcFile.text("/proc/thread-self/schedstat") else { return nil }
         let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }

@@ -138,7 +138,7 @@ extension Recommendation: CustomStringConvertible {
             return hasWish ? "No backend meets that here." : "No backend is the earliest under every load."
         }
         guard choices.count > 1 else { return "Take \(first.row)." }
-        // With a wish the cheapest is the choice. Without one, several are equally early as far as anyone can tell.
+        // With a wish the cheapest is the choice. Without one, nothing shows that one of these is the earliest.
         if wish.lateness != nil { return "Take \(first.row), the cheapest that is good enough." }
         let names = choices.dropLast().map(\.row).joined(separator: ", ") + " or \(choices[choices.count - 1].row)"
         let reason =

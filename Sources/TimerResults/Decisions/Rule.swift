@@ -62,7 +62,7 @@ extension Rule {
 
     package static func parse(_ text: String) throws(Problem) -> Rule {
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-        if words.contains("later") || words.contains("than") { return try comparison(text, words) }
+        if words.contains("later") || words.contains("than") { return try comparison(words) }
         guard let sign = text.lastIndex(where: { $0 == ">" || $0 == "<" }), let side = Side(rawValue: text[sign])
         else { throw Problem(forms) }
         let left = text[..<sign].filter { !$0.isWhitespace }
@@ -83,7 +83,7 @@ extension Rule {
     }
 
     /// Reads `timerfd.p50 later 5% than dispatch`.
-    private static func comparison(_ text: String, _ words: [String]) throws(Problem) -> Rule {
+    private static func comparison(_ words: [String]) throws(Problem) -> Rule {
         guard words.count == 5, words[1] == "later", words[3] == "than" else { throw Problem(forms) }
         guard let point = words[0].lastIndex(of: "."), point > words[0].startIndex,
             let percentile = PairReport.Percentile(rawValue: String(words[0][words[0].index(after: point)...]))
