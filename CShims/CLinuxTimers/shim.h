@@ -69,6 +69,37 @@ static inline void thread_scheduling_copy(int other) {
     }
 }
 
+// glibc before 2.41 has no wrapper for this system call, and later ones declare its structure (sched_setattr(2)). The
+// flag gives the ordinary policy to threads that the thread creates.
+static inline int thread_policy_set(
+    int policy, unsigned int priority, unsigned long long runtime, unsigned long long deadline,
+    unsigned long long period
+) {
+    struct {
+        unsigned int size, policy;
+        unsigned long long flags;
+        int nice;
+        unsigned int priority;
+        unsigned long long runtime, deadline, period;
+    } attributes = {48, policy, 1 /* SCHED_FLAG_RESET_ON_FORK */, 0, priority, runtime, deadline, period};
+    return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+// glibc declares the type of the mask only for GNU sources. The size is in bytes.
+static inline int thread_affinity_set(const unsigned long *mask, unsigned long size) {
+    return (int)syscall(SYS_sched_setaffinity, 0, size, mask);
+}
+
+static inline int thread_affinity(unsigned long *mask, unsigned long size) {
+    return (int)syscall(SYS_sched_getaffinity, 0, size, mask);
+}
+
+// Locks the pages of the process, also later ones, as they are touched. Without MCL_ONFAULT, which glibc declares only
+// for GNU sources, the kernel would fill every reserved range of addresses.
+static inline int memory_lock(void) {
+    return mlockall(MCL_CURRENT | MCL_FUTURE | 4 /* MCL_ONFAULT */);
+}
+
 // A page that the kernel clears in a forked child, whatever call forked it (madvise(2), MADV_WIPEONFORK); NULL if
 // the kernel cannot do this.
 static inline void *page_cleared_by_fork(void) {
@@ -114,6 +145,23 @@ static inline int usable_processors(void) {
     int count = 0;
     for (long word = 0; word < size / (long)sizeof(mask[0]); word++) {
         count += __builtin_popcountl(mask[word]);
+    }
+    return count;
+}
+
+// The number of processors that at least one of two threads may run on (0 is the calling thread); negative if the
+// kernel does not say.
+static inline int processors_of_two_threads(int first, int second) {
+    unsigned long masks[2][1024] = {{0}, {0}};
+    if (syscall(SYS_sched_getaffinity, first, sizeof(masks[0]), masks[0]) < 0) {
+        return -1;
+    }
+    if (syscall(SYS_sched_getaffinity, second, sizeof(masks[1]), masks[1]) < 0) {
+        return -1;
+    }
+    int count = 0;
+    for (int word = 0; word < 1024; word++) {
+        count += __builtin_popcountl(masks[0][word] | masks[1][word]);
     }
     return count;
 }

@@ -18,6 +18,10 @@ extension TimerService {
         /// few hundred bytes per service stay allocated, because Foundation never frees a timer. Needs the package
         /// trait `RunLoop`, which links Foundation.
         case runLoop = "runloop"
+        /// A timerfd, as ``timerFD``, but the service's thread wakes some tens of microseconds early and reads the
+        /// clock in a loop until the deadline has come. This takes the kernel's wake-up out of the lateness, for a
+        /// price in processor time: see ``SpinOptions``.
+        case hybrid
 
         /// Whether a backend is part of this build.
         public enum Availability: Hashable, Sendable {
@@ -30,7 +34,7 @@ extension TimerService {
         /// Whether this backend is part of this build, with the reason if it is not.
         public var availability: Availability {
             switch self {
-            case .dispatch, .timerFD: .available
+            case .dispatch, .timerFD, .hybrid: .available
             case .libevent: LibeventBackend.whyUnavailable.map(Availability.unavailable) ?? .available
             case .runLoop: RunLoopBackend.whyUnavailable.map(Availability.unavailable) ?? .available
             }
@@ -40,19 +44,27 @@ extension TimerService {
         public var clocks: Set<TimerClock> {
             switch self {
             case .dispatch: DispatchAlarm.clocks
-            case .timerFD, .libevent: Set(TimerClock.allCases)
+            case .timerFD, .libevent, .hybrid: Set(TimerClock.allCases)
             case .runLoop: [.suspending]
             }
         }
 
+        /// Whether a service on this backend has its own thread. Dispatch's threads serve all queues of the process.
+        var hasOwnThread: Bool { self != .dispatch }
+
         /// A new alarm of this backend, not started.
-        package func makeAlarm(clock: TimerClock = .suspending) throws(TimerError) -> any TimerAlarm {
+        package func makeAlarm(
+            clock: TimerClock = .suspending,
+            setup: ThreadSetup = ThreadSetup(),
+            spin: SpinOptions = SpinOptions()
+        ) throws(TimerError) -> any TimerAlarm {
             try check(clock)
             return switch self {
             case .dispatch: try DispatchAlarm(clock)
-            case .timerFD: try TimerFDAlarm(clock)
-            case .libevent: try LibeventBackend.makeAlarm(clock)
-            case .runLoop: try RunLoopBackend.makeAlarm()
+            case .timerFD: try TimerFDAlarm(clock, setup: setup)
+            case .libevent: try LibeventBackend.makeAlarm(clock, setup)
+            case .runLoop: try RunLoopBackend.makeAlarm(setup)
+            case .hybrid: try TimerFDAlarm(clock, setup: setup, spinner: Spinner(spin.plan))
             }
         }
 
@@ -75,17 +87,38 @@ extension TimerService {
     public static let libevent = TimerService(shared: .libevent)
     /// The shared service on a run loop, on its own thread.
     public static let runLoop = TimerService(shared: .runLoop)
+    /// The shared service that sleeps and then spins, with the default ``SpinOptions``.
+    public static let hybrid = TimerService(shared: .hybrid)
 
     /// Starts your own service on a backend.
     ///
     /// - Parameters:
     ///   - backend: the mechanism.
     ///   - clock: the clock of its deadlines; one of the backend's ``Backend/clocks``.
-    /// - Throws: `TimerError` if the backend is not part of this build or cannot wait on that clock, or if the system
-    ///   refuses a thread or descriptor.
-    public convenience init(_ backend: Backend, clock: TimerClock = .suspending) throws(TimerError) {
-        try self.init(ServiceState(own: backend.makeAlarm(clock: clock), hasOwnThread: true))
+    ///   - thread: what the service's thread should be. What came of it is in ``grant``.
+    ///   - spin: how long and how often the thread may spin; only for ``Backend/hybrid``.
+    /// - Throws: `TimerError` if the backend is not part of this build or cannot wait on that clock, if an option is
+    ///   invalid, or if the system refuses a thread, a descriptor or a required option.
+    public convenience init(
+        _ backend: Backend,
+        clock: TimerClock = .suspending,
+        thread: ThreadOptions = ThreadOptions(),
+        spin: SpinOptions? = nil
+    ) throws(TimerError) {
+        if spin != nil, backend != .hybrid {
+            throw TimerError(.invalidOption, "spinning with \(backend.rawValue) (only hybrid spins)")
+        }
+        try spin?.validate()
+        try thread.validate()
+        let setup = ThreadSetup(thread.settings(hasOwnThread: backend.hasOwnThread))
+        let alarm = try backend.makeAlarm(clock: clock, setup: setup, spin: spin ?? SpinOptions())
+        self.init(ServiceState(own: alarm, hasOwnThread: true), setup: setup)
+        setup.makeProcess()
         try core.start()
+        if thread.demand == .required, let error = grant.error {
+            shutdown()
+            throw error
+        }
     }
 
     /// Starts your own service on any mechanism that keeps the alarm contract.
@@ -107,11 +140,15 @@ extension TimerService {
     }
 
     /// A service that the next timer starts, also after a shutdown, on an alarm that this closure makes.
-    package convenience init(startedOnUse makeAlarm: @escaping @Sendable () throws(TimerError) -> any TimerAlarm) {
-        self.init(ServiceState(startedOnUse: makeAlarm))
+    package convenience init(
+        startedOnUse makeAlarm: @escaping @Sendable () throws(TimerError) -> any TimerAlarm,
+        setup: ThreadSetup = ThreadSetup()
+    ) {
+        self.init(ServiceState(startedOnUse: makeAlarm), setup: setup)
     }
 
     private convenience init(shared backend: Backend) {
-        self.init(startedOnUse: { () throws(TimerError) in try backend.makeAlarm() })
+        let setup = ThreadSetup(ThreadOptions().settings(hasOwnThread: backend.hasOwnThread))
+        self.init(startedOnUse: { () throws(TimerError) in try backend.makeAlarm(setup: setup) }, setup: setup)
     }
 }

@@ -16,7 +16,13 @@ public final class TimerService: Sendable {
     let core: ServiceCore
 
     /// A service with the given state, not started.
-    init(_ state: consuming sending ServiceState) { core = ServiceCore(state) }
+    ///
+    /// - Parameters:
+    ///   - state: the state.
+    ///   - setup: what was asked for its thread; nothing for a service without a thread of its own.
+    init(_ state: consuming sending ServiceState, setup: ThreadSetup = ThreadSetup()) {
+        core = ServiceCore(state, setup: setup)
+    }
 
     deinit { core.shutdown() }
 

@@ -67,12 +67,6 @@ package final class EventBaseAlarm: TimerAlarm {
         if isStopped.load(ordering: .acquiring) { alarm.wake() }
     }
 
-    package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
-        let goesOn = try alarm.set(first, every: period)
-        if isStopped.load(ordering: .acquiring) { alarm.wake() }
-        return goesOn
-    }
-
     /// The loop removes the event when it runs next: no other thread may.
     package func stop() {
         alarm.stop()

@@ -15,12 +15,17 @@ package final class LibeventAlarm: TimerAlarm {
     // Constant from the initialiser to deinit, when neither the thread nor a caller holds the alarm any more.
     private nonisolated(unsafe) let base: OpaquePointer
     private let alarm: EventBaseAlarm
+    private let setup: ThreadSetup
     private let isStopped = Atomic(false)
     /// Whether the loop failed.
     private let hasFailed = Atomic(false)
 
+    /// - Parameters:
+    ///   - clock: the clock of the deadlines.
+    ///   - setup: the thread's settings.
     /// - Throws: `TimerError` if the system refuses something that the event base needs.
-    package init(_ clock: TimerClock) throws(TimerError) {
+    package init(_ clock: TimerClock, setup: ThreadSetup = ThreadSetup()) throws(TimerError) {
+        self.setup = setup
         let base = try unsafe LibeventBase.make([])
         do throws(TimerError) { alarm = try unsafe EventBaseAlarm(base, clock, ownsLoop: true) } catch {
             unsafe event_base_free(base)
@@ -44,7 +49,7 @@ package final class LibeventAlarm: TimerAlarm {
     ) throws(TimerError) {
         try alarm.start(onFire: onFire, onFailure: onFailure)
         // The thread holds the alarm, and thus the base, until the thread ends.
-        do throws(TimerError) { try Thread.start("timer.libevent") { self.run(onFailure) } } catch {
+        do throws(TimerError) { try setup.startThread("timer.libevent") { self.run(onFailure) } } catch {
             alarm.detach()
             throw error
         }
@@ -64,10 +69,6 @@ package final class LibeventAlarm: TimerAlarm {
     }
 
     package func set(_ deadline: TimerInstant?) throws(TimerError) { try alarm.set(deadline) }
-
-    package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
-        try alarm.set(first, every: period)
-    }
 
     /// Makes the timer expire at once, which breaks the loop. If the timer is lost, the loop ends within a minute.
     package func stop() {

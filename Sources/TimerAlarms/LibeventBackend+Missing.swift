@@ -7,7 +7,7 @@ package enum LibeventBackend {
     package static var whyUnavailable: String? { "this build of PreciseTimer has the package trait Libevent disabled" }
 
     /// Always throws.
-    package static func makeAlarm(_ clock: TimerClock) throws(TimerError) -> any TimerAlarm {
+    package static func makeAlarm(_ clock: TimerClock, _ setup: ThreadSetup) throws(TimerError) -> any TimerAlarm {
         throw TimerError(.unavailable, "starting the libevent backend (the package trait Libevent is disabled)")
     }
 

@@ -44,26 +44,11 @@ package final class PollableAlarm: TimerAlarm {
 
     package func set(_ deadline: TimerInstant?) throws(TimerError) { try timer.set(deadline) }
 
-    /// Repeats by itself on clocks that are never stepped.
-    package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
-        guard timer.canRepeat(every: period) else {
-            try set(first)
-            return false
-        }
-        try timer.set(first, repeatingEvery: period)
-        // This setting may have undone the disarming of a concurrent stop.
-        if callbacks.withLock({ $0 == nil }) { disarm() }
-        return true
-    }
-
     package func stop() {
         _ = callbacks.withLock { $0.take() }
-        disarm()
+        // A needless expiry would wake the host's loop. In a forked child the timer belongs to the parent.
+        if !isInForkedChild { try? timer.set(nil) }
     }
-
-    /// Ends a repetition, which would wake the host's loop forever. In a forked child the timer belongs to
-    /// the parent.
-    private func disarm() { if !isInForkedChild { try? timer.set(nil) } }
 
     /// Fires on the calling thread, needlessly if no timer is due. It fires even without an expiry to read, since the
     /// loop may have read it.

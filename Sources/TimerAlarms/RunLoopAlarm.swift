@@ -27,21 +27,23 @@ package final class RunLoopAlarm: TimerAlarm {
     // Both are constant, and Foundation locks them, but Swift does not consider them sendable.
     private nonisolated(unsafe) let timer: Timer
     private nonisolated(unsafe) let host: Host?
+    private let setup: ThreadSetup
     private let isStopped = Atomic(false)
 
-    private init(host: Host?) {
+    private init(host: Host?, setup: ThreadSetup) {
+        self.setup = setup
         let link = link
         let never = Date.distantFuture
         unsafe timer = Timer(fire: never, interval: Self.years, repeats: true) { link.fire(for: $0) }
         unsafe self.host = host
     }
 
-    /// Creates an alarm with its own thread.
-    package convenience init() { self.init(host: nil) }
+    /// Creates an alarm with its own thread, which gets these settings.
+    package convenience init(setup: ThreadSetup = ThreadSetup()) { self.init(host: nil, setup: setup) }
 
     /// Creates an alarm on a run loop, which the host must run in this mode until the alarm is stopped.
     package convenience init(attachedTo loop: RunLoop, mode: RunLoop.Mode) {
-        self.init(host: Host(loop: loop, mode: mode))
+        self.init(host: Host(loop: loop, mode: mode), setup: ThreadSetup())
     }
 
     package var now: TimerInstant { KernelClock.now(.suspending) }
@@ -67,7 +69,7 @@ package final class RunLoopAlarm: TimerAlarm {
     private func startThread(_ onFailure: @escaping @Sendable (TimerError) -> Void) throws(TimerError) {
         let hasLoop = DispatchSemaphore(value: 0)
         // The thread holds the alarm until the thread ends.
-        try Thread.start("timer.runloop") {
+        try setup.startThread("timer.runloop") {
             let loop = RunLoop.current
             unsafe loop.add(self.timer, forMode: .default)
             hasLoop.signal()

@@ -7,7 +7,7 @@ package enum RunLoopBackend {
     package static var whyUnavailable: String? { "this build of PreciseTimer has the package trait RunLoop disabled" }
 
     /// Refuses.
-    package static func makeAlarm() throws(TimerError) -> any TimerAlarm {
+    package static func makeAlarm(_ setup: ThreadSetup) throws(TimerError) -> any TimerAlarm {
         throw TimerError(.unavailable, "starting the run loop backend (the package trait RunLoop is disabled)")
     }
 }

@@ -6,7 +6,9 @@ package enum RunLoopBackend {
     /// Nil: it can be used.
     package static var whyUnavailable: String? { nil }
 
-    /// A new alarm, not started.
-    package static func makeAlarm() throws(TimerError) -> any TimerAlarm { RunLoopAlarm() }
+    /// A new alarm, not started, whose thread gets these settings.
+    package static func makeAlarm(_ setup: ThreadSetup) throws(TimerError) -> any TimerAlarm {
+        RunLoopAlarm(setup: setup)
+    }
 }
 #endif

@@ -17,6 +17,13 @@ public protocol TimerAlarm: AnyObject, Sendable {
     /// held, so it must not call back.
     var now: TimerInstant { get }
 
+    /// How many nanoseconds before a deadline the alarm may fire on purpose: 0, unless it implements this.
+    ///
+    /// The service uses this time to take its lock and to decide on the tick. Then it reads ``now`` until the deadline
+    /// has come, just before it calls the handler. So the handler is called as if the decision took no time. The
+    /// service does not see an earlier deadline or a cancellation in this time: keep it to about a microsecond.
+    var lead: UInt64 { get }
+
     /// Starts the alarm. Called once, with a lock held, before anything is set. Neither closure may be called from
     /// inside this method.
     ///
@@ -59,6 +66,18 @@ public protocol TimerAlarm: AnyObject, Sendable {
 }
 
 extension TimerAlarm {
+    /// 0: the alarm does not fire early on purpose.
+    public var lead: UInt64 { 0 }
+
+    /// The time, not before an instant that is at most ``lead`` away: it is read until that has come. If the clock is
+    /// set back meanwhile, the time as it is.
+    package func now(notBefore instant: TimerInstant) -> TimerInstant {
+        let lead = lead
+        var now = now
+        while now < instant, instant.nanoseconds - now.nanoseconds <= lead { now = self.now }
+        return now
+    }
+
     /// Sets only the first deadline, and returns false.
     public func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
         try set(first)

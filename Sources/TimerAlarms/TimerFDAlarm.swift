@@ -1,70 +1,138 @@
 internal import Synchronization
 package import TimerCore
 
-/// One thread that blocks in `read` on one timerfd.
+/// One thread that sleeps in `read` on one timerfd until the deadline or, with a ``Spinner``, until shortly before it,
+/// and then reads the clock in a loop.
 ///
-/// If another thread sets the timerfd, the reader wakes correctly, whether the new deadline is earlier, later or
-/// past. So the alarm needs neither epoll nor a second descriptor.
+/// Only the thread arms the timerfd, before it sleeps. Another thread that sets an earlier deadline while this thread
+/// sleeps sets the timerfd, too, which wakes it correctly, so the alarm needs neither epoll nor a second descriptor. In
+/// all other cases setting the alarm is no more than storing a number.
 package final class TimerFDAlarm: TimerAlarm {
     private let timer: TimerDescriptor
     private let clock: TimerClock
+    private let setup: ThreadSetup
+    /// Decides on spinning; nil for an alarm that only sleeps.
+    package let spinner: Spinner?
+    /// The deadline in nanoseconds; the greatest number for none.
+    private let deadline = Atomic<UInt64>(.max)
+    /// While the thread sleeps, when it will wake at the latest. 0 while it is awake: it then looks at the deadline
+    /// again before it sleeps.
+    private let wakesBy = Atomic<UInt64>(0)
     private let isStopped = Atomic(false)
 
+    /// - Parameters:
+    ///   - clock: the clock of the deadlines.
+    ///   - setup: the thread's settings.
+    ///   - spinner: decides on spinning; nil for an alarm that only sleeps.
     /// - Throws: `TimerError` if the system refuses the descriptor.
-    package init(_ clock: TimerClock) throws(TimerError) {
+    package init(
+        _ clock: TimerClock,
+        setup: ThreadSetup = ThreadSetup(),
+        spinner: Spinner? = nil
+    ) throws(TimerError) {
         timer = try TimerDescriptor(clock)
         self.clock = clock
+        self.setup = setup
+        self.spinner = spinner
     }
 
     package var now: TimerInstant { KernelClock.now(clock) }
+
+    /// A thread that spins anyway fires a little early, since what follows is slow after a sleep: the processor's caches
+    /// are cold.
+    package var lead: UInt64 { spinner == nil ? 0 : Self.lead }
 
     package func start(
         onFire: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
-        try set(nil)
         // The thread holds the alarm, and thus the descriptor, until the thread ends.
-        try Thread.start("timer.timerfd") { self.run(onFire, onFailure) }
+        let name = spinner == nil ? "timer.timerfd" : "timer.hybrid"
+        try setup.startThread(name) { self.run(onFire, onFailure) }
     }
+
+    // MARK: The thread
 
     private func run(_ onFire: () -> Void, _ onFailure: (TimerError) -> Void) {
         do throws(TimerError) {
-            // Checked before and after each wait. A firing may stop the alarm, for example because its setting found
-            // the descriptor lost; and a stop ends the wait.
-            while !isStopped.load(ordering: .acquiring) {
-                try timer.wait()
-                if isStopped.load(ordering: .acquiring) { return }
-                onFire()
+            while !isStopped.load(ordering: .sequentiallyConsistent) {
+                let next = deadline.load(ordering: .sequentiallyConsistent)
+                let (hasCome, wait) = try wait(for: next, onFire)
+                // The firing uses the deadline up, unless it was replaced in the meantime.
+                if hasCome, isUsedUp(next), !isStopped.load(ordering: .acquiring) { onFire() }
+                spinner?.learn(from: wait)
             }
         } catch {
             onFailure(error)
         }
     }
 
-    /// The thread wakes at least once a minute. If the process closes the descriptor from outside, a blocked reader
-    /// is not told; its next read finds out.
-    package func set(_ deadline: TimerInstant?) throws(TimerError) {
-        let latest = now.moved(by: Self.minute)
-        try timer.set(deadline.map { min($0, latest) } ?? latest, repeatingEvery: Self.minute)
-        // This setting may have undone the wake-up of a concurrent stop.
-        if isStopped.load(ordering: .acquiring) { wake() }
+    private func isUsedUp(_ next: UInt64) -> Bool {
+        deadline.compareExchange(expected: next, desired: .max, ordering: .sequentiallyConsistent).exchanged
     }
 
-    /// Repeats by itself if this, too, wakes the thread at least once a minute.
-    package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
-        let isSoon = first <= now.moved(by: Self.minute)
-        guard timer.canRepeat(every: period), period <= Self.minute, isSoon else {
-            try set(first)
-            return false
+    /// Waits until a deadline has come, is replaced, or a minute has passed. If the process closes the descriptor from
+    /// outside, a blocked reader is not told; its next read finds out.
+    private func wait(for next: UInt64, _ onFire: () -> Void) throws(TimerError) -> (hasCome: Bool, SpinPlan.Wait) {
+        let begin = now
+        var wait = SpinPlan.Wait(woke: begin.nanoseconds)
+        if wait.woke >= next { return (true, wait) }
+        let margin = next == .max ? 0 : min(spinner?.margin(before: next) ?? 0, next)
+        let alarm = min(next - margin, begin.moved(by: Self.minute).nanoseconds)
+        if wait.woke < alarm {
+            guard try sleep(until: alarm, for: next) else { return (false, wait) }
+            wait = SpinPlan.Wait(alarm: alarm, woke: now.nanoseconds)
         }
-        try timer.set(first, repeatingEvery: period)
-        // This setting may have undone the wake-up of a concurrent stop.
-        if isStopped.load(ordering: .acquiring) { wake() }
+        guard wait.woke >= next - margin else { return (false, wait) }
+        if wait.woke < next { onFire() }
+        return (spin(until: next, margin, &wait), wait)
+    }
+
+    /// Sleeps until an instant, or until another thread sets an earlier deadline or stops the alarm. Returns false if
+    /// one of the two happened before the sleep.
+    private func sleep(until alarm: UInt64, for next: UInt64) throws(TimerError) -> Bool {
+        try timer.set(TimerInstant(nanoseconds: alarm, clock: clock))
+        // From here on, other threads wake this one. What they did before is seen now.
+        wakesBy.store(alarm, ordering: .sequentiallyConsistent)
+        defer { wakesBy.store(0, ordering: .sequentiallyConsistent) }
+        guard isStillWaiting(for: next) else { return false }
+        try timer.wait()
         return true
     }
 
+    /// Reads the clock until a deadline is as near as the service is told early, is replaced, or the alarm is stopped.
+    /// Returns whether it has come as near.
+    private func spin(until next: UInt64, _ margin: UInt64, _ wait: inout SpinPlan.Wait) -> Bool {
+        let early = next - min(lead, margin)
+        while wait.end < early {
+            guard isStillWaiting(for: next) else { return false }
+            wait.end = now.nanoseconds
+        }
+        // The service waits for the rest.
+        wait.end = max(wait.end, next)
+        return true
+    }
+
+    private func isStillWaiting(for next: UInt64) -> Bool {
+        deadline.load(ordering: .sequentiallyConsistent) == next && !isStopped.load(ordering: .sequentiallyConsistent)
+    }
+
+    // MARK: Other threads
+
+    package func set(_ deadline: TimerInstant?) throws(TimerError) {
+        let next = deadline?.nanoseconds ?? .max
+        self.deadline.store(next, ordering: .sequentiallyConsistent)
+        // A sleeping thread that wakes early enough, or even too early, looks again and sleeps on.
+        let wakesBy = wakesBy.load(ordering: .sequentiallyConsistent)
+        let alarm = next - min(next, spinner?.lastMargin ?? 0)
+        guard alarm < wakesBy else { return }
+        try timer.set(TimerInstant(nanoseconds: alarm, clock: clock))
+        // This setting may have undone the wake-up of a concurrent stop.
+        if isStopped.load(ordering: .sequentiallyConsistent) { wake() }
+    }
+
     package func stop() {
-        isStopped.store(true, ordering: .releasing)
+        isStopped.store(true, ordering: .sequentiallyConsistent)
         wake()
     }
 
@@ -72,6 +140,7 @@ package final class TimerFDAlarm: TimerAlarm {
     /// and a thread that has ended needs no waking.
     private func wake() { try? timer.set(now) }
 
-    /// In nanoseconds.
+    // In nanoseconds.
+    private static let lead: UInt64 = 1_000
     private static let minute: UInt64 = 60_000_000_000
 }

@@ -10,6 +10,8 @@ public struct TimerError: Error, Hashable, Sendable {
 
         /// The schedule is invalid: a negative delay, or a period of zero or less.
         public static let invalidSchedule = Code("invalid schedule")
+        /// An option of a service is invalid, as a real-time priority of 0.
+        public static let invalidOption = Code("invalid option")
         /// The handler cannot run where the delivery demands it: a handler of the main actor with
         /// `deliver: .inline`.
         public static let invalidDelivery = Code("invalid delivery")

@@ -48,11 +48,8 @@ struct ClockStepTests {
         }
     }
 
-    @Test func timerFDFiresOnAStepSoThatTheServiceReadsTheClock() throws {
-        let timerFD = TimerService.Backend.timerFD
-        let mechanism = Mechanism(timerFD.rawValue, on: .wall) { clock throws(TimerError) in
-            try timerFD.makeAlarm(clock: clock)
-        }
+    @Test(arguments: onTheWallClock.filter { $0.description.hasPrefix("polled") })
+    func aPolledAlarmFiresOnAStepSoThatTheServiceReadsTheClock(mechanism: Mechanism) throws {
         let alarm = try SetAlarm(mechanism, in: .seconds(10_000))
         withClockStepped(by: .seconds(-3_600)) {
             let hasFired = soon { alarm.firings.early >= 1 }

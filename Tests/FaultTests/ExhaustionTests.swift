@@ -35,7 +35,7 @@ import Testing
     /// library go ahead.
     private static func descriptors(of backend: Backend) -> Int {
         switch backend {
-        case .timerFD: 1
+        case .timerFD, .hybrid: 1
         case .dispatch: 4
         case .libevent: 6
         case .runLoop: 8

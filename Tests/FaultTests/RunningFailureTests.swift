@@ -54,7 +54,7 @@ import Testing
         let run = try await Probe.run(backend, steps, under: .preload(), limit: 90)
         if backend == .dispatch && error == EBADF { return #expect(run.outcome.signal == SIGILL, "\(run)") }
         try expectEnds(run)
-        if [.timerFD, .libevent].contains(backend) { expectOwnFailure(run) }
+        if [.timerFD, .hybrid, .libevent].contains(backend) { expectOwnFailure(run) }
         // While the call fails, a thread of libdispatch repeats epoll_wait at once.
         if backend == .dispatch { return }
         try expectIdle(run)

@@ -5,8 +5,9 @@ import Testing
 import TimerAlarms
 
 /// Backends rarely wake early: a deadline is rounded up on its way to the mechanism, so that a tick costs one firing.
+/// The hybrid backend fires early on purpose.
 @Suite(.timeLimit(.minutes(60))) struct RoundingTests {
-    @Test(arguments: TimerService.Backend.available)
+    @Test(arguments: TimerService.Backend.available.filter { $0 != .hybrid })
     func firingsRarelyComeBeforeTheirDeadline(backend: TimerService.Backend) throws {
         let alarm = try backend.makeAlarm()
         let (early, firings) = (Count(), Count())

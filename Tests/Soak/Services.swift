@@ -15,7 +15,7 @@ final class Services: Sendable {
     init(_ tally: Tally) throws(TimerError) {
         self.tally = tally
         let shared: [TimerService] =
-            [.timerFD, .dispatch, .runLoop] + (Self.backends.contains(.libevent) ? [.libevent] : [])
+            [.timerFD, .dispatch, .runLoop, .hybrid] + (Self.backends.contains(.libevent) ? [.libevent] : [])
         var entries = shared.map { Entry(service: $0, fate: ServiceFate(), isShared: true) }
         for (backend, clock) in Self.choices { entries.append(try Self.make(backend, clock, tally)) }
         self.entries = Lock(entries)

@@ -11,6 +11,7 @@ extension TimerService.Backend {
         case .timerFD: .timerFD
         case .libevent: .libevent
         case .runLoop: .runLoop
+        case .hybrid: .hybrid
         @unknown default: .default
         }
     }

@@ -20,6 +20,7 @@ extension ServiceCore {
                 }
                 continue
             case .send(let record):
+                _ = alarm.now(notBefore: woke)
                 record.destination.send(Hop(core: self, record: record, woke: woke, alarm: alarm))
             case .bid(let record, _): record.sayFarewell()
             case .askAgain: break

@@ -17,9 +17,12 @@ final class ServiceCore: @unchecked Sendable {
     let starting = Lock(false)
     /// The clock of all instants.
     private let clock: TimerClock
+    /// What was asked for the service's thread, and what came of it.
+    let setup: ThreadSetup
 
-    init(_ state: consuming sending ServiceState) {
+    init(_ state: consuming sending ServiceState, setup: ThreadSetup) {
         clock = state.clock
+        self.setup = setup
         self.state = state
     }
 
@@ -138,7 +141,10 @@ final class ServiceCore: @unchecked Sendable {
     var now: TimerInstant { nowOfAlarm ?? KernelClock.now(clock) }
 
     /// The time on the clock of a running alarm.
-    var nowOfAlarm: TimerInstant? { locked(inForkedChild: nil) { $0.alarm }?.now }
+    var nowOfAlarm: TimerInstant? { alarm?.now }
+
+    /// The alarm of a running service.
+    var alarm: (any TimerAlarm)? { locked(inForkedChild: nil) { $0.alarm } }
 
     /// How many timers have not ended.
     var pendingCount: Int { locked { $0.scheduler.count } }
@@ -219,6 +225,7 @@ final class ServiceCore: @unchecked Sendable {
     private func close(_ ending: TimerEntry.Ending, run: Int?, _ error: TimerError) {
         guard let remains = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
         remains.alarm?.stop()
+        setup.release()
         while true {
             let ended = locked { $0.endClosing(ending, error) }
             if ended.count == 0 { return }

@@ -30,7 +30,13 @@ extension ServiceState {
     /// Begins a look. Returns nil if an earlier run's alarm has fired.
     mutating func look(_ run: Int) -> (alarm: any TimerAlarm, woke: TimerInstant)? {
         guard run == self.run, let alarm else { return nil }
-        let woke = alarm.now
+        var woke = alarm.now
+        // An alarm that fires early on purpose leaves time for the decision, which is made as of the deadline. The wait
+        // for it comes at the end: `now(notBefore:)`.
+        let lead = alarm.lead
+        if lead > 0, let next = scheduler.nextLook, next > woke.nanoseconds, next - woke.nanoseconds <= lead {
+            woke = TimerInstant(nanoseconds: next, clock: clock)
+        }
         scheduler.beginLook(at: woke.nanoseconds)
         return (alarm, woke)
     }

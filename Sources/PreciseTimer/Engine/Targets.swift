@@ -24,9 +24,9 @@ final class TargetRecord: TimerRecord, @unchecked Sendable {
 
     override var target: AnyObject? { weakTarget }
 
-    override func deliver(_ tick: PreciseTimer.Tick) -> Bool {
+    override func deliver(_ tick: () -> PreciseTimer.Tick) -> Bool {
         guard let target = weakTarget, let handler else { return false }
-        handler.call(target, tick)
+        handler.call(target, tick())
         return true
     }
 
@@ -51,9 +51,9 @@ final class HandleRecord: TimerRecord, @unchecked Sendable {
     override var handleIsTarget: Bool { true }
     override func adopt(_ handle: PreciseTimer) { self.handle = handle }
 
-    override func deliver(_ tick: PreciseTimer.Tick) -> Bool {
+    override func deliver(_ tick: () -> PreciseTimer.Tick) -> Bool {
         guard let handle, let handler else { return false }
-        handler(handle, tick)
+        handler(handle, tick())
         return true
     }
 

@@ -9,8 +9,14 @@ extension TimerRecord {
         MainActorCheck.begin { self.warningOfMainActor }
         defer { MainActorCheck.end() }
         #endif
-        let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
-        return deliver(tick) ? tick.nanosecondsLate : nil
+        var lateness: UInt64?
+        // The clock is read last, when all else is ready for the call.
+        let hasTarget = deliver {
+            let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now(notBefore: woke))
+            lateness = tick.nanosecondsLate
+            return tick
+        }
+        return hasTarget ? lateness : nil
     }
 
     /// Calls the handler on its actor. Returns how late the tick was, in nanoseconds; nil if the target was released.

@@ -69,7 +69,7 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     func adopt(_ handle: PreciseTimer) {}
 
     /// Calls the handler with its target. Returns false, without a call, if the target was released.
-    func deliver(_ tick: PreciseTimer.Tick) -> Bool { true }
+    func deliver(_ tick: () -> PreciseTimer.Tick) -> Bool { true }
 
     /// Calls the handler on its actor. Returns false, without a call, if the target was released.
     func deliver(_ tick: PreciseTimer.Tick, on actor: isolated any Actor) async -> Bool { true }

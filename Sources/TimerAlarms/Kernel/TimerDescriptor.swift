@@ -37,17 +37,17 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     ///
     /// On the wall clock, a step of the clock counts as an expiry, so that the reader looks at the clock again.
     ///
-    /// - Parameters:
-    ///   - deadline: the instant of the first expiry.
-    ///   - period: nanoseconds from each expiry to the next, or 0 for a single expiry. See ``canRepeat(every:)``.
+    /// It never repeats by itself. The kernel would set a repeating timer again inside the read(2) that returns its
+    /// expiry, before the reader goes on. In a virtual machine that made each tick some 10 µs later.
+    ///
+    /// - Parameter deadline: the instant of the expiry.
     /// - Throws: `TimerError` if the kernel refuses, or the descriptor is lost.
-    package borrowing func set(_ deadline: TimerInstant?, repeatingEvery period: UInt64 = 0) throws(TimerError) {
+    package borrowing func set(_ deadline: TimerInstant?) throws(TimerError) {
         try checkForLoss(attempting: "setting a timerfd")
         var setting = itimerspec()
         // A value of zero would disarm: the earliest deadline is 1 ns.
         if let deadline {
             setting.it_value = timespec(max(deadline, deadline.clock.firstNanosecond))
-            setting.it_interval = timespec(TimerInstant(nanoseconds: period, clock: clock))
         }
         let number = number
         let flags = CInt(TFD_TIMER_ABSTIME) | (clock == .wall ? CInt(TFD_TIMER_CANCEL_ON_SET) : 0)
@@ -58,13 +58,6 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         case .failure(let errno): throw failure(errno, .systemRefused, attempting: "setting a timerfd")
         }
     }
-
-    /// Whether a repetition continues until the next setting.
-    ///
-    /// When an expiry is read, the kernel arms the timer again for the next whole period that has not passed, which
-    /// keeps the grid and loses no expiry. A step of the wall clock breaks this: reading an expired timer then
-    /// returns ECANCELED and does not arm it (`timerfd_read_iter` in the kernel's fs/timerfd.c).
-    package borrowing func canRepeat(every period: UInt64) -> Bool { clock != .wall && period > 0 }
 
     /// Waits until the deadline has passed, even if signals interrupt it or a read finds no expiry.
     package borrowing func wait() throws(TimerError) {

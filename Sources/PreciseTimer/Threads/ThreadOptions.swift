@@ -1,0 +1,93 @@
+internal import TimerAlarms
+internal import TimerCore
+
+extension TimerService {
+    /// What the thread of a service should be. By default an ordinary thread, whose sleeps take no timer slack.
+    ///
+    /// The system may refuse any of these; ``TimerService/grant`` tells what was obtained. Threads that a handler
+    /// creates do not take over a real-time policy.
+    public struct ThreadOptions: Hashable, Sendable {
+        /// The scheduling policy: see sched(7).
+        public enum Policy: Hashable, Sendable {
+            /// The policy of the main thread, or the ordinary one if that is a real-time policy.
+            case normal
+            /// Runs before all ordinary threads, and until it sleeps (SCHED_FIFO). Priority 1 to 99, the highest.
+            case fifo(priority: Int)
+            /// The same, but takes turns with threads of its priority (SCHED_RR).
+            case roundRobin(priority: Int)
+            /// Gets the runtime in each period, before the deadline (SCHED_DEADLINE). The kernel demands runtime ≤
+            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity beside it.
+            case deadline(runtime: Duration, deadline: Duration, period: Duration)
+        }
+
+        /// What happens if the system refuses an option.
+        public enum Demand: Hashable, Sendable {
+            /// The service starts without it.
+            case preferred
+            /// The service does not start.
+            case required
+        }
+
+        /// The scheduling policy.
+        public var policy: Policy
+        /// The processors that the thread may run on, by the kernel's numbers; empty for those of the main thread.
+        public var affinity: Set<Int>
+        /// How late the kernel may end the thread's sleeps, to share wake-ups: at least 1 ns. It concerns sleeps inside
+        /// handlers, and the waits of a run loop; timerfds take no slack. Nil for 1 ns if the service has its own
+        /// thread; the kernel's default would be 50 µs.
+        public var timerSlack: Duration?
+        /// Whether all memory of the process is locked into RAM as it is touched (mlockall(2) with MCL_ONFAULT). It
+        /// stays locked when the service ends.
+        public var locksMemory: Bool
+        /// The longest time that a processor may take to leave an idle state, for the whole machine while the service
+        /// runs; in whole microseconds. Nil for the system's choice. Zero costs power: processors do not rest.
+        public var idleLatency: Duration?
+        /// What happens if the system refuses an option.
+        public var demand: Demand
+
+        /// Options for a service's thread.
+        ///
+        /// - Parameters:
+        ///   - policy: the scheduling policy.
+        ///   - affinity: the processors that the thread may run on; empty for those of the main thread.
+        ///   - timerSlack: how late the kernel may end the thread's sleeps; nil for 1 ns.
+        ///   - locksMemory: whether the process's memory is locked into RAM.
+        ///   - idleLatency: the longest time to leave an idle state; nil for the system's choice.
+        ///   - demand: what happens if the system refuses one of them.
+        public init(
+            policy: Policy = .normal,
+            affinity: Set<Int> = [],
+            timerSlack: Duration? = nil,
+            locksMemory: Bool = false,
+            idleLatency: Duration? = nil,
+            demand: Demand = .preferred
+        ) {
+            self.policy = policy
+            self.affinity = affinity
+            self.timerSlack = timerSlack
+            self.locksMemory = locksMemory
+            self.idleLatency = idleLatency
+            self.demand = demand
+        }
+
+        /// Asks for these options for the calling thread and its process. For the thread that runs a loop to which a
+        /// service is attached, or for any other thread of yours.
+        ///
+        /// It does not ask for ``idleLatency``, which only a running service holds, and lists it as not settable.
+        ///
+        /// - Returns: what was obtained.
+        /// - Throws: `TimerError` if an option is invalid, or is required and was refused.
+        @discardableResult
+        public func applyToCallingThread() throws(TimerError) -> ThreadGrant {
+            try validate()
+            var own = self
+            own.idleLatency = nil
+            let setup = ThreadSetup(own.settings(hasOwnThread: true))
+            setup.makeCallingThread()
+            setup.makeProcess()
+            let grant = ThreadGrant(of: settings(hasOwnThread: true), setup.outcomes)
+            if demand == .required, let error = grant.error { throw error }
+            return grant
+        }
+    }
+}

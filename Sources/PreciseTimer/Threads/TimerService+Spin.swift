@@ -1,0 +1,61 @@
+internal import TimerAlarms
+@_spi(Engine) internal import TimerCore
+
+extension TimerService {
+    /// How long and how often the thread of a ``Backend/hybrid`` service may spin, that is, read the clock in a loop.
+    ///
+    /// The thread sleeps until a margin before each deadline, and spins from then on. The margin follows the lateness
+    /// of the kernel's wake-ups: it covers all but one in two hundred of those in the last half to whole second. It is
+    /// never longer than ``maximum``, and the budget limits it further. If the budget is too short, ticks are as late
+    /// as with ``Backend/timerFD``, never lost.
+    public struct SpinOptions: Hashable, Sendable {
+        /// The longest margin.
+        public var maximum: Duration
+        /// The share of one processor core that spinning may take in any second: more than 0, and at most 0.9, since
+        /// the kernel stops real-time threads that take more than 95 %.
+        public var budget: Double
+
+        /// Options, by default 100 µs and a tenth of a core.
+        public init(maximum: Duration = .microseconds(100), budget: Double = 0.1) {
+            self.maximum = maximum
+            self.budget = budget
+        }
+
+        /// - Throws: `TimerError` if a value is out of its range.
+        func validate() throws(TimerError) {
+            guard maximum >= .zero, maximum <= .seconds(1) else {
+                throw TimerError(.invalidOption, "spinning for \(maximum) at a time (0 s to 1 s are possible)")
+            }
+            guard budget > 0, budget <= 0.9 else {
+                let reason = "at most 0.9, since the kernel stops real-time threads at 0.95"
+                throw TimerError(.invalidOption, "spinning with a budget of \(budget) of a core (\(reason))")
+            }
+        }
+
+        var plan: SpinPlan { SpinPlan(maximum: maximum.nanosecondsOrForever, budget: budget) }
+    }
+
+    /// What the thread of a ``Backend/hybrid`` service does at one moment. A plain value.
+    public struct Spin: Hashable, Sendable {
+        /// How long before the last deadline the thread woke up to spin.
+        public let margin: Duration
+        /// The share of one core spent spinning in the last half to whole second.
+        public let share: Double
+        /// How many deadlines had a shorter margin than the wake-ups needed, because the budget was used up.
+        public let cuts: UInt64
+        /// Why the thread does not spin at all; nil if it may spin. If the process may use only one processor, a
+        /// thread that spins would keep the others from running.
+        public let obstacle: String?
+    }
+
+    /// What the service's thread does beside sleeping; nil if the service does not run or does not spin.
+    public var spin: Spin? {
+        guard let alarm = core.alarm as? TimerFDAlarm, let report = alarm.spinner?.report else { return nil }
+        return Spin(
+            margin: Duration(wholeNanoseconds: report.obstacle == nil ? report.plan.margin : 0),
+            share: report.plan.share(at: alarm.now.nanoseconds),
+            cuts: report.plan.cuts,
+            obstacle: report.obstacle
+        )
+    }
+}

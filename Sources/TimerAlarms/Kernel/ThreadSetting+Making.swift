@@ -1,0 +1,54 @@
+internal import CLinuxTimers
+internal import Glibc
+
+/// The system calls of the settings. Each returns the kernel's refusal, or nil.
+extension ThreadSetting {
+    /// Makes the setting, for the calling thread or for the process.
+    func make() -> Errno? {
+        switch self {
+        case .affinity(let processors): Self.setAffinity(processors)
+        case .timerSlack(let nanoseconds): Self.refusal { timer_slack_set(UInt(nanoseconds)) }
+        case .policy(let policy): policy.make()
+        case .lockedMemory: Self.refusal { memory_lock() }
+        case .idleLatency: preconditionFailure("a file keeps the latency")
+        }
+    }
+
+    private static func setAffinity(_ processors: Set<Int>) -> Errno? {
+        var words = [UInt](repeating: 0, count: (processors.max() ?? 0) / UInt.bitWidth + 1)
+        for processor in processors { words[processor / UInt.bitWidth] |= 1 << UInt(processor % UInt.bitWidth) }
+        let size = words.count * MemoryLayout<UInt>.size
+        guard let refusal = refusal({ unsafe thread_affinity_set(&words, UInt(size)) }) else {
+            // The kernel drops the processors that do not exist, and obtains the rest.
+            return words == affinity(words: words.count) ? nil : Errno(EINVAL)
+        }
+        return refusal
+    }
+
+    /// The first words of the calling thread's mask of processors.
+    private static func affinity(words count: Int) -> [UInt] {
+        // The kernel wants room for all processors that it could have.
+        var words = [UInt](repeating: 0, count: max(count, 1024))
+        _ = unsafe thread_affinity(&words, UInt(words.count * MemoryLayout<UInt>.size))
+        return Array(words[..<count])
+    }
+
+    fileprivate static func refusal(_ call: () -> CInt) -> Errno? {
+        if case .failure(let errno) = SystemCall.retrying(call) { errno } else { nil }
+    }
+}
+
+extension ThreadSetting.Policy {
+    /// Threads that the thread creates later get the ordinary policy (SCHED_FLAG_RESET_ON_FORK of
+    /// sched_setattr(2)).
+    fileprivate func make() -> Errno? {
+        ThreadSetting.refusal {
+            switch self {
+            case .fifo(let priority): thread_policy_set(CInt(SCHED_FIFO), UInt32(priority), 0, 0, 0)
+            case .roundRobin(let priority): thread_policy_set(CInt(SCHED_RR), UInt32(priority), 0, 0, 0)
+            case .deadline(let runtime, let deadline, let period):
+                thread_policy_set(CInt(SCHED_DEADLINE), 0, runtime, deadline, period)
+            }
+        }
+    }
+}

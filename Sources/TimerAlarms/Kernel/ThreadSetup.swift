@@ -1,0 +1,77 @@
+internal import Dispatch
+internal import Glibc
+package import TimerCore
+
+/// Makes a service's thread what was asked for, and remembers what came of it.
+package final class ThreadSetup: Sendable {
+    /// What came of a setting.
+    package struct Outcome: Sendable {
+        package let setting: ThreadSetting
+        /// Nil if the setting was obtained.
+        package let refusal: TimerError?
+        /// One sentence on what would help, if the setting was refused.
+        package var advice: String? { refusal?.errno.map { setting.advice(on: $0) } }
+    }
+
+    private struct State: Sendable {
+        var outcomes: [Outcome] = []
+        /// The file whose being open keeps processors from idling deeply.
+        var idleLatency: IdleLatencyFile?
+    }
+
+    /// The settings that were asked for, in the order in which they are made.
+    package let settings: [ThreadSetting]
+    private let state = Lock(State())
+
+    /// - Parameter settings: the settings to ask for.
+    package init(_ settings: [ThreadSetting] = []) { self.settings = settings }
+
+    /// What came of the settings that have been made so far.
+    package var outcomes: [Outcome] { state.withLock { $0.outcomes } }
+
+    /// Starts a thread. Returns when its settings have been made.
+    ///
+    /// - Parameters:
+    ///   - name: the thread's name in the kernel, at most 15 bytes.
+    ///   - body: the work of the thread.
+    /// - Throws: `TimerError` if the system refuses the thread.
+    func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws(TimerError) {
+        let isReady = DispatchSemaphore(value: 0)
+        try Thread.start(name) {
+            self.makeCallingThread()
+            isReady.signal()
+            body()
+        }
+        isReady.wait()
+    }
+
+    /// Makes the settings of a thread on the calling thread.
+    package func makeCallingThread() {
+        for setting in settings where !setting.isOfProcess { note(setting, setting.make()) }
+    }
+
+    /// Makes the settings of the process.
+    package func makeProcess() {
+        for setting in settings where setting.isOfProcess {
+            if case .idleLatency(let microseconds) = setting {
+                let (file, refusal) = IdleLatencyFile.open(microseconds)
+                state.withLock { $0.idleLatency = file }
+                note(setting, refusal)
+            } else {
+                note(setting, setting.make())
+            }
+        }
+    }
+
+    /// Lets the processors idle as before. Memory stays locked, because unlocking it would also undo the locks of
+    /// the host.
+    package func release() { _ = state.withLock { $0.idleLatency.take() } }
+
+    /// A service that was restarted makes its settings anew.
+    private func note(_ setting: ThreadSetting, _ refusal: Errno?) {
+        state.withLock { state in
+            state.outcomes.removeAll { $0.setting == setting }
+            state.outcomes.append(Outcome(setting: setting, refusal: refusal?.error(attempting: setting.attempt)))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+internal import CLinuxTimers
+internal import Glibc
+internal import Synchronization
+package import TimerCore
+
+/// Lets an alarm's thread spin as its plan decides, unless that would keep other threads from running.
+package final class Spinner: Sendable {
+    /// What a spinner does, at one moment.
+    package struct Report: Sendable {
+        /// The plan's state.
+        package let plan: SpinPlan
+        /// Why the thread does not spin; nil if it may.
+        package let obstacle: String?
+    }
+
+    private struct State: Sendable {
+        var plan: SpinPlan
+        var obstacle: String?
+        /// When the processors were last looked at, in nanoseconds; nil before the first deadline.
+        var look: UInt64?
+    }
+
+    private let state: Lock<State>
+    private let margin: Atomic<UInt64>
+
+    package init(_ plan: SpinPlan) {
+        state = Lock(State(plan: plan))
+        margin = Atomic(plan.margin)
+    }
+
+    /// The state, for any thread.
+    package var report: Report { state.withLock { Report(plan: $0.plan, obstacle: $0.obstacle) } }
+
+    /// The margin before the last deadline, in nanoseconds. It does not wait for a lock.
+    var lastMargin: UInt64 { margin.load(ordering: .relaxed) }
+
+    /// How many nanoseconds before a deadline the calling thread must wake, to spin from then on.
+    func margin(before deadline: UInt64) -> UInt64 {
+        let now = KernelClock.now(.suspending).nanoseconds
+        let decided = state.withLock { state in
+            if state.look.map({ now - $0 >= Self.second }) ?? true {
+                state.obstacle = Self.obstacle
+                state.look = now
+            }
+            return state.obstacle == nil ? state.plan.margin(before: deadline) : 0
+        }
+        margin.store(decided, ordering: .relaxed)
+        return decided
+    }
+
+    /// Learns from a wait of the calling thread.
+    func learn(from wait: SpinPlan.Wait) { state.withLock { $0.plan.learn(from: wait) } }
+
+    /// Why the calling thread must not spin; nil if it may. Threads are taken to run where the main thread may run. If
+    /// that and this thread's place are one and the same processor, a thread that spins keeps the others from running.
+    private static var obstacle: String? {
+        guard processors_of_two_threads(0, getpid()) == 1 else { return nil }
+        return "the process has only one processor, which a thread that spins would take from the other threads"
+    }
+
+    /// In nanoseconds.
+    private static let second: UInt64 = 1_000_000_000
+}
