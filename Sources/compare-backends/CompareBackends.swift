@@ -17,6 +17,7 @@ struct CompareBackends: ParsableCommand {
               compare-backends --baseline before.json --fail-if 'timerfd.p50 later 20% than baseline'
               compare-backends against ../before/.build/release/compare-backends
               compare-backends explain --later-than 1ms
+              compare-backends doctor
               compare-backends recommend --period 5ms --lateness 200us --cpu 2
 
             Exit codes: 0 done, 1 a rule or the measurement failed, 2 an option or a file makes no sense, 3 a named \
@@ -24,8 +25,8 @@ struct CompareBackends: ParsableCommand {
             """,
         version: "compare-backends \(Version.name)\(Version.commit.map { " (\($0.prefix(10)))" } ?? "")",
         subcommands: [
-            Run.self, Explain.self, Against.self, Recommend.self, Show.self, Diff.self, Merge.self, ReportPage.self,
-            List.self,
+            Run.self, Explain.self, Against.self, Recommend.self, Doctor.self, Show.self, Diff.self, Merge.self,
+            ReportPage.self, List.self,
         ],
         defaultSubcommand: Run.self
     )

@@ -22,7 +22,7 @@ import Testing
         #expect(overview.status == 0)
         #expect(overview.complaint.isEmpty)
         for word in [
-            "run", "show", "diff", "against", "explain", "report", "merge", "recommend", "list", "Examples",
+            "run", "show", "diff", "against", "explain", "report", "merge", "recommend", "doctor", "list", "Examples",
             "Exit codes",
         ] {
             #expect(overview.output.contains(word))
@@ -36,6 +36,27 @@ import Testing
             "--junit", "--version",
         ] {
             #expect(run.output.contains("  \(option) "), "\(option)")
+        }
+    }
+
+    @Test func theDoctorNamesEveryPropertyWhateverItsRights() async throws {
+        let tools = [[], Command.canLoseRights ? ["setpriv", "--bounding-set=-all"] : []]
+        for tool in tools {
+            let outcome = try await Command.run(["doctor"], by: tool)
+            #expect(outcome.status == 0)
+            #expect(outcome.complaint.isEmpty)
+            let lines = outcome.output.split(separator: "\n")
+            for name in [
+                "clock source", "clock reading", "timer resolution", "virtual machine", "stolen time",
+                "frequency governor", "idle states", "idle latency limit", "hyper-threading", "preemption",
+                "timer slack", "real-time throttling", "isolated processors", "processors", "processor quota",
+                "real-time priority", "memory locking",
+            ] {
+                let count = lines.count { $0.dropFirst(9).hasPrefix("\(name)  ") }
+                #expect(count == 1, "\(name)")
+            }
+            #expect(lines.last?.contains(" of 17 limit") == true)
+            #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
         }
     }
 

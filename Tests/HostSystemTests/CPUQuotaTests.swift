@@ -37,4 +37,16 @@ struct CPUQuotaTests {
     func theStrictestLimitCounts(_ groups: String, _ files: [String: String], _ expected: Double?) {
         #expect(CPUQuota.find(groups: groups) { files[$0] } == expected)
     }
+
+    @Test(
+        arguments: [
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cgroup.controllers": ""], true),
+            (["/proc/self/cgroup": "1:cpu:/\n", "/sys/fs/cgroup/cpu/cgroup.procs": "1\n"], true),
+            (["/proc/self/cgroup": "0::/\n"], false), ([:], false),
+            (["/proc/self/cgroup": "", "/sys/fs/cgroup/cgroup.controllers": ""], false),
+        ] as [([String: String], Bool)]
+    )
+    func noLimitIsKnownOnlyIfBothTheGroupsAndTheirFilesAreShown(_ files: [String: String], _ expected: Bool) {
+        #expect(CPUQuota.isShown { files[$0] } == expected)
+    }
 }

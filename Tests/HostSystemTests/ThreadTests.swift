@@ -52,13 +52,17 @@ struct ThreadTests {
     @Test func theDeepestIdleStateCounts() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "idle-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        #expect(IdleStates.longestExit(in: folder.path) == 0)
+        #expect(IdleStates.deepest(in: folder.path) == nil)
         // The last one is no time that a processor could take.
         for (state, latency) in ["2\n", "133\n", "10\n", "4000000000\n"].enumerated() {
             let path = folder.appending(path: "state\(state)")
             try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
             try Data(latency.utf8).write(to: path.appending(path: "latency"))
         }
-        #expect(IdleStates.longestExit(in: folder.path) == 133_000)
+        #expect(IdleStates.deepest(in: folder.path)?.exit == 133_000)
+        try Data("C6\n".utf8).write(to: folder.appending(path: "state1/name"))
+        #expect(IdleStates.deepest(in: folder.path)?.name == "C6")
+        try Data("1\n".utf8).write(to: folder.appending(path: "state1/disable"))
+        #expect(IdleStates.deepest(in: folder.path)?.exit == 10_000)
     }
 }

@@ -4,4 +4,9 @@ package enum ProcFile {
     package static func text(_ path: String) -> String? {
         (try? InputFile.read(path)).map { String(decoding: $0, as: UTF8.self) }
     }
+
+    /// The first line that is not empty; nil if the file cannot be read or has no such line.
+    package static func line(_ path: String) -> String? {
+        text(path)?.split(separator: "\n").first.map(String.init)
+    }
 }

@@ -5,6 +5,15 @@ package enum CPUQuota {
         ProcFile.text("/proc/self/cgroup").flatMap { find(groups: $0, reading: ProcFile.text) }
     }
 
+    /// Whether the kernel shows the groups of this process and their limits. A container may hide both.
+    package static var isShown: Bool { isShown(reading: ProcFile.text) }
+
+    /// The same for other files: each version of control groups has one that its root always has.
+    package static func isShown(reading read: (String) -> String?) -> Bool {
+        let roots = ["cgroup.controllers", "cpu/cgroup.procs", "cpu,cpuacct/cgroup.procs"]
+        return read("/proc/self/cgroup")?.isEmpty == false && roots.contains { read("/sys/fs/cgroup/\($0)") != nil }
+    }
+
     /// Finds the strictest limit of a group and all groups above it.
     ///
     /// - Parameters:

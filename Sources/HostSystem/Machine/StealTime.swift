@@ -22,4 +22,13 @@ package struct StealTime: Hashable, Sendable {
         guard numbers.count >= 8 else { return nil }
         self.init(stolen: numbers[7], total: numbers[..<8].reduce(0, &+))
     }
+
+    /// The stolen share of the time since an earlier reading, in percent; nil if no time has been billed since.
+    ///
+    /// - Parameter earlier: the earlier reading; without it, the share since the machine was started.
+    /// - Returns: the share of all billed time, idle time included.
+    package func percent(since earlier: StealTime = StealTime(stolen: 0, total: 0)) -> Double? {
+        guard total > earlier.total, stolen >= earlier.stolen else { return nil }
+        return 100 * Double(stolen - earlier.stolen) / Double(total - earlier.total)
+    }
 }

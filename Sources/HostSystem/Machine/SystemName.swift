@@ -6,6 +6,8 @@ package struct SystemName: Hashable, Sendable {
     package let system: String
     /// The kernel's release, for example `6.12.0-amd64`.
     package let release: String
+    /// When and how the kernel was built, for example `#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1`.
+    package let version: String
     /// The kind of machine, for example `x86_64`.
     package let machine: String
 
@@ -15,6 +17,7 @@ package struct SystemName: Hashable, Sendable {
         unsafe uname(&name)
         system = Self.text(name.sysname)
         release = Self.text(name.release)
+        version = Self.text(name.version)
         machine = Self.text(name.machine)
     }
 

@@ -24,6 +24,14 @@ package enum SystemClock: Sendable {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// Nanoseconds to which the kernel rounds deadlines: 1 with high-resolution timers, and otherwise some milliseconds
+    /// (clock_getres(2)); nil if it does not say.
+    package var resolution: UInt64? {
+        var time = timespec()
+        guard unsafe clock_getres(id, &time) == 0 else { return nil }
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
     /// Sleeps until the clock shows so many nanoseconds. Signals do not end the sleep.
     package func sleep(until nanoseconds: UInt64) {
         var time = timespec(nanoseconds: nanoseconds)

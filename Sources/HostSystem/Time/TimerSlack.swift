@@ -10,4 +10,7 @@ package enum TimerSlack {
         get { UInt(max(timer_slack(), 0)) }
         set { _ = timer_slack_set(newValue) }
     }
+
+    /// The same; nil if the kernel does not say. A real-time thread has none.
+    package static var shown: UInt64? { UInt64(exactly: timer_slack()) }
 }

@@ -13,18 +13,13 @@ extension Host {
             cpu: facts.flatMap { cpuModel(in: $0) },
             processors: Processors.online,
             build: .current,
-            clockSource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            clockSource: ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            governor: ProcFile.line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             hypervisor: facts.flatMap { isGuest(in: $0) },
             usableProcessors: Processors.usable,
             cpuQuota: CPUQuota.current,
             clockRead: clockRead
         )
-    }
-
-    /// The only line of one of the kernel's files.
-    private static func line(_ path: String) -> String? {
-        ProcFile.text(path)?.split(separator: "\n").first.map(String.init)
     }
 
     /// Nanoseconds of one reading of the clock. Any measurement of time adds at least this to its figures.

@@ -9,9 +9,9 @@ extension StealTime {
 
     /// Describes the stolen time since this reading; nil if it was little.
     package func disturbance(until later: StealTime?) -> String? {
-        guard let later, later.total > total, later.stolen >= stolen + Self.fewest else { return nil }
-        let percent = 100 * Double(later.stolen - stolen) / Double(later.total - total)
-        guard percent > Self.tolerated else { return nil }
+        guard let later, later.stolen >= stolen + Self.fewest, let percent = later.percent(since: self),
+            percent > Self.tolerated
+        else { return nil }
         return "other guests of the host took \(NumberText.fixed(percent, places: 1)) % of the processors' time"
     }
 }

@@ -193,17 +193,3 @@ extension Host {
         return [[model, processors].compactMap(\.self).joined(separator: ", "), "\(system) \(version)"]
     }
 }
-
-extension String {
-    /// Lines of whole words that are at most so wide.
-    fileprivate func wrapped(at width: Int) -> [String] {
-        split(separator: " ")
-            .reduce(into: [String]()) { lines, word in
-                if let last = lines.last, last.count + 1 + word.count <= width {
-                    lines[lines.count - 1] = "\(last) \(word)"
-                } else {
-                    lines.append(String(word))
-                }
-            }
-    }
-}

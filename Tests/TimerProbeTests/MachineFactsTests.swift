@@ -1,0 +1,38 @@
+import Testing
+import TimerProbe
+import TimerResults
+
+/// The facts of this machine for a diagnosis.
+struct MachineFactsTests {
+    @Test(
+        arguments: [
+            ("#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1", false, "PREEMPT_DYNAMIC"),
+            ("#1 SMP PREEMPT_RT Debian 6.12.1-1", false, "PREEMPT_RT"), ("#1 SMP PREEMPT RT", true, "PREEMPT_RT"),
+            ("#1 SMP PREEMPT Tue", false, "PREEMPT"), ("#1 SMP Sun Jan 10", false, ""), ("", false, ""),
+        ]
+    )
+    func theVersionNamesTheModelOfPreemption(_ version: String, _ isRealTime: Bool, _ expected: String) {
+        #expect(MachineFacts.preemption(version: version, isRealTime: isRealTime) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("950000", "1000000", 95), ("-1", "1000000", 100), ("0", "1000000", 0), ("950000", "0", nil),
+            (nil, "1000000", nil), ("950000", nil, nil), ("much", "1000000", nil),
+        ] as [(String?, String?, Double?)]
+    )
+    func realTimeThreadsHaveAShareOfThePeriod(_ runtime: String?, _ period: String?, _ share: Double?) {
+        #expect(MachineFacts.realTimeShare(runtime: runtime, period: period) == share)
+    }
+
+    @Test func thisMachineHasAFindingForEachName() throws {
+        let facts = MachineFacts.current
+        #expect(try #require(facts.resolution) > 0)
+        #expect(facts.timerSlack != nil)
+        #expect(facts.preemption != nil)
+        let findings = Diagnosis(of: facts).findings
+        #expect(findings.map(\.name) == MachineFinding.Name.allCases)
+        let silent = findings.filter { $0.found.isEmpty }
+        #expect(silent.isEmpty)
+    }
+}
