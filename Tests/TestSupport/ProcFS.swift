@@ -59,6 +59,38 @@ package enum ProcFS {
             }
     }
 
+    /// The kernel's number of the calling thread.
+    package static var callingThread: Int32 {
+        // The link names the calling thread: PROCESS/task/THREAD.
+        let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+        return link?.split(separator: "/").last.flatMap { Int32($0) } ?? 0
+    }
+
+    /// A thread's timer slack in nanoseconds.
+    package static func timerSlack(of thread: Int32) -> Int? {
+        text("/proc/\(thread)/timerslack_ns").flatMap { Int($0.trimmingCharacters(in: .newlines)) }
+    }
+
+    /// A thread's policy and real-time priority.
+    package struct Scheduling: Hashable, Sendable {
+        package let policy: Int32
+        package let priority: Int32
+
+        package init(policy: Int32, priority: Int32) {
+            self.policy = policy
+            self.priority = priority
+        }
+    }
+
+    /// The calling thread's policy and real-time priority (proc_pid_stat(5), fields 41 and 40).
+    package static var schedulingOfCallingThread: Scheduling {
+        let fields = text("/proc/thread-self/stat")?.split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 38, let policy = Int32(fields[38]), let priority = Int32(fields[37]) else {
+            return Scheduling(policy: -1, priority: -1)
+        }
+        return Scheduling(policy: policy, priority: priority)
+    }
+
     private static func field(_ name: String, of path: String) -> String? {
         text(path)?.split(separator: "\n").first { $0.hasPrefix(name) }
             .map { $0.dropFirst(name.count).trimmingCharacters(in: .whitespaces) }

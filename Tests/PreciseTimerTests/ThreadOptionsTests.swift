@@ -1,0 +1,158 @@
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// A service's thread is what was asked for, or says why not.
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ThreadOptionsTests {
+    typealias Backend = TimerService.Backend
+    typealias Options = TimerService.ThreadOptions
+
+    private static let withOwnThread = Backend.available.filter { $0 != .dispatch }
+    private static let isRoot = geteuid() == 0
+    private static let mayLimitIdleLatency = unsafe access("/dev/cpu_dma_latency", W_OK) == 0
+
+    /// Runs a body on the thread of a service.
+    private func onThread<Answer: Sendable>(
+        of service: TimerService,
+        _ body: @escaping @Sendable () -> Answer
+    ) throws -> Answer {
+        let answer = Box<Answer>()
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: answer) { answer, _ in
+            answer.value = body()
+        }
+        #expect(eventually { answer.value != nil })
+        return try #require(answer.value)
+    }
+
+    @Test(arguments: withOwnThread)
+    func anOrdinaryThreadHasATimerSlackOfOneNanosecond(backend: Backend) throws {
+        let service = try TimerService(backend)
+        #expect(service.grant.items.map(\.description) == ["timer slack 1 ns: obtained"])
+        let thread = try onThread(of: service) { ProcFS.callingThread }
+        #expect(ProcFS.timerSlack(of: thread) == 1)
+    }
+
+    @Test func dispatchAsksForNothingAndSaysWhatItCannotSet() throws {
+        #expect(try TimerService(.dispatch).grant.items == [])
+        let service = try TimerService(.dispatch, thread: Options(policy: .fifo(priority: 10), affinity: [0]))
+        #expect(service.grant.refusals.map(\.option) == [.affinity, .policy])
+        #expect(service.grant.refusals.allSatisfy { $0.refusal?.code == .unavailable })
+        #expect("\(service.grant)".contains("it cannot be set on this backend"))
+    }
+
+    @Test func servicesOnTheHostsThreadsAskForNothing() throws {
+        #expect(try TimerService.pollable().service.grant.items == [])
+    }
+
+    @Test(.enabled(if: isRoot, "only root may have it for sure"), arguments: withOwnThread)
+    func aRealTimeThreadIsOneAndItsThreadsAreOrdinary(backend: Backend) throws {
+        let service = try TimerService(
+            backend,
+            thread: Options(policy: .fifo(priority: 7), affinity: [0], timerSlack: .microseconds(3))
+        )
+        #expect(service.grant.refusals == [], "\(service.grant)")
+        #expect(service.grant.items.map(\.asked) == ["3000 ns", "0", "fifo:7"])
+        let (own, other) = try onThread(of: service) {
+            let other = Box<ProcFS.Scheduling>()
+            var thread = pthread_t()
+            // Without attributes it takes over everything from this thread.
+            let argument = unsafe Unmanaged.passRetained(other).toOpaque()
+            let failure = unsafe pthread_create(
+                &thread,
+                nil,
+                { argument in
+                    guard let argument = unsafe argument else { return nil }
+                    let other = unsafe Unmanaged<Box<ProcFS.Scheduling>>.fromOpaque(argument).takeRetainedValue()
+                    other.value = ProcFS.schedulingOfCallingThread
+                    return nil
+                },
+                argument
+            )
+            if failure == 0 { pthread_join(thread, nil) }
+            return (ProcFS.schedulingOfCallingThread, other.value)
+        }
+        #expect(own == ProcFS.Scheduling(policy: SCHED_FIFO, priority: 7))
+        #expect(other == ProcFS.Scheduling(policy: SCHED_OTHER, priority: 0))
+    }
+
+    @Test(.enabled(if: isRoot, "only root may have it for sure"))
+    func theDeadlinePolicyIsObtainedOrRefusedWithItsReason() throws {
+        let policy = Options.Policy.deadline(
+            runtime: .microseconds(100),
+            deadline: .milliseconds(1),
+            period: .milliseconds(1)
+        )
+        let service = try TimerService(.timerFD, thread: Options(policy: policy))
+        if let refusal = service.grant.refusals.first {
+            #expect(refusal.refusal?.errno != nil)
+            #expect(refusal.advice != nil)
+        } else {
+            // SCHED_DEADLINE
+            #expect(try onThread(of: service) { ProcFS.schedulingOfCallingThread }.policy == 6)
+        }
+        let log = Log()
+        try PreciseTimer.schedule(.every(.milliseconds(2)), on: service, target: log) { $0.note($1) }
+        #expect(eventually { log.count >= 5 })
+    }
+
+    @Test func anOptionThatIsRefusedLeavesAServiceThatTicks() throws {
+        let service = try TimerService(.timerFD, thread: Options(affinity: [0, 40_000]))
+        let item = try #require(service.grant.refusals.first)
+        #expect(item.option == .affinity)
+        #expect(item.asked == "0,40000")
+        #expect(item.refusal?.errno == EINVAL)
+        #expect(item.advice?.contains("nproc") == true)
+        let log = Log()
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        #expect(eventually { log.count >= 3 })
+    }
+
+    @Test func aRequiredOptionThatIsRefusedFailsTheStart() throws {
+        let error = #expect(throws: TimerError.self) {
+            try TimerService(.timerFD, thread: Options(affinity: [40_000], demand: .required))
+        }
+        #expect(error?.errno == EINVAL)
+        #expect(error?.attempted.contains("40000") == true)
+        #expect(error?.attempted.contains("nproc") == true)
+        #expect(try TimerService(.timerFD, thread: Options(affinity: [0], demand: .required)).grant.refusals == [])
+    }
+
+    @Test(arguments: [
+        Options(policy: .fifo(priority: 0)), Options(policy: .fifo(priority: 100)), Options(policy: .fifo(priority: -1)),
+        Options(policy: .roundRobin(priority: .max)), Options(affinity: [-1]), Options(affinity: [1 << 20]),
+        Options(timerSlack: .zero), Options(timerSlack: .seconds(-1)), Options(idleLatency: .nanoseconds(-1)),
+        Options(idleLatency: .seconds(Int64.max)),
+        Options(policy: .deadline(runtime: .seconds(2), deadline: .seconds(1), period: .seconds(1))),
+        Options(policy: .deadline(runtime: .zero, deadline: .seconds(1), period: .seconds(1))),
+        Options(policy: .deadline(runtime: .seconds(1), deadline: .seconds(2), period: .seconds(1))),
+        Options(policy: .deadline(runtime: .seconds(1), deadline: .seconds(1), period: .seconds(Int64.max))),
+    ])
+    func nonsenseIsRefusedOnEveryBackend(options: Options) throws {
+        for backend in Backend.available {
+            let error = #expect(throws: TimerError.self) { try TimerService(backend, thread: options) }
+            #expect(error?.code == .invalidOption)
+        }
+        #expect(throws: TimerError.self) { try options.applyToCallingThread() }
+    }
+
+    @Test func aThreadOfTheHostCanAskForTheSame() async throws {
+        let options = Options(affinity: [0], timerSlack: .nanoseconds(5), idleLatency: .zero)
+        let (grant, slack) = try await onOwnThread {
+            (try options.applyToCallingThread(), ProcFS.timerSlack(of: ProcFS.callingThread))
+        }
+        #expect(slack == 5)
+        #expect(grant.items.map(\.option) == [.timerSlack, .affinity, .idleLatency])
+        #expect(grant.refusals.map(\.option) == [.idleLatency], "only a service holds it")
+    }
+
+    @Test(.enabled(if: mayLimitIdleLatency, "needs the right to write /dev/cpu_dma_latency"))
+    func theIdleLatencyIsHeldWhileTheServiceRuns() throws {
+        let path = "/dev/cpu_dma_latency"
+        let service = try TimerService(.dispatch, thread: Options(idleLatency: .zero))
+        #expect(service.grant.refusals == [])
+        #expect(ProcFS.openDescriptors(on: path) == 1)
+        service.shutdown()
+        #expect(ProcFS.openDescriptors(on: path) == 0)
+    }
+}

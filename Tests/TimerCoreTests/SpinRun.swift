@@ -1,0 +1,61 @@
+import TimerCore
+
+/// A thread that waits for deadlines as its plan decides, in virtual time. All lengths are in nanoseconds.
+struct SpinRun {
+    /// A stretch of spinning.
+    struct Spin {
+        let start: UInt64
+        let end: UInt64
+    }
+
+    private(set) var plan: SpinPlan
+    private(set) var now: UInt64
+    /// Every spin, in the order of time.
+    private(set) var spins: [Spin] = []
+    /// How late each deadline was served.
+    private(set) var lateness: [UInt64] = []
+
+    init(maximum: UInt64 = 100_000, budget: Double = 0.1, start: UInt64 = 1_000_000_000_000) {
+        plan = SpinPlan(maximum: maximum, budget: budget)
+        now = start
+    }
+
+    /// Waits for a deadline. The kernel wakes the thread late by `wakeUp`.
+    mutating func wait(for deadline: UInt64, wakeUp: UInt64) {
+        let alarm = deadline - plan.margin(before: deadline)
+        var wait = SpinPlan.Wait(alarm: alarm > now ? alarm : nil, woke: alarm > now ? alarm + wakeUp : now)
+        wait.end = max(wait.woke, deadline)
+        if wait.end > wait.woke { spins.append(Spin(start: wait.woke, end: wait.end)) }
+        now = wait.end
+        lateness.append(now - deadline)
+        plan.learn(from: wait)
+    }
+
+    /// Waits for a number of deadlines, one period after the other.
+    mutating func run(_ count: Int, every period: UInt64, wakeUp: (Int) -> UInt64) {
+        var deadline = now
+        for number in 0..<count {
+            deadline = max(deadline, now) + period
+            wait(for: deadline, wakeUp: wakeUp(number))
+        }
+    }
+
+    /// The most that was spun in any second.
+    var busiestSecond: UInt64 {
+        // A second with the most spinning ends with a spin's end, or begins with a spin's start. The start of a window
+        // may cut a spin.
+        var (most, first): (UInt64, Int) = (0, 0)
+        var sum: UInt64 = 0
+        for spin in spins {
+            sum += spin.end - spin.start
+            let start = spin.end - min(spin.end, 1_000_000_000)
+            while spins[first].end <= start {
+                sum -= spins[first].end - spins[first].start
+                first += 1
+            }
+            let cut = start > spins[first].start ? start - spins[first].start : 0
+            most = max(most, sum - cut)
+        }
+        return most
+    }
+}
