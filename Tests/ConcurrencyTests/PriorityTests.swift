@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
@@ -31,6 +32,50 @@ struct PriorityTests {
         }
         isOver.value = true
         #expect(eventually { lock.withLock { $0 } == 1 })
+    }
+
+    /// Without inheritance, the second thread would keep the first from running, and so the third from getting the
+    /// lock, for as long as it likes (the inversion of priorities that stopped Mars Pathfinder).
+    @Test(.enabled(if: geteuid() == 0, "only root may give a thread a real-time priority here"))
+    func aThreadOfMiddlePriorityCannotKeepTheHolderFromReleasingTheLock() throws {
+        let (lock, isHeld, isTrying, hasLock) = (Lock(0), Box<Bool>(), Box<Bool>(), Box<Bool>())
+        let gaveUp = Box<Bool>()
+        try Self.start(priority: 1) {
+            lock.withLock { _ in
+                isHeld.value = true
+                while isTrying.value == nil { usleep(200) }
+                Self.work(for: .milliseconds(2)) { false }
+            }
+        }
+        #expect(eventually { isHeld.value == true })
+        try Self.start(priority: 5) {
+            while isTrying.value == nil { usleep(200) }
+            Self.work(for: .milliseconds(500)) { hasLock.value == true }
+            gaveUp.value = hasLock.value == nil
+        }
+        try Self.start(priority: 10) {
+            isTrying.value = true
+            lock.withLock { $0 += 1 }
+            hasLock.value = true
+        }
+        #expect(eventually { hasLock.value == true && gaveUp.value != nil })
+        #expect(gaveUp.value == false)
+    }
+
+    /// Starts a real-time thread on the first processor.
+    private static func start(priority: Int, _ body: @escaping @Sendable () -> Void) throws {
+        try TimerAlarms.Thread.start("test.priority") {
+            let options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: [0], demand: .required)
+            #expect(throws: Never.self) { try options.applyToCallingThread() }
+            body()
+        }
+    }
+
+    /// Uses up processor time, until a condition holds.
+    private static func work(for limit: Duration, until isOver: () -> Bool) {
+        var time = timespec()
+        repeat { unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) } while !isOver()
+            && .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec) < limit
     }
 
     private static var thread: Int32 {

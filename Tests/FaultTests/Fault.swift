@@ -22,6 +22,20 @@ enum Fault {
 
     static func allowThreads() { setLimit(Int32(RLIMIT_AS.rawValue), .max) }
 
+    /// From now on no memory can be locked without the right to.
+    static func lockNoMemory() { setLimit(8 /* RLIMIT_MEMLOCK, which Glibc does not show to Swift */, 0) }
+
+    /// From now on the process's threads, also those it starts later, run on the first processor only. Returns whether
+    /// that was obtained.
+    static func useOneProcessor() -> Bool {
+        // Glibc shows this function to GNU sources only.
+        typealias Function = @convention(c) (pid_t, Int, UnsafePointer<UInt>) -> CInt
+        guard let address = unsafe dlsym(nil, "sched_setaffinity") else { return false }
+        var first: UInt = 1
+        let call = unsafe unsafeBitCast(address, to: Function.self)
+        return unsafe call(getpid(), MemoryLayout<UInt>.size, &first) == 0
+    }
+
     private static func setLimit(_ resource: Int32, _ soft: UInt64) {
         var limit = rlimit()
         _ = unsafe getrlimit(__rlimit_resource_t(UInt32(resource)), &limit)

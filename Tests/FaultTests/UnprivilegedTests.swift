@@ -1,0 +1,64 @@
+import Foundation
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// What a process without rights, or with one processor, gets of its thread options.
+@Suite(.timeLimit(.minutes(60))) struct UnprivilegedTests {
+    typealias Options = TimerService.ThreadOptions
+
+    @Test(.enabled(if: Tools.isRoot, Tools.notRoot))
+    func withoutRightsEachRefusalSaysWhatWouldHelp() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            try #require(setgid(65_534) == 0 && setuid(65_534) == 0)
+            Fault.lockNoMemory()
+            let service = try TimerService(
+                .hybrid,
+                thread: Options(policy: .fifo(priority: 50), affinity: [0], locksMemory: true, idleLatency: .zero)
+            )
+            let refusals = Dictionary(uniqueKeysWithValues: service.grant.refusals.map { ($0.option, $0) })
+            #expect(Set(refusals.keys) == [.policy, .lockedMemory, .idleLatency])
+            #expect(refusals[.policy]?.refusal?.errno == EPERM)
+            #expect(refusals[.policy]?.advice?.contains("ulimit -r") == true)
+            #expect(refusals[.lockedMemory]?.advice?.contains("ulimit -l") == true)
+            #expect(refusals[.idleLatency]?.advice?.isEmpty == false)
+            let log = Log()
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+            #expect(eventually { log.count >= 5 })
+        }
+    }
+
+    @Test func withOneProcessorTheHybridBackendDoesNotSpinAndSaysSo() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            try #require(Fault.useOneProcessor())
+            let (service, log) = (try TimerService(.hybrid), Log())
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+            #expect(eventually { log.count >= 100 })
+            let spin = try #require(service.spin)
+            #expect(spin.obstacle?.contains("only one processor") == true)
+            #expect(spin.margin == .zero)
+            #expect(spin.share == 0)
+            #expect(log.ticks.allSatisfy { $0.delivered >= $0.deadline })
+        }
+    }
+
+    @Test(.enabled(if: Tools.isRoot, Tools.notRoot))
+    func memoryIsLockedAsItIsTouched() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            let service = try TimerService(.timerFD, thread: Options(locksMemory: true))
+            #expect(service.grant.refusals == [])
+            let log = Log()
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+            #expect(eventually { log.count >= 5 })
+            let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+            let locked = status.split(separator: "\n").first { $0.hasPrefix("VmLck:") }?.split(separator: " ")
+            #expect((locked.flatMap { Int($0[1]) } ?? 0) > 0)
+            // The reserved address ranges of the queues are not filled.
+            #expect(ProcFS.residentBytes < 1 << 29)
+        }
+    }
+}
