@@ -26,7 +26,7 @@ bench: libevent
 
 examples: libevent
 	swift build --package-path Examples
-	for example in LibeventLoop PollLoop Timeouts NIOEventLoop AsyncSequences; do \
+	for example in LibeventLoop PollLoop ControlLoop Timeouts NIOEventLoop AsyncSequences; do \
 	    swift run --package-path Examples --skip-build $$example || exit 1; \
 	done
 

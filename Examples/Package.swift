@@ -36,6 +36,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(name: "PollLoop", dependencies: [timers], swiftSettings: settings),
+        .executableTarget(name: "ControlLoop", dependencies: [timers], swiftSettings: settings),
         .executableTarget(name: "Timeouts", dependencies: [timers], swiftSettings: settings),
         .executableTarget(
             name: "NIOEventLoop",

@@ -38,8 +38,8 @@ package final class TimerFDAlarm: TimerAlarm {
 
     package var now: TimerInstant { KernelClock.now(clock) }
 
-    /// A thread that spins anyway fires a little early, since what follows is slow after a sleep: the processor's caches
-    /// are cold.
+    /// An alarm that spins fires a little early: the processor's caches are cold after a sleep, which makes the service's
+    /// decision slow.
     package var lead: UInt64 { spinner == nil ? 0 : Self.lead }
 
     package func start(
@@ -59,7 +59,7 @@ package final class TimerFDAlarm: TimerAlarm {
                 let next = deadline.load(ordering: .sequentiallyConsistent)
                 let (hasCome, wait) = try wait(for: next, onFire)
                 // The firing uses the deadline up, unless it was replaced in the meantime.
-                if hasCome, isUsedUp(next), !isStopped.load(ordering: .acquiring) { onFire() }
+                if hasCome, isUsedUp(next), !isStopped.load(ordering: .sequentiallyConsistent) { onFire() }
                 spinner?.learn(from: wait)
             }
         } catch {
@@ -71,8 +71,9 @@ package final class TimerFDAlarm: TimerAlarm {
         deadline.compareExchange(expected: next, desired: .max, ordering: .sequentiallyConsistent).exchanged
     }
 
-    /// Waits until a deadline has come, is replaced, or a minute has passed. If the process closes the descriptor from
-    /// outside, a blocked reader is not told; its next read finds out.
+    /// Waits until a deadline has come, as near as the alarm fires early. Returns false if the thread must look again:
+    /// the deadline was replaced, or a minute has passed. If the process closes the descriptor from outside, a blocked
+    /// reader is not told; its next read finds out.
     private func wait(for next: UInt64, _ onFire: () -> Void) throws(TimerError) -> (hasCome: Bool, SpinPlan.Wait) {
         let begin = now
         var wait = SpinPlan.Wait(woke: begin.nanoseconds)
@@ -84,7 +85,8 @@ package final class TimerFDAlarm: TimerAlarm {
             wait = SpinPlan.Wait(alarm: alarm, woke: now.nanoseconds)
         }
         guard wait.woke >= next - margin else { return (false, wait) }
-        if wait.woke < next { onFire() }
+        // While there is time, a needless firing fetches what the next one needs into the processor's caches.
+        if wait.woke < next, isStillWaiting(for: next) { onFire() }
         return (spin(until: next, margin, &wait), wait)
     }
 

@@ -65,17 +65,21 @@ struct PriorityTests {
     /// Starts a real-time thread on the first processor.
     private static func start(priority: Int, _ body: @escaping @Sendable () -> Void) throws {
         try TimerAlarms.Thread.start("test.priority") {
-            let options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: [0], demand: .required)
-            #expect(throws: Never.self) { try options.applyToCallingThread() }
+            var options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: [0])
+            options.demand = .required
+            #expect(throws: Never.self) { [options] in try options.applyToCallingThread() }
             body()
         }
     }
 
     /// Uses up processor time, until a condition holds.
     private static func work(for limit: Duration, until isOver: () -> Bool) {
-        var time = timespec()
-        repeat { unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) } while !isOver()
-            && .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec) < limit
+        var used = Duration.zero
+        while used < limit, !isOver() {
+            var time = timespec()
+            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            used = .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        }
     }
 
     private static var thread: Int32 {

@@ -23,7 +23,10 @@ enum Fault {
     static func allowThreads() { setLimit(Int32(RLIMIT_AS.rawValue), .max) }
 
     /// From now on no memory can be locked without the right to.
-    static func lockNoMemory() { setLimit(8 /* RLIMIT_MEMLOCK, which Glibc does not show to Swift */, 0) }
+    static func lockNoMemory() {
+        // RLIMIT_MEMLOCK, which Glibc does not show to Swift.
+        setLimit(8, 0)
+    }
 
     /// From now on the process's threads, also those it starts later, run on the first processor only. Returns whether
     /// that was obtained.

@@ -119,8 +119,9 @@ import Testing
     }
 
     @Test(arguments: [
-        Options(policy: .fifo(priority: 0)), Options(policy: .fifo(priority: 100)), Options(policy: .fifo(priority: -1)),
-        Options(policy: .roundRobin(priority: .max)), Options(affinity: [-1]), Options(affinity: [1 << 20]),
+        Options(policy: .fifo(priority: 0)), Options(policy: .fifo(priority: 100)),
+        Options(policy: .roundRobin(priority: -1)), Options(policy: .roundRobin(priority: .max)),
+        Options(affinity: [-1]), Options(affinity: [1 << 20]),
         Options(timerSlack: .zero), Options(timerSlack: .seconds(-1)), Options(idleLatency: .nanoseconds(-1)),
         Options(idleLatency: .seconds(Int64.max)),
         Options(policy: .deadline(runtime: .seconds(2), deadline: .seconds(1), period: .seconds(1))),
