@@ -38,8 +38,8 @@ package final class TimerFDAlarm: TimerAlarm {
 
     package var now: TimerInstant { KernelClock.now(clock) }
 
-    /// An alarm that spins fires a little early: the processor's caches are cold after a sleep, which makes the service's
-    /// decision slow.
+    /// An alarm that spins fires a little early, since the service's decision is slow after a sleep: the processor's
+    /// caches are cold.
     package var lead: UInt64 { spinner == nil ? 0 : Self.lead }
 
     package func start(
