@@ -72,8 +72,9 @@ extension TimerAlarm {
     /// The time, not before an instant that is at most ``lead`` away: it is read until that has come. If the clock is
     /// set back meanwhile, the time as it is.
     package func now(notBefore instant: TimerInstant) -> TimerInstant {
-        let lead = lead
         var now = now
+        guard now < instant else { return now }
+        let lead = lead
         while now < instant, instant.nanoseconds - now.nanoseconds <= lead { now = self.now }
         return now
     }

@@ -33,8 +33,7 @@ extension ServiceState {
         var woke = alarm.now
         // An alarm that fires early on purpose leaves time for the decision, which is made as of the deadline. The wait
         // for it comes at the end: `now(notBefore:)`.
-        let lead = alarm.lead
-        if lead > 0, let next = scheduler.nextLook, next > woke.nanoseconds, next - woke.nanoseconds <= lead {
+        if let next = scheduler.nextLook, next > woke.nanoseconds, next - woke.nanoseconds <= alarm.lead {
             woke = TimerInstant(nanoseconds: next, clock: clock)
         }
         scheduler.beginLook(at: woke.nanoseconds)
