@@ -67,7 +67,7 @@ struct PriorityTests {
         try TimerAlarms.Thread.start("test.priority") {
             var options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: [0])
             options.demand = .required
-            #expect(throws: Never.self) { [options] in try options.applyToCallingThread() }
+            do { try options.applyToCallingThread() } catch { Issue.record(error) }
             body()
         }
     }
