@@ -39,6 +39,9 @@ struct Against: ParsableCommand {
     @OptionGroup(title: "What to measure")
     var measurement: MeasurementOptions
 
+    @OptionGroup(title: "What to ask of the system")
+    var system: SystemOptions
+
     @OptionGroup(title: "What to write")
     var table: TableOptions
 
@@ -52,6 +55,7 @@ struct Against: ParsableCommand {
     func run() throws {
         var console = Console(isQuiet: measurement.quiet)
         let plan = try plan(for: Backends.measured(measurement.backends ?? [.timerFD], on: measurement.clock))
+        _ = try Grant.asking(for: plan)
         console.catchInterrupt()
         let github = GitHub()
         // The builds are measured for this command, and not for the job.
@@ -116,6 +120,6 @@ struct Against: ParsableCommand {
         measurement.references = []
         // Each lap warms up.
         measurement.warmup = measurement.warmup ?? measurement.period * 5
-        return try measurement.plan(for: backends)
+        return try measurement.plan(for: backends, asking: system.wishes)
     }
 }

@@ -68,6 +68,7 @@ struct Builds {
             hosts: first.this.hosts,
             options: options,
             remarks: first.this.remarks,
+            grants: first.grants,
             rounds: rounds + (open.isEmpty ? [] : [Round(of: open)])
         )
     }
@@ -111,7 +112,8 @@ struct Builds {
             "--turn", DurationText.format(nanoseconds: options.turn),
             "--warmup", DurationText.format(nanoseconds: options.warmUp),
             "--deliver", options.delivery, "--clock", options.clock,
-        ] + options.loads.flatMap { ["--load", $0] } + planted.flatMap { ["--plant", "\($0.row)=\($0.factor)"] }
+        ] + plan.wishes.arguments + options.loads.flatMap { ["--load", $0] }
+            + planted.flatMap { ["--plant", "\($0.row)=\($0.factor)"] }
     }
 
     private var progress: Progress {

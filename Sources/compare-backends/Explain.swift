@@ -25,23 +25,25 @@ struct Explain: ParsableCommand {
     @OptionGroup(title: "What to measure")
     var measurement: MeasurementOptions
 
+    @OptionGroup(title: "What to ask of the system")
+    var system: SystemOptions
+
     @OptionGroup(title: "What to write")
     var output: OutputOptions
 
     func validate() throws {
-        try MeasurementPlan.validate {
-            try measurement.plan(for: measurement.backends ?? [.timerFD], explaining: laterThan)
-        }
+        try MeasurementPlan.validate { try plan(for: measurement.backends ?? Backends.usual) }
     }
 
     func run() throws {
         var console = Console(isQuiet: measurement.quiet)
-        let plan = try measurement.plan(
-            for: Backends.measured(measurement.backends, on: measurement.clock),
-            explaining: laterThan
-        )
+        let plan = try plan(for: Backends.measured(measurement.backends, on: measurement.clock))
         console.catchInterrupt()
         let (report, failure) = try measurement.results(of: plan, into: output, &console)
         try report.complain(failure, &console)
+    }
+
+    private func plan(for backends: [TimerService.Backend]) throws -> MeasurementPlan {
+        try measurement.plan(for: backends, asking: system.wishes, explaining: laterThan)
     }
 }

@@ -13,10 +13,15 @@ struct List: ParsableCommand {
         try console.print(Self.text)
     }
 
+    /// What a name does not say; empty for most backends.
+    private static func about(_ backend: TimerService.Backend) -> String {
+        backend == .hybrid ? ": a timerfd that fires early, and a thread that then spins until the deadline" : ""
+    }
+
     private static var text: String {
         let backends = TimerService.Backend.allCases.map { backend in
             switch backend.availability {
-            case .available: [backend.rawValue, "backend, available"]
+            case .available: [backend.rawValue, "backend, available\(about(backend))"]
             case .unavailable(let reason): [backend.rawValue, "backend, unavailable: \(reason)"]
             }
         }

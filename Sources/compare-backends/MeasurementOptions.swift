@@ -155,11 +155,15 @@ struct MeasurementOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - backends: the backends to measure.
+    ///   - wishes: what to ask of the system.
     ///   - lateThreshold: the lateness from which on to find the cause of a tick's lateness; nil for never.
     /// - Returns: a plan that can be carried out.
     /// - Throws: `Problem` if the options make no sense.
-    func plan(for backends: [TimerService.Backend], explaining lateThreshold: Duration? = nil) throws -> MeasurementPlan
-    {
+    func plan(
+        for backends: [TimerService.Backend],
+        asking wishes: SystemWishes,
+        explaining lateThreshold: Duration? = nil
+    ) throws -> MeasurementPlan {
         let peers = peers ? Peer.available.map { Row(.peer($0)) } : []
         let rows = Row.of(backends) + peers + (references ?? References.usual)
         var request = MeasurementPlan.Request(rows: rows)
@@ -179,6 +183,7 @@ struct MeasurementOptions: ParsableArguments {
         request.loads = loads.isEmpty ? [.idle] : loads
         request.seed = seed
         request.lateThreshold = lateThreshold
+        request.wishes = wishes
         request.planted = Dictionary(plant.map { ($0.row, $0.factor) }) { _, last in last }
         return try MeasurementPlan(request)
     }

@@ -5,6 +5,8 @@ internal import TimerResults
 /// Carries out a plan for a user: shows progress, obeys Ctrl-C, and writes the ticks.
 struct Measuring {
     private let plan: MeasurementPlan
+    /// What the plan's rows obtained of the system.
+    private let grants: [Grant]
     private let ticks: TickFile?
     private var rounds: [Round] = []
     private var origin: Origin?
@@ -18,8 +20,14 @@ struct Measuring {
     /// Whether that has ended it.
     private var isEnough = false
 
-    init(plan: MeasurementPlan, ticks: TickFile? = nil, until precision: Precision? = nil) {
+    init(
+        plan: MeasurementPlan,
+        grants: [Grant] = [],
+        ticks: TickFile? = nil,
+        until precision: Precision? = nil
+    ) {
         self.plan = plan
+        self.grants = grants
         self.ticks = ticks
         self.precision = precision
     }
@@ -61,6 +69,7 @@ struct Measuring {
                 origins: [origin].compactMap(\.self),
                 options: options,
                 remarks: Remark.all(for: plan, on: host),
+                grants: grants,
                 rounds: rounds
             )
         )

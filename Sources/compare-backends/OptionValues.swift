@@ -7,6 +7,9 @@ extension HandlerPlace: ExpressibleByArgument {}
 
 /// The backends to measure.
 enum Backends {
+    /// The backends without --backends, unless one is missing here.
+    static var usual: [TimerService.Backend] { TimerService.Backend.allCases }
+
     /// The value of --backends: names with commas between them.
     static func parse(_ text: String) throws -> [TimerService.Backend] {
         try text.split(separator: ",", omittingEmptySubsequences: false)
@@ -24,7 +27,7 @@ enum Backends {
         _ asked: [TimerService.Backend]?,
         on clock: TimerClock
     ) throws -> [TimerService.Backend] {
-        guard let asked else { return TimerService.Backend.allCases.filter { problem(of: $0, on: clock) == nil } }
+        guard let asked else { return usual.filter { problem(of: $0, on: clock) == nil } }
         for backend in asked {
             if let problem = problem(of: backend, on: clock) { throw Exit.unavailable(backend.rawValue, problem) }
         }
@@ -89,6 +92,11 @@ enum Percent {
         }
         return percent
     }
+}
+
+/// The longest time to leave an idle state. Zero is no time in any unit.
+enum IdleLatency {
+    static func parse(_ text: String) throws -> Duration { text == "0" ? .zero : try DurationText.parse(text) }
 }
 
 /// A clock by its name.

@@ -21,6 +21,9 @@ struct Run: ParsableCommand {
     @OptionGroup(title: "What to measure")
     var measurement: MeasurementOptions
 
+    @OptionGroup(title: "What to ask of the system")
+    var system: SystemOptions
+
     @OptionGroup(title: "What to write")
     var output: OutputOptions
 
@@ -28,12 +31,12 @@ struct Run: ParsableCommand {
     var decision: DecisionOptions
 
     func validate() throws {
-        try MeasurementPlan.validate { try measurement.plan(for: measurement.backends ?? [.timerFD]) }
+        try MeasurementPlan.validate { try plan(for: measurement.backends ?? Backends.usual) }
     }
 
     func run() throws {
         var console = Console(isQuiet: measurement.quiet)
-        let plan = try measurement.plan(for: Backends.measured(measurement.backends, on: measurement.clock))
+        let plan = try plan(for: Backends.measured(measurement.backends, on: measurement.clock))
         let baseline = try decision.loadBaseline(for: plan)
         try Judgement.check(decision.rules, for: plan.plannedRows.map(\.key), baseline: baseline)
         console.catchInterrupt()
@@ -66,6 +69,10 @@ struct Run: ParsableCommand {
         try report.complain(failure, &console)
         try judgement.exit()
     }
+
+    private func plan(for backends: [TimerService.Backend]) throws -> MeasurementPlan {
+        try measurement.plan(for: backends, asking: system.wishes)
+    }
 }
 
 extension MeasurementOptions {
@@ -85,12 +92,13 @@ extension MeasurementOptions {
         guard until == nil || plan.hasPairs else {
             throw Exit.invalid("--until needs two rows that can be compared, as two backends")
         }
+        let grants = try Grant.asking(for: plan)
         let files = try output.openFiles()
         for line in Backends.leftOut(backends, on: clock) { console.note(line) }
         if Host.Build.current == .debug {
             console.note("this is a debug build; for real figures use swift run -c release compare-backends")
         }
-        var measuring = Measuring(plan: plan, ticks: files.ticks, until: precision)
+        var measuring = Measuring(plan: plan, grants: grants, ticks: files.ticks, until: precision)
         measuring.run(&console)
         guard let report = measuring.report else { throw measuring.error(leaving: "no results") }
         try output.write(report, to: files, &console)

@@ -8,7 +8,7 @@ import Testing
         #expect(outcome.status == 0)
         #expect(outcome.complaint.isEmpty)
         for name in [
-            "dispatch", "timerfd", "libevent", "runloop", "peer-dispatch-source", "peer-dispatch-after",
+            "dispatch", "timerfd", "libevent", "runloop", "hybrid", "peer-dispatch-source", "peer-dispatch-after",
             "peer-foundation-timer", "peer-task-sleep", "peer-async-timer", "peer-libevent", "peer-libevent-precise",
             "floor-nanosleep", "floor-timerfd", "cyclictest",
         ] {
@@ -31,7 +31,9 @@ import Testing
         #expect(run.status == 0)
         for option in [
             "--backends", "--peers", "--references", "--period", "--turn", "--laps", "--warmup", "--timers",
-            "--deliver", "--clock", "--load", "--seed", "--quiet", "--format", "--output", "--report", "--samples",
+            "--deliver", "--clock", "--load", "--realtime", "--affinity", "--timer-slack", "--lock-memory",
+            "--idle-latency", "--maximum-spin", "--cpu-budget", "--seed", "--quiet", "--format", "--output", "--report",
+            "--samples",
             "--histograms", "--baseline", "--fail-if", "--until", "--limit", "--drift", "--wide", "--explain",
             "--junit", "--version",
         ] {
@@ -121,6 +123,33 @@ import Testing
             #expect(lines.count { $0.hasPrefix(name) } == 1, "\(name)")
         }
         #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
+    }
+
+    @Test func theTableSaysWhatWasObtainedOfTheSystem() async throws {
+        let wishes = ["--realtime", "fifo:10", "--affinity", "0", "--idle-latency", "0"]
+        let outcome = try await Command.run(Self.shortRun + ["--backends", "timerfd,dispatch"] + wishes)
+        #expect(outcome.status == 0, "\(outcome)")
+        // A terminal's lines break anywhere between words.
+        let text = outcome.output.split { $0.isWhitespace }.joined(separator: " ")
+        // An ordinary user obtains less.
+        for option in ["--realtime fifo:10", "--affinity 0", "--idle-latency 0"] { #expect(text.contains(option)) }
+        #expect(text.contains("nothing for dispatch, since the ticking thread is not the service's own."))
+    }
+
+    @Test func resultsOfOtherSystemOptionsAnswerAnotherQuestion() async throws {
+        let run = Self.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet", "--format", "json"]
+        let (plain, slack) = (try await Command.run(run), try await Command.run(run + ["--timer-slack", "5us"]))
+        #expect(plain.status == 0 && slack.status == 0)
+        #expect(!plain.output.contains("system_options") && !plain.output.contains("grants"))
+        let files = [try TemporaryFile(plain.output), try TemporaryFile(slack.output)]
+        for refused in [["merge", files[0].path, files[1].path], run + ["--baseline", files[1].path]] {
+            let outcome = try await Command.run(refused)
+            #expect(outcome.status == 2)
+            #expect(outcome.complaint.contains("--timer-slack 5us"))
+        }
+        let diff = try await Command.run(["diff", files[0].path, files[1].path])
+        #expect(diff.status == 0)
+        #expect(diff.complaint.contains("no system options and --timer-slack 5us"))
     }
 
     /// An ordinary user may not use real-time policies, and cyclictest demands the right even if it does not use it.

@@ -14,17 +14,19 @@ package enum Synthetic {
     ///   - latenesses: nanoseconds, one for each tick, for one deadline after the other.
     ///   - period: nanoseconds.
     ///   - late: what held up the late ticks.
+    ///   - spin: how the budget limited the spinning.
     /// - Returns: the turn's cell.
     package static func cell(
         _ key: RowKey,
         _ latenesses: [Int64],
         period: UInt64 = 1_000_000,
-        late: LateTicks? = nil
+        late: LateTicks? = nil,
+        spin: SpinCuts? = nil
     ) -> Cell {
         let ticks = Int64(latenesses.count)
         let cost = Cost(cpu: ticks * Int64(period) / 100, wakeUps: ticks, contextSwitches: ticks)
         let all = latenesses.enumerated().map { Point(time: UInt64($0) * period, lateness: $1) }
-        return cell(key, all, hop: 0, cost: cost, period: period, late: late)
+        return cell(key, all, hop: 0, cost: cost, period: period, late: late, spin: spin)
     }
 
     /// A turn of ticks at their deadlines. Deadlines between two ticks were missed, and are carried by the tick before.
@@ -34,7 +36,8 @@ package enum Synthetic {
         hop: Int64 = 0,
         cost: Cost,
         period: UInt64 = 1_000_000,
-        late: LateTicks? = nil
+        late: LateTicks? = nil,
+        spin: SpinCuts? = nil
     ) -> Cell {
         let omitted = zip(ticks, ticks.dropFirst())
             .flatMap { tick, next in
@@ -56,7 +59,8 @@ package enum Synthetic {
             elapsed: UInt64(max(last, 0)) + (ticks.isEmpty ? 0 : period),
             problem: key.kind == .peer || early == 0
                 ? nil : "\(early) of \(ticks.count) ticks came before their deadline",
-            late: late
+            late: late,
+            spin: spin
         )
     }
 

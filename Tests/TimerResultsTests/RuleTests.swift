@@ -9,11 +9,11 @@ import TimerResults
     private let floor = Synthetic.key("floor-timerfd", .reference)
 
     /// timerfd has the given lateness, ten times as much under a load, and the floor half as much.
-    private func report(lateness: Int64, ticks: Int = 40) -> Report {
+    private func report(lateness: Int64, ticks: Int = 40, spin: SpinCuts? = nil) -> Report {
         Report(
             Synthetic.results([
                 [
-                    Synthetic.cell(timerFD, Array(repeating: lateness, count: ticks)),
+                    Synthetic.cell(timerFD, Array(repeating: lateness, count: ticks), spin: spin),
                     Synthetic.cell(loaded, Array(repeating: 10 * lateness, count: ticks)),
                     Synthetic.cell(floor, Array(repeating: lateness / 2, count: ticks)),
                 ]
@@ -50,7 +50,7 @@ import TimerResults
     }
 
     @Test func everyFigureOfRulesCanBeNamedAndComputed() throws {
-        let row = try #require(report(lateness: 1000, ticks: 1001).rows.first)
+        let row = try #require(report(lateness: 1000, ticks: 1001, spin: SpinCuts(cuts: 1)).rows.first)
         for figure in Figure.ofRules where figure.name != "drift" {
             let bound =
                 switch figure.unit {

@@ -26,6 +26,9 @@ package struct Measurement {
         isEnough: ([Round]) -> Bool = { _ in false }
     ) throws(MeasurementError) {
         start = SystemClock.now(.suspending)
+        let companion: TimerService?
+        do { companion = try plan.wishes.startCompanion() } catch { throw .failed("\(error)") }
+        defer { companion?.shutdown() }
         // What was measured counts, even if the measurement ends early.
         defer { closeRound() }
         for planned in plan.order(inLap: 0) {

@@ -31,6 +31,8 @@ package struct MeasurementPlan: Hashable, Sendable {
         package var planted: [String: Double] = [:]
         /// The lateness from which on the measurement finds the cause of a tick's lateness; nil for never.
         package var lateThreshold: Duration?
+        /// What is asked of the system, and of rows that spin.
+        package var wishes = SystemWishes()
         /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
         package var patience: Duration = .seconds(5)
 
@@ -61,6 +63,8 @@ package struct MeasurementPlan: Hashable, Sendable {
     package let planted: [String: Double]
     /// The lateness from which on the measurement finds the cause of a tick's lateness; nil for never.
     package let lateThreshold: Duration?
+    /// What is asked of the system, and of rows that spin.
+    package let wishes: SystemWishes
     /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
     package let patience: Duration
 
@@ -94,6 +98,9 @@ package struct MeasurementPlan: Hashable, Sendable {
         guard request.lateThreshold == nil || request.delivery == .inline else {
             throw Problem("only the thread that ticks knows what held it up: deliver inline to explain late ticks")
         }
+        guard request.wishes.spin == nil || request.rows.contains(where: { $0.mechanism == .backend(.hybrid) }) else {
+            throw Problem("--maximum-spin and --cpu-budget are for the backend hybrid, which is not measured")
+        }
         let period = Duration.nanoseconds(Int64(request.period.wholeNanoseconds))
         var known: Set<Row> = []
         let asked = request.rows.filter { known.insert($0).inserted }
@@ -122,6 +129,7 @@ package struct MeasurementPlan: Hashable, Sendable {
         seed = request.seed
         planted = request.planted
         lateThreshold = request.lateThreshold.map { max($0, .zero) }
+        wishes = request.wishes
         patience = max(request.patience, .zero)
         guard deadlinesPerTurn >= Self.fewestDeadlines else {
             let needed = DurationText.format(nanoseconds: period.wholeNanoseconds)
@@ -206,7 +214,8 @@ package struct MeasurementPlan: Hashable, Sendable {
             clock: clock.rawValue,
             loads: loads.map(\.name),
             seed: seed,
-            lateThreshold: lateThreshold?.wholeNanoseconds
+            lateThreshold: lateThreshold?.wholeNanoseconds,
+            system: wishes.texts.isEmpty ? nil : wishes.texts
         )
     }
 }

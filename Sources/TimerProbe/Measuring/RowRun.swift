@@ -36,8 +36,10 @@ struct RowRun: TurnRun {
         if !wasStopped { wasStopped = !waitForStart(of: probes, watch) }
         if !wasStopped { wasStopped = try wait(for: probes, of: ticking, watch) }
         ticking.stop()
+        let spin = service?.spin.map { SpinCuts(cuts: $0.cuts, obstacle: $0.obstacle) }
         load.halt()
-        return (Turn(probes.map(\.result), late: lateWatch?.late), Cost(usage(without: load) - before), wasStopped)
+        let turn = Turn(probes.map(\.result), late: lateWatch?.late, spin: spin)
+        return (turn, Cost(usage(without: load) - before), wasStopped)
     }
 
     /// How long a handler works.
@@ -46,7 +48,7 @@ struct RowRun: TurnRun {
     /// Starts a service for this row only, so that it has no other work.
     private func startService() throws -> TimerService? {
         guard case .backend(let backend) = row.mechanism else { return nil }
-        return try TimerService(backend, clock: plan.clock)
+        return try plan.wishes.startService(on: backend, clock: plan.clock)
     }
 
     /// Makes one probe for each timer. Their deadlines are spread over the period.
@@ -71,7 +73,7 @@ struct RowRun: TurnRun {
         case .backend:
             guard let service else { preconditionFailure("a backend's row has a service") }
             return try BackendTimers(probes, on: service, deliver: plan.delivery)
-        case .reference(let reference): return try ReferenceLoop(reference, probes)
+        case .reference(let reference): return try ReferenceLoop(reference, probes, thread: plan.wishes.ofThread)
         case .peer(let peer): return try peer.start(probes, deliver: plan.delivery)
         case .referee: preconditionFailure("the referee measures itself")
         }

@@ -23,7 +23,8 @@ extension Cell {
             elapsed: turn.elapsed,
             // A peer promises nothing.
             problem: key.kind == .peer ? nil : turn.problem,
-            late: turn.late
+            late: turn.late,
+            spin: turn.spin
         )
     }
 }

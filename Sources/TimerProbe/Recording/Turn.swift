@@ -9,9 +9,13 @@ package struct Turn: Hashable, Sendable {
     /// The causes of the late ticks; nil if the plan does not ask for them.
     package let late: LateTicks?
 
-    package init(_ recordings: [Recording], late: LateTicks? = nil) {
+    /// How the budget limited the row's spinning; nil for a row that does not spin.
+    package let spin: SpinCuts?
+
+    package init(_ recordings: [Recording], late: LateTicks? = nil, spin: SpinCuts? = nil) {
         self.recordings = recordings
         self.late = late
+        self.spin = spin
     }
 
     /// The first deadline, in nanoseconds on its clock.
@@ -51,7 +55,9 @@ package struct Turn: Hashable, Sendable {
     }
 
     /// The same turn with another lateness of each tick.
-    func stretched(by factor: Double) -> Turn { Turn(recordings.map { $0.stretched(by: factor) }, late: late) }
+    func stretched(by factor: Double) -> Turn {
+        Turn(recordings.map { $0.stretched(by: factor) }, late: late, spin: spin)
+    }
 
     /// The first broken promise of a timer; nil if there is none.
     package var problem: String? { recordings.lazy.compactMap(\.problem).first }

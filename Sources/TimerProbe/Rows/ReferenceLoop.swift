@@ -8,18 +8,24 @@ package import PreciseTimer
 package final class ReferenceLoop: Ticking {
     private let isStopped = StopFlag()
 
-    /// Starts the thread. A timerfd that is refused later shows as early ticks, which are reported.
-    init(_ reference: Reference, _ probes: [Probe]) throws(SystemError) {
+    /// Starts the thread with the options of the backends' threads, which set a timer slack of 1 ns unless they say
+    /// otherwise. A timerfd that is refused later shows as early ticks, which are reported.
+    init(
+        _ reference: Reference,
+        _ probes: [Probe],
+        thread: TimerService.ThreadOptions = .init()
+    ) throws(SystemError) {
         let isStopped = isStopped
         switch reference {
         case .nanosleep:
             try KernelThread.start("floor.nanosleep") {
-                TimerSlack.nanoseconds = 1
+                _ = try? thread.applyToCallingThread()
                 Self.loop(probes, isStopped) { SystemClock.sleep(until: $0) }
             }
         case .timerFD:
             let timer = try BareTimer(SystemClock(probes[0].deadlines.start.clock))
             try KernelThread.start("floor.timerfd") {
+                _ = try? thread.applyToCallingThread()
                 Self.loop(probes, isStopped) { timer.wait(until: $0.nanoseconds) }
             }
         }

@@ -64,6 +64,7 @@ package enum JSONFile {
             try container.encode(results.origins, forKey: "origins")
             try container.encode(results.options, forKey: "options")
             try container.encode(results.remarks, forKey: "remarks")
+            if !results.grants.isEmpty { try container.encode(results.grants, forKey: "grants") }
             try container.encode(results.isPartial, forKey: "partial")
             try container.encode(report.rows.map { WrittenRow(row: $0) }, forKey: "rows")
             try container.encode(report.pairs, forKey: "pairs")
@@ -101,6 +102,7 @@ package enum JSONFile {
                 origins: try container.decode([Origin].self, forKey: "origins"),
                 options: try container.decode(Options.self, forKey: "options"),
                 remarks: try container.decode([Remark].self, forKey: "remarks"),
+                grants: try container.decodeIfPresent([Grant].self, forKey: "grants") ?? [],
                 rounds: try container.decode([Round].self, forKey: "rounds")
             )
         }

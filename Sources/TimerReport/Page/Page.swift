@@ -82,6 +82,7 @@ extension Report {
                 origins: results.origins,
                 options: results.options,
                 remarks: results.remarks,
+                grants: results.grants,
                 rounds: results.rounds.map { round in
                     Round(
                         host: round.host,

@@ -66,31 +66,32 @@ struct PageFacts {
 
     private var options: String {
         let options = results.options
-        return Self.table(
-            "What was asked for",
-            [
-                ["rows", options.rows.joined(separator: ", ")], ["loads", options.loads.joined(separator: ", ")],
-                ["period", DurationText.spaced(nanoseconds: options.period)],
-                ["a turn", DurationText.spaced(nanoseconds: options.turn)],
-                [
-                    "laps",
-                    "\(options.laps)" + (results.isPartial ? ", of which \(results.laps) were completed" : ""),
-                ],
-                ["warm-up", DurationText.spaced(nanoseconds: options.warmUp)],
-                ["timers at a time", String(options.timers)],
-                ["handlers run", options.delivery], ["clock", options.clock], ["seed", String(options.seed)],
-            ]
-        )
+        let completed = results.isPartial ? ", of which \(results.laps) were completed" : ""
+        var lines = [
+            ["rows", options.rows.joined(separator: ", ")], ["loads", options.loads.joined(separator: ", ")],
+            ["period", DurationText.spaced(nanoseconds: options.period)],
+            ["a turn", DurationText.spaced(nanoseconds: options.turn)], ["laps", "\(options.laps)\(completed)"],
+            ["warm-up", DurationText.spaced(nanoseconds: options.warmUp)],
+            ["timers at a time", String(options.timers)],
+            ["handlers run", options.delivery], ["clock", options.clock], ["seed", String(options.seed)],
+        ]
+        if let system = options.system { lines.append(["of the system", system.joined(separator: " ")]) }
+        return Self.table("What was asked for", lines)
     }
 
     private var remarks: String {
-        results.remarks.isEmpty
+        let all = results.allRemarks
+        let differences =
+            all.isEmpty
             ? "<h4>What was obtained</h4>\n<p>Everything that was asked for.</p>"
             : Self.table(
                 "What was obtained instead",
                 titles: ["asked for", "obtained", "because"],
-                results.remarks.map { [$0.asked, $0.obtained, $0.reason] }
+                all.map { [$0.asked, $0.obtained, $0.reason] }
             )
+        let others = (results.obtainedOptions + report.shortenedSpins)
+            .map { "<p>\(PageText.escaped($0)).</p>" }
+        return ([differences] + others).joined(separator: "\n")
     }
 
     private var disturbances: String {

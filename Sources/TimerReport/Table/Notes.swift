@@ -6,7 +6,7 @@ struct Notes: Sendable {
     let heading: String
     /// A line or two for each machine, and one for each measurement.
     let hosts: [String]
-    /// One line for each remark.
+    /// What was obtained of the system, what shortened the spinning, and one line for each remark.
     let remarks: [String]
     /// One line for each disturbed round, under a heading.
     let disturbances: [String]
@@ -20,7 +20,7 @@ struct Notes: Sendable {
                     + (host.clockRead.map { ["Reading the clock takes \(NumberText.fixed($0, places: 0)) ns"] } ?? [])
             }
             + results.origins.map(\.summary)
-        remarks = results.remarks.map { "Note: \($0)" }
+        remarks = results.obtainedOptions + report.shortenedSpins + results.allRemarks.map { "Note: \($0)" }
         let disturbed = results.rounds.enumerated()
             .filter { !$0.element.disturbances.isEmpty }
             .map { "  round \($0.offset + 1): \($0.element.disturbances.joined(separator: "; "))" }

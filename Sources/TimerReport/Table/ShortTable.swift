@@ -176,8 +176,10 @@ package struct ShortTable: CustomStringConvertible {
         let asked = report.rows.compactMap { row in row.late.map { (row: row.key, ticks: $0) } }
         let found = asked.filter { $0.ticks.count > 0 }.map { "\($0.row): \($0.ticks.words)." }
         let late = found.isEmpty ? asked.prefix(1).map { "There is \($0.ticks.words)." } : found
-        let remarks = report.results.remarks.map { "Note: \($0)." }
-        return (late + [advice + calm] + remarks).flatMap { $0.wrapped(at: width) }
+        let system = report.results.obtainedOptions.map { "\($0)." }
+        let cuts = report.shortenedSpins.map { "\($0)." }
+        let remarks = report.results.allRemarks.map { "Note: \($0)." }
+        return (late + [advice + calm] + cuts + system + remarks).flatMap { $0.wrapped(at: width) }
     }
 }
 

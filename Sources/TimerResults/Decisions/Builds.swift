@@ -16,6 +16,15 @@ package struct LapOfBuilds: Sendable {
     }
 }
 
+extension LapOfBuilds {
+    /// What the rows of both builds obtained.
+    package var grants: [Grant] {
+        var grants = this.grants
+        grants.add(other.grants.map { $0.renamed { RowKey.other + $0 } })
+        return grants
+    }
+}
+
 extension Round {
     /// A round of laps of two builds. The other build's rows become peers of this build's.
     package init(of laps: [LapOfBuilds]) {

@@ -4,14 +4,14 @@ extension Results {
         options.difference(from: other.options) ?? hostDifference(from: other)
     }
 
-    /// Why two results are not of one machine, in one line; nil if they are.
+    /// Why two results are not of one machine that gave both the same, in one line; nil if they are.
     func hostDifference(from other: Results) -> String? {
         for host in hosts {
             for otherHost in other.hosts {
                 if let difference = host.difference(from: otherHost) { return difference }
             }
         }
-        return nil
+        return grants.difference(from: other.grants)
     }
 }
 
@@ -24,7 +24,14 @@ extension Options {
         if timers != other.timers { return "\(timers) timers and \(other.timers)" }
         if delivery != other.delivery { return "handlers delivered \(delivery) and \(other.delivery)" }
         if clock != other.clock { return "the \(clock) clock and the \(other.clock) clock" }
-        return nil
+        return systemDifference(from: other)
+    }
+
+    private func systemDifference(from other: Options) -> String? {
+        let (mine, others) = (system ?? [], other.system ?? [])
+        if mine == others { return nil }
+        let words = [mine, others].map { $0.isEmpty ? "no system options" : $0.joined(separator: " ") }
+        return "\(words[0]) and \(words[1])"
     }
 }
 

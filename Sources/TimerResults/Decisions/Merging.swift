@@ -18,6 +18,7 @@ extension Results {
             guard merged.options.lateThreshold == other.options.lateThreshold else {
                 throw Problem("they explain the ticks from different latenesses on, or only some of them explain any")
             }
+            if let difference = merged.grants.difference(from: other.grants) { throw Problem(difference) }
             guard Set(merged.rounds.map(\.cells)).isDisjoint(with: other.rounds.map(\.cells)) else {
                 throw Problem("they are the same measurement, or share a part of it")
             }
@@ -44,5 +45,6 @@ extension Results {
         options.rows += other.options.rows.filter { !options.rows.contains($0) }
         options.loads += other.options.loads.filter { !options.loads.contains($0) }
         remarks += other.remarks.filter { !remarks.contains($0) }
+        grants.add(other.grants)
     }
 }

@@ -109,7 +109,20 @@ extension Figure {
         .bounded()
         .column(.table, "price", "switch", "context switches, per tick")
         .column(.page, "per tick", "switches"),
+        Figure("cut", ["cut_percent"], .percent) { row in row.cutShare.map { 100 * $0 } }
+            .bounded()
+            .column(
+                .table,
+                "price",
+                "cut%",
+                "deadlines before which the CPU budget shortened the spin, in percent",
+                if: spins
+            )
+            .column(.page, "deadlines", "spin cut %", if: spins),
     ]
+
+    /// Whether a row may spin.
+    private static let spins: @Sendable (Report) -> Bool = { $0.rows.contains { $0.total.spin != nil } }
 
     private static let floor = [
         Figure("floor.p50", ["ratio_to_floor", "p50"], .timesFloor) { $0.floor50?.estimate }

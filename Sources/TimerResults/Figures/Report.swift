@@ -15,6 +15,15 @@ package struct Report: Hashable, Sendable {
         }
     }
 
+    /// The rows whose budget shortened more than a hundredth of their spins, one line each.
+    package var shortenedSpins: [String] {
+        rows.compactMap { row in
+            guard let share = row.cutShare, share > 0.01 else { return nil }
+            let percent = NumberText.fixed(100 * share, places: 0)
+            return "\(row.key): the CPU budget shortened the spin before \(percent) % of the deadlines (--cpu-budget)"
+        }
+    }
+
     /// Every broken promise of the library, one line for each row and round.
     package var problems: [String] {
         results.rounds.enumerated()

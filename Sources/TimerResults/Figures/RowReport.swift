@@ -34,6 +34,14 @@ package struct RowReport: Hashable, Sendable {
         return deadlines == 0 ? nil : Double(total.missed) / deadlines
     }
 
+    /// The share of the deadlines before which the budget shortened the spin, 0 to 1; nil for a row that does not spin.
+    package var cutShare: Double? {
+        let deadlines = Double(total.ticks) + Double(total.missed)
+        guard let spin = total.spin, deadlines > 0 else { return nil }
+        // The row's service may have had deadlines that do not count.
+        return min(Double(spin.cuts) / deadlines, 1)
+    }
+
     /// Processor time per elapsed time, in percent.
     package var cpuPercent: Double? { (100 * Double(total.cost.cpu) / Double(total.elapsed)).rounded(places: 3) }
 }

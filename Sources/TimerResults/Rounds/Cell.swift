@@ -26,6 +26,8 @@ package struct Cell: Codable, Hashable, Sendable {
     package private(set) var problem: String?
     /// The causes of the late ticks; nil if the plan did not ask for them.
     package private(set) var late: LateTicks?
+    /// How the budget limited the row's spinning; nil for a row that does not spin.
+    package private(set) var spin: SpinCuts?
 
     /// The cell of one turn.
     package init(
@@ -41,7 +43,8 @@ package struct Cell: Codable, Hashable, Sendable {
         cost: Cost,
         elapsed: UInt64,
         problem: String?,
-        late: LateTicks? = nil
+        late: LateTicks? = nil,
+        spin: SpinCuts? = nil
     ) {
         var all = lateness
         all.add(omitted)
@@ -59,6 +62,7 @@ package struct Cell: Codable, Hashable, Sendable {
         self.elapsed = elapsed
         self.problem = problem
         self.late = late
+        self.spin = spin
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -76,6 +80,7 @@ package struct Cell: Codable, Hashable, Sendable {
         case elapsed = "elapsed_ns"
         case problem
         case late = "late_ticks"
+        case spin
     }
 
     package var ticks: Int { lateness.moments.count }
@@ -102,6 +107,7 @@ package struct Cell: Codable, Hashable, Sendable {
         elapsed += later.elapsed
         problem = problem ?? later.problem
         if let more = later.late, late?.add(more) == nil { late = more }
+        if let more = later.spin, spin?.add(more) == nil { spin = more }
     }
 
     /// The same measurement under another name.
@@ -117,13 +123,14 @@ package struct Cell: Codable, Hashable, Sendable {
         let lengths = [missed, elapsed, cost.cpu.magnitude, cost.wakeUps.magnitude, cost.contextSwitches.magnitude]
         let latenesses = [lateness, omitted, wake, hop, intervalError].map(\.moments.count)
         return lengths.reduce(0) { $0 + Double($1) } + latenesses.reduce(0) { $0 + Double($1) }
-            + Double(late?.count ?? 0)
+            + Double(late?.count ?? 0) + Double(spin?.cuts ?? 0)
     }
 
     /// Whether a measurement can have made this cell. A cell from a file may be damaged.
     var isSound: Bool {
         medians.allSatisfy { 0...1 << 52 ~= $0 ?? 0 }
             && (0...ticks).contains(early) && wake.moments.count == ticks && hop.moments.count == ticks
-            && UInt64(omitted.moments.count) == missed && drifts.allSatisfy(\.isSound) && late?.isSound ?? true
+            && UInt64(omitted.moments.count) == missed && drifts.allSatisfy(\.isSound)
+            && late?.isSound ?? true && spin?.isSound ?? true
     }
 }

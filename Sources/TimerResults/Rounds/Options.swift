@@ -22,6 +22,9 @@ package struct Options: Codable, Hashable, Sendable {
     package var seed: UInt64
     /// The nanoseconds from which on the causes of late ticks were counted; nil if they were not.
     package var lateThreshold: UInt64?
+    /// The options of threads, memory, idling and spinning, as on the command line: `--realtime fifo:80`; nil if there
+    /// are none.
+    package var system: [String]?
 
     package init(
         rows: [String],
@@ -34,7 +37,8 @@ package struct Options: Codable, Hashable, Sendable {
         clock: String,
         loads: [String],
         seed: UInt64,
-        lateThreshold: UInt64? = nil
+        lateThreshold: UInt64? = nil,
+        system: [String]? = nil
     ) {
         self.rows = rows
         self.period = period
@@ -47,6 +51,7 @@ package struct Options: Codable, Hashable, Sendable {
         self.loads = loads
         self.seed = seed
         self.lateThreshold = lateThreshold
+        self.system = system
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -61,5 +66,6 @@ package struct Options: Codable, Hashable, Sendable {
         case loads
         case seed
         case lateThreshold = "late_threshold_ns"
+        case system = "system_options"
     }
 }

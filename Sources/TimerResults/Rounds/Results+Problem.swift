@@ -39,10 +39,18 @@ extension Results {
         }
             + origins.flatMap { [$0.date, $0.version, $0.commit ?? ""] }
             + remarks.flatMap { [$0.asked, $0.obtained, $0.reason] }
-            + [options.delivery, options.clock] + options.rows + options.loads
+            + [options.delivery, options.clock] + options.rows + options.loads + (options.system ?? [])
+            + grants.flatMap(\.texts)
             + rounds.flatMap { round in
-                round.disturbances + round.cells.flatMap { [$0.key.row, $0.key.load, $0.problem ?? ""] }
+                round.disturbances
+                    + round.cells.flatMap { [$0.key.row, $0.key.load, $0.problem ?? "", $0.spin?.obstacle ?? ""] }
             }
+    }
+}
+
+extension Grant {
+    fileprivate var texts: [String] {
+        [asked] + obtained + refused.flatMap { $0.rows + [$0.reason, $0.advice ?? ""] }
     }
 }
 

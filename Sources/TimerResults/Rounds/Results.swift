@@ -6,6 +6,8 @@ package struct Results: Hashable, Sendable {
     package internal(set) var origins: [Origin]
     package internal(set) var options: Options
     package internal(set) var remarks: [Remark]
+    /// What was obtained of ``Options/system``, in that order.
+    package internal(set) var grants: [Grant]
     /// In the order of time.
     package internal(set) var rounds: [Round]
 
@@ -14,12 +16,14 @@ package struct Results: Hashable, Sendable {
         origins: [Origin] = [],
         options: Options,
         remarks: [Remark] = [],
+        grants: [Grant] = [],
         rounds: [Round]
     ) {
         self.hosts = hosts
         self.origins = origins
         self.options = options
         self.remarks = remarks
+        self.grants = grants
         self.rounds = rounds
     }
 
