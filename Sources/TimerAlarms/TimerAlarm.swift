@@ -21,7 +21,7 @@ public protocol TimerAlarm: AnyObject, Sendable {
     ///
     /// The service uses this time to take its lock and to decide on the tick. Then it reads ``now`` until the deadline
     /// has come, just before it calls the handler. So the handler is called as if the decision took no time. The
-    /// service does not see an earlier deadline or a cancellation in this time: keep it to about a microsecond.
+    /// service does not see an earlier deadline or a cancellation in this time, so keep it to a few microseconds.
     var lead: UInt64 { get }
 
     /// Starts the alarm. Called once, with a lock held, before anything is set. Neither closure may be called from

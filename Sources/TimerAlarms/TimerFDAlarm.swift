@@ -143,6 +143,6 @@ package final class TimerFDAlarm: TimerAlarm {
     private func wake() { try? timer.set(now) }
 
     // In nanoseconds.
-    private static let lead: UInt64 = 1_000
+    private static let lead: UInt64 = 2_000
     private static let minute: UInt64 = 60_000_000_000
 }

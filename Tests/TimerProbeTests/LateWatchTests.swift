@@ -10,6 +10,7 @@ import TimerResults
     private func cause(
         running: UInt64 = 0,
         waiting: UInt64 = 0,
+        spin: UInt64 = 0,
         isStolen: Bool = false,
         longestIdleExit: UInt64 = 0,
         thread: UInt = 1
@@ -18,6 +19,7 @@ import TimerResults
             of: 1000,
             from: ThreadAccount(thread: 1, running: 70, waiting: 30),
             to: ThreadAccount(thread: thread, running: 70 + running, waiting: 30 + waiting),
+            spin: spin,
             isStolen: isStolen,
             longestIdleExit: longestIdleExit
         )
@@ -31,6 +33,12 @@ import TimerResults
         #expect(cause(longestIdleExit: 500) == .idle)
         #expect(cause(longestIdleExit: 499) == .stalled)
         #expect(cause(isStolen: true) == .stolen)
+    }
+
+    @Test func spinningIsNoWork() {
+        #expect(cause(running: 900, spin: 401) == .stalled)
+        #expect(cause(running: 900, spin: 400) == .worked)
+        #expect(cause(running: 100, spin: 400) == .stalled)
     }
 
     @Test func whatTheKernelMeasuredCountsBeforeWhatMayHaveBeen() {

@@ -24,7 +24,8 @@ struct RowRun: TurnRun {
         defer { service?.shutdown() }
         let load = try attempt { try LoadRun(planned.load, on: service) }
         defer { load.stop() }
-        let lateWatch = plan.lateThreshold.map { LateWatch(threshold: $0.wholeNanoseconds) }
+        let spin = row.mechanism == .backend(.hybrid) ? plan.wishes.longestSpin.wholeNanoseconds : 0
+        let lateWatch = plan.lateThreshold.map { LateWatch(threshold: $0.wholeNanoseconds, spin: spin) }
         let probes = makeProbes(lateWatch)
         let ticking = try attempt { try start(probes, on: service) }
         // Needed if the wait throws.
@@ -36,9 +37,9 @@ struct RowRun: TurnRun {
         if !wasStopped { wasStopped = !waitForStart(of: probes, watch) }
         if !wasStopped { wasStopped = try wait(for: probes, of: ticking, watch) }
         ticking.stop()
-        let spin = service?.spin.map { SpinCuts(cuts: $0.cuts, obstacle: $0.obstacle) }
+        let cuts = service?.spin.map { SpinCuts(cuts: $0.cuts, obstacle: $0.obstacle) }
         load.halt()
-        let turn = Turn(probes.map(\.result), late: lateWatch?.late, spin: spin)
+        let turn = Turn(probes.map(\.result), late: lateWatch?.late, spin: cuts)
         return (turn, Cost(usage(without: load) - before), wasStopped)
     }
 

@@ -30,6 +30,9 @@ package struct SystemWishes: Hashable, Sendable {
         return spin
     }
 
+    /// How long a row that spins may spin before a deadline.
+    var longestSpin: Duration { maximumSpin ?? TimerService.SpinOptions().maximum }
+
     /// Starts a service of a row.
     func startService(on backend: TimerService.Backend, clock: TimerClock) throws(TimerError) -> TimerService {
         try TimerService(backend, clock: clock, thread: ofThread, spin: backend == .hybrid ? spin : nil)

@@ -17,9 +17,16 @@ package final class LateWatch: Sendable {
     }
 
     private let state: Mutex<State>
+    /// The nanoseconds that the thread may spin before a deadline, which is no work.
+    private let spin: UInt64
 
-    /// - Parameter threshold: the nanoseconds from which on a tick is late.
-    package init(threshold: UInt64) { state = Mutex(State(late: LateTicks(threshold: threshold))) }
+    /// - Parameters:
+    ///   - threshold: the nanoseconds from which on a tick is late.
+    ///   - spin: the nanoseconds that the thread may spin before a deadline; 0 for a thread that only sleeps.
+    package init(threshold: UInt64, spin: UInt64 = 0) {
+        state = Mutex(State(late: LateTicks(threshold: threshold)))
+        self.spin = spin
+    }
 
     /// The late ticks up to now.
     package var late: LateTicks { state.withLock { $0.late } }
@@ -46,6 +53,7 @@ package final class LateWatch: Sendable {
                     of: lateness.magnitude,
                     from: state.beforeWakeUp,
                     to: account,
+                    spin: spin,
                     isStolen: isStolen,
                     longestIdleExit: IdleStates.longestExit
                 )
@@ -61,12 +69,14 @@ extension LateTicks.Cause {
     ///   - lateness: nanoseconds.
     ///   - before: the account of the thread that ticked before; nil for the first tick.
     ///   - after: the account of the thread that ticked late.
+    ///   - spin: the nanoseconds of its running that may have been spinning.
     ///   - isStolen: whether the kernel has counted time of other guests since the last late tick of the turn.
     ///   - longestIdleExit: nanoseconds that a processor needs to leave its deepest idle state.
     package init(
         of lateness: UInt64,
         from before: ThreadAccount?,
         to after: ThreadAccount?,
+        spin: UInt64 = 0,
         isStolen: Bool,
         longestIdleExit: UInt64
     ) {
@@ -76,9 +86,9 @@ extension LateTicks.Cause {
             self = .unseen
             return
         }
-        let half = lateness / 2
+        let (half, running) = (lateness / 2, after.running - before.running)
         self =
-            if after.waiting - before.waiting >= half { .waited } else if after.running - before.running >= half {
+            if after.waiting - before.waiting >= half { .waited } else if running - min(running, spin) >= half {
                 .worked
             } else if longestIdleExit >= half { .idle } else if isStolen { .stolen } else { .stalled }
     }
