@@ -115,7 +115,7 @@ extension TimerService {
         self.init(ServiceState(own: alarm, hasOwnThread: true), setup: setup)
         setup.makeProcess()
         try core.start()
-        if thread.demand == .required, let error = grant.error {
+        do throws(TimerError) { try thread.check(grant) } catch {
             shutdown()
             throw error
         }

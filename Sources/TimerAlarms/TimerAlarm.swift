@@ -17,7 +17,8 @@ public protocol TimerAlarm: AnyObject, Sendable {
     /// held, so it must not call back.
     var now: TimerInstant { get }
 
-    /// How many nanoseconds before a deadline the alarm may fire on purpose: 0, unless it implements this.
+    /// How many nanoseconds before a deadline the alarm may fire on purpose: 0, unless it implements this. It is
+    /// constant, and may be read with a lock held. ``now`` must advance by itself, unless it is 0.
     ///
     /// The service uses this time to take its lock and to decide on the tick. Then it reads ``now`` until the deadline
     /// has come, just before it calls the handler. So the handler is called as if the decision took no time. The

@@ -71,9 +71,9 @@ package final class TimerFDAlarm: TimerAlarm {
         deadline.compareExchange(expected: next, desired: .max, ordering: .sequentiallyConsistent).exchanged
     }
 
-    /// Waits until a deadline has come, as near as the alarm fires early. Returns false if the thread must look again:
-    /// the deadline was replaced, or a minute has passed. If the process closes the descriptor from outside, a blocked
-    /// reader is not told; its next read finds out.
+    /// Waits until a deadline or, if it spins, until ``lead`` before it. Returns false if the thread must look again:
+    /// the deadline was replaced, the clock was set back, or a minute has passed. If the process closes the descriptor
+    /// from outside, a blocked reader is not told; its next read finds out.
     private func wait(for next: UInt64, _ onFire: () -> Void) throws(TimerError) -> (hasCome: Bool, SpinPlan.Wait) {
         let begin = now
         var wait = SpinPlan.Wait(woke: begin.nanoseconds)
@@ -102,12 +102,12 @@ package final class TimerFDAlarm: TimerAlarm {
         return true
     }
 
-    /// Reads the clock until a deadline is as near as the service is told early, is replaced, or the alarm is stopped.
-    /// Returns whether it has come as near.
+    /// Reads the clock until ``lead`` before a deadline. Returns false if the thread must look again.
     private func spin(until next: UInt64, _ margin: UInt64, _ wait: inout SpinPlan.Wait) -> Bool {
         let early = next - min(lead, margin)
         while wait.end < early {
-            guard isStillWaiting(for: next) else { return false }
+            // A clock that was set back has left the margin.
+            guard isStillWaiting(for: next), wait.end >= next - margin else { return false }
             wait.end = now.nanoseconds
         }
         // The service waits for the rest.
@@ -129,8 +129,10 @@ package final class TimerFDAlarm: TimerAlarm {
         let alarm = next - min(next, spinner?.lastMargin ?? 0)
         guard alarm < wakesBy else { return }
         try timer.set(TimerInstant(nanoseconds: alarm, clock: clock))
-        // This setting may have undone the wake-up of a concurrent stop.
-        if isStopped.load(ordering: .sequentiallyConsistent) { wake() }
+        // This setting may have undone the wake-up of a concurrent stop. Or the thread has woken meanwhile, and sleeps
+        // again until an earlier instant, which this setting has replaced.
+        let isAsBefore = self.wakesBy.load(ordering: .sequentiallyConsistent) == wakesBy
+        if !isAsBefore || isStopped.load(ordering: .sequentiallyConsistent) { wake() }
     }
 
     package func stop() {
@@ -138,9 +140,9 @@ package final class TimerFDAlarm: TimerAlarm {
         wake()
     }
 
-    /// Wakes the thread to check whether it must end. The kernel does not refuse a past instant on an open timerfd,
-    /// and a thread that has ended needs no waking.
-    private func wake() { try? timer.set(now) }
+    /// Wakes the thread to look again. The kernel does not refuse a past instant on an open timerfd, and a thread that
+    /// has ended needs no waking.
+    private func wake() { try? timer.set(TimerInstant(nanoseconds: 0, clock: clock)) }
 
     // In nanoseconds.
     private static let lead: UInt64 = 2_000

@@ -13,7 +13,8 @@ package struct SpinHistory: Sendable {
     private static var classes: Int { 64 }
 
     private struct Window {
-        var counts = [UInt32](repeating: 0, count: SpinHistory.classes + 1)
+        /// Without an allocation, since the thread turns the windows between two ticks.
+        var counts = InlineArray<65, UInt32>(repeating: 0)
         var wakeUps: UInt64 = 0
         var spun: UInt64 = 0
     }

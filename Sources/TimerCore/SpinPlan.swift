@@ -58,9 +58,10 @@ package struct SpinPlan: Sendable {
     package mutating func learn(from wait: Wait) {
         // A thread that was woken before had another reason.
         if let alarm = wait.alarm, wait.woke >= alarm { history.add(lateness: wait.woke - alarm, at: wait.woke) }
-        guard wait.end > wait.woke else { return }
-        history.add(spin: wait.end - wait.woke, at: wait.end)
-        budget.pay(wait.end - wait.woke, at: wait.end)
+        // If the host stood still during a spin, that time does not count.
+        let spin = min(wait.end - min(wait.woke, wait.end), margin)
+        history.add(spin: spin, at: wait.end)
+        budget.pay(spin, at: wait.end)
     }
 
     /// The share of one core spent spinning in the last half to whole second.

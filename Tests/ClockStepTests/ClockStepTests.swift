@@ -1,8 +1,10 @@
+import Glibc
 import PreciseTimer
 import Synchronization
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerCore
 
 /// The effects of a step of the clock. These tests step the clock themselves, so they run alone: see the Makefile.
 @Suite(.serialized, .timeLimit(.minutes(60)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
@@ -55,6 +57,29 @@ struct ClockStepTests {
             let hasFired = soon { alarm.firings.early >= 1 }
             #expect(hasFired)
         }
+    }
+
+    /// It would spin until the clock has caught up.
+    @Test func aThreadThatSpinsGoesToSleepIfTheClockIsSetBack() throws {
+        let spinner = Spinner(SpinPlan(maximum: 1_000_000_000, budget: 0.9))
+        let alarm = try TimerFDAlarm(.wall, spinner: spinner)
+        try alarm.start(onFire: {}, onFailure: { _ in })
+        defer { alarm.stop() }
+        try alarm.set(alarm.now.advanced(by: .milliseconds(400)))
+        pause(.milliseconds(20))
+        withClockStepped(by: .seconds(-3_600)) {
+            pause(.milliseconds(5))
+            let before = Self.processorTime
+            pause(.seconds(1))
+            #expect(Self.processorTime - before < .milliseconds(500))
+        }
+    }
+
+    /// What the process's threads have used.
+    private static var processorTime: Duration {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     @Test(arguments: onOtherClocks)

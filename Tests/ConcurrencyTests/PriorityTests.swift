@@ -62,10 +62,10 @@ struct PriorityTests {
         #expect(gaveUp.value == false)
     }
 
-    /// Starts a real-time thread on the first processor.
+    /// Starts a real-time thread on one processor.
     private static func start(priority: Int, _ body: @escaping @Sendable () -> Void) throws {
         try TimerAlarms.Thread.start("test.priority") {
-            let options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: [0])
+            let options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: Set(ProcFS.processors.prefix(1)))
             let grant = try? options.applyToCallingThread()
             #expect(grant?.refusals == [])
             body()

@@ -57,7 +57,7 @@ import Testing
             let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
             let locked = status.split(separator: "\n").first { $0.hasPrefix("VmLck:") }?.split(separator: " ")
             #expect((locked.flatMap { Int($0[1]) } ?? 0) > 0)
-            // The reserved address ranges of the queues are not filled.
+            // Reserved addresses are not filled.
             #expect(ProcFS.residentBytes < 1 << 29)
         }
     }

@@ -10,6 +10,8 @@ import Testing
 
     private static let withOwnThread = Backend.available.filter { $0 != .dispatch }
     private static let isRoot = geteuid() == 0
+    /// A processor that the process may use.
+    private static let processor = ProcFS.processors.first ?? 0
     private static let mayLimitIdleLatency = unsafe access("/dev/cpu_dma_latency", W_OK) == 0
 
     /// Runs a body on the thread of a service.
@@ -49,10 +51,10 @@ import Testing
     func aRealTimeThreadIsOneAndItsThreadsAreOrdinary(backend: Backend) throws {
         let service = try TimerService(
             backend,
-            thread: Options(policy: .fifo(priority: 7), affinity: [0], timerSlack: .microseconds(3))
+            thread: Options(policy: .fifo(priority: 7), affinity: [Self.processor], timerSlack: .microseconds(3))
         )
         #expect(service.grant.refusals == [], "\(service.grant)")
-        #expect(service.grant.items.map(\.asked) == ["3000 ns", "0", "fifo:7"])
+        #expect(service.grant.items.map(\.asked) == ["3000 ns", "\(Self.processor)", "fifo:7"])
         let (own, other) = try onThread(of: service) {
             let other = Box<ProcFS.Scheduling>()
             var thread = pthread_t()
@@ -97,10 +99,10 @@ import Testing
     }
 
     @Test func anOptionThatIsRefusedLeavesAServiceThatTicks() throws {
-        let service = try TimerService(.timerFD, thread: Options(affinity: [0, 40_000]))
+        let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor, 40_000]))
         let item = try #require(service.grant.refusals.first)
         #expect(item.option == .affinity)
-        #expect(item.asked == "0,40000")
+        #expect(item.asked == "\(Self.processor),40000")
         #expect(item.refusal?.errno == EINVAL)
         #expect(item.advice?.contains("nproc") == true)
         let log = Log()
@@ -115,7 +117,8 @@ import Testing
         #expect(error?.errno == EINVAL)
         #expect(error?.attempted.contains("40000") == true)
         #expect(error?.attempted.contains("nproc") == true)
-        #expect(try TimerService(.timerFD, thread: Options(affinity: [0], demand: .required)).grant.refusals == [])
+        let possible = Options(affinity: [Self.processor], demand: .required)
+        #expect(try TimerService(.timerFD, thread: possible).grant.refusals == [])
     }
 
     @Test(arguments: [
@@ -138,13 +141,38 @@ import Testing
     }
 
     @Test func aThreadOfTheHostCanAskForTheSame() async throws {
-        let options = Options(affinity: [0], timerSlack: .nanoseconds(5), idleLatency: .zero)
+        let options = Options(affinity: [Self.processor], timerSlack: .nanoseconds(5), idleLatency: .zero)
         let (grant, slack) = try await onOwnThread {
             (try options.applyToCallingThread(), ProcFS.timerSlack(of: ProcFS.callingThread))
         }
         #expect(slack == 5)
         #expect(grant.items.map(\.option) == [.timerSlack, .affinity, .idleLatency])
-        #expect(grant.refusals.map(\.option) == [.idleLatency], "only a service holds it")
+        #expect(grant.refusals.map(\.option) == [.idleLatency])
+        #expect("\(grant)".contains("only a service holds it"))
+        #expect(try await onOwnThread { try Options().applyToCallingThread() }.items == [])
+        let required = Options(idleLatency: .zero, demand: .required)
+        #expect(throws: TimerError.self) { try required.applyToCallingThread() }
+    }
+
+    @Test(.enabled(if: isRoot, "only root may have it for sure"))
+    func roundRobinIsGrantedToo() throws {
+        let service = try TimerService(.timerFD, thread: Options(policy: .roundRobin(priority: 3)))
+        #expect(service.grant.refusals == [])
+        let own = try onThread(of: service) { ProcFS.schedulingOfCallingThread }
+        #expect(own == ProcFS.Scheduling(policy: SCHED_RR, priority: 3))
+    }
+
+    @Test func anAffinityThatIsRefusedLeavesTheThreadWhereItWas() throws {
+        let usual = try onThread(of: TimerService(.timerFD)) { ProcFS.processors }
+        let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor, 40_000]))
+        #expect(try onThread(of: service) { ProcFS.processors } == usual)
+    }
+
+    @Test func dispatchCannotBeRequiredToBeRealTime() throws {
+        let options = Options(policy: .fifo(priority: 3), demand: .required)
+        let error = #expect(throws: TimerError.self) { try TimerService(.dispatch, thread: options) }
+        #expect(error?.code == .unavailable)
+        #expect(try TimerService(.dispatch, thread: Options(demand: .required)).grant.items == [])
     }
 
     @Test(.enabled(if: mayLimitIdleLatency, "needs the right to write /dev/cpu_dma_latency"))
@@ -154,6 +182,10 @@ import Testing
         #expect(service.grant.refusals == [])
         #expect(ProcFS.openDescriptors(on: path) == 1)
         service.shutdown()
+        #expect(ProcFS.openDescriptors(on: path) == 0)
+        #expect(throws: TimerError.self) {
+            try TimerService(.timerFD, thread: Options(affinity: [40_000], idleLatency: .zero, demand: .required))
+        }
         #expect(ProcFS.openDescriptors(on: path) == 0)
     }
 }

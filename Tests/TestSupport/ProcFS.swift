@@ -71,6 +71,16 @@ package enum ProcFS {
         text("/proc/\(thread)/timerslack_ns").flatMap { Int($0.trimmingCharacters(in: .newlines)) }
     }
 
+    /// The processors that the calling thread may use, in order (Cpus_allowed_list of proc_pid_status(5)).
+    package static var processors: [Int] {
+        let list = field("Cpus_allowed_list:", of: "/proc/thread-self/status") ?? ""
+        return list.split(separator: ",")
+            .flatMap { range in
+                let ends = range.split(separator: "-").compactMap { Int($0) }
+                return ends.isEmpty ? [] : Array(ends[0]...ends[ends.count - 1])
+            }
+    }
+
     /// A thread's policy and real-time priority.
     package struct Scheduling: Hashable, Sendable {
         package let policy: Int32

@@ -40,22 +40,22 @@ struct SpinRun {
         }
     }
 
-    /// The most that was spun in any second.
+    /// The most that was spun in any second. A second with the most of it begins with a spin or ends with one.
     var busiestSecond: UInt64 {
-        // A second with the most spinning ends with a spin's end, or begins with a spin's start. The start of a window
-        // may cut a spin.
-        var (most, first): (UInt64, Int) = (0, 0)
-        var sum: UInt64 = 0
-        for spin in spins {
-            sum += spin.end - spin.start
-            let start = spin.end - min(spin.end, 1_000_000_000)
-            while spins[first].end <= start {
-                sum -= spins[first].end - spins[first].start
-                first += 1
+        let second: UInt64 = 1_000_000_000
+        var sums: [UInt64] = [0]
+        for spin in spins { sums.append(sums[sums.count - 1] + spin.end - spin.start) }
+        // What was spun before an instant.
+        func spun(before instant: UInt64) -> UInt64 {
+            var (low, high) = (0, spins.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if spins[middle].end <= instant { low = middle + 1 } else { high = middle }
             }
-            let cut = start > spins[first].start ? start - spins[first].start : 0
-            most = max(most, sum - cut)
+            let isCut = low < spins.count && spins[low].start < instant
+            return sums[low] + (isCut ? instant - spins[low].start : 0)
         }
-        return most
+        let starts = spins.flatMap { [$0.start, $0.end - second] }
+        return starts.map { spun(before: $0 + second) - spun(before: $0) }.max() ?? 0
     }
 }

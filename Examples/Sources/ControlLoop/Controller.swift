@@ -1,7 +1,7 @@
 import PreciseTimer
 import Synchronization
 
-/// The work of each tick, and what there is to tell about the ticks.
+/// The work of each tick, and statistics about the ticks.
 final class Controller: Sendable {
     struct State {
         var cart = Cart()
@@ -10,7 +10,14 @@ final class Controller: Sendable {
         var lateness: [Duration] = []
     }
 
-    private let content = Mutex(State())
+    private let content: Mutex<State>
+
+    /// - Parameter ticks: the number of ticks for which room is reserved: a real-time handler allocates no memory.
+    init(ticks: Int) {
+        var state = State()
+        state.lateness.reserveCapacity(ticks)
+        content = Mutex(state)
+    }
 
     var state: State { content.withLock { $0 } }
 

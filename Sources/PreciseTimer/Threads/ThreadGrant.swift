@@ -5,6 +5,7 @@ extension TimerService {
     /// What a service obtained of its ``ThreadOptions``.
     public struct ThreadGrant: Hashable, Sendable {
         /// An option.
+        @nonexhaustive
         public enum Option: String, CaseIterable, Sendable {
             /// The scheduling policy.
             case policy
@@ -36,11 +37,15 @@ extension TimerService {
         /// The items that were not obtained.
         public var refusals: [Item] { items.filter { $0.refusal != nil } }
 
-        init(of settings: [ThreadSetting], _ outcomes: [ThreadSetup.Outcome]) {
+        /// - Parameters:
+        ///   - settings: what was asked for.
+        ///   - outcomes: the outcomes of those settings that were made.
+        ///   - reason: why the others were not.
+        init(of settings: [ThreadSetting], _ outcomes: [ThreadSetup.Outcome], missingSince reason: String) {
             items = settings.map { setting in
                 guard let outcome = outcomes.first(where: { $0.setting == setting }) else {
                     let attempt = "setting \(setting.option.rawValue)"
-                    let error = TimerError(.unavailable, "\(attempt) (it cannot be set on this backend)")
+                    let error = TimerError(.unavailable, "\(attempt) (\(reason))")
                     return Item(option: setting.option, asked: setting.asked, refusal: error, advice: nil)
                 }
                 return Item(
@@ -51,20 +56,14 @@ extension TimerService {
                 )
             }
         }
-
-        /// The first refusal, with its advice.
-        var error: TimerError? {
-            guard let item = refusals.first, let refusal = item.refusal else { return nil }
-            let attempted = [refusal.attempted, item.advice].compactMap(\.self).joined(separator: "; ")
-            return TimerError(refusal.code, attempted, errno: refusal.errno, systemMessage: refusal.systemMessage)
-        }
     }
 
     /// What the service obtained of its ``ThreadOptions``. No items for a service whose thread or loop belongs to the
-    /// host, and for one that has not started yet.
+    /// host, and for one that does not run.
     public var grant: ThreadGrant {
-        let (settings, outcomes) = (core.setup.settings, core.setup.outcomes)
-        return ThreadGrant(of: core.alarm == nil ? [] : settings, outcomes)
+        let isRunning = core.alarm != nil
+        let (settings, outcomes) = isRunning ? (core.setup.settings, core.setup.outcomes) : ([], [])
+        return ThreadGrant(of: settings, outcomes, missingSince: "it cannot be set on this backend")
     }
 }
 

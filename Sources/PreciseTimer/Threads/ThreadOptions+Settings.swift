@@ -17,6 +17,15 @@ extension TimerService.ThreadOptions {
         }
     }
 
+    /// - Throws: the first refusal, with its advice, if the options are required. The timer slack that a service's thread
+    ///   gets unasked is not.
+    func check(_ grant: TimerService.ThreadGrant) throws(TimerError) {
+        let refused = grant.refusals.first { $0.option != .timerSlack || timerSlack != nil }
+        guard demand == .required, let refused, let refusal = refused.refusal else { return }
+        let attempted = [refusal.attempted, refused.advice].compactMap(\.self).joined(separator: "; ")
+        throw TimerError(refusal.code, attempted, errno: refusal.errno, systemMessage: refusal.systemMessage)
+    }
+
     /// The kernel's settings, in the order in which they are made.
     func settings(hasOwnThread: Bool) -> [ThreadSetting] {
         var settings: [ThreadSetting] = []

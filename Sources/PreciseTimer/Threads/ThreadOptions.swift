@@ -8,6 +8,7 @@ extension TimerService {
     /// creates do not take over a real-time policy.
     public struct ThreadOptions: Hashable, Sendable {
         /// The scheduling policy: see sched(7).
+        @nonexhaustive
         public enum Policy: Hashable, Sendable {
             /// The policy of the main thread, or the ordinary one if that is a real-time policy.
             case normal
@@ -21,6 +22,7 @@ extension TimerService {
         }
 
         /// What happens if the system refuses an option.
+        @nonexhaustive
         public enum Demand: Hashable, Sendable {
             /// The service starts without it.
             case preferred
@@ -37,10 +39,12 @@ extension TimerService {
         /// thread; the kernel's default would be 50 µs.
         public var timerSlack: Duration?
         /// Whether all memory of the process is locked into RAM as it is touched (mlockall(2) with MCL_ONFAULT). It
-        /// stays locked when the service ends.
+        /// stays locked when the service ends. It counts against `ulimit -l`: if that is not unlimited, later
+        /// allocations and threads of the process may fail.
         public var locksMemory: Bool
         /// The longest time that a processor may take to leave an idle state, for the whole machine while the service
-        /// runs; in whole microseconds. Nil for the system's choice. Zero costs power: processors do not rest.
+        /// runs; in whole microseconds. Nil for the system's choice. Zero costs power: processors do not rest. A forked
+        /// child that goes on without exec(3) holds it, too.
         public var idleLatency: Duration?
         /// What happens if the system refuses an option.
         public var demand: Demand
@@ -71,22 +75,27 @@ extension TimerService {
         }
 
         /// Asks for these options for the calling thread and its process. For the thread that runs a loop to which a
-        /// service is attached, or for any other thread of yours.
+        /// service is attached, or for any other thread of yours. Threads that it creates later do not take over a
+        /// real-time policy.
         ///
-        /// It does not ask for ``idleLatency``, which only a running service holds, and lists it as not settable.
+        /// It does not ask for ``idleLatency``, which only a running service holds, and lists it as refused.
         ///
         /// - Returns: what was obtained.
-        /// - Throws: `TimerError` if an option is invalid, or is required and was refused.
+        /// - Throws: `TimerError` if an option is invalid, or is required and was refused; what was obtained stays.
         @discardableResult
         public func applyToCallingThread() throws(TimerError) -> ThreadGrant {
             try validate()
+            let reason = "only a service holds it, while it runs"
+            if demand == .required, idleLatency != nil {
+                throw TimerError(.invalidOption, "requiring an idle latency for a thread (\(reason))")
+            }
             var own = self
             own.idleLatency = nil
-            let setup = ThreadSetup(own.settings(hasOwnThread: true))
+            let setup = ThreadSetup(own.settings(hasOwnThread: false))
             setup.makeCallingThread()
             setup.makeProcess()
-            let grant = ThreadGrant(of: settings(hasOwnThread: true), setup.outcomes)
-            if demand == .required, let error = grant.error { throw error }
+            let grant = ThreadGrant(of: settings(hasOwnThread: false), setup.outcomes, missingSince: reason)
+            try check(grant)
             return grant
         }
     }

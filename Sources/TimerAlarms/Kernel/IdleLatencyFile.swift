@@ -11,15 +11,14 @@ final class IdleLatencyFile: Sendable {
 
     /// Opens the file and writes a latency in microseconds. Returns nil and the refusal if that fails.
     static func open(_ microseconds: Int32) -> (IdleLatencyFile?, Errno?) {
-        let opened = SystemCall.retrying { unsafe Glibc.open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC) }
-        guard case .success(let descriptor) = opened else {
-            if case .failure(let errno) = opened { return (nil, errno) }
-            return (nil, nil)
+        switch SystemCall.retrying({ unsafe Glibc.open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC) }) {
+        case .failure(let errno): return (nil, errno)
+        case .success(let descriptor):
+            let file = IdleLatencyFile(descriptor: descriptor)
+            var value = microseconds
+            let written = SystemCall.retrying { unsafe write(descriptor, &value, MemoryLayout<Int32>.size) }
+            if case .failure(let errno) = written { return (nil, errno) }
+            return (file, nil)
         }
-        let file = IdleLatencyFile(descriptor: descriptor)
-        var value = microseconds
-        let written = SystemCall.retrying { unsafe write(descriptor, &value, MemoryLayout<Int32>.size) }
-        if case .failure(let errno) = written { return (nil, errno) }
-        return (file, nil)
     }
 }

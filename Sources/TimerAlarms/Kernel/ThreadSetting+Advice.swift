@@ -26,7 +26,7 @@ extension ThreadSetting {
         case (.policy(.deadline), EPERM):
             "Give the program CAP_SYS_NICE, and do not ask for an affinity beside this policy."
         case (.policy(.deadline), EINVAL):
-            "Ask for at least 1024 ns of runtime, no more than the deadline, which is no longer than the period."
+            "Ask for at least 1024 ns of runtime, no more than the deadline, and for a period of at least 100 µs."
         case (.policy, EPERM):
             "Raise the limit of real-time priorities (ulimit -r), or give the program CAP_SYS_NICE; a container needs "
                 + "--cap-add SYS_NICE."

@@ -17,20 +17,24 @@ extension ThreadSetting {
     private static func setAffinity(_ processors: Set<Int>) -> Errno? {
         var words = [UInt](repeating: 0, count: (processors.max() ?? 0) / UInt.bitWidth + 1)
         for processor in processors { words[processor / UInt.bitWidth] |= 1 << UInt(processor % UInt.bitWidth) }
-        let size = words.count * MemoryLayout<UInt>.size
-        guard let refusal = refusal({ unsafe thread_affinity_set(&words, UInt(size)) }) else {
-            // The kernel drops the processors that do not exist, and obtains the rest.
-            return words == affinity(words: words.count) ? nil : Errno(EINVAL)
-        }
-        return refusal
+        var before = mask
+        if let refusal = set(&words) { return refusal }
+        // The kernel drops the processors that do not exist or are not allowed, and sets the rest.
+        if mask.starts(with: words) { return nil }
+        _ = set(&before)
+        return Errno(EINVAL)
     }
 
-    /// The first words of the calling thread's mask of processors.
-    private static func affinity(words count: Int) -> [UInt] {
-        // The kernel wants room for all processors that it could have.
-        var words = [UInt](repeating: 0, count: max(count, 1024))
-        _ = unsafe thread_affinity(&words, UInt(words.count * MemoryLayout<UInt>.size))
-        return Array(words[..<count])
+    private static func set(_ mask: inout [UInt]) -> Errno? {
+        let size = UInt(mask.count * MemoryLayout<UInt>.size)
+        return refusal { unsafe thread_affinity_set(&mask, size) }
+    }
+
+    /// The calling thread's mask of processors, with room for all that the kernel could have.
+    private static var mask: [UInt] {
+        var mask = [UInt](repeating: 0, count: 1024)
+        _ = unsafe thread_affinity(&mask, UInt(mask.count * MemoryLayout<UInt>.size))
+        return mask
     }
 
     fileprivate static func refusal(_ call: () -> CInt) -> Errno? {
