@@ -65,7 +65,8 @@ struct PriorityTests {
     /// Starts a real-time thread on one processor.
     private static func start(priority: Int, _ body: @escaping @Sendable () -> Void) throws {
         try TimerAlarms.Thread.start("test.priority") {
-            let options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: Set(ProcFS.processors.prefix(1)))
+            let one = Set(ProcFS.processors.prefix(1))
+            let options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: one)
             let grant = try? options.applyToCallingThread()
             #expect(grant?.refusals == [])
             body()
