@@ -51,8 +51,8 @@ package final class Spinner: Sendable {
     /// Learns from a wait of the calling thread.
     func learn(from wait: SpinPlan.Wait) { state.withLock { $0.plan.learn(from: wait) } }
 
-    /// Why the calling thread must not spin; nil if it may. If this thread and the main thread may only use the
-    /// same processor, a thread that spins keeps the others from running. Most threads may run where the main thread may.
+    /// Why the calling thread must not spin; nil if it may. Most threads run where the main thread may run. If that is
+    /// the one processor that the calling thread may use, too, a spin keeps them from running.
     private static var obstacle: String? {
         guard processors_of_two_threads(0, getpid()) == 1 else { return nil }
         return "the process has only one processor, which a thread that spins would take from the other threads"

@@ -12,7 +12,7 @@ package struct SpinBudget: Sendable {
     /// When the allowance was last brought up to date.
     private var instant: UInt64 = 0
 
-    /// A full budget.
+    /// A budget that allows one longest spin at once.
     ///
     /// - Parameters:
     ///   - share: the share of one core, more than 0 and less than 1.
@@ -26,7 +26,8 @@ package struct SpinBudget: Sendable {
         // A spin is paid when it ends, by at most the capacity. So the allowance of one second must pay for the spins
         // of a second and of one spin that ends later: capacity + rate × (1 + capacity) = share.
         rate = (share - capacity) / (1 + capacity)
-        allowance = self.capacity
+        // Not full: many services, one after the other, must not spin more than one.
+        allowance = min(self.capacity, maximum)
     }
 
     /// What could be spun until an instant, if nothing else were spun before it.

@@ -16,6 +16,13 @@ package enum ProcFS {
             .compactMap { field("SigBlk:", of: "/proc/self/task/\($0)/status") }
     }
 
+    /// The timer slacks, in nanoseconds, of the threads with this prefix.
+    package static func timerSlacks(ofThreadsNamed prefix: String) -> [Int] {
+        entries("/proc/self/task")
+            .filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
+            .compactMap { Int32($0).flatMap(timerSlack(of:)) }
+    }
+
     /// The number of minor page faults of the threads with this prefix (proc_pid_stat(5), minflt).
     package static func pageFaults(ofThreadsNamed prefix: String) -> Int {
         entries("/proc/self/task")

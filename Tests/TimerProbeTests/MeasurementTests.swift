@@ -26,6 +26,20 @@ struct MeasurementTests {
         #expect(rounds.isEmpty)
     }
 
+    /// The default slack of 50 µs would put the floor above what stands on it.
+    @Test func theFloorOfSleepsHasATimerSlackOfOneNanosecond() async throws {
+        let slacks = try await onOwnThread {
+            var slacks: [Int] = []
+            var measurement = Measurement(try Short.plan([Row(.reference(.nanosleep))]) { $0.warmUp = .seconds(60) })
+            try? measurement.run { _ in
+                slacks += ProcFS.timerSlacks(ofThreadsNamed: "floor.nanosleep")
+                return !slacks.contains(1) && slacks.count < 100
+            }
+            return slacks
+        }
+        #expect(slacks.contains(1))
+    }
+
     @Test func aRoundHasTheLapsThatMakeAHundredDeadlines() async throws {
         let rows = [Row(.backend(.timerFD)), Row(.reference(.timerFD))]
         let rounds = try await onOwnThread {

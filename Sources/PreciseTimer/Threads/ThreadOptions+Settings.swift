@@ -17,8 +17,8 @@ extension TimerService.ThreadOptions {
         }
     }
 
-    /// - Throws: the first refusal, with its advice, if the options are required. The timer slack that a service's thread
-    ///   gets unasked is not.
+    /// - Throws: the first refusal, with its advice, if the options are required. The timer slack that a service's
+    ///   thread gets unasked is not.
     func check(_ grant: TimerService.ThreadGrant) throws(TimerError) {
         let refused = grant.refusals.first { $0.option != .timerSlack || timerSlack != nil }
         guard demand == .required, let refused, let refusal = refused.refusal else { return }

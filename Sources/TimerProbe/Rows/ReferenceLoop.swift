@@ -19,6 +19,7 @@ package final class ReferenceLoop: Ticking {
         switch reference {
         case .nanosleep:
             try KernelThread.start("floor.nanosleep") {
+                TimerSlack.nanoseconds = 1
                 _ = try? thread.applyToCallingThread()
                 Self.loop(probes, isStopped) { SystemClock.sleep(until: $0) }
             }
