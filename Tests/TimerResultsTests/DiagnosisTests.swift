@@ -159,9 +159,9 @@ import TimerResults
         let deep = try #require(finding(.idleStates) { ($0.deepestIdle, $0.idleExit) = ("C6", 133_000) })
         #expect(deep.level == .limits)
         #expect(deep.found == "intel_idle, menu; deepest: C6, exit in 133 µs")
-        #expect(try #require(deep.advice).contains("late: keep /dev/cpu_dma_latency open"))
+        #expect(try #require(deep.advice).contains("late: ask for an idle latency of 0"))
         let user = finding(.idleStates) { ($0.idleExit, $0.mayLimitIdle) = (133_000, false) }
-        #expect(try #require(user?.advice).contains("as root, keep /dev/cpu_dma_latency open"))
+        #expect(try #require(user?.advice).contains("as root, ask for an idle latency of 0"))
         // The device has no effect without a driver.
         let halted = finding(.idleStates, hypervisor: true) { ($0.idleDriver, $0.idleExit) = ("none", nil) }
         #expect(try #require(halted?.advice).contains("late: boot with idle=poll"))

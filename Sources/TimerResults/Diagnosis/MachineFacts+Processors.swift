@@ -69,7 +69,7 @@ extension MachineFacts {
     private var idleRemedy: String {
         guard let idleDriver, idleDriver != "none", let mayLimitIdle else { return "boot with idle=poll" }
         let root = mayLimitIdle ? "" : "as root, "
-        return "\(root)keep /dev/cpu_dma_latency open with a 32-bit 0 in it, or boot with idle=poll"
+        return "\(root)ask for an idle latency of 0 (--idle-latency 0), or boot with idle=poll"
     }
 
     var idleControlFinding: MachineFinding {
