@@ -4,7 +4,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 
-/// What a process without rights, or with one processor, gets of its thread options.
+/// What a process gets of its thread options, even without rights or with one processor.
 @Suite(.timeLimit(.minutes(60))) struct UnprivilegedTests {
     typealias Options = TimerService.ThreadOptions
 
@@ -27,6 +27,19 @@ import Testing
             let log = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
             #expect(eventually { log.count >= 5 })
+        }
+    }
+
+    @Test func aSharedServiceSaysWhatItObtainedWhileItRuns() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            let (service, log) = (TimerService.hybrid, Log())
+            for _ in 0..<2 {
+                try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
+                #expect(service.grant.items.map(\.option) == [.timerSlack])
+                service.shutdown()
+                #expect(service.grant.items == [])
+            }
         }
     }
 

@@ -29,8 +29,8 @@ extension MachineFacts {
         return .usual(
             .timerSlack,
             found,
-            "Sleeps and polls of a thread end so much later, a timerfd does not. The threads of services have "
-                + "1 ns; others call prctl(PR_SET_TIMERSLACK, 1)."
+            "Sleeps and polls of a thread end so much later, a timerfd does not: services ask for 1 ns, and a "
+                + "thread of yours can call prctl(PR_SET_TIMERSLACK, 1)."
         )
     }
 
