@@ -9,8 +9,8 @@ package struct SpinBudget: Sendable {
     /// How many nanoseconds of spinning a nanosecond of time adds.
     private let rate: Double
     private var allowance: UInt64
-    /// When the allowance was last brought up to date.
-    private var instant: UInt64 = 0
+    /// When the allowance was last brought up to date; nil before the first payment.
+    private var instant: UInt64?
 
     /// A budget that allows one longest spin at once.
     ///
@@ -32,8 +32,8 @@ package struct SpinBudget: Sendable {
 
     /// What could be spun until an instant, if nothing else were spun before it.
     package func allowance(at instant: UInt64) -> UInt64 {
-        guard instant > self.instant else { return allowance }
-        return UInt64(min(Double(allowance) + rate * Double(instant - self.instant), Double(capacity)))
+        guard let last = self.instant, instant > last else { return allowance }
+        return UInt64(min(Double(allowance) + rate * Double(instant - last), Double(capacity)))
     }
 
     /// Pays for a spin that ended at an instant. A clock that was set back adds nothing.

@@ -94,9 +94,25 @@ enum Percent {
     }
 }
 
+/// A share of one processor core.
+enum Budget {
+    static func parse(_ text: String) throws -> Double {
+        guard let percent = try? Percent.parse(text), percent <= 100 else {
+            throw Problem("write 0.01 to 90 percent of a core, as in 10%")
+        }
+        return percent
+    }
+}
+
 /// The longest time to leave an idle state. Zero is no time in any unit.
 enum IdleLatency {
-    static func parse(_ text: String) throws -> Duration { text == "0" ? .zero : try DurationText.parse(text) }
+    static func parse(_ text: String) throws -> Duration {
+        let latency = text == "0" ? .zero : try DurationText.parse(text)
+        guard latency == .microseconds(Int64(latency / .microseconds(1))) else {
+            throw Problem("write whole microseconds, as in 20us or 0")
+        }
+        return latency
+    }
 }
 
 /// A clock by its name.

@@ -68,7 +68,7 @@ struct SystemOptions: ParsableArguments {
             "The share of one processor that hybrid may spend on spinning, at most 90%. (default: 10%)",
             valueName: "percent"
         ),
-        transform: { try Percent.parse($0) }
+        transform: { try Budget.parse($0) }
     )
     var cpuBudget: Double?
 

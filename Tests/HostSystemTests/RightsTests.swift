@@ -43,6 +43,11 @@ struct RightsTests {
         #expect(start.percent() == 1)
         #expect(StealTime(stolen: 30, total: 1200).percent(since: start) == 10)
         #expect(start.percent(since: start) == nil)
+        let (few, many) = (StealTime(stolen: 2, total: 0), StealTime(stolen: 5, total: 0))
+        let none = StealTime(stolen: 0, total: 0)
+        #expect(few.percentOfOneProcessor(since: none, in: 500_000_000) == 0)
+        #expect(many.percentOfOneProcessor(since: none, in: 500_000_000) == 10)
+        #expect(none.percentOfOneProcessor(since: many, in: 500_000_000) == nil)
         #expect(StealTime(stolen: 0, total: 0).percent() == nil)
         // A counter that went back, as it may after a migration.
         #expect(StealTime(stolen: 5, total: 1200).percent(since: start) == nil)

@@ -64,6 +64,14 @@ import TimerCore
         #expect(run.plan.margin < 25_000)
     }
 
+    /// Many short services, one after the other, would otherwise spin more than one that lives on.
+    @Test func aNewPlanMaySpinOnceAndNotForAFullAllowance() {
+        var run = SpinRun()
+        run.run(10, every: 100_000) { _ in 0 }
+        #expect(run.plan.cuts == 9)
+        #expect(run.spins.reduce(0) { $0 + $1.end - $1.start } < 2 * 100_000)
+    }
+
     /// Deadlines in bursts and pauses of any length, and wake-ups of any lateness.
     @Test(arguments: [0.001, 0.01, 0.1, 0.5, 0.9], [1_000, 100_000, 20_000_000] as [UInt64])
     func theBudgetHoldsInAnySecondOfAnySequence(budget: Double, maximum: UInt64) {

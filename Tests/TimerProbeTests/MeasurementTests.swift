@@ -1,3 +1,4 @@
+import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
@@ -27,13 +28,15 @@ struct MeasurementTests {
     }
 
     /// The default slack of 50 µs would put the floor above what stands on it.
-    @Test func theFloorOfSleepsHasATimerSlackOfOneNanosecond() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root may read another thread's slack for sure"))
+    func theFloorOfSleepsHasATimerSlackOfOneNanosecond() async throws {
         let slacks = try await onOwnThread {
-            var slacks: [Int] = []
+            var (slacks, looks): ([Int], Int) = ([], 0)
             var measurement = Measurement(try Short.plan([Row(.reference(.nanosleep))]) { $0.warmUp = .seconds(60) })
             try? measurement.run { _ in
                 slacks += ProcFS.timerSlacks(ofThreadsNamed: "floor.nanosleep")
-                return !slacks.contains(1) && slacks.count < 100
+                looks += 1
+                return !slacks.contains(1) && looks < 100
             }
             return slacks
         }

@@ -31,4 +31,17 @@ package struct StealTime: Hashable, Sendable {
         guard total > earlier.total, stolen >= earlier.stolen else { return nil }
         return 100 * Double(stolen - earlier.stolen) / Double(total - earlier.total)
     }
+
+    /// The share of one processor's time that was stolen since an earlier reading, in percent. The kernel counts in
+    /// hundredths of a second, so one or two of them count as nothing.
+    ///
+    /// - Parameters:
+    ///   - earlier: the earlier reading.
+    ///   - nanoseconds: the time in between, for which one thread wanted a processor.
+    /// - Returns: the share; nil if the readings contradict each other.
+    package func percentOfOneProcessor(since earlier: StealTime, in nanoseconds: UInt64) -> Double? {
+        guard stolen >= earlier.stolen else { return nil }
+        let lost = stolen - earlier.stolen
+        return lost < 3 ? 0 : 1e9 * Double(lost) / Double(nanoseconds)
+    }
 }

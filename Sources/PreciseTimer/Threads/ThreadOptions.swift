@@ -35,8 +35,8 @@ extension TimerService {
         /// The processors that the thread may run on, by the kernel's numbers; empty for those of the main thread.
         public var affinity: Set<Int>
         /// How late the kernel may end the thread's sleeps, to share wake-ups: at least 1 ns. It concerns sleeps inside
-        /// handlers, and the waits of a run loop; timerfds take no slack. Nil for 1 ns if the service has its own
-        /// thread; the kernel's default would be 50 µs.
+        /// handlers, and the waits of a run loop; timerfds take no slack, and the sleeps of real-time threads take
+        /// none either. Nil for 1 ns if the service has its own thread; the kernel's default would be 50 µs.
         public var timerSlack: Duration?
         /// Whether all memory of the process is locked into RAM as it is touched (mlockall(2) with MCL_ONFAULT). It
         /// stays locked when the service ends. It counts against `ulimit -l`: if that is not unlimited, later

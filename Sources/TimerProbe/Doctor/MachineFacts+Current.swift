@@ -27,7 +27,7 @@ extension MachineFacts {
         while SystemClock.monotonic.nanoseconds < end {}
         let after = StealTime.current
         stolenSinceStart = after?.percent()
-        stolenNow = before.flatMap { after?.percent(since: $0) }
+        stolenNow = before.flatMap { after?.percentOfOneProcessor(since: $0, in: Self.work) }
         idleDriver = IdleStates.driver
         idleGovernor = IdleStates.governor
         deepestIdle = IdleStates.deepest?.name

@@ -11,7 +11,7 @@ extension Remark {
     /// - Returns: the remarks.
     package static func all(for plan: MeasurementPlan, on host: Host) -> [Remark] {
         plan.leftOut + ofProcessors(host) + plan.loads.compactMap { of($0, plan, host) }
-            + [ofClock(plan), ofDelivery(plan), ofTimers(plan), ofBuild(host)].compactMap(\.self)
+            + [ofClock(plan), ofDelivery(plan), ofThreads(plan), ofTimers(plan), ofBuild(host)].compactMap(\.self)
     }
 
     private static func ofProcessors(_ host: Host) -> [Remark] {
@@ -71,6 +71,16 @@ extension Remark {
             HandlerPlace.inline.rawValue,
             reason: "they tick on their own threads or tasks"
         ) { !$0.runs(plan.delivery) }
+    }
+
+    private static func ofThreads(_ plan: MeasurementPlan) -> Remark? {
+        let thread = plan.wishes.ofThread
+        guard plan.delivery != .inline, thread.policy != .normal || !thread.affinity.isEmpty else { return nil }
+        return Remark(
+            asked: "a real-time policy or an affinity",
+            obtained: "one for the threads that wake up, not for those of the handlers",
+            reason: "--deliver \(plan.delivery.rawValue) passes the ticks on"
+        )
     }
 
     private static func ofTimers(_ plan: MeasurementPlan) -> Remark? {

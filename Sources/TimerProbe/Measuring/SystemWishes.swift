@@ -65,7 +65,8 @@ package struct SystemWishes: Hashable, Sendable {
             case .timerSlack: options.timerSlack.map { "--timer-slack \(Self.text($0))" }
             case .lockMemory: options.locksMemory ? "--lock-memory" : nil
             case .idleLatency: options.idleLatency.map { "--idle-latency \(Self.text($0))" }
-            case .maximumSpin: wishes.maximumSpin.map { "--maximum-spin \(Self.text($0))" }
+            case .maximumSpin:
+                wishes.maximumSpin.map { "--maximum-spin \(DurationText.format(nanoseconds: $0.wholeNanoseconds))" }
             case .cpuBudget: wishes.cpuBudget.map { "--cpu-budget \(Self.percent($0))" }
             }
         }

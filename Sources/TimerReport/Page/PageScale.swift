@@ -18,6 +18,8 @@ struct PageScale: Hashable, Sendable {
 
     /// The most lines that a narrow picture has room for.
     private static let mostMarks = 6
+    /// The most powers of ten, whose texts are longer where hundreds of nanoseconds are among them.
+    private static let mostDecades = 5
 
     /// An axis that has room for all values, in nanoseconds.
     init(_ values: [Int64]) {
@@ -41,7 +43,8 @@ struct PageScale: Hashable, Sendable {
         return 100 * log(value / low) / log(high / low)
     }
 
-    /// All round numbers, or only powers of ten if there is no room for more, and the ends if they are far from those.
+    /// All round numbers, or only powers of ten if there is no room for more, and the ends if they are far from those. If
+    /// there are too many powers, too, some are left out.
     var marks: [Mark] {
         let all = Self.roundNumbers.filter { (low...high).contains($0) }
         var shown = all.filter { log10($0).rounded() == log10($0) }
@@ -50,6 +53,9 @@ struct PageScale: Hashable, Sendable {
         } else if shown.count == 2 {
             let ends = [low].filter { $0 * 4 < shown[0] } + [high].filter { $0 > shown[1] * 4 }
             shown = all.filter { (shown + ends).contains($0) }
+        } else {
+            let step = (shown.count + Self.mostDecades - 1) / Self.mostDecades
+            shown = stride(from: 0, to: shown.count, by: max(step, 1)).map { shown[$0] }
         }
         return shown.map { Mark(place: place(Int64($0)), text: DurationText.spaced(nanoseconds: UInt64($0))) }
     }

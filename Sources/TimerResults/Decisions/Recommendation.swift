@@ -137,7 +137,7 @@ extension Recommendation: CustomStringConvertible {
             let hasWish = wish.lateness != nil || wish.cpu != nil
             return hasWish ? "No backend meets that here." : "No backend is the earliest under every load."
         }
-        guard choices.count > 1 else { return "Take \(first.row)." }
+        guard choices.count > 1 else { return "Take \(first.row)\(price(of: first))." }
         // With a wish the cheapest is the choice. Without one, nothing shows that one of these is the earliest.
         if wish.lateness != nil { return "Take \(first.row), the cheapest that is good enough." }
         let names = choices.dropLast().map(\.row).joined(separator: ", ") + " or \(choices[choices.count - 1].row)"
@@ -146,6 +146,13 @@ extension Recommendation: CustomStringConvertible {
                 "one is earlier in the middle, another in the tail"
             } else { "this run cannot tell them apart" }
         return "Take either \(names): \(reason); \(first.row) is the cheapest."
+    }
+
+    /// The price of a choice that costs much more than the cheapest backend, which is good enough for most work.
+    private func price(of choice: Candidate) -> String {
+        guard let cheapest = candidates.min(by: { $0.cpu < $1.cpu }), choice.cpu > 1.5 * cheapest.cpu else { return "" }
+        let (high, low) = (NumberText.fixed(choice.cpu, places: 1), NumberText.fixed(cheapest.cpu, places: 1))
+        return ", for \(high) % of a processor; \(cheapest.row) takes \(low) %"
     }
 
     package var description: String {

@@ -10,8 +10,8 @@ extension MachineFacts {
             .limits(
                 .preemption,
                 "voluntary, or not at all",
-                "A long system call of another program holds up a tick: use a kernel with PREEMPT_DYNAMIC or "
-                    + "PREEMPT_RT."
+                "A long system call of another program holds up a tick: use a kernel with PREEMPT_RT, or with "
+                    + "PREEMPT_DYNAMIC and preempt=full at boot."
             )
         case let model?:
             .usual(

@@ -15,7 +15,9 @@ extension Results {
             let names =
                 others.isEmpty
                 ? "every row"
-                : others.count < group.rows.count
+                : others.count < group.rows.count && others.allSatisfy { other in
+                    grants.contains { group.asked.contains($0.asked) && $0.refused.contains { $0.rows.contains(other) } }
+                }
                     ? "every row but \(others.joined(separator: ", "))" : group.rows.joined(separator: ", ")
             return "Obtained for \(names): \(group.asked.joined(separator: ", "))"
         }
