@@ -18,7 +18,7 @@ struct PageScale: Hashable, Sendable {
 
     /// The most lines that a narrow picture has room for.
     private static let mostMarks = 6
-    /// The most powers of ten, whose texts are longer where hundreds of nanoseconds are among them.
+    /// The most powers of ten, whose texts are longer.
     private static let mostDecades = 5
 
     /// An axis that has room for all values, in nanoseconds.
