@@ -46,6 +46,9 @@ struct GrantTests {
             ]
         )
         #expect(Self.results(grants).allRemarks.isEmpty)
+        // An option that does not concern a row was not refused to it.
+        let twoOfThree = [Grant(asked: "--cpu-budget 5%", obtained: ["hybrid", "hybrid#2"])]
+        #expect(Self.results(twoOfThree).obtainedOptions == ["Obtained for hybrid, hybrid#2: --cpu-budget 5%"])
         #expect(Self.results([]).obtainedOptions.isEmpty)
     }
 

@@ -12,13 +12,15 @@ extension Results {
         }
         return groups.map { group in
             let others = options.rows.filter { !group.rows.contains($0) }
+            let refused = Set(
+                grants.filter { group.asked.contains($0.asked) }.flatMap { $0.refused.flatMap(\.rows) }
+            )
+            // Some options do not concern every row.
+            let areRefused = others.count < group.rows.count && others.allSatisfy(refused.contains)
             let names =
-                others.isEmpty
-                ? "every row"
-                : others.count < group.rows.count && others.allSatisfy { other in
-                    grants.contains { group.asked.contains($0.asked) && $0.refused.contains { $0.rows.contains(other) } }
-                }
-                    ? "every row but \(others.joined(separator: ", "))" : group.rows.joined(separator: ", ")
+                if others.isEmpty { "every row" } else if areRefused {
+                    "every row but \(others.joined(separator: ", "))"
+                } else { group.rows.joined(separator: ", ") }
             return "Obtained for \(names): \(group.asked.joined(separator: ", "))"
         }
     }
