@@ -43,8 +43,8 @@ struct PageScale: Hashable, Sendable {
         return 100 * log(value / low) / log(high / low)
     }
 
-    /// All round numbers. If there is no room for them, only powers of ten, or every second of these, and the ends if they
-    /// are far from the rest.
+    /// All round numbers. If there is no room for them, only powers of ten, or every second of these, and the ends if
+    /// they are far from the rest.
     var marks: [Mark] {
         let all = Self.roundNumbers.filter { (low...high).contains($0) }
         var shown = all.filter { log10($0).rounded() == log10($0) }
