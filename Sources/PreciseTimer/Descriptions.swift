@@ -67,7 +67,7 @@ extension PreciseTimer.Schedule: CustomStringConvertible {
             case (.never, _): nil
             }
         return [
-            rule.text, first, spread > .zero ? "spread over \(spread.text)" : nil,
+            rule.text, first, spread.map { "spread over \($0.text)" },
             count.map { $0 == 1 ? "1 tick" : "\($0) ticks" },
         ]
         .compactMap(\.self).joined(separator: repetition == .none ? " " : ", ")

@@ -26,15 +26,16 @@ extension PreciseTimer {
         /// The number of ticks after which the schedule ends; nil for no limit.
         var count: Int?
         /// How much later the first deadline may be, at random.
-        var spread = Duration.zero
+        var spread: Duration?
 
         /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused.
         ///
         /// - Parameters:
         ///   - delay: the time from now to the deadline.
-        ///   - spread: the deadline is later by a random length from zero up to this one, for the delays of retries.
+        ///   - spread: the deadline is later by a random length from zero up to this one, for the delays of retries; nil
+        ///     for no spread.
         /// - Returns: the schedule.
-        public static func once(after delay: Duration, spread: Duration = .zero) -> Schedule {
+        public static func once(after delay: Duration, spread: Duration? = nil) -> Schedule {
             Schedule(start: .after(delay), repetition: .none, spread: spread)
         }
 
@@ -59,13 +60,13 @@ extension PreciseTimer {
         ///     A late tick is one tick, however many deadlines it missed. Extra ticks (``PreciseTimer/fire()``) do not
         ///     count. Less than 1 is refused.
         ///   - spread: all deadlines are later by a random length from zero up to this one. Each call that schedules
-        ///     or reschedules a timer draws its own. Negative lengths are refused.
+        ///     or reschedules a timer draws its own. Nil for no spread; negative lengths are refused.
         /// - Returns: the schedule.
         public static func every(
             _ period: Duration,
             after delay: Duration? = nil,
             count: Int? = nil,
-            spread: Duration = .zero
+            spread: Duration? = nil
         ) -> Schedule {
             Schedule(start: .after(delay ?? period), repetition: .every(period), count: count, spread: spread)
         }
@@ -76,7 +77,7 @@ extension PreciseTimer {
             _ period: Duration,
             at instant: TimerInstant,
             count: Int? = nil,
-            spread: Duration = .zero
+            spread: Duration? = nil
         ) -> Schedule {
             Schedule(start: .at(instant), repetition: .every(period), count: count, spread: spread)
         }
@@ -117,7 +118,7 @@ extension PreciseTimer {
             _ rate: Int,
             per duration: Duration,
             count: Int? = nil,
-            spread: Duration = .zero
+            spread: Duration? = nil
         ) -> Schedule {
             Schedule(start: .after(.zero), repetition: .rate(rate, per: duration), count: count, spread: spread)
         }
@@ -131,7 +132,7 @@ extension PreciseTimer {
             _ delay: Duration,
             after firstDelay: Duration? = nil,
             count: Int? = nil,
-            spread: Duration = .zero
+            spread: Duration? = nil
         ) -> Schedule {
             Schedule(start: .after(firstDelay ?? delay), repetition: .fixedDelay(delay), count: count, spread: spread)
         }
@@ -215,7 +216,7 @@ extension PreciseTimer.Schedule {
         if let count, count < 1 {
             throw TimerError(.invalidSchedule, "scheduling \(count) ticks (the count must be at least 1)")
         }
-        if spread < .zero {
+        if let spread, spread < .zero {
             throw TimerError(.invalidSchedule, "scheduling with a spread of \(spread.text) (it must not be negative)")
         }
     }
@@ -223,7 +224,7 @@ extension PreciseTimer.Schedule {
     /// The deadlines, counted from `now`. The spread is drawn from `random`.
     func grid(from now: TimerInstant, using random: inout SeededGenerator) -> Grid {
         var origin = origin(from: now)
-        if spread > .zero {
+        if let spread {
             let offset = UInt64.random(in: 0...spread.nanosecondsOrForever, using: &random)
             origin = TimerInstant(nanoseconds: origin, clock: now.clock).moved(by: offset).nanoseconds
         }

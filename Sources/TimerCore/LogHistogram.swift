@@ -4,14 +4,15 @@ package struct LogHistogram: Sendable {
     /// The number of buckets.
     package static var size: Int { 496 }
 
-    /// How many lengths each bucket has.
-    package private(set) var counts = InlineArray<496, UInt64>(repeating: 0)
+    // What every length changes comes first, close together.
     /// The number of lengths.
     package private(set) var count: UInt64 = 0
     /// The sum of the lengths; saturates.
     package private(set) var total: UInt64 = 0
     /// The greatest length.
     package private(set) var longest: UInt64 = 0
+    /// How many lengths each bucket has.
+    package private(set) var counts = InlineArray<496, UInt64>(repeating: 0)
 
     package init() {}
 

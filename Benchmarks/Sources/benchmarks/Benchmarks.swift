@@ -11,8 +11,8 @@ struct Benchmarks: ParsableCommand {
             figures in brackets. "asked" is the value that this library has to reach.
             """,
         subcommands: [
-            Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, Instructions.self, Report.self,
-            ScaleCase.self, MemoryCase.self, WakeUpCase.self,
+            Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, StatisticsPrice.self, TimeOuts.self,
+            Instructions.self, Report.self, ScaleCase.self, MemoryCase.self, WakeUpCase.self,
         ]
     )
 }

@@ -8,7 +8,8 @@ struct Report: ParsableCommand {
         aliases: ["all"]
     )
     private static let measurements: [any Measurement.Type] = [
-        Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, Instructions.self,
+        Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, StatisticsPrice.self, TimeOuts.self,
+        Instructions.self,
     ]
 
     @OptionGroup var options: Options

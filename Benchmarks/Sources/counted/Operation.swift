@@ -7,6 +7,7 @@ enum Operation: String, CaseIterable {
     case cancel
     case reschedule
     case tick
+    case tickWithStatistics = "tick-with-statistics"
 
     /// Performs the operation `count` times on one thread, without the kernel.
     func perform(_ count: Int) throws {
@@ -27,7 +28,8 @@ enum Operation: String, CaseIterable {
             for number in 0..<count {
                 try timers[number % 1_000].reschedule(.once(after: .seconds(7_200) + .microseconds(number)))
             }
-        case .tick:
+        case .tick, .tickWithStatistics:
+            service.collectsStatistics = self == .tickWithStatistics
             for _ in 0..<1_000 {
                 try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { $0.tick($1) }
             }

@@ -5,15 +5,8 @@
 ///
 /// Reading the clock after each handler would cost more than counting its tick. So the time of an inline handler ends
 /// with the service's next reading of the clock: for the next tick of the same look, or at the end of the look.
+@safe
 struct HandlerWatch {
-    /// A handler that has returned, and the instant at which it was called.
-    @safe
-    struct Returned {
-        /// Not retained: a timer that ends is forgotten.
-        let record: Unmanaged<TimerRecord>
-        let calledAt: UInt64
-    }
-
     /// A place in the user's code that scheduled a timer, or many, whose handler was slow.
     @safe
     struct SlowPlace {
@@ -26,8 +19,12 @@ struct HandlerWatch {
         var count: UInt64 = 1
     }
 
-    /// The inline handler that returned last, if its time matters and is not known yet.
-    private(set) var returned: Returned?
+    /// The timer whose inline handler returned last, if its time matters and is not known yet. Not retained: a timer
+    /// that ends is forgotten.
+    private var record: Unmanaged<TimerRecord>?
+    private var calledAt: UInt64 = 0
+    /// From this length on, the handler's time is needed.
+    private var threshold: UInt64 = 0
     /// The first offenders.
     private(set) var slow: [SlowPlace] = []
     /// How many of them a debug build has reported.
@@ -38,25 +35,30 @@ struct HandlerWatch {
     /// Takes the memory for all places at once: noting one allocates nothing.
     init() { slow.reserveCapacity(Self.limit) }
 
-    /// Notes that the handler of a tick has returned.
-    mutating func noteReturn(of record: TimerRecord, calledAt: UInt64) {
-        returned = unsafe Returned(record: .passUnretained(record), calledAt: calledAt)
+    /// Whether the time of a handler is not known yet.
+    var isOpen: Bool { unsafe record != nil }
+
+    /// Notes that the handler of a tick has returned. Its time is needed if it is longer than `limit`.
+    @inline(__always)
+    mutating func noteReturn(of record: TimerRecord, calledAt: UInt64, limit: UInt64) {
+        unsafe self.record = .passUnretained(record)
+        (self.calledAt, threshold) = (calledAt, limit)
     }
 
-    /// The time of the handler that returned last, which ends now.
+    /// Ends the time of the handler that returned last. Returns it if it is needed.
+    @inline(__always)
     mutating func takeReturned(at now: UInt64) -> (record: TimerRecord, nanoseconds: UInt64)? {
-        guard let last = returned else { return nil }
-        returned = nil
+        guard let last = unsafe record else { return nil }
+        unsafe record = nil
         // A wall clock may have been set back.
-        return (unsafe last.record.takeUnretainedValue(), now - min(now, last.calledAt))
+        let nanoseconds = now - min(now, calledAt)
+        return nanoseconds > threshold ? (unsafe last.takeUnretainedValue(), nanoseconds) : nil
     }
 
     /// Forgets a timer that ends: its object may not live until the next reading of the clock.
     @inline(__always)
-    mutating func forget(_ record: TimerRecord) {
-        if let last = returned, unsafe last.record.toOpaque() == Unmanaged.passUnretained(record).toOpaque() {
-            returned = nil
-        }
+    mutating func forget(_ ended: TimerRecord) {
+        if unsafe record?.toOpaque() == Unmanaged.passUnretained(ended).toOpaque() { unsafe record = nil }
     }
 
     /// Notes that a handler ran for longer than its period. After the first 16 places, others are not noted. O(1).

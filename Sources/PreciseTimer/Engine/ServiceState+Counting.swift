@@ -11,23 +11,25 @@ extension ServiceState {
         if let time = served.handlerTime {
             countHandler(of: record, time)
         } else if isInline {
-            // This tick was delivered when the one before had been handled.
-            if handlers.returned != nil { closeHandlerTime(at: served.delivered) }
-            let matters = record.leastPeriod != .max || counts != nil || record.counts != nil
-            if matters { handlers.noteReturn(of: record, calledAt: served.delivered) }
+            // This tick was delivered when the handler of the one before had returned.
+            if handlers.isOpen { closeHandlerTime(at: served.delivered) }
+            let isCounted = counts != nil || record.counts != nil
+            let limit = isCounted ? 0 : record.leastPeriod
+            if limit != .max { handlers.noteReturn(of: record, calledAt: served.delivered, limit: limit) }
         }
     }
 
     /// Ends the time of the inline handler that returned last, if it has not ended.
     mutating func closeHandlerTime() {
-        if handlers.returned != nil, let now { closeHandlerTime(at: now.nanoseconds) }
+        if handlers.isOpen, let now { closeHandlerTime(at: now.nanoseconds) }
     }
 
+    @inline(__always)
     private mutating func closeHandlerTime(at now: UInt64) {
-        guard let (record, time) = handlers.takeReturned(at: now) else { return }
-        countHandler(of: record, time)
+        if let (record, time) = handlers.takeReturned(at: now) { countHandler(of: record, time) }
     }
 
+    @inline(never)
     private mutating func countHandler(of record: TimerRecord, _ nanoseconds: UInt64) {
         if nanoseconds > record.leastPeriod { handlers.noteSlow(record, nanoseconds) }
         counts?.countHandler(nanoseconds)

@@ -166,8 +166,13 @@ struct ServiceState: ~Copyable {
     // MARK: The alarm
 
     /// Carries out the scheduler's order for the alarm. Returns a failure if the alarm refuses.
+    @inline(__always)
     mutating func arm(_ order: Scheduler.AlarmOrder) -> Failure? {
-        guard order != .leave, let alarm else { return nil }
+        if case .leave = order { nil } else { carryOut(order) }
+    }
+
+    private mutating func carryOut(_ order: Scheduler.AlarmOrder) -> Failure? {
+        guard let alarm else { return nil }
         do throws(TimerError) {
             switch order {
             case .leave: break

@@ -7,11 +7,11 @@ final class TickCounts {
     /// The numbers, as they are copied under the lock.
     struct Numbers {
         var missed: UInt64 = 0
+        /// The deadline of the latest tick.
+        var longestSince: UInt64 = 0
         /// How late the ticks were. It has one entry for each tick.
         var lateness = LogHistogram()
         var handlerTime = LogHistogram()
-        /// The deadline of the latest tick.
-        var longestSince: UInt64 = 0
     }
 
     @safe @exclusivity(unchecked) private(set) var numbers = Numbers()

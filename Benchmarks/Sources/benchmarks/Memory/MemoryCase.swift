@@ -52,7 +52,7 @@ struct MemoryCase: ParsableCommand {
         let before = Level.now()
         for target in targets { _ = try timer(.once(after: .seconds(3_600)), on: service, target) }
         Level.report(before, Level.now(), after: nil, count)
-        withExtendedLifetime(targets) { service.shutdown() }
+        withExtendedLifetime(targets) { _ = service.shutdown() }
     }
 
     private func measureHeld(sharing: Bool) throws {
@@ -71,7 +71,7 @@ struct MemoryCase: ParsableCommand {
         // A weakly referenced target keeps its side table, so the remaining memory is measured only with a
         // shared target.
         Level.report(before, peak, after: sharing ? Level.trimmed() : nil, count)
-        withExtendedLifetime(targets) { service.shutdown() }
+        withExtendedLifetime(targets) { _ = service.shutdown() }
     }
 
     private func timer(
