@@ -21,6 +21,7 @@ let package = Package(
     products: [
         .library(name: "PreciseTimer", targets: ["PreciseTimer"]),
         .library(name: "PreciseTimerTestKit", targets: ["PreciseTimerTestKit"]),
+        .library(name: "PreciseTimerFoundation", targets: ["PreciseTimerFoundation"]),
         .executable(name: "compare-backends", targets: ["compare-backends"]),
     ],
     traits: [
@@ -61,6 +62,8 @@ let package = Package(
         ),
         .target(name: "PreciseTimer", dependencies: ["TimerCore", "TimerAlarms"], swiftSettings: settings),
         .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms"], swiftSettings: settings),
+
+        .target(name: "PreciseTimerFoundation", dependencies: ["PreciseTimer"], swiftSettings: settings),
 
         .target(
             name: "HostSystem",

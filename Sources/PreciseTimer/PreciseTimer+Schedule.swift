@@ -8,6 +8,7 @@ extension PreciseTimer {
         enum Start: Hashable {
             case after(Duration)
             case at(TimerInstant)
+            case aligned(to: TimerInstant)
             case never
         }
 
@@ -22,10 +23,19 @@ extension PreciseTimer {
 
         let start: Start
         let repetition: Repetition
+        /// The number of ticks after which the schedule ends; nil for no limit.
+        var count: Int?
+        /// How much later the first deadline may be, at random.
+        var spread = Duration.zero
 
         /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused.
-        public static func once(after delay: Duration) -> Schedule {
-            Schedule(start: .after(delay), repetition: .none)
+        ///
+        /// - Parameters:
+        ///   - delay: the time from now to the deadline.
+        ///   - spread: the deadline is later by a random length from zero up to this one, for the delays of retries.
+        /// - Returns: the schedule.
+        public static func once(after delay: Duration, spread: Duration = .zero) -> Schedule {
+            Schedule(start: .after(delay), repetition: .none, spread: spread)
         }
 
         /// One deadline, at an instant of the service's clock. An instant in the past is due now.
@@ -36,32 +46,94 @@ extension PreciseTimer {
         /// A deadline every `period`; the first after `delay`, or after one period if no delay is given.
         ///
         /// Deadline k is the first one plus k periods, computed and not added up. A period of zero or less is refused.
-        public static func every(_ period: Duration, after delay: Duration? = nil) -> Schedule {
-            Schedule(start: .after(delay ?? period), repetition: .every(period))
+        ///
+        /// ```swift
+        /// .every(.seconds(30), spread: .seconds(30))       // a thousand heartbeats do not beat together
+        /// .every(.milliseconds(200), count: 6)             // a lamp blinks three times
+        /// ```
+        ///
+        /// - Parameters:
+        ///   - period: the time from each deadline to the next.
+        ///   - delay: the time from now to the first deadline.
+        ///   - count: the number of ticks after which the timer ends, or rests if it is on demand; nil for no limit.
+        ///     A late tick is one tick, however many deadlines it missed. Extra ticks (``PreciseTimer/fire()``) do not
+        ///     count. Less than 1 is refused.
+        ///   - spread: all deadlines are later by a random length from zero up to this one. Each call that schedules
+        ///     or reschedules a timer draws its own. Negative lengths are refused.
+        /// - Returns: the schedule.
+        public static func every(
+            _ period: Duration,
+            after delay: Duration? = nil,
+            count: Int? = nil,
+            spread: Duration = .zero
+        ) -> Schedule {
+            Schedule(start: .after(delay ?? period), repetition: .every(period), count: count, spread: spread)
         }
 
         /// A deadline every `period`, the first at `instant`. For deadlines that have passed already, the missed-tick
-        /// policy decides at the first look.
-        public static func every(_ period: Duration, at instant: TimerInstant) -> Schedule {
-            Schedule(start: .at(instant), repetition: .every(period))
+        /// policy decides at the first look. `count` and `spread` are those of ``every(_:after:count:spread:)``.
+        public static func every(
+            _ period: Duration,
+            at instant: TimerInstant,
+            count: Int? = nil,
+            spread: Duration = .zero
+        ) -> Schedule {
+            Schedule(start: .at(instant), repetition: .every(period), count: count, spread: spread)
         }
 
-        /// `count` deadlines in each `duration`, evenly spaced, the first one step from now.
+        /// A deadline at each instant that is a whole number of periods from `instant`, before or after it. The first
+        /// deadline is the first such instant after now.
+        ///
+        /// Timers that are aligned to the same instant tick together, in other processes, too. On a service of the
+        /// wall clock, this schedule ticks on each whole second:
+        ///
+        /// ```swift
+        /// .every(.seconds(1), alignedTo: .origin(on: .wall))
+        /// ```
+        ///
+        /// If the wall clock is set, the deadlines stay where they are on that clock: see ``TimerClock/wall``, and
+        /// ``TimerService/clockSteps``. `count` is that of ``every(_:after:count:spread:)``.
+        public static func every(
+            _ period: Duration,
+            alignedTo instant: TimerInstant,
+            count: Int? = nil
+        ) -> Schedule {
+            Schedule(start: .aligned(to: instant), repetition: .every(period), count: count)
+        }
+
+        /// `rate` deadlines in each `duration`, evenly spaced, the first one step from now.
         ///
         /// Exact for any numbers, even if the step is not a whole number of nanoseconds: each deadline is its exact
-        /// instant rounded up to the nanosecond, so `.rate(30_000, per: .seconds(1_001))` never drifts. A count or a
+        /// instant rounded up to the nanosecond, so `.rate(30_000, per: .seconds(1_001))` never drifts. A rate or a
         /// duration of zero or less is refused, and so is more than one deadline per nanosecond.
-        public static func rate(_ count: Int, per duration: Duration) -> Schedule {
-            Schedule(start: .after(.zero), repetition: .rate(count, per: duration))
+        ///
+        /// - Parameters:
+        ///   - rate: the number of deadlines in the duration.
+        ///   - duration: the time that they take.
+        ///   - count: as in ``every(_:after:count:spread:)``.
+        ///   - spread: as in ``every(_:after:count:spread:)``.
+        /// - Returns: the schedule.
+        public static func rate(
+            _ rate: Int,
+            per duration: Duration,
+            count: Int? = nil,
+            spread: Duration = .zero
+        ) -> Schedule {
+            Schedule(start: .after(.zero), repetition: .rate(rate, per: duration), count: count, spread: spread)
         }
 
         /// A deadline `delay` after the previous tick's handler has returned; the first after `firstDelay`, or after
         /// `delay` if `firstDelay` is not given.
         ///
         /// Such a timer misses nothing, because it has no deadline while its handler runs. A delay of zero or
-        /// less is refused.
-        public static func fixedDelay(_ delay: Duration, after firstDelay: Duration? = nil) -> Schedule {
-            Schedule(start: .after(firstDelay ?? delay), repetition: .fixedDelay(delay))
+        /// less is refused. `count` is that of ``every(_:after:count:spread:)``; `spread` delays the first deadline.
+        public static func fixedDelay(
+            _ delay: Duration,
+            after firstDelay: Duration? = nil,
+            count: Int? = nil,
+            spread: Duration = .zero
+        ) -> Schedule {
+            Schedule(start: .after(firstDelay ?? delay), repetition: .fixedDelay(delay), count: count, spread: spread)
         }
 
         /// No deadline until ``PreciseTimer/reschedule(_:)`` gives one: for a timer that is set again and again, such
@@ -111,28 +183,28 @@ extension PreciseTimer.Schedule {
     func validate(on clock: TimerClock) throws(TimerError) {
         switch repetition {
         case .every(let period) where period <= .zero:
-            throw TimerError(.invalidSchedule, "scheduling every \(period) (a period must be longer than zero)")
+            throw TimerError(.invalidSchedule, "scheduling every \(period.text) (a period must be longer than zero)")
         case .rate(let count, let duration) where count <= 0 || duration <= .zero:
             throw TimerError(
                 .invalidSchedule,
-                "scheduling \(count) ticks per \(duration) (both the count and the duration must be more than zero)"
+                "scheduling \(count) ticks per \(duration.text) (both the count and the duration must be more than zero)"
             )
         case .rate(let count, let duration) where count > duration.nanosecondsRoundedUp:
             throw TimerError(
                 .invalidSchedule,
-                "scheduling \(count) ticks per \(duration) (there can be no more than one in a nanosecond)"
+                "scheduling \(count) ticks per \(duration.text) (there can be no more than one in a nanosecond)"
             )
         case .fixedDelay(let delay) where delay <= .zero:
             throw TimerError(
                 .invalidSchedule,
-                "scheduling \(delay) after each return (the delay must be longer than zero)"
+                "scheduling \(delay.text) after each return (the delay must be longer than zero)"
             )
         default: break
         }
         switch start {
         case .after(let delay) where delay < .zero:
-            throw TimerError(.invalidSchedule, "scheduling after \(delay) (a delay must not be negative)")
-        case .at(let instant) where instant.clock != clock:
+            throw TimerError(.invalidSchedule, "scheduling after \(delay.text) (a delay must not be negative)")
+        case .at(let instant) where instant.clock != clock, .aligned(to: let instant) where instant.clock != clock:
             throw TimerError(
                 .invalidSchedule,
                 "scheduling at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) "
@@ -140,32 +212,50 @@ extension PreciseTimer.Schedule {
             )
         default: break
         }
+        if let count, count < 1 {
+            throw TimerError(.invalidSchedule, "scheduling \(count) ticks (the count must be at least 1)")
+        }
+        if spread < .zero {
+            throw TimerError(.invalidSchedule, "scheduling with a spread of \(spread.text) (it must not be negative)")
+        }
     }
 
-    /// The deadlines, counted from `now`.
-    func grid(from now: TimerInstant) -> Grid {
-        let origin =
-            switch start {
-            case .after(let delay): now.moved(by: delay.nanosecondsOrForever).nanoseconds
-            case .at(let instant): instant.nanoseconds
-            case .never: UInt64.max
-            }
+    /// The deadlines, counted from `now`. The spread is drawn from `random`.
+    func grid(from now: TimerInstant, using random: inout SplitMix64) -> Grid {
+        var origin = origin(from: now)
+        if spread > .zero {
+            let offset = UInt64.random(in: 0...spread.nanosecondsOrForever, using: &random)
+            origin = TimerInstant(nanoseconds: origin, clock: now.clock).moved(by: offset).nanoseconds
+        }
+        let count = count.map(UInt64.init) ?? .max
         return switch repetition {
         case .none: Grid(origin: origin)
         case .every(let period):
-            Grid(origin: origin, repetition: .every(Period(nanoseconds: period.nanosecondsOrForever)))
-        case .rate(let count, let duration):
+            Grid(origin: origin, repetition: .every(Period(nanoseconds: period.nanosecondsOrForever)), count: count)
+        case .rate(let rate, let duration):
             Grid(
                 // A duration that cannot be represented has no known step: every deadline is never.
                 origin: duration.nanosecondsRoundedUp == .max ? .max : origin,
-                repetition: .every(
-                    Period(nanoseconds: UInt64(duration.nanosecondsRoundedUp), count: UInt64(count))
-                ),
-                firstStep: 1
+                repetition: .every(Period(nanoseconds: UInt64(duration.nanosecondsRoundedUp), count: UInt64(rate))),
+                firstStep: 1,
+                count: count
             )
         case .fixedDelay(let delay):
-            Grid(origin: origin, repetition: .afterReturn(delay.nanosecondsOrForever))
+            Grid(origin: origin, repetition: .afterReturn(delay.nanosecondsOrForever), count: count)
         case .onDemand: Grid(origin: origin, repetition: .onDemand)
+        }
+    }
+
+    /// The instant of step 0, without the spread.
+    private func origin(from now: TimerInstant) -> UInt64 {
+        switch start {
+        case .after(let delay): return now.moved(by: delay.nanosecondsOrForever).nanoseconds
+        case .at(let instant): return instant.nanoseconds
+        case .aligned(to: let instant):
+            guard case .every(let period) = repetition else { return instant.nanoseconds }
+            return Period(nanoseconds: period.nanosecondsOrForever)
+                .next(after: now.nanoseconds, alignedTo: instant.nanoseconds)
+        case .never: return UInt64.max
         }
     }
 }

@@ -18,5 +18,58 @@ extension PreciseTimer {
         public var wakeLateness: Duration { deadline.duration(to: woke) }
         /// The part of ``lateness`` between the wake-up and the handler.
         public var hopLateness: Duration { woke.duration(to: delivered) }
+
+        /// The facts of a tick, for tests of code that receives ticks.
+        ///
+        /// Instants in another order, or of different clocks, are a programming error.
+        ///
+        /// - Parameters:
+        ///   - index: the number of the deadline.
+        ///   - deadline: when the tick was due.
+        ///   - woke: when the tick was found due, not before the deadline; nil for the deadline itself.
+        ///   - delivered: when the handler was called, not before `woke`; nil for `woke` itself.
+        ///   - missed: how many later deadlines had passed as well.
+        public init(
+            index: UInt64 = 0,
+            deadline: TimerInstant,
+            woke: TimerInstant? = nil,
+            delivered: TimerInstant? = nil,
+            missed: UInt64 = 0
+        ) {
+            let woke = woke ?? deadline
+            let delivered = delivered ?? woke
+            precondition(deadline <= woke && woke <= delivered, "a tick wakes and is delivered after its deadline")
+            self.index = index
+            self.deadline = deadline
+            self.woke = woke
+            self.delivered = delivered
+            self.missed = missed
+        }
+    }
+}
+
+extension PreciseTimer.Tick: Codable {
+    private enum CodingKeys: CodingKey { case index, deadline, woke, delivered, missed }
+
+    /// Decodes a tick. Refuses instants in another order than that of a tick, or of different clocks.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let deadline = try values.decode(TimerInstant.self, forKey: .deadline)
+        let woke = try values.decode(TimerInstant.self, forKey: .woke)
+        let delivered = try values.decode(TimerInstant.self, forKey: .delivered)
+        guard woke.clock == deadline.clock, delivered.clock == deadline.clock, deadline <= woke, woke <= delivered else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .delivered,
+                in: values,
+                debugDescription: "the instants of a tick are of one clock, and in the order deadline, woke, delivered"
+            )
+        }
+        self.init(
+            index: try values.decode(UInt64.self, forKey: .index),
+            deadline: deadline,
+            woke: woke,
+            delivered: delivered,
+            missed: try values.decode(UInt64.self, forKey: .missed)
+        )
     }
 }

@@ -46,6 +46,9 @@ public final class TimerBag: Sendable {
         return timers.count { !$0.hasEnded }
     }
 
+    /// The number of timers, with ended ones.
+    var size: Int { state.withLock(inForkedChild: 0) { $0.size } }
+
     /// The timer of that name; nil if there is no such timer, or it has ended.
     public subscript(name: String) -> PreciseTimer? {
         guard let timer = state.withLock(inForkedChild: nil, { $0.named[name] }), !timer.hasEnded else { return nil }
@@ -60,13 +63,22 @@ public final class TimerBag: Sendable {
     }
 
     /// Cancels all timers and removes them.
-    public func cancelAll() {
-        let timers: [PreciseTimer] = state.withLock(inForkedChild: []) { state in
+    public func cancelAll() { for timer in removeAll() { timer.cancel() } }
+
+    /// Cancels all timers and removes them, and waits for their handlers that are running. No handler of the bag's
+    /// timers starts while it waits. From inside a handler it does not wait for that handler.
+    public func cancelAllAndWait() async {
+        let timers = removeAll()
+        for timer in timers { timer.cancel() }
+        for timer in timers { await timer.cancelAndWait() }
+    }
+
+    private func removeAll() -> [PreciseTimer] {
+        state.withLock(inForkedChild: []) { state in
             let timers = state.timers
             state = State()
             return timers
         }
-        for timer in timers { timer.cancel() }
     }
 
     /// Adds a timer. If another timer has its name, that timer is removed and cancelled.

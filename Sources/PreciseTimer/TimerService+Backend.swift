@@ -112,7 +112,7 @@ extension TimerService {
         try thread.validate()
         let setup = ThreadSetup(thread.settings(hasOwnThread: backend.hasOwnThread))
         let alarm = try backend.makeAlarm(clock: clock, setup: setup, spin: spin ?? SpinOptions())
-        self.init(ServiceState(own: alarm, hasOwnThread: true), setup: setup)
+        self.init(ServiceState(own: alarm, hasOwnThread: true), name: backend.rawValue, setup: setup)
         setup.makeProcess()
         try core.start()
         do throws(TimerError) { try thread.check(grant) } catch {
@@ -126,29 +126,42 @@ extension TimerService {
     /// - Parameter alarm: a new alarm. From now on only the service starts, sets and stops it.
     /// - Throws: the error of the alarm's `start`.
     public convenience init(alarm: any TimerAlarm) throws(TimerError) {
-        self.init(ServiceState(own: alarm, hasOwnThread: false))
+        self.init(ServiceState(own: alarm, hasOwnThread: false), name: "\(type(of: alarm))")
         try core.start()
     }
 
     /// A service that the caretaker does not look after. Its owner calls ``endTimersOfDeadTargets()``
     /// from time to time.
-    package convenience init(unattended alarm: any TimerAlarm) throws(TimerError) {
+    ///
+    /// - Parameters:
+    ///   - alarm: a new alarm.
+    ///   - seed: determines the random phases of its timers.
+    /// - Throws: the error of the alarm's `start`.
+    package convenience init(unattended alarm: any TimerAlarm, seed: UInt64) throws(TimerError) {
         var state = ServiceState(own: alarm, hasOwnThread: false)
         state.isCaredFor = true
-        self.init(state)
+        state.random = SplitMix64(seed: seed)
+        self.init(state, name: "\(type(of: alarm))")
         try core.start()
     }
 
     /// A service that the next timer starts, also after a shutdown, on an alarm that this closure makes.
     package convenience init(
         startedOnUse makeAlarm: @escaping @Sendable () throws(TimerError) -> any TimerAlarm,
-        setup: ThreadSetup = ThreadSetup()
+        name: String = "own",
+        setup: ThreadSetup = ThreadSetup(),
+        isShared: Bool = false
     ) {
-        self.init(ServiceState(startedOnUse: makeAlarm), setup: setup)
+        self.init(ServiceState(startedOnUse: makeAlarm), name: name, setup: setup, isShared: isShared)
     }
 
     private convenience init(shared backend: Backend) {
         let setup = ThreadSetup(ThreadOptions().settings(hasOwnThread: backend.hasOwnThread))
-        self.init(startedOnUse: { () throws(TimerError) in try backend.makeAlarm(setup: setup) }, setup: setup)
+        self.init(
+            startedOnUse: { () throws(TimerError) in try backend.makeAlarm(setup: setup) },
+            name: backend.rawValue,
+            setup: setup,
+            isShared: true
+        )
     }
 }

@@ -2,7 +2,7 @@
 
 extension TimerService {
     /// The facts of one timer at one moment. A plain value.
-    public struct Snapshot: Hashable, Sendable {
+    public struct Snapshot: Hashable, Codable, Sendable {
         /// The timer's name.
         public let label: String?
         /// The file of the call that scheduled it.

@@ -14,14 +14,27 @@ internal import TimerCore
 /// thread ends. All members may be used from any thread, and from inside a handler.
 public final class TimerService: Sendable {
     let core: ServiceCore
+    /// The name of its backend, or of its alarm's type.
+    let name: String
+    /// Whether it is one of the process's shared services.
+    let isShared: Bool
 
     /// A service with the given state, not started.
     ///
     /// - Parameters:
     ///   - state: the state.
+    ///   - name: the name of its backend, or of its alarm's type.
     ///   - setup: what was asked for its thread; nothing for a service without a thread of its own.
-    init(_ state: consuming sending ServiceState, setup: ThreadSetup = ThreadSetup()) {
+    ///   - isShared: whether it is one of the process's shared services.
+    init(
+        _ state: consuming sending ServiceState,
+        name: String,
+        setup: ThreadSetup = ThreadSetup(),
+        isShared: Bool = false
+    ) {
         core = ServiceCore(state, setup: setup)
+        self.name = name
+        self.isShared = isShared
     }
 
     deinit { core.shutdown() }
@@ -29,14 +42,6 @@ public final class TimerService: Sendable {
     /// The time on the service's clock, as its alarm reads it. If no alarm is running, or in a forked child, as the
     /// kernel has it.
     public var now: TimerInstant { core.now }
-
-    /// Ends all timers of the service, and its thread. Other timers that were due together with the running
-    /// handler do not tick.
-    ///
-    /// May be called more than once, and from a handler. Does not wait for a handler that is running on another
-    /// thread. Afterwards, scheduling on your own service throws a `TimerError`; the next schedule starts a shared
-    /// service again. O(n) for n timers.
-    public func shutdown() { core.shutdown() }
 
     /// The facts of each timer that has not ended, in no particular order. O(n) for n timers.
     public var activeTimers: [Snapshot] { core.snapshots }
@@ -46,6 +51,9 @@ public final class TimerService: Sendable {
 
     /// How many timers have not ended.
     package var pendingCount: Int { core.pendingCount }
+
+    /// What is still going on after the last look.
+    package var motion: Motion { core.motion }
 
     /// When the alarm must fire next; nil if no deadline will come.
     package var nextLook: TimerInstant? { core.nextLook }

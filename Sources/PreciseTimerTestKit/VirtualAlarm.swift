@@ -2,7 +2,7 @@ package import PreciseTimer
 internal import TimerAlarms
 
 /// An alarm with its own clock. Both move only when a test moves them, and fail when a test injects a fault.
-package final class VirtualAlarm: TimerAlarm {
+package final class VirtualAlarm: SteppingAlarm {
     private struct State {
         /// The time on the alarm's clock.
         var now: TimerInstant
@@ -20,6 +20,8 @@ package final class VirtualAlarm: TimerAlarm {
         var faults: [(elapsed: UInt64, fault: VirtualTime.Fault)] = []
         /// How late the next firing will be; negative if it will be early.
         var wakeError = Duration.zero
+        /// Who is told of steps of the clock.
+        var watchers: [Watcher] = []
 
         /// Lets time pass.
         mutating func pass(_ nanoseconds: UInt64) {
@@ -57,6 +59,13 @@ package final class VirtualAlarm: TimerAlarm {
         }
     }
 
+    /// One watcher of the clock's steps.
+    private final class Watcher: Sendable {
+        let onStep: @Sendable (Duration, TimerInstant) -> Void
+
+        init(_ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void) { self.onStep = onStep }
+    }
+
     private enum Event {
         case fault(VirtualTime.Fault)
         case firing
@@ -89,6 +98,22 @@ package final class VirtualAlarm: TimerAlarm {
             state.period = period > 0 ? period : nil
         }
         return period > 0
+    }
+
+    package func watchSteps(
+        _ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void
+    ) -> @Sendable () -> Void {
+        let watcher = Watcher(onStep)
+        state.withLock { $0.watchers.append(watcher) }
+        return { [weak self] in
+            let remaining = self?.state.withLock { state in
+                let all = state.watchers
+                state.watchers.removeAll { $0 === watcher }
+                return all
+            }
+            // The watcher is released outside the lock.
+            withExtendedLifetime(remaining) {}
+        }
     }
 
     package func stop() { _ = state.withLock { $0.onFire.take() } }
@@ -143,17 +168,22 @@ package final class VirtualAlarm: TimerAlarm {
 
     /// Performs the next fault, and returns when it is over.
     private func happen(_ fault: VirtualTime.Fault) -> UInt64 {
-        state.withLock { state in
+        let (end, watchers, now) = state.withLock { state in
+            var watchers: [Watcher] = []
             state.pass(state.faults[0].elapsed - min(state.elapsed, state.faults[0].elapsed))
             state.faults.removeFirst()
             switch fault {
             case .wakeLate(let delay): state.wakeError += delay
             case .wakeEarly(let lead): state.wakeError -= lead
             case .stall(let length): state.pass(UInt64(length.nanosecondsRoundedUp))
-            case .stepClock(let step): state.now = state.now.advanced(by: step)
+            case .stepClock(let step):
+                state.now = state.now.advanced(by: step)
+                watchers = state.watchers
             }
-            return state.elapsed
+            return (state.elapsed, watchers, state.now)
         }
+        if case .stepClock(let step) = fault { for watcher in watchers { watcher.onStep(step, now) } }
+        return end
     }
 
     /// Moves time to the firing and fires, which uses up the deadline.

@@ -38,11 +38,15 @@ public final class VirtualTime: Sendable {
 
     /// Creates virtual time that stands at one second after its clock's origin; on the wall clock, at the beginning
     /// of 2026.
-    public init(clock: TimerClock = .suspending) {
+    ///
+    /// - Parameters:
+    ///   - clock: the clock of its service.
+    ///   - seed: determines the random phases of timers with a spread, which are thus the same in each run of a test.
+    public init(clock: TimerClock = .suspending, seed: UInt64 = 0) {
         let alarm = VirtualAlarm(clock: clock)
         self.alarm = alarm
         do throws(TimerError) {
-            service = try TimerService(unattended: alarm)
+            service = try TimerService(unattended: alarm, seed: seed)
         } catch {
             preconditionFailure("a virtual alarm needs nothing that could be refused: \(error)")
         }

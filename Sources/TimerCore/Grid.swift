@@ -19,12 +19,20 @@ package struct Grid: Hashable, Sendable {
     package let repetition: Repetition
     /// The step of the first deadline.
     package let firstStep: UInt64
+    /// The number of ticks after which the grid has no deadline any more; `.max` for no limit.
+    package let count: UInt64
 
     /// A grid whose first deadline is at the origin, or a number of steps after it.
-    package init(origin: UInt64, repetition: Repetition = .none, firstStep: UInt64 = 0) {
+    package init(
+        origin: UInt64,
+        repetition: Repetition = .none,
+        firstStep: UInt64 = 0,
+        count: UInt64 = .max
+    ) {
         self.origin = origin
         self.repetition = repetition
         self.firstStep = firstStep
+        self.count = count
     }
 
     /// The nominal length of a step, or nil if there is only one deadline.

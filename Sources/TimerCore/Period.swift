@@ -12,6 +12,15 @@ package struct Period: Hashable, Sendable {
         self.count = count
     }
 
+    /// The first instant after `now` that is a whole number of periods from another instant, which may be before or
+    /// after it; saturates. Only for a period of one step. Constant time.
+    package func next(after now: UInt64, alignedTo instant: UInt64) -> UInt64 {
+        if instant == .max { return .max }
+        if instant > now { return instant - (instant - now - 1) / nanoseconds * nanoseconds }
+        let (offset, overflow) = ((now - instant) / nanoseconds + 1).multipliedReportingOverflow(by: nanoseconds)
+        return overflow ? .max : instant.saturatingAdding(offset)
+    }
+
     /// The length of one step, truncated to whole attoseconds.
     package var duration: Duration { Duration(wholeNanoseconds: nanoseconds) / count }
 

@@ -33,6 +33,8 @@ open class TimerEntry: @unchecked Sendable {
         var count: UInt64 = 1
         var policy = LatePolicy.skip
         var tolerance: UInt64 = 0
+        /// How many ticks of the schedule remain; `.max` for no limit.
+        var remaining: UInt64 = .max
         /// How many late deadlines have had consecutive ticks since the timer last caught up.
         var burst = 0
         /// The instant at which an extra tick was requested, or `.max`.
@@ -126,6 +128,12 @@ open class TimerEntry: @unchecked Sendable {
         return repetition == .every && isWhole && length < 1 << 60 ? length : nil
     }
 
+    /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
+    package final var leastPeriod: UInt64 {
+        guard repetition == .every else { return .max }
+        return rare.map { $0.count == 1 ? length : length / $0.count } ?? length
+    }
+
     private final var period: Period { Period(nanoseconds: length, count: rare?.count ?? 1) }
 
     /// The step of the oldest deadline that has had no tick.
@@ -156,6 +164,7 @@ open class TimerEntry: @unchecked Sendable {
         self.sequence = sequence
         index = 0
         stopCatchingUp()
+        if grid.count != .max || rare != nil { rareFacts().remaining = grid.count }
         begin(grid)
     }
 
@@ -191,8 +200,21 @@ open class TimerEntry: @unchecked Sendable {
         let missed = missedDeadlines(at: now)
         let tick = Due(index: index, deadline: due, missed: missed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
-        goOn(afterMissing: missed, at: now)
+        if isLastTick() { serve() } else { goOn(afterMissing: missed, at: now) }
         return tick
+    }
+
+    /// Counts down to the last tick of the schedule.
+    private final func isLastTick() -> Bool {
+        guard let rare, rare.remaining != .max else { return false }
+        rare.remaining -= 1
+        return rare.remaining == 0
+    }
+
+    /// Notes that the grid has no further deadline, or none yet.
+    private final func serve() {
+        deadline = .max
+        traits.insert(.isServed)
     }
 
     /// Counts this tick in the burst. Returns how many later deadlines have also passed and get no tick of
@@ -206,11 +228,7 @@ open class TimerEntry: @unchecked Sendable {
 
     /// Moves to the next deadline.
     private final func goOn(afterMissing missed: UInt64, at now: UInt64) {
-        guard repetition == .every else {
-            deadline = .max
-            traits.insert(.isServed)
-            return
-        }
+        guard repetition == .every else { return serve() }
         guard let rare else {
             // Nearly every timer takes this path: its period is a whole number of nanoseconds, and its first step
             // is 0.
@@ -235,7 +253,9 @@ open class TimerEntry: @unchecked Sendable {
     final func stopCatchingUp() { rare?.burst = 0 }
 
     /// Whether the next deadline is counted from the return of the handler.
-    package final var awaitsReturn: Bool { repetition == .afterReturn && traits.contains(.isServed) }
+    package final var awaitsReturn: Bool {
+        repetition == .afterReturn && traits.contains(.isServed) && rare?.remaining != 0
+    }
 
     /// Begins the next delay, if the timer awaits the return of its handler.
     final func handlerReturned(at now: UInt64) {

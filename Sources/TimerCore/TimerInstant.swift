@@ -4,7 +4,7 @@
 /// becomes the origin. Durations are rounded up to whole nanoseconds, so that rounding never makes anything early.
 ///
 /// Comparing instants of two different clocks is a programming error.
-public struct TimerInstant: InstantProtocol, Hashable, Sendable {
+public struct TimerInstant: InstantProtocol, Hashable, Codable, Sendable {
     /// The standard library's duration.
     public typealias Duration = Swift.Duration
 
@@ -24,6 +24,9 @@ public struct TimerInstant: InstantProtocol, Hashable, Sendable {
     public static func never(on clock: TimerClock) -> TimerInstant {
         TimerInstant(nanoseconds: .max, clock: clock)
     }
+
+    /// The origin of a clock: its instant of 0 ns. That of the wall clock is the beginning of 1970 (UTC).
+    public static func origin(on clock: TimerClock) -> TimerInstant { TimerInstant(nanoseconds: 0, clock: clock) }
 
     /// Whether this is the instant that never comes.
     public var isNever: Bool { nanoseconds == .max }

@@ -19,7 +19,7 @@ import Testing
             // 155 bytes per tick, a leak that occurred once, would be more than 4 MB.
             #expect(ProcFS.residentBytes - before < 2_000_000)
             // A chain of that many links would overflow the stack on release.
-            backend.shared.shutdown()
+            backend.shared.shutdownForEveryone()
         }
     }
 }

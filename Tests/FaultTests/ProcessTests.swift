@@ -155,7 +155,7 @@ private func deviationInAForkedChild(_ timer: PreciseTimer, _ backend: TimerServ
     }
     if timer.cancel() { return 3 }
     guard case .ended(.backendFailed(let error)) = timer.state, error.code == .forked else { return 4 }
-    backend.shared.shutdown()
+    backend.shared.shutdownForEveryone()
     if backend.shared.now.nanoseconds == 0 { return 5 }
     return 0
 }

@@ -14,7 +14,8 @@ struct Hop: Sendable {
     func deliver() {
         let look = alarm.now
         while let due = core.begin(self, lookedAt: look, by: .thisThread) {
-            guard core.finish(self, lookedAt: look, record.call(due, woke: woke, alarm)) else { return }
+            let served = record.call(due, woke: woke, alarm)?.handled(by: alarm.now)
+            guard core.finish(self, lookedAt: look, served) else { return }
         }
     }
 
@@ -34,8 +35,8 @@ struct Hop: Sendable {
         let look = alarm.now
         var identity = TaskDelivery()
         while let due = core.begin(self, lookedAt: look, by: .task(identity)) {
-            let lateness = await record.call(due, woke: woke, alarm, on: actor, as: identity)
-            guard core.finish(self, lookedAt: look, lateness) else { return }
+            let served = await record.call(due, woke: woke, alarm, on: actor, as: identity)
+            guard core.finish(self, lookedAt: look, served) else { return }
             identity = TaskDelivery()
         }
     }
@@ -46,6 +47,6 @@ struct Hop: Sendable {
         let look = alarm.now
         guard let due = core.begin(self, lookedAt: look, by: .nobody) else { return (nil, false) }
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
-        return (tick, core.finish(self, lookedAt: look, tick.nanosecondsLate))
+        return (tick, core.finish(self, lookedAt: look, Served(due: due, lateness: tick.nanosecondsLate)))
     }
 }

@@ -15,6 +15,9 @@ struct Runner: Hashable, Sendable {
     /// A task for which ``TaskDelivery/current`` is this delivery.
     static func task(_ delivery: TaskDelivery) -> Runner { Runner(word: delivery.number << 1 | 1) }
 
+    /// Whether it is a task.
+    var isTask: Bool { word & 1 == 1 }
+
     /// Whether the caller is inside the handler.
     var isCaller: Bool {
         self == .thisThread || TaskDelivery.current.map { self == .task($0) } ?? false

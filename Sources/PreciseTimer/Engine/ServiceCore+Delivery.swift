@@ -10,10 +10,10 @@ extension ServiceCore {
         while true {
             switch turn {
             case .call(let record, let due):
-                let lateness = record.call(due, woke: woke, alarm)
+                let served = record.call(due, woke: woke, alarm)
                 turn = locked(inForkedChild: .done(nil)) { state in
                     // The farewell comes before the next decision, because `onEnd` may change the next timer.
-                    if case .ended(let service) = state.finish(record, lookedAt: woke, lateness, byHop: false) {
+                    if case .ended(let service) = state.finish(record, lookedAt: woke, served, byHop: false) {
                         return .bid(record, service)
                     }
                     return state.nextTurn(run, lookedAt: woke)
@@ -26,6 +26,7 @@ extension ServiceCore {
             case .askAgain: break
             case .done(let failure):
                 if let failure { fail(failure) }
+                reportSlowHandlers()
                 return
             }
             turn = locked(inForkedChild: .done(nil)) { $0.nextTurn(run, lookedAt: woke) }
@@ -40,15 +41,23 @@ extension ServiceCore {
     }
 
     /// Ends the delivery of a hop. Returns true if the same hop must deliver another late tick.
-    func finish(_ hop: Hop, lookedAt look: TimerInstant, _ lateness: UInt64?) -> Bool {
+    func finish(_ hop: Hop, lookedAt look: TimerInstant, _ served: Served?) -> Bool {
         let outcome = locked(inForkedChild: .waits(nil)) { state in
-            state.finish(hop.record, lookedAt: look, lateness, byHop: true)
+            state.finish(hop.record, lookedAt: look, served, byHop: true)
         }
+        reportSlowHandlers()
         switch outcome {
         case .again: return true
         case .ended: hop.record.sayFarewell()
         case .waits(let failure): if let failure { fail(failure) }
         }
         return false
+    }
+
+    /// In a debug build, warns about handlers that were found to be slow.
+    private func reportSlowHandlers() {
+        #if DEBUG
+        for place in locked(inForkedChild: [], { $0.handlers.takeUnreported() }) { place.warn() }
+        #endif
     }
 }

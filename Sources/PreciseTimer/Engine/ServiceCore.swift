@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
@@ -16,7 +17,7 @@ final class ServiceCore: @unchecked Sendable {
     /// Held by the thread that starts the service. Other threads that need the service wait for it.
     let starting = Lock(false)
     /// The clock of all instants.
-    private let clock: TimerClock
+    let clock: TimerClock
     /// What was asked for the service's thread, and what came of it.
     let setup: ThreadSetup
 
@@ -60,7 +61,7 @@ final class ServiceCore: @unchecked Sendable {
         while true {
             let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in
                 guard state.isCaredFor, let now = state.now else { return (false, nil) }
-                let failure = state.admit(record, on: schedule.grid(from: now), service)
+                let failure = state.admit(record, on: schedule.grid(from: now, using: &state.random), service)
                 // The caller gets the error, and no timer existed, so `onEnd` must not be called.
                 if failure != nil { record.onDemand.onEnd = nil }
                 return (true, failure)
@@ -95,11 +96,7 @@ final class ServiceCore: @unchecked Sendable {
         _ resume: @escaping @Sendable () -> Void
     ) -> (isEnding: Bool, mustWait: Bool) {
         let isEnding = end(record, ending)
-        let mustWait = locked(inForkedChild: false) { _ in
-            guard record.runner != .nobody, !record.runner.isCaller else { return false }
-            record.onDemand.waiting.append(resume)
-            return true
-        }
+        let mustWait = locked(inForkedChild: false) { _ in record.awaitReturn(resume) }
         return (isEnding, mustWait)
     }
 
@@ -119,7 +116,8 @@ final class ServiceCore: @unchecked Sendable {
         if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
         try schedule.validate(on: clock)
         let (isDone, failure) = carryOut { state in
-            state.now.flatMap { state.scheduler.reschedule(record, on: schedule.grid(from: $0)) }
+            guard let now = state.now else { return nil }
+            return state.scheduler.reschedule(record, on: schedule.grid(from: now, using: &state.random))
         }
         if let failure { throw failure.error }
         if !isDone { throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)") }
@@ -172,6 +170,20 @@ final class ServiceCore: @unchecked Sendable {
         locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.grid.period }
     }
 
+    /// A timer's name, place, state and schedule.
+    func description(of record: TimerRecord) -> String {
+        let (label, state, period) = locked(inForkedChild: (nil, nil, nil)) { _ in
+            (
+                record.label, record.endReason.map(PreciseTimer.State.ended) ?? (record.isPaused ? .paused : .scheduled),
+                record.hasEnded ? nil : record.grid.period
+            )
+        }
+        let (file, line) = record.callSite
+        let name = label.map { "timer \"\($0)\"" } ?? "timer"
+        let facts = [state.map { "\($0)" } ?? "of the parent process", period.map { "every \($0.text)" }]
+        return "\(name) (\(file):\(line)): " + facts.compactMap(\.self).joined(separator: ", ")
+    }
+
     /// The state of a timer. If its target was released, this ends the timer.
     func currentState(of record: TimerRecord) -> PreciseTimer.State {
         if lock.isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
@@ -211,9 +223,14 @@ final class ServiceCore: @unchecked Sendable {
         #endif
     }
 
-    /// Ends all timers and the alarm.
-    func shutdown() {
-        close(.serviceShutDown, run: nil, TimerError(.shutDown, "scheduling on a service that was shut down"))
+    /// Ends all timers and the alarm. Returns whether there was a service to end.
+    ///
+    /// - Parameter handlers: entered for each running handler that the caller is not inside of, and left when the
+    ///   handler has returned.
+    @discardableResult
+    func shutdown(waitingFor handlers: DispatchGroup? = nil) -> Bool {
+        let error = TimerError(.shutDown, "scheduling on a service that was shut down")
+        return close(.serviceShutDown, run: nil, error, waitingFor: handlers)
     }
 
     /// Ends all timers, because the backend has failed.
@@ -222,13 +239,19 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// Ends the alarm and, in portions, all timers. If `run` is given and is not the current run, this does nothing.
-    private func close(_ ending: TimerEntry.Ending, run: Int?, _ error: TimerError) {
-        guard let remains = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return }
+    @discardableResult
+    private func close(
+        _ ending: TimerEntry.Ending,
+        run: Int?,
+        _ error: TimerError,
+        waitingFor handlers: DispatchGroup? = nil
+    ) -> Bool {
+        guard let remains = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return false }
         remains.alarm?.stop()
         setup.release()
         while true {
-            let ended = locked { $0.endClosing(ending, error) }
-            if ended.count == 0 { return }
+            let ended = locked { $0.endClosing(ending, error, waitingFor: handlers) }
+            if ended.count == 0 { return true }
             for record in ended.records { record.sayFarewell() }
         }
     }

@@ -44,11 +44,16 @@ extension ServiceState {
     mutating func nextTurn(_ run: Int, lookedAt woke: TimerInstant) -> Turn {
         guard run == self.run else { return .done(nil) }
         switch scheduler.next() {
-        case .notFound: return .askAgain
-        case .none: return .done(arm(scheduler.endLook()))
+        case .notFound:
+            closeHandlerTime()
+            return .askAgain
+        case .none:
+            closeHandlerTime()
+            return .done(arm(scheduler.endLook()))
         case .of(let timer):
             let record = TimerRecord.of(timer)
             guard case .inline = record.destination, let due = scheduler.begin(record, at: woke.nanoseconds) else {
+                closeHandlerTime()
                 return .send(record)
             }
             record.runner = .thisThread
@@ -69,21 +74,29 @@ extension ServiceState {
         }
     }
 
-    /// Ends a delivery: the timer waits for its next deadline, ends, or has another late tick to deliver.
+    /// Ends a delivery: the timer waits for its next deadline, ends, or has another late tick to deliver. Nothing was
+    /// served if the target was released.
     mutating func finish(
         _ record: TimerRecord,
         lookedAt look: TimerInstant,
-        _ lateness: UInt64?,
+        _ served: Served?,
         byHop: Bool
     ) -> Outcome {
         record.runner = .nobody
-        if let lateness { record.count(lateness) } else { _ = end(record, record.endingIfTargetIsGone) }
+        if let served {
+            count(served, of: record, isInline: !byHop)
+        } else {
+            _ = end(record, record.endingIfTargetIsGone)
+        }
         // The clock is read only for a timer whose next deadline depends on it.
         let now = record.awaitsReturn ? self.now ?? look : look
         switch scheduler.finish(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds) {
         case .waits(let order): return .waits(arm(order))
         case .again: return .again
-        case .completes, .hasEnded: return .ended(takeServiceIfIdle())
+        case .completes, .hasEnded:
+            // The timer's object may not live until the next reading of the clock.
+            if !byHop { closeHandlerTime() }
+            return .ended(takeServiceIfIdle())
         }
     }
 }

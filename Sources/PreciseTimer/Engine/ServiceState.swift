@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
@@ -47,6 +48,12 @@ struct ServiceState: ~Copyable {
     let clock: TimerClock
     /// Decides which timers are due.
     var scheduler = Scheduler()
+    /// Draws the random phases of timers.
+    var random = SplitMix64(seed: .random(in: 0 ... .max))
+    /// The statistics of the service, while they are collected.
+    var counts: TickCounts?
+    /// Watches the time of handlers.
+    var handlers = HandlerWatch()
     /// The service, held while a timer is pending, which keeps it alive.
     private var serviceWhilePending: TimerService?
     /// The error that ended a run while it was being started.
@@ -114,7 +121,8 @@ struct ServiceState: ~Copyable {
     /// Ends a timer. Returns nil if it had ended before; otherwise whether the caller must say the farewell. If the
     /// handler is running, the farewell follows its return.
     mutating func end(_ record: TimerRecord, _ ending: TimerEntry.Ending) -> Bool? {
-        scheduler.end(record, ending) ? record.whereabouts != .runs : nil
+        handlers.forget(record)
+        return scheduler.end(record, ending) ? record.whereabouts != .runs : nil
     }
 
     /// Removes and returns the service if its last timer has ended. The caller releases it outside the lock.
@@ -138,12 +146,17 @@ struct ServiceState: ~Copyable {
     }
 
     /// Ends up to a portion of the timers that a close has left. Its count is 0 when all have been ended.
-    mutating func endClosing(_ ending: TimerEntry.Ending, _ error: TimerError) -> Ended {
+    mutating func endClosing(
+        _ ending: TimerEntry.Ending,
+        _ error: TimerError,
+        waitingFor handlers: DispatchGroup? = nil
+    ) -> Ended {
         var ended = Ended()
         while ended.count < Scheduler.portion, let timer = scheduler.closing {
             let record = TimerRecord.of(timer)
             ended.count += 1
             if ending == .backendFailed { record.onDemand.error = error }
+            if let handlers, record.awaitReturn({ handlers.leave() }) { handlers.enter() }
             if end(record, ending) == true { ended.records.append(record) }
         }
         ended.service = takeServiceIfIdle()

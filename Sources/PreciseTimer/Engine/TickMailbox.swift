@@ -48,6 +48,9 @@ final class TickMailbox: Sendable {
         }
     }
 
+    /// Whether a task waits for a tick.
+    var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+
     /// Why the timer ended.
     var ending: PreciseTimer.EndReason? { state.withLock { $0.ending } }
 

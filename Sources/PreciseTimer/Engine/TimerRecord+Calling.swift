@@ -3,8 +3,8 @@ internal import TimerCore
 
 /// Calling the handler of a decided tick, outside any lock.
 extension TimerRecord {
-    /// Calls the handler. Returns how late the tick was, in nanoseconds; nil if the target was released.
-    final func call(_ due: Due, woke: TimerInstant, _ alarm: any TimerAlarm) -> UInt64? {
+    /// Calls the handler. Returns nil, without a call, if the target was released.
+    final func call(_ due: Due, woke: TimerInstant, _ alarm: any TimerAlarm) -> Served? {
         #if DEBUG
         MainActorCheck.begin { self.warningOfMainActor }
         defer { MainActorCheck.end() }
@@ -16,36 +16,32 @@ extension TimerRecord {
             lateness = tick.nanosecondsLate
             return tick
         }
-        return hasTarget ? lateness : nil
+        return hasTarget ? lateness.map { Served(due: due, lateness: $0) } : nil
     }
 
-    /// Calls the handler on its actor. Returns how late the tick was, in nanoseconds; nil if the target was released.
+    /// Calls the handler on its actor. Returns nil, without a call, if the target was released.
     final func call(
         _ due: Due,
         woke: TimerInstant,
         _ alarm: any TimerAlarm,
         on actor: isolated any Actor,
         as identity: TaskDelivery
-    ) async -> UInt64? {
+    ) async -> Served? {
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
         let hasTarget = await TaskDelivery.$current.withValue(identity) { await deliver(tick, on: actor) }
-        return hasTarget ? tick.nanosecondsLate : nil
+        return hasTarget ? Served(due: due, lateness: tick.nanosecondsLate).handled(by: alarm.now) : nil
     }
 }
 
 extension PreciseTimer.Tick {
     /// A tick that was found due at one moment and is delivered at another.
     init(_ due: Due, woke: TimerInstant, delivered: TimerInstant) {
-        let deadline = TimerInstant(nanoseconds: due.deadline, clock: woke.clock)
-        let woke = max(woke, deadline)
-        self.init(
-            index: due.index,
-            deadline: deadline,
-            woke: woke,
-            // A wall clock may have been set back in between.
-            delivered: max(delivered, woke),
-            missed: due.missed
-        )
+        index = due.index
+        deadline = TimerInstant(nanoseconds: due.deadline, clock: woke.clock)
+        self.woke = max(woke, deadline)
+        // A wall clock may have been set back in between.
+        self.delivered = max(delivered, self.woke)
+        missed = due.missed
     }
 
     /// ``lateness`` in nanoseconds.

@@ -19,6 +19,8 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
         var waiting: [@Sendable () -> Void] = []
         /// Why the backend failed, if that ended the timer.
         var error: TimerError?
+        /// The statistics, while they are collected.
+        var counts: TickCounts?
     }
 
     // This order leaves no padding: a million timers are a million records.
@@ -85,6 +87,12 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     /// The place in the user's code that scheduled the timer.
     final var callSite: (file: String, line: UInt) { unsafe (String(cString: file), UInt(line)) }
 
+    /// The same, as it is stored.
+    final var place: (file: UnsafePointer<UInt8>, line: UInt32) { unsafe (file, line) }
+
+    /// The statistics, while they are collected.
+    final var counts: TickCounts? { extras?.counts }
+
     /// The reason the timer ends if its target is released.
     final var endingIfTargetIsGone: Ending { handleIsTarget ? .handleReleased : .targetReleased }
 
@@ -105,9 +113,19 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     final var latenessOfLastTick: Duration? { ticks == 0 ? nil : Duration(wholeNanoseconds: lastLateness) }
 
     /// Counts a tick.
-    final func count(_ lateness: UInt64) {
+    @inline(__always)
+    final func count(_ served: Served) {
         ticks += 1
-        lastLateness = lateness
+        lastLateness = served.lateness
+        counts?.count(served)
+    }
+
+    /// Lets `resume` be called when the running handler has returned. Returns false, and forgets it, if no handler is
+    /// running, or if the caller is inside it. For timers that end.
+    final func awaitReturn(_ resume: @escaping @Sendable () -> Void) -> Bool {
+        guard runner != .nobody, !runner.isCaller else { return false }
+        onDemand.waiting.append(resume)
+        return true
     }
 
     /// The last steps after the timer's end, when no thread can call the handler any more. Called once, outside any

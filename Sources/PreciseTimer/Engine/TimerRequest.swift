@@ -27,7 +27,7 @@ struct TimerRequest {
     ) throws(TimerError) {
         try missedTicks.validate()
         if tolerance < .zero {
-            throw TimerError(.invalidSchedule, "scheduling with a tolerance of \(tolerance) (it must not be negative)")
+            throw TimerError(.invalidSchedule, "scheduling with a tolerance of \(tolerance.text) (it must not be negative)")
         }
         self.schedule = schedule
         self.tolerance = tolerance.nanosecondsOrForever

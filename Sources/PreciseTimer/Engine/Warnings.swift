@@ -1,4 +1,17 @@
 internal import TimerAlarms
+internal import TimerCore
+
+extension HandlerWatch.SlowPlace {
+    /// Warns the developer about a handler that runs for longer than its period.
+    func warn() {
+        let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
+        let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
+        StandardError.write(
+            "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for \(time), longer than its period of "
+                + "\(period); its ticks are late, and inline handlers make the service's other timers late, too\n"
+        )
+    }
+}
 
 /// Messages of debug builds on standard error.
 extension TimerRecord {

@@ -10,10 +10,10 @@ extension TimerService.ThreadOptions {
             throw TimerError(.invalidOption, "running on processor \(wrong) (0 to \(Self.processors - 1) are possible)")
         }
         if let timerSlack, timerSlack < .nanoseconds(1) {
-            throw TimerError(.invalidOption, "a timer slack of \(timerSlack) (it must be at least 1 ns)")
+            throw TimerError(.invalidOption, "a timer slack of \(timerSlack.text) (it must be at least 1 ns)")
         }
         if let idleLatency, idleLatency < .zero || idleLatency > .seconds(2000) {
-            throw TimerError(.invalidOption, "an idle latency of \(idleLatency) (0 s to 2000 s are possible)")
+            throw TimerError(.invalidOption, "an idle latency of \(idleLatency.text) (0 s to 2000 s are possible)")
         }
     }
 
@@ -53,7 +53,7 @@ extension TimerService.ThreadOptions.Policy {
             throw TimerError(.invalidOption, "a real-time priority of \(priority) (1 to 99 are possible)")
         case .deadline(let runtime, let deadline, let period):
             if runtime > .zero, runtime <= deadline, deadline <= period, period <= .seconds(4) { break }
-            let asked = "a runtime of \(runtime), a deadline of \(deadline) and a period of \(period)"
+            let asked = "a runtime of \(runtime.text), a deadline of \(deadline.text) and a period of \(period.text)"
             throw TimerError(.invalidOption, "\(asked) (0 < runtime ≤ deadline ≤ period ≤ 4 s must hold)")
         }
     }

@@ -25,7 +25,7 @@ extension TimerService {
         /// - Throws: `TimerError` if a value is out of its range.
         func validate() throws(TimerError) {
             guard maximum >= .zero, maximum <= .seconds(1) else {
-                throw TimerError(.invalidOption, "spinning for \(maximum) at a time (0 s to 1 s are possible)")
+                throw TimerError(.invalidOption, "spinning for \(maximum.text) at a time (0 s to 1 s are possible)")
             }
             guard budget > 0, budget <= 0.9 else {
                 let reason = "at most 0.9, since the kernel stops real-time threads at 0.95"

@@ -1,0 +1,31 @@
+internal import TimerAlarms
+@_spi(Engine) internal import TimerCore
+
+/// What is still going on in a service after its last look, for tests on virtual time.
+package struct Motion: Equatable, Sendable {
+    /// Ticks on their way to a queue or an actor, and handlers that occupy a thread: these come to an end by themselves.
+    package var hops = 0
+    /// Handlers that may await something, and consumers that are not back for their next tick.
+    package var tasks = 0
+    /// Changes with each tick, and with each timer that is added.
+    package var activity: UInt64 = 0
+}
+
+extension ServiceCore {
+    /// What is still going on. O(n) for n timers, under the lock.
+    var motion: Motion {
+        locked { state in
+            var motion = Motion()
+            for position in 0..<state.scheduler.count {
+                let record = TimerRecord.of(state.scheduler[position])
+                motion.activity &+= 1 &+ record.ticks
+                if case .mailbox(let mailbox) = record.destination {
+                    motion.tasks += record.isInDelivery || !mailbox.isAwaited ? 1 : 0
+                } else if record.isInDelivery {
+                    if record.runner.isTask { motion.tasks += 1 } else { motion.hops += 1 }
+                }
+            }
+            return motion
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import TimerAlarms
+internal import TimerCore
+
+extension TimerService {
+    /// A place in your code that scheduled timers, and whose handler ran for longer than its period. A plain value.
+    public struct SlowHandler: Hashable, Codable, Sendable {
+        /// The timer's name.
+        public let label: String?
+        /// The file of the call that scheduled it.
+        public let file: String
+        /// The line of that call.
+        public let line: UInt
+        /// The period that the slowest call exceeded.
+        public let period: Duration
+        /// How long the slowest call ran.
+        public let longest: Duration
+        /// How many calls ran for longer than the period.
+        public let count: UInt64
+    }
+
+    /// The first 16 places whose handlers ran for longer than their period, in the order in which they were found.
+    ///
+    /// The time of a handler is that of ``PreciseTimer/Statistics/handlerTime``, and includes the time for which the
+    /// machine did not run its thread. For a handler that awaits, it includes the waiting. Only timers with a period
+    /// can be found: `.every` and `.rate`. A debug build also reports each place once on standard error.
+    public var slowHandlers: [SlowHandler] {
+        core.slowPlaces.map { place in
+            SlowHandler(
+                label: place.label,
+                file: unsafe String(cString: place.file),
+                line: UInt(place.line),
+                period: Duration(wholeNanoseconds: place.period),
+                longest: Duration(wholeNanoseconds: place.longest),
+                count: place.count
+            )
+        }
+    }
+}

@@ -1,0 +1,43 @@
+public import Foundation
+public import PreciseTimer
+
+/// Dates are instants of the wall clock.
+extension TimerInstant {
+    /// The instant of a date on the wall clock, rounded up to the nanosecond.
+    ///
+    /// ```swift
+    /// let service = try TimerService(.timerFD, clock: .wall)
+    /// try PreciseTimer.schedule(.once(at: TimerInstant(date)), on: service, target: alarm) { alarm, _ in alarm.ring() }
+    /// ```
+    ///
+    /// A `Date` of our time resolves about 0.1 µs. A date before 1970 becomes the clock's origin; one after the year
+    /// 2554, and one that is not a number, becomes never.
+    public init(_ date: Date) {
+        let interval = date.timeIntervalSinceReferenceDate
+        let seconds = (interval + Date.timeIntervalBetween1970AndReferenceDate).rounded(.down)
+        // A number that is not one is in no range.
+        guard seconds < Double(UInt64.max / 1_000_000_000) else {
+            self = .never(on: .wall)
+            return
+        }
+        guard seconds >= 0 else {
+            self = .origin(on: .wall)
+            return
+        }
+        // Whole seconds and their fraction apart: a `Double` of nanoseconds since 1970 would be less precise.
+        let fraction = interval - interval.rounded(.down)
+        let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64((fraction * 1e9).rounded(.up))
+        self.init(nanoseconds: nanoseconds, clock: .wall)
+    }
+}
+
+extension Date {
+    /// The date of an instant of the wall clock, to about 0.1 µs. Never becomes `Date.distantFuture`. Nil for an instant
+    /// of another clock: those have no date, since they count from the start of the system.
+    public init?(_ instant: TimerInstant) {
+        guard instant.clock == .wall else { return nil }
+        let (seconds, nanoseconds) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let whole = Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
+        self = instant.isNever ? .distantFuture : Date(timeIntervalSinceReferenceDate: whole + Double(nanoseconds) / 1e9)
+    }
+}

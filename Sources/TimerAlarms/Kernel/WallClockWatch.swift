@@ -1,0 +1,91 @@
+internal import Synchronization
+package import TimerCore
+
+/// One thread that sleeps until somebody sets the wall clock, and tells by how much. The kernel wakes it at once
+/// (TFD_TIMER_CANCEL_ON_SET in timerfd_create(2)). Clocks that are slewed, as by adjtime(3), are not set.
+package final class WallClockWatch: Sendable {
+    private let timer: TimerDescriptor
+    private let isStopped = Atomic(false)
+
+    /// - Throws: `TimerError` if the system refuses the descriptor.
+    package init() throws(TimerError) { timer = try TimerDescriptor(.wall) }
+
+    /// Starts the thread.
+    ///
+    /// - Parameters:
+    ///   - onStep: called on the thread, with the length of each step, and the time after it.
+    ///   - onFailure: called once, on the thread, if the kernel refuses; the watch has then ended.
+    /// - Throws: `TimerError` if the system refuses the thread.
+    package func start(
+        onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
+        onFailure: @escaping @Sendable (TimerError) -> Void
+    ) throws(TimerError) {
+        // Armed before the offset is read, so that no step is lost in between.
+        try timer.set(.never(on: .wall))
+        let offset = WallClockOffset.now
+        try Thread.start("timer.clock") { self.run(from: offset, onStep, onFailure) }
+    }
+
+    private func run(
+        from first: WallClockOffset,
+        _ onStep: (Duration, TimerInstant) -> Void,
+        _ onFailure: (TimerError) -> Void
+    ) {
+        var offset = first
+        do throws(TimerError) {
+            while true {
+                try timer.wait()
+                if isStopped.load(ordering: .sequentiallyConsistent) { return }
+                let now = WallClockOffset.now
+                if let step = offset.step(to: now) { onStep(step, KernelClock.now(.wall)) }
+                offset = now
+            }
+        } catch {
+            onFailure(error)
+        }
+    }
+
+    /// Ends the thread. A call that has begun may still be running.
+    package func stop() {
+        isStopped.store(true, ordering: .sequentiallyConsistent)
+        // The kernel does not refuse a past instant on an open timerfd, and a thread that has ended needs no waking.
+        try? timer.set(TimerInstant(nanoseconds: 0, clock: .wall))
+    }
+}
+
+/// How far the wall clock is ahead of the continuous clock, which changes only when the wall clock is set.
+struct WallClockOffset {
+    private let nanoseconds: Int64
+    /// The greatest possible error of the reading, in nanoseconds.
+    private let error: Int64
+
+    /// The offset now. The wall clock is read between two readings of the other clock, until these are close enough.
+    static var now: WallClockOffset {
+        var best = reading
+        for _ in 0..<16 where best.error > 500 {
+            let next = reading
+            if next.error < best.error { best = next }
+        }
+        return best
+    }
+
+    private static var reading: WallClockOffset {
+        let before = Int64(clamping: KernelClock.now(.continuous).nanoseconds)
+        let wall = Int64(clamping: KernelClock.now(.wall).nanoseconds)
+        let width = Int64(clamping: KernelClock.now(.continuous).nanoseconds) - before
+        return WallClockOffset(nanoseconds: wall - before - width / 2, error: width / 2 + 1)
+    }
+
+    /// The step between two readings; nil if it is within their errors.
+    func step(to later: WallClockOffset) -> Duration? {
+        let step = later.nanoseconds - nanoseconds
+        return step.magnitude > (error + later.error).magnitude ? .nanoseconds(step) : nil
+    }
+}
+
+/// An alarm whose wall clock is not the kernel's.
+package protocol SteppingAlarm: TimerAlarm {
+    /// Calls `onStep` for each step of the alarm's wall clock, with its length and the time after it, until the
+    /// returned function is called.
+    func watchSteps(_ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void) -> @Sendable () -> Void
+}
