@@ -16,12 +16,43 @@ let settings: [SwiftSetting] = [
 /// resolves no package but this one.
 let ifInstrument: TargetDependencyCondition? = .when(traits: ["Instrument"])
 
+/// The products that join the library to another package, each behind a trait of that name.
+struct Adapter {
+    let name: String
+    let trait: String
+    let package: Package.Dependency
+    /// The other package's name, the product that is used, and the one that helps with tests.
+    let other: (package: String, product: String, forTests: String)
+}
+
+let adapters = [
+    Adapter(
+        name: "PreciseTimerMetrics",
+        trait: "Metrics",
+        package: .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        other: ("swift-metrics", "CoreMetrics", "MetricsTestKit")
+    ),
+    Adapter(
+        name: "PreciseTimerLogging",
+        trait: "Logging",
+        package: .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        other: ("swift-log", "Logging", "InMemoryLogging")
+    ),
+    Adapter(
+        name: "PreciseTimerLifecycle",
+        trait: "ServiceLifecycle",
+        package: .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        other: ("swift-service-lifecycle", "ServiceLifecycle", "ServiceLifecycleTestKit")
+    ),
+]
+
 let package = Package(
     name: "precise-timer",
     products: [
         .library(name: "PreciseTimer", targets: ["PreciseTimer"]),
         .library(name: "PreciseTimerTestKit", targets: ["PreciseTimerTestKit"]),
         .library(name: "PreciseTimerFoundation", targets: ["PreciseTimerFoundation"]),
+        .library(name: "CLibevent", targets: ["CLibevent"]),
         .executable(name: "compare-backends", targets: ["compare-backends"]),
     ],
     traits: [
@@ -32,8 +63,11 @@ let package = Package(
             description: "The command compare-backends; needs four other packages.",
             enabledTraits: ["RunLoop"]
         ),
+        .trait(name: "Metrics", description: "The adapter to swift-metrics."),
+        .trait(name: "Logging", description: "The adapter to swift-log."),
+        .trait(name: "ServiceLifecycle", description: "The adapter to swift-service-lifecycle."),
         // SwiftPM has one default for the root package and for a dependency, and the root's commands need all traits.
-        .default(enabledTraits: ["Libevent", "RunLoop", "Instrument"]),
+        .default(enabledTraits: ["Libevent", "RunLoop", "Instrument", "Metrics", "Logging", "ServiceLifecycle"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -146,7 +180,7 @@ let package = Package(
             path: "Tests/Fuzz/Checks",
             swiftSettings: settings
         ),
-        .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "PreciseTimer", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "ConcurrencyTests",
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
@@ -203,6 +237,35 @@ let package = Package(
     ]
 )
 
+// The adapters, and their tests against the real packages.
+for adapter in adapters {
+    let condition: TargetDependencyCondition? = .when(traits: [adapter.trait])
+    let product = Target.Dependency.product(
+        name: adapter.other.product,
+        package: adapter.other.package,
+        condition: condition
+    )
+    package.products.append(.library(name: adapter.name, targets: [adapter.name]))
+    package.dependencies.append(adapter.package)
+    package.targets.append(
+        .target(name: adapter.name, dependencies: ["PreciseTimer", product], swiftSettings: settings)
+    )
+}
+package.targets.append(
+    .testTarget(
+        name: "AdapterTests",
+        dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TestSupport"]
+            + adapters.flatMap { adapter -> [Target.Dependency] in
+                let condition: TargetDependencyCondition? = .when(traits: [adapter.trait])
+                return [adapter.other.product, adapter.other.forTests]
+                    .map { .product(name: $0, package: adapter.other.package, condition: condition) } + [
+                        .byName(name: adapter.name)
+                    ]
+            },
+        swiftSettings: settings
+    )
+)
+
 // The fuzz targets have libFuzzer's main function, and can be linked with it only: .ci/fuzz asks for them.
 if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
     package.targets += ["Schedules", "Texts", "Results"]
@@ -216,15 +279,17 @@ if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
         }
 }
 
-// The checks of a change build the library and its tests several times over, and the instrument not each time. A trait
+// The checks of a change build the library and its tests several times over, and the instrument and the adapters not
+// each time. A trait
 // cannot do that: it cannot remove a target, and `swift test` builds every target.
 if Context.environment["PRECISE_TIMER_LIBRARY_ONLY"] == "1" {
-    let instrument: Set = [
+    let left: Set<String> = Set([
         "HostSystem", "TimerResults", "TimerReport", "TimerProbe", "compare-backends", "timer-soak", "FuzzChecks",
         "HostSystemTests", "ResultsSupport", "TimerResultsTests", "TimerReportTests", "TimerProbeTests",
-        "CompareBackendsTests", "FuzzTests",
-    ]
-    package.targets.removeAll { instrument.contains($0.name) }
-    package.products.removeAll { instrument.contains($0.name) }
+        "CompareBackendsTests", "FuzzTests", "AdapterTests",
+    ])
+    .union(adapters.map(\.name))
+    package.targets.removeAll { left.contains($0.name) }
+    package.products.removeAll { left.contains($0.name) }
     package.dependencies = []
 }

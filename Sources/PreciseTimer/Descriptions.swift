@@ -172,7 +172,8 @@ extension TimerService.Snapshot: CustomStringConvertible {
         let name = label.map { "timer \"\($0)\"" } ?? "timer"
         let facts = [
             ticks == 1 ? "1 tick" : "\(ticks) ticks", lastLateness.map { "the last \($0.text) late" },
-            nextDeadline.map { "the next at \($0)" }, isPaused ? "paused" : nil, isTargetAlive ? nil : "target released",
+            nextDeadline.map { "the next at \($0)" }, isPaused ? "paused" : nil,
+            isTargetAlive ? nil : "target released",
         ]
         return "\(name) (\(file):\(line)): " + facts.compactMap(\.self).joined(separator: ", ")
     }

@@ -187,7 +187,7 @@ extension PreciseTimer.Schedule {
         case .rate(let count, let duration) where count <= 0 || duration <= .zero:
             throw TimerError(
                 .invalidSchedule,
-                "scheduling \(count) ticks per \(duration.text) (both the count and the duration must be more than zero)"
+                "scheduling \(count) ticks per \(duration.text) (the count and the duration must be more than zero)"
             )
         case .rate(let count, let duration) where count > duration.nanosecondsRoundedUp:
             throw TimerError(
@@ -204,7 +204,7 @@ extension PreciseTimer.Schedule {
         switch start {
         case .after(let delay) where delay < .zero:
             throw TimerError(.invalidSchedule, "scheduling after \(delay.text) (a delay must not be negative)")
-        case .at(let instant) where instant.clock != clock, .aligned(to: let instant) where instant.clock != clock:
+        case .at(let instant) where instant.clock != clock, .aligned(let instant) where instant.clock != clock:
             throw TimerError(
                 .invalidSchedule,
                 "scheduling at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) "
@@ -221,7 +221,7 @@ extension PreciseTimer.Schedule {
     }
 
     /// The deadlines, counted from `now`. The spread is drawn from `random`.
-    func grid(from now: TimerInstant, using random: inout SplitMix64) -> Grid {
+    func grid(from now: TimerInstant, using random: inout SeededGenerator) -> Grid {
         var origin = origin(from: now)
         if spread > .zero {
             let offset = UInt64.random(in: 0...spread.nanosecondsOrForever, using: &random)

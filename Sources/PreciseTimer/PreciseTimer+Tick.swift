@@ -57,7 +57,8 @@ extension PreciseTimer.Tick: Codable {
         let deadline = try values.decode(TimerInstant.self, forKey: .deadline)
         let woke = try values.decode(TimerInstant.self, forKey: .woke)
         let delivered = try values.decode(TimerInstant.self, forKey: .delivered)
-        guard woke.clock == deadline.clock, delivered.clock == deadline.clock, deadline <= woke, woke <= delivered else {
+        guard woke.clock == deadline.clock, delivered.clock == deadline.clock, deadline <= woke, woke <= delivered
+        else {
             throw DecodingError.dataCorruptedError(
                 forKey: .delivered,
                 in: values,

@@ -140,7 +140,7 @@ extension TimerService {
     package convenience init(unattended alarm: any TimerAlarm, seed: UInt64) throws(TimerError) {
         var state = ServiceState(own: alarm, hasOwnThread: false)
         state.isCaredFor = true
-        state.random = SplitMix64(seed: seed)
+        state.random = SeededGenerator(seed: seed)
         self.init(state, name: "\(type(of: alarm))")
         try core.start()
     }

@@ -17,8 +17,8 @@ extension TimerService {
     /// ```
     ///
     /// Setting the clock is a step, by a person, by NTP at its start, or for a leap second. Slewing it is not, nor is a
-    /// change of the time zone. Steps below the precision of reading two clocks, some 100 ns, are not told. The clock is
-    /// the process's, so every real service tells the same steps. A service on virtual time tells those that a test
+    /// change of the time zone. Steps below the precision of reading two clocks, some 100 ns, are not told. The clock
+    /// is the machine's, so every real service tells the same steps. A service on virtual time tells those that a test
     /// injects.
     ///
     /// Each reading of this property has its own thread and descriptor, until the stream or its task ends. Steps that

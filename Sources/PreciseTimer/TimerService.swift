@@ -17,7 +17,7 @@ public final class TimerService: Sendable {
     /// The name of its backend, or of its alarm's type.
     let name: String
     /// Whether it is one of the process's shared services.
-    let isShared: Bool
+    package let isShared: Bool
 
     /// A service with the given state, not started.
     ///

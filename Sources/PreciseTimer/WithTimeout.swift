@@ -57,7 +57,11 @@ public func withTimeout<Success: Sendable, Failure: Error>(
         do throws(Failure) { return .success(try await operation()) } catch { return .failure(error) }
     }
     expiry.begin(task)
-    let result = await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() }
+    let result = await withTaskCancellationHandler {
+        await task.value
+    } onCancel: {
+        task.cancel()
+    }
     timer.cancel()
     switch (result, timer.state) {
     case (.success(let value), _): return value

@@ -7,7 +7,7 @@ extension TimerInstant {
     ///
     /// ```swift
     /// let service = try TimerService(.timerFD, clock: .wall)
-    /// try PreciseTimer.schedule(.once(at: TimerInstant(date)), on: service, target: alarm) { alarm, _ in alarm.ring() }
+    /// try PreciseTimer.schedule(.once(at: TimerInstant(date)), on: service, target: bell) { bell, _ in bell.ring() }
     /// ```
     ///
     /// A `Date` of our time resolves about 0.1 µs. A date before 1970 becomes the clock's origin; one after the year
@@ -32,12 +32,13 @@ extension TimerInstant {
 }
 
 extension Date {
-    /// The date of an instant of the wall clock, to about 0.1 µs. Never becomes `Date.distantFuture`. Nil for an instant
-    /// of another clock: those have no date, since they count from the start of the system.
+    /// The date of an instant of the wall clock, to about 0.1 µs. Never becomes `Date.distantFuture`. Nil for an
+    /// instant of another clock: those have no date, since they count from the start of the system.
     public init?(_ instant: TimerInstant) {
         guard instant.clock == .wall else { return nil }
         let (seconds, nanoseconds) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         let whole = Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
-        self = instant.isNever ? .distantFuture : Date(timeIntervalSinceReferenceDate: whole + Double(nanoseconds) / 1e9)
+        self.init(timeIntervalSinceReferenceDate: whole + Double(nanoseconds) / 1e9)
+        if instant.isNever { self = .distantFuture }
     }
 }

@@ -106,11 +106,12 @@ package final class VirtualAlarm: SteppingAlarm {
         let watcher = Watcher(onStep)
         state.withLock { $0.watchers.append(watcher) }
         return { [weak self] in
-            let remaining = self?.state.withLock { state in
-                let all = state.watchers
-                state.watchers.removeAll { $0 === watcher }
-                return all
-            }
+            let remaining = self?.state
+                .withLock { state in
+                    let all = state.watchers
+                    state.watchers.removeAll { $0 === watcher }
+                    return all
+                }
             // The watcher is released outside the lock.
             withExtendedLifetime(remaining) {}
         }

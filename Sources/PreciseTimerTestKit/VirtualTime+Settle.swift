@@ -21,9 +21,12 @@ extension VirtualTime {
     /// - Returns: false if after ten real seconds a tick was still on its way, or a handler still occupied a thread; or
     ///   if the calling task was cancelled.
     @discardableResult
-    public func settle() async -> Bool {
+    public func settle() async -> Bool { await settle(atMost: .seconds(10)) }
+
+    /// The same, with another limit of real time.
+    package func settle(atMost patience: Duration) async -> Bool {
         let clock = ContinuousClock()
-        let limit = clock.now.advanced(by: .seconds(10))
+        let limit = clock.now.advanced(by: patience)
         var (motion, quietRounds) = (service.motion, 0)
         // In a quiet round nothing has changed. Tasks have as many rounds as they may need on a busy machine.
         while quietRounds < (motion.hops > 0 ? .max : motion.tasks > 0 ? 100 : 12) {

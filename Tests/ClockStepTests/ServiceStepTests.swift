@@ -76,5 +76,28 @@ extension ClockStepTests {
                 #expect(last < 4_000, "no skipped hour was counted, since at most 20 s have passed")
             }
         }
+
+        /// The steps there and back are told at once, and slewing or reading the clock is not a step.
+        @Test func stepsOfTheClockAreTold() async throws {
+            let service = try TimerService(.timerFD)
+            let (steps, told) = (try service.clockSteps, Notes<TimerService.ClockStep>())
+            let task = Task { for try await step in steps { told.append(step) } }
+            let isTold = try await onOwnThread {
+                var isTold = false
+                withClockStepped(by: .seconds(3_600)) { isTold = soon { !told.all.isEmpty } }
+                return isTold && soon { told.all.map(\.by).reduce(.zero, +).magnitude < .seconds(1) }
+            }
+            #expect(isTold)
+            let first = try #require(told.all.first)
+            #expect((first.by - .seconds(3_600)).magnitude < .seconds(1))
+            #expect(first.at.clock == .wall)
+            task.cancel()
+            _ = await task.result
+            service.shutdown()
+        }
     }
+}
+
+extension Duration {
+    fileprivate var magnitude: Duration { self < .zero ? .zero - self : self }
 }

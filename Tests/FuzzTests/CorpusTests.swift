@@ -1,5 +1,6 @@
 import Foundation
 import FuzzChecks
+import PreciseTimer
 import TestSupport
 import Testing
 

@@ -6,7 +6,7 @@ struct Churn {
     private let stock: Stock
     private let thread: Int
     private let threads: Int
-    private var random: SoakRandom
+    private var random: SeededGenerator
     /// The slot that was refilled last.
     private var position: Int
     /// The targets of timers on released services, and when to release those targets.
@@ -17,7 +17,7 @@ struct Churn {
         self.thread = thread
         self.threads = threads
         position = thread
-        random = SoakRandom(seed: seed &+ UInt64(thread) &* 0x9e37)
+        random = SeededGenerator(seed: seed &+ UInt64(thread) &* 0x9e37)
     }
 
     private var tally: Tally { stock.tally }
@@ -161,19 +161,4 @@ struct Churn {
     }
 
     private mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &random) }
-}
-
-/// Reproducible random numbers (SplitMix64, Steele et al. 2014).
-struct SoakRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
 }

@@ -9,7 +9,7 @@ struct Consumers {
 
     /// Runs until told to stop; ends when the services have been shut down.
     func run(_ number: Int, seed: UInt64) async {
-        var random = SoakRandom(seed: seed &+ UInt64(number))
+        var random = SeededGenerator(seed: seed &+ UInt64(number))
         while !stop.isShutDown {
             let entry = services.random(&random)
             let policy = Timing.randomPolicy(&random)
@@ -30,7 +30,7 @@ struct Consumers {
         _ count: Int,
         _ entry: Services.Entry,
         _ policy: PreciseTimer.MissedTickPolicy,
-        _ random: inout SoakRandom
+        _ random: inout SeededGenerator
     ) async {
         tally.consumersBegun.add(1)
         defer { tally.consumersEnded.add(1) }

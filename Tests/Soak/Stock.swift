@@ -57,7 +57,7 @@ final class Stock: Sendable {
     }
 
     /// Puts a new random timer into a slot; nothing if its service was shut down meanwhile.
-    func fill(_ index: Int, _ random: inout SoakRandom) {
+    func fill(_ index: Int, _ random: inout SeededGenerator) {
         let entry = services.random(&random)
         let policy = Timing.randomPolicy(&random)
         let timing = Timing(now: entry.service.now, policy: policy, mayEnd: true, mayRest: true, &random)
@@ -80,7 +80,7 @@ final class Stock: Sendable {
         _ kind: Int,
         _ entry: Services.Entry,
         _ isPaused: Bool,
-        _ random: inout SoakRandom
+        _ random: inout SeededGenerator
     ) throws(TimerError) -> Content {
         let capture = Capture(subject, tally)
         let tolerance: Duration =
@@ -163,7 +163,7 @@ final class Stock: Sendable {
 
     /// A service with a few timers that end by themselves; it is shut down or released at once. Returns their target,
     /// which the caller must hold for two seconds.
-    func visit(_ random: inout SoakRandom) -> Target? {
+    func visit(_ random: inout SeededGenerator) -> Target? {
         guard let entry = try? services.transient(&random) else { return nil }
         let target = Target(tally)
         for number in 0..<16 {

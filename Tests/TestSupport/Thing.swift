@@ -43,6 +43,9 @@ package final class Gate: Sendable {
 
     package func open() { isOpen.withLock { $0 = true } }
 
+    /// Whether the gate is open.
+    package var isPassable: Bool { isOpen.withLock { $0 } }
+
     /// Blocks the calling thread until the gate is open.
     package func pass() { while !isOpen.withLock({ $0 }) { pause(.microseconds(200)) } }
 

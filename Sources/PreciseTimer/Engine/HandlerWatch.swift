@@ -33,6 +33,11 @@ struct HandlerWatch {
     /// How many of them a debug build has reported.
     private var reported = 0
 
+    private static let limit = 16
+
+    /// Takes the memory for all places at once: noting one allocates nothing.
+    init() { slow.reserveCapacity(Self.limit) }
+
     /// Notes that the handler of a tick has returned.
     mutating func noteReturn(of record: TimerRecord, calledAt: UInt64) {
         returned = unsafe Returned(record: .passUnretained(record), calledAt: calledAt)
@@ -62,7 +67,7 @@ struct HandlerWatch {
             slow[index].count += 1
             guard nanoseconds > slow[index].longest else { return }
             (slow[index].period, slow[index].longest) = (period, nanoseconds)
-        } else if slow.count < 16 {
+        } else if slow.count < Self.limit {
             slow.append(
                 unsafe SlowPlace(label: label, file: file, line: line, period: period, longest: nanoseconds)
             )

@@ -3,7 +3,7 @@ internal import TimerAlarms
 
 /// What is still going on in a service after its last look, for tests on virtual time.
 package struct Motion: Equatable, Sendable {
-    /// Ticks on their way to a queue or an actor, and handlers that occupy a thread: these come to an end by themselves.
+    /// Ticks on their way to a queue or an actor, and handlers that occupy a thread: these end by themselves.
     package var hops = 0
     /// Handlers that may await something, and consumers that are not back for their next tick.
     package var tasks = 0

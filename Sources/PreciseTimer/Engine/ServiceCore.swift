@@ -174,7 +174,8 @@ final class ServiceCore: @unchecked Sendable {
     func description(of record: TimerRecord) -> String {
         let (label, state, period) = locked(inForkedChild: (nil, nil, nil)) { _ in
             (
-                record.label, record.endReason.map(PreciseTimer.State.ended) ?? (record.isPaused ? .paused : .scheduled),
+                record.label,
+                record.endReason.map(PreciseTimer.State.ended) ?? (record.isPaused ? .paused : .scheduled),
                 record.hasEnded ? nil : record.grid.period
             )
         }
@@ -223,10 +224,11 @@ final class ServiceCore: @unchecked Sendable {
         #endif
     }
 
-    /// Ends all timers and the alarm. Returns whether there was a service to end.
+    /// Ends all timers and the alarm.
     ///
     /// - Parameter handlers: entered for each running handler that the caller is not inside of, and left when the
     ///   handler has returned.
+    /// - Returns: whether there was a service to end.
     @discardableResult
     func shutdown(waitingFor handlers: DispatchGroup? = nil) -> Bool {
         let error = TimerError(.shutDown, "scheduling on a service that was shut down")

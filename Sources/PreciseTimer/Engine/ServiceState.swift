@@ -49,7 +49,7 @@ struct ServiceState: ~Copyable {
     /// Decides which timers are due.
     var scheduler = Scheduler()
     /// Draws the random phases of timers.
-    var random = SplitMix64(seed: .random(in: 0 ... .max))
+    var random = SeededGenerator(seed: .random(in: 0 ... .max))
     /// The statistics of the service, while they are collected.
     var counts: TickCounts?
     /// Watches the time of handlers.

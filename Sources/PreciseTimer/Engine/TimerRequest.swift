@@ -27,7 +27,8 @@ struct TimerRequest {
     ) throws(TimerError) {
         try missedTicks.validate()
         if tolerance < .zero {
-            throw TimerError(.invalidSchedule, "scheduling with a tolerance of \(tolerance.text) (it must not be negative)")
+            let attempted = "scheduling with a tolerance of \(tolerance.text)"
+            throw TimerError(.invalidSchedule, "\(attempted) (it must not be negative)")
         }
         self.schedule = schedule
         self.tolerance = tolerance.nanosecondsOrForever

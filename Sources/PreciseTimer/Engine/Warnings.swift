@@ -7,8 +7,8 @@ extension HandlerWatch.SlowPlace {
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
         StandardError.write(
-            "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for \(time), longer than its period of "
-                + "\(period); its ticks are late, and inline handlers make the service's other timers late, too\n"
+            "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for \(time), longer than its period "
+                + "of \(period); its ticks are late, and inline handlers make the service's other timers late, too\n"
         )
     }
 }

@@ -1,9 +1,12 @@
-/// Reproducible random numbers (SplitMix64, Steele et al. 2014).
-package struct SeededGenerator: RandomNumberGenerator {
+/// Random numbers from a seed: SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators"
+/// (2014). Not for secrets.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
+    /// A generator whose numbers the seed determines.
     package init(seed: UInt64) { state = seed }
 
+    /// The next number. Constant time.
     package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = state

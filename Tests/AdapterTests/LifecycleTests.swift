@@ -1,0 +1,78 @@
+#if ServiceLifecycle
+import Dispatch
+import Logging
+import PreciseTimer
+import PreciseTimerLifecycle
+import ServiceLifecycle
+import ServiceLifecycleTestKit
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct LifecycleTests {
+    @Test func aServiceEndsWithTheProgramAndWaitsForItsHandlers() async throws {
+        let service = try TimerService(.timerFD)
+        let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Notes<Bool>())
+        let endings = Notes<PreciseTimer.EndReason>()
+        let target = Log()
+        try PreciseTimer.schedule(
+            .every(.milliseconds(1)),
+            on: service,
+            deliver: .queue(DispatchQueue(label: "test.lifecycle")),
+            target: target,
+            onEnd: endings.append
+        ) { _, _ in
+            isInside.open()
+            mayReturn.pass()
+            hasReturned.append(true)
+        }
+        let shutdown = try TimerShutdown(of: service)
+        try await testGracefulShutdown { trigger in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await shutdown.run()
+                    #expect(hasReturned.all == [true])
+                }
+                await isInside.pass()
+                trigger.triggerGracefulShutdown()
+                #expect(await soon { service.activeTimers.isEmpty })
+                mayReturn.open()
+                try await group.waitForAll()
+            }
+        }
+        #expect(endings.all == [.serviceShutDown])
+    }
+
+    @Test func aGroupEndsTheTimersOfABagAndLeavesTheOthers() async throws {
+        let service = try TimerService(.timerFD)
+        let (bag, log, other) = (TimerBag(), Log(), Log())
+        let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        timer.store(in: bag)
+        let remaining = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: other) { $0.note($1) }
+        let group = ServiceGroup(services: [TimerShutdown(of: bag)], logger: Logger(label: "test"))
+        async let running: Void = group.run()
+        #expect(await soon { log.count > 2 })
+        await group.triggerGracefulShutdown()
+        try await running
+        #expect(timer.state == .ended(.cancelled))
+        #expect(remaining.state == .scheduled)
+        service.shutdown()
+    }
+
+    @Test func aCancelledTaskEndsTheTimers() async throws {
+        let service = try TimerService(.timerFD)
+        let log = Log()
+        let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        let shutdown = try TimerShutdown(of: service)
+        let task = Task { try await shutdown.run() }
+        #expect(await soon { log.count > 2 })
+        task.cancel()
+        try await task.value
+        #expect(timer.state == .ended(.serviceShutDown))
+    }
+
+    @Test func aSharedServiceIsRefused() {
+        let error = #expect(throws: TimerError.self) { try TimerShutdown(of: .default) }
+        #expect(error?.code == .invalidOption)
+    }
+}
+#endif

@@ -1,0 +1,79 @@
+#if Logging
+import InMemoryLogging
+import Logging
+import PreciseTimer
+import PreciseTimerLogging
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+struct LoggingTests {
+    let virtual = VirtualTime()
+    let handler = InMemoryLogHandler()
+    let target = Log()
+
+    private func log(every period: Duration = .seconds(3_600)) throws -> TimerLog {
+        let logger = Logger(label: "test") { _ in handler }
+        return try TimerLog(of: virtual.service, to: logger, every: period, on: virtual.service)
+    }
+
+    @Test func theStatisticsSinceTheLastLineAreLogged() throws {
+        let log = try log()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
+        virtual.advance(by: .seconds(10))
+        log.report()
+        virtual.jump(by: .seconds(4))
+        log.report()
+        log.report()
+        let lines = handler.entries
+        #expect(lines.map(\.level) == [.info, .info], "a report without a tick is not logged")
+        #expect(lines.map { $0.metadata["ticks"] } == ["10", "1"])
+        #expect(lines.map { $0.metadata["missed"] } == ["0", "3"])
+        #expect(lines[1].metadata["lateness_max_ns"] == "3000000000")
+    }
+
+    @Test func eachPlaceWithSlowHandlersIsLoggedOnce() throws {
+        let log = try log()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "slow", target: target) {
+            [virtual] _, _ in virtual.advance(by: .seconds(2))
+        }
+        for _ in 0..<3 {
+            virtual.advance(by: .seconds(5))
+            log.report()
+        }
+        let warnings = handler.entries.filter { $0.level == .warning }
+        #expect(warnings.count == 1)
+        let metadata = try #require(warnings.first).metadata
+        #expect(metadata["label"] == "slow")
+        #expect(metadata["period_ns"] == "1000000000")
+        #expect(metadata["longest_ns"] == "2000000000")
+    }
+
+    @Test func linesComeByThemselvesAndEndWithTheObject() async throws {
+        var log: TimerLog? = try log(every: .seconds(10))
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
+        virtual.advance(by: .seconds(10))
+        await virtual.settle()
+        #expect(handler.entries.count == 1)
+        #expect(log != nil)
+        log = nil
+        virtual.advance(by: .seconds(10))
+        await virtual.settle()
+        #expect(virtual.pendingCount == 1)
+        #expect(handler.entries.count == 1)
+    }
+
+    @Test func ticksAndErrorsHaveMetadata() {
+        let deadline = TimerInstant(nanoseconds: 1_000)
+        let tick = PreciseTimer.Tick(
+            index: 4,
+            deadline: deadline,
+            delivered: deadline.advanced(by: .microseconds(3)),
+            missed: 2
+        )
+        #expect(tick.metadata == ["index": "4", "lateness_ns": "3000", "missed": "2"])
+        let error = TimerError(.systemRefused, "creating a timerfd", errno: 24)
+        #expect(error.metadata == ["code": "refused by the system", "attempted": "creating a timerfd", "errno": "24"])
+    }
+}
+#endif

@@ -1,0 +1,89 @@
+#if Metrics
+import CoreMetrics
+import MetricsTestKit
+import PreciseTimer
+import PreciseTimerMetrics
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+struct MetricsTests {
+    let virtual = VirtualTime()
+    let backend = TestMetrics()
+    let log = Log()
+
+    private func metrics(every period: Duration = .seconds(3_600)) throws -> TimerMetrics {
+        try TimerMetrics(
+            of: virtual.service,
+            dimensions: [("service", "test")],
+            every: period,
+            factory: backend,
+            on: virtual.service
+        )
+    }
+
+    private func value(_ name: String) throws -> Int64 {
+        try backend.expectCounter("timers.\(name)", [("service", "test")]).totalValue
+    }
+
+    private func quantile(_ name: String, _ quantile: String) throws -> Double? {
+        let dimensions = [("service", "test"), ("quantile", quantile)]
+        return try backend.expectGauge("timers.\(name)_seconds", dimensions).lastValue
+    }
+
+    @Test func ticksAndMissedDeadlinesAreCountedOnceEach() throws {
+        let metrics = try metrics()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .seconds(10))
+        metrics.report()
+        virtual.jump(by: .seconds(4))
+        metrics.report()
+        metrics.report()
+        #expect(try value("ticks") == 11)
+        #expect(try value("missed") == 3)
+        #expect(try value("slow_handlers") == 0)
+    }
+
+    @Test func latenessIsThatSinceTheLastReport() throws {
+        let metrics = try metrics()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.jump(by: .seconds(5))
+        metrics.report()
+        #expect(try quantile("lateness", "1.0") == 4)
+        virtual.advance(by: .seconds(5))
+        metrics.report()
+        #expect(try quantile("lateness", "1.0") == 0)
+        #expect(try quantile("lateness", "0.5") == 0)
+    }
+
+    @Test func slowHandlersAndTheirTimeAreReported() throws {
+        let metrics = try metrics()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { [virtual] _, _ in
+            virtual.advance(by: .seconds(2))
+        }
+        virtual.advance(by: .seconds(1))
+        metrics.report()
+        #expect(try value("slow_handlers") == 1)
+        #expect(try quantile("handler", "0.99") == 2)
+        #expect(try backend.expectGauge("timers.active", [("service", "test")]).lastValue == 2)
+    }
+
+    @Test func reportsComeByThemselvesAndEndWithTheObject() async throws {
+        var metrics: TimerMetrics? = try metrics(every: .seconds(10))
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .seconds(10))
+        await virtual.settle()
+        #expect(try value("ticks") >= 9)
+        #expect(metrics != nil)
+        metrics = nil
+        virtual.advance(by: .seconds(10))
+        await virtual.settle()
+        #expect(virtual.pendingCount == 1)
+    }
+
+    @Test func aPeriodOfZeroIsRefused() {
+        let error = #expect(throws: TimerError.self) { try metrics(every: .zero) }
+        #expect(error?.code == .invalidSchedule)
+    }
+}
+#endif

@@ -1,0 +1,153 @@
+import Dispatch
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Code that delivers elsewhere, tested on virtual time.
+@Suite(.timeLimit(.minutes(10))) struct SettleTests {
+    @MainActor private final class ViewModel {
+        var refreshes = 0
+        func refresh() { refreshes += 1 }
+    }
+
+    private actor Meter {
+        var readings = 0
+        func read() { readings += 1 }
+    }
+
+    private let virtual = VirtualTime()
+
+    @Test @MainActor func aViewModelIsRefreshed() async throws {
+        let model = ViewModel()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, _ in
+            model.refresh()
+        }
+        for count in 1...20 {
+            virtual.advance(by: .seconds(1))
+            #expect(model.refreshes == count - 1)
+            #expect(await virtual.settle())
+            #expect(model.refreshes == count)
+        }
+    }
+
+    @Test func anActorReceivesItsTicks() async throws {
+        let meter = Meter()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, _ in meter.read() }
+        for count in 1...20 {
+            virtual.advance(by: .seconds(1))
+            #expect(await virtual.settle())
+            #expect(await meter.readings == count)
+        }
+    }
+
+    @Test func aQueueReceivesItsTicks() async throws {
+        let (queue, log) = (DispatchQueue(label: "test.settle"), Log())
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
+            pause(.milliseconds(5))
+            $0.note($1)
+        }
+        for count in 1...10 {
+            virtual.advance(by: .seconds(1))
+            #expect(await virtual.settle())
+            #expect(log.count == count)
+        }
+    }
+
+    @Test func aLoopOverTicksRunsItsBody() async throws {
+        let (virtual, log) = (virtual, Log())
+        let consumer = Task {
+            for try await tick in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) {
+                await Task.yield()
+                log.note(tick)
+            }
+        }
+        while virtual.pendingCount == 0 { await virtual.settle() }
+        for count in 1...20 {
+            virtual.advance(by: .seconds(1))
+            #expect(await virtual.settle())
+            #expect(log.count == count)
+        }
+        consumer.cancel()
+        _ = await consumer.result
+        #expect(virtual.pendingCount == 0)
+    }
+
+    @Test func aSleepOnTheServicesClockEnds() async throws {
+        let (virtual, log) = (virtual, Notes<Int>())
+        let task = Task {
+            for number in 0..<5 {
+                try await virtual.service.clock.sleep(for: .seconds(1))
+                log.append(number)
+            }
+        }
+        for count in 1...5 {
+            while virtual.pendingCount == 0 { await virtual.settle() }
+            virtual.advance(by: .seconds(1))
+            while log.all.count < count { await virtual.settle() }
+            #expect(log.all.count == count)
+        }
+        try await task.value
+    }
+
+    /// The handler awaits the next advance, so that no settling can bring it to its end.
+    @Test func aHandlerThatAwaitsTheNextAdvanceDoesNotHoldItUp() async throws {
+        let (virtual, meter) = (virtual, Meter())
+        let begun = Count()
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: meter) { meter, _ in
+            begun.add(1)
+            try? await virtual.service.clock.sleep(for: .seconds(5))
+            meter.read()
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(await virtual.settle())
+        #expect(begun.value == 1)
+        while virtual.pendingCount < 2 { await virtual.settle() }
+        virtual.advance(by: .seconds(5))
+        while await meter.readings == 0 { await virtual.settle() }
+    }
+
+    @Test func aTickThatCannotArriveIsReported() async throws {
+        let (queue, log) = (DispatchQueue(label: "test.suspended"), Log())
+        queue.suspend()
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
+            $0.note($1)
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(await !virtual.settle(atMost: .milliseconds(50)))
+        queue.resume()
+        #expect(await virtual.settle())
+        #expect(log.count == 1)
+    }
+
+    @Test func aCancelledTaskDoesNotWait() async throws {
+        let (virtual, queue, log) = (virtual, DispatchQueue(label: "test.suspended"), Log())
+        queue.suspend()
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
+            $0.note($1)
+        }
+        virtual.advance(by: .seconds(1))
+        let task = Task { await virtual.settle() }
+        task.cancel()
+        #expect(await !task.value)
+        queue.resume()
+    }
+
+    @Test func stepsOfAVirtualWallClockAreTold() async throws {
+        let virtual = VirtualTime(clock: .wall)
+        let (steps, told) = (try virtual.service.clockSteps, Notes<TimerService.ClockStep>())
+        let task = Task { for try await step in steps { told.append(step) } }
+        virtual.inject(.stepClock(by: .seconds(3_600)), after: .seconds(1))
+        virtual.inject(.stepClock(by: .seconds(-60)), after: .seconds(2))
+        virtual.advance(by: .seconds(5))
+        while told.all.count < 2 { await virtual.settle() }
+        #expect(told.all.map(\.by) == [.seconds(3_600), .seconds(-60)])
+        let start = VirtualTime(clock: .wall).now
+        #expect(told.all.map { start.duration(to: $0.at) } == [.seconds(3_601), .seconds(3_542)])
+        task.cancel()
+        _ = await task.result
+        virtual.inject(.stepClock(by: .seconds(1)))
+        virtual.advance(by: .zero)
+        #expect(told.all.count == 2)
+    }
+}

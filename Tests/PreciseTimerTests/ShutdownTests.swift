@@ -1,0 +1,122 @@
+import Dispatch
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct ShutdownTests {
+    @Test(arguments: TimerService.Backend.available)
+    func aSharedServiceIsNotShutDownByAccident(backend: TimerService.Backend) async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            [backend] in
+            let (service, log) = (backend.shared, Log())
+            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+            precondition(service.shutdown() == false)
+            let isEnded = await service.shutdownAndWait()
+            precondition(!isEnded && timer.state == .scheduled)
+            let before = log.count
+            precondition(eventually { log.count > before + 3 })
+            precondition(service.shutdownForEveryone())
+            precondition(timer.state == .ended(.serviceShutDown))
+            // The next schedule starts it again.
+            let next = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+            let count = log.count
+            precondition(eventually { log.count > count + 3 })
+            next.cancel()
+        }
+        #if DEBUG
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        let refusal = "PreciseTimer: PreciseTimerTests/ShutdownTests.swift:"
+        let lines = said.split(separator: "\n").filter { $0.hasPrefix(refusal) }
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.contains(": a shared service was not shut down") })
+        #endif
+    }
+
+    @Test(arguments: Ground.all)
+    func onlyOneCallEndsAService(ground: Ground) async throws {
+        let site = try ground.site()
+        #expect(site.service.shutdown())
+        #expect(!site.service.shutdown())
+        #expect(await !site.service.shutdownAndWait())
+    }
+
+    @Test(arguments: Ground.all, [DeliveryKind.inline, .serialQueue, .actor])
+    func aShutdownWaitsForRunningHandlers(ground: Ground, kind: DeliveryKind) async throws {
+        // A virtual service delivers inline ticks on the thread that moves the time.
+        if case .virtual = ground, kind == .inline { return }
+        let (site, place) = (try ground.site(), Place(kind))
+        let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Gate())
+        let (target, endings) = (Log(), Notes<PreciseTimer.EndReason>())
+        let timer = try place.schedule(.once(after: .zero), on: site.service, target: target, onEnd: endings.append) {
+            _ in
+            isInside.open()
+            mayReturn.pass()
+            hasReturned.open()
+        }
+        site.virtual?.advance(by: .zero)
+        await isInside.pass()
+        let service = site.service
+        let isOver = Gate()
+        let task = Task {
+            let isEnding = await service.shutdownAndWait()
+            isOver.open()
+            return isEnding
+        }
+        #expect(await soon { timer.state == .ended(.serviceShutDown) })
+        #expect(!isOver.isPassable)
+        mayReturn.open()
+        #expect(await task.value)
+        #expect(hasReturned.isPassable)
+        #expect(endings.all == [.serviceShutDown], "the farewell is before the return")
+    }
+
+    @Test func aShutdownFromInsideAHandlerDoesNotWaitForIt() async throws {
+        let service = try TimerService(.timerFD)
+        let worker = Worker(service)
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: worker) { worker, _ in await worker.end() }
+        while await !worker.hasEnded { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(service.activeTimers.isEmpty)
+    }
+
+    private actor Worker {
+        let service: TimerService
+        var hasEnded = false
+
+        init(_ service: TimerService) { self.service = service }
+
+        func end() async {
+            await service.shutdownAndWait()
+            hasEnded = true
+        }
+    }
+
+    @Test func aBagWaitsForTheHandlersOfItsTimersOnly() async throws {
+        let (service, bag) = (try TimerService(.timerFD), TimerBag())
+        let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Gate())
+        let (target, log) = (Thing(), Log())
+        let queue = DispatchQueue(label: "test.bag")
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, deliver: .queue(queue), target: target) {
+            _,
+            _ in
+            isInside.open()
+            mayReturn.pass()
+            hasReturned.open()
+        }
+        .store(in: bag)
+        let other = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        await isInside.pass()
+        let isOver = Gate()
+        let task = Task {
+            await bag.cancelAllAndWait()
+            isOver.open()
+        }
+        #expect(await soon { bag.count == 0 })
+        #expect(!isOver.isPassable)
+        mayReturn.open()
+        await task.value
+        #expect(hasReturned.isPassable)
+        #expect(other.state == .scheduled)
+        service.shutdown()
+    }
+}

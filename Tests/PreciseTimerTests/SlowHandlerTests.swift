@@ -1,0 +1,123 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Handlers that run for longer than their period.
+@Suite(.timeLimit(.minutes(10))) struct SlowHandlerTests {
+    @Test func aSlowHandlerIsNamedWithItsPlaceAndItsTime() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let line: UInt = #line + 1
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "slow", target: log) {
+            [virtual] log, tick in
+            log.note(tick)
+            virtual.advance(by: log.count == 2 ? .seconds(3) : .milliseconds(1_500))
+        }
+        virtual.advance(by: .seconds(10))
+        let found = virtual.service.slowHandlers
+        #expect(found.count == 1)
+        let slow = try #require(found.first)
+        #expect(slow.label == "slow" && slow.file == "PreciseTimerTests/SlowHandlerTests.swift" && slow.line == line)
+        #expect(slow.period == .seconds(1) && slow.longest == .seconds(3))
+        #expect(slow.count == UInt64(log.count))
+    }
+
+    @Test func aHandlerWithinItsPeriodIsNotNamed() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        for schedule in [PreciseTimer.Schedule.every(.seconds(1)), .rate(1, per: .seconds(1))] {
+            try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { [virtual] _, _ in
+                virtual.advance(by: .milliseconds(499))
+            }
+        }
+        virtual.advance(by: .seconds(10))
+        #expect(virtual.service.slowHandlers.isEmpty)
+    }
+
+    @Test func aTimerWithoutAPeriodIsNotNamed() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        for schedule in [PreciseTimer.Schedule.once(after: .seconds(1)), .fixedDelay(.seconds(1))] {
+            try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { [virtual] _, _ in
+                virtual.advance(by: .seconds(60))
+            }
+        }
+        virtual.advance(by: .seconds(10))
+        #expect(virtual.service.slowHandlers.isEmpty)
+    }
+
+    @Test func theTimeOfOneHandlerIsNotChargedToTheNext() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        for name in ["quick", "slow", "late"] {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: name, target: log) {
+                [virtual] _, _ in if name == "slow" { virtual.advance(by: .seconds(2)) }
+            }
+        }
+        virtual.advance(by: .seconds(10))
+        #expect(virtual.service.slowHandlers.map(\.label) == ["slow"])
+    }
+
+    @Test func theLastHandlerOfATimerIsWatchedToo() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        try PreciseTimer.schedule(.every(.seconds(1), count: 1), on: virtual.service, label: "counted", target: log) {
+            [virtual] _, _ in virtual.advance(by: .seconds(2))
+        }
+        let cancelled = try PreciseTimer.schedule(.every(.seconds(7)), on: virtual.service, label: "cancelled") {
+            [virtual] timer, _ in
+            virtual.advance(by: .seconds(8))
+            timer.cancel()
+        }
+        virtual.advance(by: .seconds(10))
+        #expect(virtual.service.slowHandlers.map(\.label) == ["counted", "cancelled"])
+        #expect(cancelled.state == .ended(.cancelled))
+    }
+
+    @Test func onePlaceIsNamedOnceAndOnlyTheFirstPlacesAreNamed() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        for number in 0..<40 {
+            for _ in 0..<2 {
+                try PreciseTimer.schedule(.every(.seconds(60)), on: virtual.service, label: "\(number)", target: log) {
+                    [virtual] _, _ in virtual.advance(by: .seconds(61))
+                }
+            }
+        }
+        virtual.advance(by: .seconds(60))
+        let found = virtual.service.slowHandlers
+        #expect(found.map(\.label) == (0..<16).map { "\($0)" })
+        #expect(found.allSatisfy { $0.count == 2 })
+    }
+
+    @Test(arguments: TimerService.Backend.available, DeliveryKind.allCases)
+    func aSlowHandlerIsFoundOnEveryBackendAndInEveryPlace(
+        backend: TimerService.Backend,
+        kind: DeliveryKind
+    ) async throws {
+        let (service, place, log) = (try TimerService(backend), Place(kind), Log())
+        let timer = try place.schedule(.every(.milliseconds(1)), on: service, target: log) { tick in
+            log.note(tick)
+            pause(.milliseconds(3))
+        }
+        #expect(await soon { log.count >= 3 })
+        timer.cancel()
+        #expect(await soon { !service.slowHandlers.isEmpty })
+        let slow = try #require(service.slowHandlers.first)
+        #expect(slow.file == "TestSupport/Place.swift" && slow.period == .milliseconds(1))
+        #expect(slow.longest >= .milliseconds(3))
+        service.shutdown()
+    }
+
+    #if DEBUG
+    @Test func aDebugBuildSaysItOnceWithThePlace() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let (virtual, log) = (VirtualTime(), Log())
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "clock", target: log) {
+                [virtual] _, _ in virtual.advance(by: .milliseconds(3_200))
+            }
+            for _ in 0..<5 { virtual.advance(by: .seconds(5)) }
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        let lines = said.split(separator: "\n").filter { $0.contains("PreciseTimer:") }
+        #expect(lines.count == 1)
+        #expect(said.contains("PreciseTimer: PreciseTimerTests/SlowHandlerTests.swift:"))
+        #expect(said.contains("the handler of this timer (\"clock\") ran for 3.2 s, longer than its period of 1 s"))
+    }
+    #endif
+}

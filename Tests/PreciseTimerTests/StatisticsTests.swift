@@ -1,0 +1,180 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct StatisticsTests {
+    @Test func nothingIsCollectedUnlessItIsWanted() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .seconds(5))
+        #expect(timer.statistics == nil && virtual.service.statistics == nil)
+        #expect(!timer.collectsStatistics && !virtual.service.collectsStatistics)
+        timer.collectsStatistics = true
+        virtual.advance(by: .seconds(5))
+        #expect(timer.statistics?.ticks == 5, "they begin at zero")
+        timer.collectsStatistics = true
+        #expect(timer.statistics?.ticks == 5, "they go on")
+        timer.collectsStatistics = false
+        #expect(timer.statistics == nil)
+    }
+
+    @Test func theFactsOfATimer() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let start = virtual.now
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) {
+            [virtual] log, tick in
+            log.note(tick)
+            virtual.advance(by: .milliseconds(100))
+        }
+        timer.collectsStatistics = true
+        virtual.advance(by: .seconds(10))
+        virtual.jump(by: .seconds(4))
+        virtual.advance(by: .seconds(6))
+        let statistics = try #require(timer.statistics)
+        #expect(statistics.ticks == UInt64(log.count))
+        #expect(statistics.ticks + statistics.missed == log.ticks.accounted)
+        #expect(statistics.missed > 0)
+        let lateness = log.ticks.map(\.lateness)
+        #expect(statistics.lateness.longest == lateness.max())
+        #expect(statistics.lateness.total == lateness.reduce(.zero, +))
+        #expect(statistics.handlerTime.count == statistics.ticks)
+        #expect(statistics.handlerTime.longest == .milliseconds(100))
+        #expect(statistics.handlerTime.mean == .milliseconds(100))
+        let latest = try #require(log.ticks.max { $0.lateness < $1.lateness })
+        #expect(statistics.longestStall?.length == latest.lateness)
+        #expect(statistics.longestStall.map { $0.since >= latest.deadline && $0.since > start } == true)
+    }
+
+    @Test func aServiceHasTheTicksOfAllItsTimersAndOfThoseThatHaveEnded() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        let timers = try (1...5)
+            .map { number in
+                try PreciseTimer.schedule(.every(.seconds(number), count: 3), on: virtual.service, target: log) {
+                    $0.note($1)
+                }
+            }
+        timers[0].collectsStatistics = true
+        virtual.advance(by: .seconds(100))
+        #expect(virtual.pendingCount == 0)
+        #expect(virtual.service.statistics?.ticks == 15)
+        #expect(virtual.service.statistics?.handlerTime.count == 15)
+        #expect(timers[0].statistics?.ticks == 3, "an ended timer keeps them")
+        #expect(timers[1].statistics == nil)
+    }
+
+    @Test(arguments: Ground.all, DeliveryKind.allCases)
+    func ticksAreCountedOnEveryGroundAndInEveryPlace(ground: Ground, kind: DeliveryKind) async throws {
+        let (site, place, log) = (try ground.site(), Place(kind), Log())
+        site.service.collectsStatistics = true
+        let timer = try place.schedule(.every(.milliseconds(2)), on: site.service, target: log) { log.note($0) }
+        timer.collectsStatistics = true
+        for _ in 0..<10_000 where log.count < 10 {
+            site.virtual?.advance(by: .milliseconds(2))
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(await timer.cancelAndWait())
+        for statistics in [try #require(timer.statistics), try #require(site.service.statistics)] {
+            #expect(statistics.ticks == UInt64(log.count))
+            #expect(statistics.ticks + statistics.missed == log.ticks.accounted)
+            #expect(statistics.lateness.longest == log.ticks.map(\.lateness).max())
+            #expect(statistics.handlerTime.count >= statistics.ticks - 1, "the last one may be missing")
+        }
+        site.service.shutdown()
+    }
+
+    @Test func awaitedTicksAreCountedWithoutAHandler() async throws {
+        let virtual = VirtualTime()
+        virtual.service.collectsStatistics = true
+        let consumer = Task {
+            for try await tick in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) where tick.index == 2 {
+                return
+            }
+        }
+        while virtual.pendingCount == 0 { await virtual.settle() }
+        for _ in 0..<3 {
+            virtual.advance(by: .seconds(1))
+            await virtual.settle()
+        }
+        try await consumer.value
+        #expect(virtual.service.statistics?.ticks == 3)
+        #expect(virtual.service.statistics?.handlerTime.count == 0)
+    }
+
+    @Test func readingThemWhileTheyAreWrittenGivesWholeValues() async throws {
+        let (service, log) = (try TimerService(.timerFD), Log())
+        service.collectsStatistics = true
+        for _ in 0..<20 {
+            try PreciseTimer.schedule(.every(.microseconds(100)), on: service, target: log) { $0.note($1) }
+        }
+        var last: PreciseTimer.Statistics?
+        for _ in 0..<200 {
+            let statistics = try #require(service.statistics)
+            let counted = statistics.lateness.buckets.map(\.count).reduce(0, +)
+            #expect(counted == statistics.ticks)
+            if let last { #expect(statistics.ticks >= last.ticks && statistics.missed >= last.missed) }
+            last = statistics
+            try await Task.sleep(for: .microseconds(100))
+        }
+        service.shutdown()
+    }
+}
+
+struct StatisticsValueTests {
+    /// The statistics of a timer that ticked late by these lengths.
+    private func statistics(_ lateness: [Duration]) throws -> PreciseTimer.Statistics {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        for late in lateness {
+            try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+            virtual.inject(.wakeLate(by: late))
+            virtual.advance(by: .seconds(100))
+        }
+        return try #require(virtual.service.statistics)
+    }
+
+    private let many = (1...1_000).map { Duration.microseconds($0) }
+
+    @Test func percentilesAreAtMostAnEighthTooLong() throws {
+        let lateness = try statistics(many).lateness
+        for share in stride(from: 0.001, through: 1, by: 0.001) {
+            let exact = Duration.microseconds((share * 1_000).rounded(.up))
+            let found = try #require(lateness.percentile(share))
+            #expect(found >= exact * 0.999 && found <= exact * 1.126, "\(share): \(found)")
+        }
+        #expect(lateness.percentile(1) == .milliseconds(1))
+        #expect(lateness.percentile(7) == .milliseconds(1) && lateness.percentile(.nan) == .milliseconds(1))
+        #expect(lateness.percentile(-1) == lateness.percentile(0))
+        #expect(try statistics([]).lateness.percentile(0.5) == nil)
+    }
+
+    @Test func mergingIsTheSameAsCountingTogether() throws {
+        var merged = try statistics(Array(many.prefix(300)))
+        merged.merge(try statistics(Array(many.dropFirst(300))))
+        let together = try statistics(many)
+        #expect(merged.lateness == together.lateness)
+        #expect(merged.ticks == 1_000)
+        #expect(merged.longestStall?.length == .milliseconds(1))
+        var none = try statistics([])
+        none.merge(together)
+        #expect(none == together)
+    }
+
+    @Test func theTimeBetweenTwoReadingsIsTheirDifference() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.jump(by: .seconds(10))
+        let first = try #require(virtual.service.statistics)
+        virtual.jump(by: .seconds(5))
+        let second = try #require(virtual.service.statistics)
+        let between = second.since(first)
+        #expect(between.ticks == 1 && between.missed == 4)
+        #expect(between.lateness.total == .seconds(4))
+        #expect(between.longestStall == nil, "the longest one was before")
+        #expect(between.lateness.longest.map { (.seconds(4)...(.seconds(4.5))).contains($0) } == true)
+        #expect(second.since(second).ticks == 0)
+        #expect(second.since(second).lateness.percentile(0.5) == nil)
+    }
+}
