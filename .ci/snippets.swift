@@ -2,8 +2,10 @@
 // this file. An extension of README_md, or of another file of snippets, declares names for that file alone.
 import Dispatch
 import Foundation
+import Logging
 import PreciseTimer
 import PreciseTimerTestKit
+import ServiceLifecycle
 
 /// The "…" of a snippet.
 func elided() {}
@@ -56,6 +58,7 @@ let info = ""
 let queue = DispatchQueue(label: "snippets")
 let service = TimerService.default
 let virtual = VirtualTime()
+let logger = Logger(label: "snippets")
 
 struct RequestError: Error {}
 
@@ -83,11 +86,11 @@ extension TestingWithVirtualTime_md {
 }
 
 extension TimerInstant_Date_swift {
-    final class Alarm: Sendable {
+    final class Bell: Sendable {
         func ring() {}
     }
 
-    static let alarm = Alarm()
+    static let bell = Bell()
     static let date = Date()
 }
 
@@ -97,6 +100,19 @@ extension TimerService_ClockSteps_swift {
     }
 
     static let calendar = Calendar.self
+}
+
+extension TimerShutdown_swift {
+    final class Cache: Sendable {
+        func expire() {}
+    }
+
+    struct Server: Service {
+        func run() {}
+    }
+
+    static let cache = Cache()
+    static let server = Server()
 }
 
 extension Embedding_md {
