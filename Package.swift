@@ -180,7 +180,11 @@ let package = Package(
             path: "Tests/Fuzz/Checks",
             swiftSettings: settings
         ),
-        .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "PreciseTimer", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: ["FuzzChecks", "PreciseTimer", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ConcurrencyTests",
             dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],

@@ -15,8 +15,10 @@ internal import Synchronization
 /// | `timers.ticks`, `timers.missed` | counter | ticks, and deadlines without a tick |
 /// | `timers.slow_handlers` | counter | calls of handlers that ran for longer than their period |
 /// | `timers.active` | gauge | timers that have not ended |
-/// | `timers.lateness_seconds` | gauge | the lateness since the last report, by the dimension `quantile`: 0.5, 0.99, 1 |
-/// | `timers.handler_seconds` | gauge | the same for the time of handlers |
+/// | `timers.lateness_seconds` | gauge | percentiles of the lateness since the last report |
+/// | `timers.handler_seconds` | gauge | percentiles of the time of handlers since the last report |
+///
+/// The percentiles have the dimension `quantile`, with the values 0.5, 0.99 and 1.0.
 ///
 /// It turns on ``PreciseTimer/TimerService/collectsStatistics``, and leaves it on when it is released. The reports are
 /// made on a Dispatch queue, never on the service's thread.
