@@ -16,6 +16,7 @@ check:
 
 docs: libevent
 	.ci/docs
+	.ci/snippets
 	@echo "to read it: python3 -m http.server --directory .build/docs 8000"
 	@echo "then open http://localhost:8000/documentation/"
 

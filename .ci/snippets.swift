@@ -1,0 +1,131 @@
+// The names that the snippets of the documentation use without declaring them. .ci/snippets compiles the snippets with
+// this file. An extension of README_md, or of another file of snippets, declares names for that file alone.
+import Dispatch
+import Foundation
+import Logging
+import PreciseTimer
+import PreciseTimerTestKit
+import ServiceLifecycle
+
+/// The "…" of a snippet.
+func elided() {}
+
+final class Model: Sendable {
+    func refresh() {}
+    func refresh(with info: String) {}
+    func resynchronise() {}
+    func save() {}
+    func present(frame: UInt64) {}
+    func step() {}
+    func step(_ tick: PreciseTimer.Tick) {}
+    func step(missed: UInt64) {}
+    func step(milliseconds: UInt64) {}
+    var title: String { "" }
+    var refreshes: Int { 0 }
+}
+
+final class Connection: Sendable {
+    func close() {}
+    func connect() {}
+    func ping() {}
+    func ask() async throws -> String { "" }
+}
+
+@MainActor final class Game {
+    nonisolated init() {}
+    func simulate() {}
+    func draw() {}
+}
+
+/// An alarm of the reader's.
+final class MyAlarm: TimerAlarm {
+    init() throws {}
+    var now: TimerInstant { TimerClock.suspending.now }
+    func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {}
+    func set(_ deadline: TimerInstant?) {}
+    func stop() {}
+}
+
+/// An API that retains its callback.
+final class Legacy {
+    var callback: (() -> Void)?
+}
+
+let (model, controller, loop) = (Model(), Model(), Model())
+let (connection, peer) = (Connection(), Connection())
+nonisolated(unsafe) let legacy = Legacy()
+let info = ""
+let queue = DispatchQueue(label: "snippets")
+let service = TimerService.default
+let virtual = VirtualTime()
+let logger = Logger(label: "snippets")
+
+struct RequestError: Error {}
+
+func request() async throws(RequestError) -> String { "" }
+func log(_ value: Any) {}
+func step(missed: UInt64) async {}
+
+extension Recipes_md {
+    static let game = Game()
+}
+
+extension Statistics_md {
+    static var timer: PreciseTimer { fatalError() }
+    static var first: PreciseTimer.Statistics { fatalError() }
+    static var second: PreciseTimer.Statistics { fatalError() }
+}
+
+extension TestingWithVirtualTime_md {
+    actor Meter {
+        var ticks = 0
+        func add(_ tick: PreciseTimer.Tick) { ticks += 1 }
+    }
+
+    static let meter = Meter()
+}
+
+extension TimerInstant_Date_swift {
+    final class Bell: Sendable {
+        func ring() {}
+    }
+
+    static let bell = Bell()
+    static let date = Date()
+}
+
+extension TimerService_ClockSteps_swift {
+    enum Calendar {
+        static func recompute(after step: Duration) {}
+    }
+
+    static let calendar = Calendar.self
+}
+
+extension TimerShutdown_swift {
+    final class Cache: Sendable {
+        func expire() {}
+    }
+
+    struct Server: Service {
+        func run() {}
+    }
+
+    static let cache = Cache()
+    static let server = Server()
+}
+
+extension Embedding_md {
+    static let socket: CInt = 0
+    static let eventLoop = 0
+    static func receive() {}
+
+    /// Stands for the one in Examples, which needs SwiftNIO.
+    final class EventLoopAlarm: TimerAlarm {
+        init(_ eventLoop: Int) {}
+        var now: TimerInstant { service.now }
+        func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {}
+        func set(_ deadline: TimerInstant?) {}
+        func stop() {}
+    }
+}
