@@ -32,8 +32,8 @@ extension PreciseTimer {
         ///
         /// - Parameters:
         ///   - delay: the time from now to the deadline.
-        ///   - spread: the deadline is later by a random length from zero up to this one, for the delays of retries; nil
-        ///     for no spread.
+        ///   - spread: the deadline is later by a random length from zero up to this one, for the delays of retries.
+        ///     Nil for no spread; negative lengths are refused.
         /// - Returns: the schedule.
         public static func once(after delay: Duration, spread: Duration? = nil) -> Schedule {
             Schedule(start: .after(delay), repetition: .none, spread: spread)

@@ -3,7 +3,6 @@ public import TimerCore
 
 extension PreciseTimer {
     /// Why ``withTimeout(_:tolerance:on:operation:)`` has no result of its operation.
-    @nonexhaustive
     public enum TimeoutError<Failure: Error>: Error {
         /// The operation was cancelled at its deadline, and then threw this error.
         case timedOut(after: Duration, Failure)

@@ -18,8 +18,8 @@ extension VirtualTime {
     /// `for await` loops, and handlers that await something, which may be the next `advance`. If a test must be certain
     /// that a task has begun its loop, it settles until ``pendingCount`` shows the loop's timer.
     ///
-    /// - Returns: false if after ten real seconds a tick was still on its way, or a handler still occupied a thread; or
-    ///   if the calling task was cancelled.
+    /// - Returns: false if after ten real seconds, or when the calling task was cancelled, a tick was still on its way
+    ///   or a handler still occupied a thread.
     @discardableResult
     public func settle() async -> Bool { await settle(atMost: .seconds(10)) }
 
