@@ -17,7 +17,7 @@ extension Probe.Run {
             if timer.ends.count > 1 { return "a timer ended more than once: \(timer.ends)" }
             switch timer.ends.first {
             // The probe may shut the service down afterwards.
-            case nil, "serviceShutDown":
+            case nil, "service shut down":
                 if timer.accounted < ticks { return "a timer is silent after \(timer.accounted) deadlines" }
             case .some(let end):
                 if !Self.failures.contains(end) { return "a timer ended: \(end)" }

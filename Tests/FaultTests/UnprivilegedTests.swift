@@ -37,7 +37,7 @@ import Testing
             for _ in 0..<2 {
                 try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
                 #expect(service.grant.items.map(\.option) == [.timerSlack])
-                service.shutdown()
+                service.shutdownForEveryone()
                 #expect(service.grant.items == [])
             }
         }

@@ -55,7 +55,7 @@ import Testing
 
     /// The branches that random steps must take to make the comparison meaningful.
     private static let branches: Set<String> = [
-        "again", "cancelled", "completed", "ended inside", "extra", "fault", "handleReleased", "missed", "refused",
-        "rescheduled in delivery", "rests", "shut down", "spare look", "targetReleased", "void",
+        "again", "cancelled", "completed", "ended inside", "extra", "fault", "handle released", "missed", "refused",
+        "rescheduled in delivery", "rests", "shut down", "spare look", "target released", "void",
     ]
 }

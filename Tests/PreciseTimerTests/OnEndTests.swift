@@ -106,7 +106,7 @@ struct OnEndTests {
     private static let waysInside: [(String, @Sendable (PreciseTimer, TimerService) -> Void)] = [
         ("cancelled", { timer, _ in timer.cancel() }),
         ("cancelled", { timer, _ in timer.cancelAndWait() }),
-        ("serviceShutDown", { _, service in service.shutdown() }),
+        ("service shut down", { _, service in service.shutdown() }),
         ("completed", { _, _ in }),
     ]
 
@@ -158,7 +158,7 @@ struct OnEndTests {
         let words = Notes<String>()
         try schedule(target: Thing(), noting: words) { _ in }
         virtual.advance(by: .seconds(1))
-        #expect(words.all == ["released", "targetReleased"])
+        #expect(words.all == ["released", "target released"])
     }
 
     /// A timer whose handler captures an object that notes its release.

@@ -88,7 +88,7 @@ struct ScheduleTests {
         let error = #expect(throws: TimerError.self) { try schedule(.every(.zero)) }
         #expect(
             error?.description
-                == "scheduling every 0.0 seconds (a period must be longer than zero): invalid schedule"
+                == "scheduling every 0 s (a period must be longer than zero): invalid schedule"
         )
     }
 

@@ -52,7 +52,7 @@ import TimerAlarms
             let before = log.count
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
             #expect(eventually { log.count >= before + 3 })
-            service.shutdown()
+            service.shutdownForEveryone()
             #expect(timer.state == .ended(.serviceShutDown))
         }
     }

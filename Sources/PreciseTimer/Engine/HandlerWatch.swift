@@ -23,7 +23,7 @@ struct HandlerWatch {
     /// that ends is forgotten.
     private var record: Unmanaged<TimerRecord>?
     private var calledAt: UInt64 = 0
-    /// From this length on, the handler's time is needed.
+    /// A time is needed from this length on.
     private var threshold: UInt64 = 0
     /// The first offenders.
     private(set) var slow: [SlowPlace] = []
@@ -38,11 +38,11 @@ struct HandlerWatch {
     /// Whether the time of a handler is not known yet.
     var isOpen: Bool { unsafe record != nil }
 
-    /// Notes that the handler of a tick has returned. Its time is needed if it is longer than `limit`.
+    /// Notes that the handler of a tick has returned. Its time is needed if it is at least as long as the threshold.
     @inline(__always)
-    mutating func noteReturn(of record: TimerRecord, calledAt: UInt64, limit: UInt64) {
+    mutating func noteReturn(of record: TimerRecord, calledAt: UInt64, threshold: UInt64) {
         unsafe self.record = .passUnretained(record)
-        (self.calledAt, threshold) = (calledAt, limit)
+        (self.calledAt, self.threshold) = (calledAt, threshold)
     }
 
     /// Ends the time of the handler that returned last. Returns it if it is needed.
@@ -52,7 +52,7 @@ struct HandlerWatch {
         unsafe record = nil
         // A wall clock may have been set back.
         let nanoseconds = now - min(now, calledAt)
-        return nanoseconds > threshold ? (unsafe last.takeUnretainedValue(), nanoseconds) : nil
+        return nanoseconds >= threshold ? (unsafe last.takeUnretainedValue(), nanoseconds) : nil
     }
 
     /// Forgets a timer that ends: its object may not live until the next reading of the clock.

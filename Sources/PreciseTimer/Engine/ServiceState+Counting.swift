@@ -14,8 +14,10 @@ extension ServiceState {
             // This tick was delivered when the handler of the one before had returned.
             if handlers.isOpen { closeHandlerTime(at: served.delivered) }
             let isCounted = counts != nil || record.counts != nil
-            let limit = isCounted ? 0 : record.leastPeriod
-            if limit != .max { handlers.noteReturn(of: record, calledAt: served.delivered, limit: limit) }
+            let threshold = isCounted ? 0 : record.leastPeriod
+            if threshold != .max {
+                handlers.noteReturn(of: record, calledAt: served.delivered, threshold: threshold)
+            }
         }
     }
 
