@@ -7,36 +7,70 @@ import Testing
 // MARK: Tolerance and a busy run loop
 
 extension ComingFromNSTimerTests {
-    @Test func ticksAreLateByAtMostTheToleranceAndNeverEarly() throws {
-        let tolerance = Duration.milliseconds(100)
+    @Test(arguments: Ground.all)
+    func aToleranceMakesNoTickEarlyAndKeepsTheGrid(ground: Ground) throws {
+        let (site, early) = (try ground.site(), Notes<UInt64>())
         // The tolerance rounds up to round instants, and these deadlines are not round.
-        try PreciseTimer.schedule(
-            .every(.microseconds(333_333)),
-            on: virtual.service,
-            tolerance: tolerance,
-            target: log
-        ) { $0.note($1) }
-        virtual.inject(.wakeEarly(by: .milliseconds(200)), after: .seconds(3))
-        virtual.advance(by: .seconds(60))
+        let unit = site.virtual == nil ? 1 : 100
+        let (period, tolerance) = (Duration.nanoseconds(3_333_330 * unit), Duration.milliseconds(unit))
+        let service = site.service
+        let timer = try PreciseTimer.schedule(.every(period), on: service, tolerance: tolerance, target: log) {
+            if service.now < $1.deadline { early.append($1.index) }
+            $0.note($1)
+        }
+        site.virtual?.inject(.wakeEarly(by: .milliseconds(200)), after: .seconds(3))
+        #expect(site.pass(.seconds(60)) { log.count >= (site.virtual == nil ? 20 : 179) })
+        timer.cancel()
+        #expect(early.all == [])
+        #expect(log.ticks.flaw(every: period) == nil)
+
+        guard site.virtual != nil else { return }
         let lateness = log.ticks.map(\.lateness)
-        #expect(lateness.count >= 179)
         #expect(lateness.allSatisfy { (.zero...tolerance).contains($0) })
         #expect(lateness.contains { $0 > .milliseconds(1) }, "the tolerance is used to share wake-ups")
-        let first = try #require(log.ticks.first).deadline
-        let nominal = (0..<lateness.count).map { Duration.microseconds(333_333) * $0 }
-        #expect(log.ticks.map { first.duration(to: $0.deadline) } == nominal)
+        #expect(log.ticks.allSatisfy { $0.missed == 0 })
     }
 
-    @Test func ticksDelayedByABusyThreadBecomeOneLateTickThatCountsThem() throws {
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
-        try PreciseTimer.schedule(.once(after: .milliseconds(1_500)), on: virtual.service, target: log) {
-            [virtual] _, _ in
-            virtual.advance(by: .seconds(3))
+    @Test(arguments: Ground.all)
+    func timersWithAToleranceShareWakeUps(ground: Ground) throws {
+        let (site, period) = (try ground.site(), Duration.milliseconds(5))
+        let start = site.service.now.advanced(by: period)
+        // Their deadlines differ by 200 us, and their ticks come at multiples of 2^20 ns.
+        let logs = [Log(), Log()]
+        for (number, log) in logs.enumerated() {
+            let first = start.advanced(by: .microseconds(number * 200))
+            try PreciseTimer.schedule(
+                .every(period, at: first),
+                on: site.service,
+                tolerance: .milliseconds(2),
+                target: log
+            ) { $0.note($1) }
         }
-        virtual.advance(by: .seconds(5))
+        #expect(site.pass(.milliseconds(502)) { logs.allSatisfy { $0.count >= 20 } })
+        site.service.shutdown()
+        let shared = Set(logs[0].ticks.map(\.woke)).intersection(logs[1].ticks.map(\.woke)).count
+        #expect(shared >= 10, "a round instant comes between the two deadlines in a fifth of the cases")
+        #expect(logs.map { $0.ticks.flaw(every: period) } == [nil, nil])
+        #expect(logs.map { $0.ticks.first?.deadline } == [start, start.advanced(by: .microseconds(200))])
+        guard site.virtual != nil else { return }
+        #expect(logs.map(\.count) == [100, 100])
+        #expect(shared >= 79)
+    }
+
+    @Test(arguments: Ground.all)
+    func ticksDelayedByABusyThreadBecomeOneLateTickThatCountsThem(ground: Ground) throws {
+        let (site, period) = (try ground.site(), Duration.milliseconds(4))
+        let timer = try PreciseTimer.schedule(.every(period), on: site.service, target: log) { $0.note($1) }
+        try PreciseTimer.schedule(.once(after: .milliseconds(6)), on: site.service, target: log) { _, _ in
+            site.pass(.milliseconds(12))
+        }
+        #expect(site.pass(.milliseconds(20)) { log.count >= 3 && log.ticks.dropLast().contains { $0.missed >= 2 } })
+        timer.cancel()
+        #expect(log.ticks.flaw(every: period) == nil)
+        guard site.virtual != nil else { return }
         #expect(log.ticks.map(\.index) == [0, 1, 4])
         #expect(log.ticks.map(\.missed) == [0, 2, 0])
-        #expect(log.ticks.map(\.lateness) == [.zero, .milliseconds(2_500), .zero])
+        #expect(log.ticks.map(\.lateness) == [.zero, .milliseconds(10), .zero])
     }
 }
 

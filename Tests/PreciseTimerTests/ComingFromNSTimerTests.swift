@@ -1,169 +1,143 @@
 import Dispatch
 import PreciseTimer
-import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// The replacements for patterns around NSTimer, with a group for each section of the guide ComingFromNSTimer.
-struct ComingFromNSTimerTests {
-    let virtual = VirtualTime()
+/// The replacements for patterns around NSTimer, with a group for each section of the guide ComingFromNSTimer: on every
+/// backend and on virtual time, which also asserts the exact ticks.
+@Suite(.timeLimit(.minutes(60))) struct ComingFromNSTimerTests {
     let log = Log()
 }
 
 // MARK: Block form with ids
 
 extension ComingFromNSTimerTests {
-    @Test func oneCallTakesStartDelayPeriodAndQueue() throws {
-        let (queue, start) = (DispatchQueue(label: "test.work"), virtual.now)
+    @Test(arguments: Ground.all)
+    func oneCallTakesStartDelayPeriodAndQueue(ground: Ground) throws {
+        let site = try ground.site()
+        let queue = DispatchQueue(label: "test.work")
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
         let isOnQueue = Notes<Bool>()
-        try PreciseTimer.schedule(
-            .every(.seconds(2), after: .seconds(5)),
-            on: virtual.service,
+        let earliest = site.service.now.advanced(by: .milliseconds(5))
+        let timer = try PreciseTimer.schedule(
+            .every(.milliseconds(2), after: .milliseconds(5)),
+            on: site.service,
             deliver: .queue(queue),
             target: log
         ) { log, tick in
             isOnQueue.append(DispatchQueue.getSpecific(key: key) ?? false)
             log.note(tick)
         }
+        let latest = site.service.now.advanced(by: .milliseconds(5))
         for _ in 0..<9 {
-            virtual.advance(by: .seconds(1))
+            site.pass(.milliseconds(1))
             queue.sync {}
         }
-        #expect(log.ticks.map { start.duration(to: $0.deadline) } == [.seconds(5), .seconds(7), .seconds(9)])
-        #expect(isOnQueue.all == [true, true, true])
+        #expect(site.pass(.zero) { log.count >= 3 })
+        timer.cancel()
+        queue.sync {}
+
+        let first = try #require(log.ticks.first).deadline
+        #expect((earliest...latest).contains(first))
+        #expect(log.ticks.flaw(from: first, every: .milliseconds(2)) == nil)
+        #expect(isOnQueue.all == Array(repeating: true, count: log.count))
+        if site.virtual != nil { #expect(log.ticks.map(\.index) == [0, 1, 2]) }
     }
 
-    @Test func aTimerWithoutRepetitionTicksOnce() throws {
-        try PreciseTimer.schedule(.once(after: .seconds(5)), on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .seconds(60))
+    @Test(arguments: Ground.all)
+    func aTimerWithoutRepetitionTicksOnce(ground: Ground) throws {
+        let site = try ground.site()
+        let (service, clock) = (site.service, Notes<TimerInstant>())
+        let earliest = service.now.advanced(by: .milliseconds(5))
+        try PreciseTimer.schedule(.once(after: .milliseconds(5)), on: service, target: log) {
+            clock.append(service.now)
+            $0.note($1)
+        }
+        let latest = service.now.advanced(by: .milliseconds(5))
+        #expect(site.pass(.milliseconds(60)) { log.count >= 1 && service.pendingCount == 0 })
+        site.pass(.milliseconds(10))
         #expect(log.count == 1)
-        #expect(virtual.pendingCount == 0)
+        let tick = try #require(log.ticks.first)
+        #expect((earliest...latest).contains(tick.deadline))
+        #expect(clock.all.allSatisfy { tick.deadline <= $0 }, "by the clock, too, it is not early")
+        #expect(tick.missed == 0 && tick.flawInTime == nil)
     }
 
-    @Test(arguments: [
-        (PreciseTimer.Schedule.once(after: .seconds(-1)), "a delay must not be negative"),
-        (.every(.seconds(1), after: .seconds(-1)), "a delay must not be negative"),
-        (.every(.zero), "a period must be longer than zero"),
-        (.every(.seconds(-1)), "a period must be longer than zero"),
-    ])
-    func badInputThrowsATypedError(schedule: PreciseTimer.Schedule, reason: String) {
+    @Test(
+        arguments: Ground.all,
+        [
+            (PreciseTimer.Schedule.once(after: .seconds(-1)), "a delay must not be negative"),
+            (.every(.seconds(1), after: .seconds(-1)), "a delay must not be negative"),
+            (.every(.zero), "a period must be longer than zero"),
+            (.every(.seconds(-1)), "a period must be longer than zero"),
+        ]
+    )
+    func badInputThrowsATypedError(ground: Ground, input: (schedule: PreciseTimer.Schedule, reason: String)) throws {
+        let site = try ground.site()
         let error = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+            try PreciseTimer.schedule(input.schedule, on: site.service, target: log) { $0.note($1) }
         }
         #expect(error?.code == .invalidSchedule)
-        #expect(error?.attempted.contains(reason) == true)
-        #expect(virtual.pendingCount == 0)
+        #expect(error?.attempted.contains(input.reason) == true)
+        #expect(site.service.pendingCount == 0)
+        // The service works on after a refusal.
+        let next = Log()
+        try PreciseTimer.schedule(.once(after: .milliseconds(2)), on: site.service, target: next) { $0.note($1) }
+        #expect(site.pass(.milliseconds(2)) { next.count == 1 })
+        #expect(log.count == 0)
     }
 
     /// If an id is the number of timers in a dictionary, it repeats: start two, cancel the first, start a third.
-    @Test func aNewTimerNeverReplacesALiveOne() throws {
+    @Test(arguments: Ground.all)
+    func aNewTimerNeverReplacesALiveOne(ground: Ground) throws {
+        let site = try ground.site()
         let (first, second, third) = (Log(), Log(), Log())
-        let cancelled = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: first) {
-            $0.note($1)
-        }
-        let live = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: second) { $0.note($1) }
+        let (period, service) = (Duration.milliseconds(1), site.service)
+        let cancelled = try PreciseTimer.schedule(.every(period), on: service, target: first) { $0.note($1) }
+        let live = try PreciseTimer.schedule(.every(period), on: service, target: second) { $0.note($1) }
         cancelled.cancel()
-        let new = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: third) { $0.note($1) }
-        virtual.advance(by: .seconds(3))
-        #expect(first.count == 0)
-        #expect(second.count == 3)
-        #expect(third.count == 3)
+        let before = first.count
+        let new = try PreciseTimer.schedule(.every(period), on: service, target: third) { $0.note($1) }
+        #expect(site.pass(period * 3) { second.count >= 3 && third.count >= 3 })
+        #expect(first.count <= before + 1, "at most the running handler finished")
+        if site.virtual != nil { #expect([first.count, second.count, third.count] == [0, 3, 3]) }
+
         #expect(new.cancel())
         #expect(live.state == .scheduled)
-        virtual.advance(by: .seconds(1))
-        #expect(second.count == 4)
-        #expect(third.count == 3)
+        let (lives, news) = (second.count, third.count)
+        // On a real clock, one more tick may already be on its way.
+        #expect(site.pass(period) { second.count > lives + (site.virtual == nil ? 1 : 0) })
+        #expect(third.count <= news + 1, "at most the running handler finished")
+        if site.virtual != nil { #expect([second.count, third.count] == [4, 3]) }
+        live.cancel()
+        #expect(second.ticks.flaw(every: period) == nil)
+        #expect(third.ticks.flaw(every: period) == nil)
     }
 
-    @Test func theHandleOfAnEndedTimerNeverReachesANewerOne() throws {
+    @Test(arguments: Ground.all)
+    func theHandleOfAnEndedTimerNeverReachesANewerOne(ground: Ground) throws {
+        let site = try ground.site()
+        let (period, service) = (Duration.milliseconds(1), site.service)
         var ended: [PreciseTimer] = []
-        for generation in 0..<300 {
+        // Each generation waits for a tick, which takes time on a real clock.
+        for _ in 0..<(site.virtual == nil ? 30 : 300) {
+            let log = Log()
             // Every other handle is released, so that new timers take over their places.
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _, _ in }.cancel()
-            let newest = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) {
-                $0.note($1)
-            }
+            try PreciseTimer.schedule(.every(period), on: service, target: log) { _, _ in }.cancel()
+            let newest = try PreciseTimer.schedule(.every(period), on: service, target: log) { $0.note($1) }
             for old in ended {
                 #expect(old.cancel() == false)
                 #expect(old.state == .ended(.cancelled))
                 old.pause()
                 #expect(throws: TimerError.self) { try old.reschedule(.every(.seconds(9))) }
             }
-            virtual.advance(by: .seconds(1))
-            #expect(log.count == generation + 1)
+            #expect(site.pass(period) { log.count >= 1 })
+            if site.virtual != nil { #expect(log.count == 1) }
             #expect(newest.cancel())
+            #expect(log.ticks.flaw(every: period) == nil)
             ended.append(newest)
         }
-        #expect(virtual.pendingCount == 0)
-    }
-}
-
-// MARK: Target and selector
-
-extension ComingFromNSTimerTests {
-    final class Model: Sendable {
-        let notes: Notes<String>
-
-        init(_ notes: Notes<String>) { self.notes = notes }
-
-        func step(_ tick: PreciseTimer.Tick) { notes.append("step \(tick.index)") }
-    }
-
-    @Test func aMethodIsCalledOnATargetThatIsNotRetained() throws {
-        let notes = Notes<String>()
-        var model: Model? = Model(notes)
-        weak let released = model
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            calling: Model.step,
-            target: try #require(model)
-        )
-        virtual.advance(by: .seconds(2))
-        #expect(notes.all == ["step 0", "step 1"])
-        model = nil
-        #expect(released == nil)
-        virtual.advance(by: .seconds(1))
-        #expect(notes.all.count == 2)
-        #expect(timer.state == .ended(.targetReleased))
-    }
-}
-
-// MARK: Forwarding proxies
-
-extension ComingFromNSTimerTests {
-    /// The target is released while its tick is on its way to a queue: a proxy would forward to no object.
-    @Test func aTickOnItsWayToAReleasedTargetDoesNotCrash() throws {
-        let (queue, notes) = (SuspendedQueue(), Notes<String>())
-        var model: Model? = Model(notes)
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            deliver: .queue(queue.queue),
-            target: try #require(model)
-        ) { $0.step($1) }
-        virtual.advance(by: .seconds(1))
-        model = nil
-        queue.letRun()
-        #expect(notes.all == [])
-        #expect(timer.state == .ended(.targetReleased))
-    }
-
-    @Test func anAPIThatRetainsAProxyDoesNotRetainTheTarget() {
-        let notes = Notes<String>()
-        var model: Model? = Model(notes)
-        weak let released = model
-        let callback: () -> Void = {
-            guard let model else { return {} }
-            let proxy = WeakProxy(model)
-            return { proxy { $0.notes.append("called") } }
-        }()
-        callback()
-        model = nil
-        #expect(released == nil)
-        callback()
-        #expect(notes.all == ["called"])
+        #expect(site.pass(.zero) { service.pendingCount == 0 })
     }
 }

@@ -19,6 +19,17 @@ extension [PreciseTimer.Tick] {
         return nil
     }
 
+    /// The first fault in ticks of one fixed grid that begins with the first tick; nil if no tick is lost, invented or
+    /// early. For ticks that are delivered on the alarm's thread: each deadline up to the last look must be ticked
+    /// or missed.
+    package func flaw(every period: Duration) -> String? {
+        guard let first, let last else { return "no tick" }
+        if let flaw = flaw(from: first.deadline, every: period) { return flaw }
+        // An independent count.
+        let passed = UInt64(first.deadline.duration(to: last.woke) / period) + 1
+        return accounted == passed ? nil : "\(accounted) deadlines of \(passed)"
+    }
+
     /// The ticks of each look of the alarm's thread. For ticks that are delivered on that thread.
     package var looks: [[PreciseTimer.Tick]] {
         var looks: [[PreciseTimer.Tick]] = []
