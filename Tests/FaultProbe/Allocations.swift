@@ -14,9 +14,10 @@ enum Allocations {
         guard let after = count, after > before else { return false }
         let target = Target()
         for _ in 0..<1_000 {
-            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { target, _ in
+            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { target, _ in
                 target.tick()
             }
+            timer.collectsStatistics = service.collectsStatistics
         }
         return target.allocations(skipping: 10_000, counting: ticks) == 0
     }

@@ -84,6 +84,8 @@ final class Probe {
         // CALLS:ERROR:SKIPPED:TIMES, for the preloaded library.
         case "arm": return RefusedCalls.arm(value)
         case "disarm": RefusedCalls.disarm()
+        // Collects the statistics of the service, and of timers that no-allocations schedules.
+        case "statistics": service?.collectsStatistics = true
         // COUNT: whether that many inline ticks allocate nothing.
         case "no-allocations":
             guard let service else { return false }
