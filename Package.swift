@@ -284,8 +284,7 @@ if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
 }
 
 // The checks of a change build the library and its tests several times over, and the instrument and the adapters not
-// each time. A trait
-// cannot do that: it cannot remove a target, and `swift test` builds every target.
+// each time. A trait cannot do that: it cannot remove a target, and `swift test` builds every target.
 if Context.environment["PRECISE_TIMER_LIBRARY_ONLY"] == "1" {
     let left: Set<String> = Set([
         "HostSystem", "TimerResults", "TimerReport", "TimerProbe", "compare-backends", "timer-soak", "FuzzChecks",

@@ -65,7 +65,9 @@ extension PreciseTimer.Statistics {
             rest.buckets = combined(with: earlier) { $0 - min($0, $1) }
             rest.total = max(.zero, total - earlier.total)
             rest.count = count - min(count, earlier.count)
-            if longest == earlier.longest { rest.longest = rest.buckets.last?.upTo }
+            if longest == earlier.longest {
+                rest.longest = rest.buckets.last.map { min($0.upTo, longest ?? $0.upTo) }
+            }
             return rest
         }
 

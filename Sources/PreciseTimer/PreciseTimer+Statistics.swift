@@ -26,7 +26,8 @@ extension PreciseTimer {
         /// How late the ticks were.
         public private(set) var lateness: Histogram
         /// How long the handlers ran: from the tick's ``Tick/delivered`` to the service's next reading of the clock,
-        /// which includes some of its own work, a fraction of a microsecond. Ticks that a task awaits have no handler.
+        /// which includes some of its own work, a fraction of a microsecond. If a wall clock is set meanwhile, the step
+        /// is in it. Ticks that a task awaits have no handler.
         /// If another thread or another handler ends a timer, the time of its last handler can be missing.
         public private(set) var handlerTime: Histogram
         /// The longest stall; nil if there was no tick.
@@ -46,7 +47,7 @@ extension PreciseTimer {
             )
         }
 
-        /// Adds other statistics. Of two stalls of the same length, this value's own remains.
+        /// Adds other statistics. Of two stalls of the same length, this value's own remains. O(n) for n buckets.
         public mutating func merge(_ other: Statistics) {
             missed &+= other.missed
             lateness.merge(other.lateness)
@@ -57,8 +58,10 @@ extension PreciseTimer {
         }
 
         /// The statistics of the time between two readings: these ones, without an earlier reading of the same timer
-        /// or service. If the longest stall was before that reading, the result has none.
+        /// or service. If the longest stall was before that reading, the result has none. If collecting was turned off
+        /// and on in between, these statistics themselves. O(n) for n buckets.
         public func since(_ earlier: Statistics) -> Statistics {
+            if ticks < earlier.ticks { return self }
             var rest = self
             rest.missed &-= min(missed, earlier.missed)
             rest.lateness = lateness.since(earlier.lateness)
@@ -69,24 +72,27 @@ extension PreciseTimer {
     }
 
     /// Whether the timer collects ``statistics``; at first it does not. They begin at zero when this becomes true, and
-    /// take 8 KB until it becomes false or the timer and its handle are gone.
+    /// take 8 KB until it becomes false or the timer and its handle are gone. A timer that has ended cannot begin.
     public var collectsStatistics: Bool {
-        get { core.statistics(of: record) != nil }
+        get { core.collectsStatistics(of: record) }
         set { core.collectStatistics(newValue, of: record) }
     }
 
-    /// The statistics so far, also after the timer has ended; nil if they are not collected.
+    /// The statistics so far, also after the timer has ended; nil if they are not collected. From any thread; copies 8
+    /// KB under the service's lock.
     public var statistics: Statistics? { core.statistics(of: record) }
 }
 
 extension TimerService {
     /// Whether the service collects ``statistics`` of all its timers; at first it does not. They begin at zero when
-    /// this becomes true, and take 8 KB until it becomes false.
+    /// this becomes true, and take 8 KB until it becomes false. A shared service has one such switch for all code in the
+    /// process: do not turn it off there.
     public var collectsStatistics: Bool {
-        get { core.statistics(of: nil) != nil }
+        get { core.collectsStatistics(of: nil) }
         set { core.collectStatistics(newValue, of: nil) }
     }
 
-    /// The statistics so far, of timers that have ended, too; nil if they are not collected.
+    /// The statistics so far, of timers that have ended, too; nil if they are not collected. From any thread; copies 8
+    /// KB under the service's lock.
     public var statistics: PreciseTimer.Statistics? { core.statistics(of: nil) }
 }

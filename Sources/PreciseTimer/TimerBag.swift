@@ -65,8 +65,8 @@ public final class TimerBag: Sendable {
     /// Cancels all timers and removes them.
     public func cancelAll() { for timer in removeAll() { timer.cancel() } }
 
-    /// Cancels all timers and removes them, and waits for their handlers that are running. No handler of the bag's
-    /// timers starts while it waits. From inside a handler it does not wait for that handler.
+    /// Cancels all timers and removes them, and waits for their handlers that are running. It does not wait for timers
+    /// that were removed before. From inside a handler it does not wait for that handler.
     public func cancelAllAndWait() async {
         let timers = removeAll()
         for timer in timers { timer.cancel() }

@@ -10,7 +10,8 @@ extension TimerService {
         public let at: TimerInstant
     }
 
-    /// The steps of the wall clock from now on, each at once.
+    /// The steps of the wall clock from now on, as they happen. Steps in quick succession may be told as one, and if
+    /// they cancel each other, not at all.
     ///
     /// ```swift
     /// for try await step in try service.clockSteps { calendar.recompute(after: step.by) }

@@ -24,8 +24,9 @@ extension TimerService {
 
     /// Ends your own service, and waits for handlers that are running on other threads or in other tasks.
     ///
-    /// Otherwise like ``shutdown(file:line:)``. It waits even if the task is cancelled. If it is called from inside a
-    /// handler, it does not wait for that handler.
+    /// Otherwise like ``shutdown(file:line:)``. It waits also if another call ended the service, for handlers of timers
+    /// that ended before, and even if the task is cancelled. If it is called from inside a handler, it does not wait for
+    /// that handler.
     ///
     /// - Parameters:
     ///   - file: the file that a debug build names.
@@ -34,8 +35,9 @@ extension TimerService {
     @discardableResult
     public func shutdownAndWait(file: StaticString = #fileID, line: UInt = #line) async -> Bool {
         if isShared { return refuseShutdown(file, line) }
+        let isEnding = core.shutdown()
         let handlers = DispatchGroup()
-        let isEnding = core.shutdown(waitingFor: handlers)
+        core.awaitHandlers(handlers)
         await withCheckedContinuation { continuation in
             handlers.notify(queue: .global()) { continuation.resume() }
         }

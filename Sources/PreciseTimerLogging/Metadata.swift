@@ -45,5 +45,5 @@ extension TimerError {
     }
 }
 
-private func nanoseconds(_ duration: Duration) -> Int { Int(duration / .nanoseconds(1)) }
+private func nanoseconds(_ duration: Duration) -> Int64 { duration.nanosecondsRoundedUp }
 #endif

@@ -13,7 +13,7 @@ internal import Synchronization
 /// // warning: slow handler: "clock" (App/Clock.swift:12): 1 call longer than 1 ms, the longest 3.2 ms   […]
 /// ```
 ///
-/// A report without a tick is not logged. Each place with slow handlers is logged once. It turns on
+/// A report without a tick is not logged; if the lines are made on the same service, their timer counts, too. Each place with slow handlers is logged once. It turns on
 /// ``PreciseTimer/TimerService/collectsStatistics``, and leaves it on when it is released. The lines are written on a
 /// Dispatch queue, never on the service's thread.
 public final class TimerLog: Sendable {
@@ -55,14 +55,17 @@ public final class TimerLog: Sendable {
 
     /// Logs the statistics since the last line, and new slow handlers, now.
     public func report() {
-        guard let statistics = service.statistics else { return }
-        let slow = service.slowHandlers
-        let (recent, known) = logged.withLock { logged in
+        // Read inside the lock, so that two reports at once do not report the same ticks.
+        let news = logged.withLock { logged -> (PreciseTimer.Statistics, ArraySlice<TimerService.SlowHandler>)? in
+            guard let statistics = service.statistics else { return nil }
+            let slow = service.slowHandlers
             defer { logged = (statistics, slow.count) }
-            return (logged.statistics.map(statistics.since) ?? statistics, logged.slowHandlers)
+            let recent = logged.statistics.map(statistics.since) ?? statistics
+            return (recent, slow.dropFirst(logged.slowHandlers))
         }
+        guard let (recent, slow) = news else { return }
         if recent.ticks > 0 { logger.log(level: level, "timers: \(recent)", metadata: recent.metadata) }
-        for handler in slow.dropFirst(known) {
+        for handler in slow {
             logger.warning("slow handler: \(handler)", metadata: handler.metadata)
         }
     }

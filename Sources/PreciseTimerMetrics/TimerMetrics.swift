@@ -13,12 +13,15 @@ internal import Synchronization
 /// | metric | kind | value |
 /// |---|---|---|
 /// | `timers.ticks`, `timers.missed` | counter | ticks, and deadlines without a tick |
-/// | `timers.slow_handlers` | counter | calls of handlers that ran for longer than their period |
+/// | `timers.slow_handlers` | counter | calls of slow handlers, at the first 16 places |
 /// | `timers.active` | gauge | timers that have not ended |
 /// | `timers.lateness_seconds` | gauge | percentiles of the lateness since the last report |
 /// | `timers.handler_seconds` | gauge | percentiles of the time of handlers since the last report |
 ///
 /// The percentiles have the dimension `quantile`, with the values 0.5, 0.99 and 1.0.
+///
+/// A gauge keeps its value while there are no ticks. If the reports are made on the same service, their timer counts,
+/// too.
 ///
 /// It turns on ``PreciseTimer/TimerService/collectsStatistics``, and leaves it on when it is released. The reports are
 /// made on a Dispatch queue, never on the service's thread.
@@ -78,13 +81,15 @@ public final class TimerMetrics: Sendable {
 
     /// Makes a report now, besides the periodic ones.
     public func report() {
-        guard let statistics = service.statistics else { return }
-        let slowHandlers = service.slowHandlers.map(\.count).reduce(0, +)
-        let (recent, slow) = reported.withLock { reported in
+        // Read inside the lock, so that two reports at once do not report the same ticks.
+        let news = reported.withLock { reported -> (PreciseTimer.Statistics, UInt64)? in
+            guard let statistics = service.statistics else { return nil }
+            let slowHandlers = service.slowHandlers.map(\.count).reduce(0, +)
             defer { reported = (statistics, slowHandlers) }
             let recent = reported.statistics.map(statistics.since) ?? statistics
             return (recent, slowHandlers - min(slowHandlers, reported.slowHandlers))
         }
+        guard let (recent, slow) = news else { return }
         counters.ticks.increment(by: recent.ticks)
         counters.missed.increment(by: recent.missed)
         counters.slowHandlers.increment(by: slow)

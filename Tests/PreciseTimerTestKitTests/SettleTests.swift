@@ -146,8 +146,5 @@ import Testing
         #expect(told.all.map { start.duration(to: $0.at) } == [.seconds(3_601), .seconds(3_542)])
         task.cancel()
         _ = await task.result
-        virtual.inject(.stepClock(by: .seconds(1)))
-        virtual.advance(by: .zero)
-        #expect(told.all.count == 2)
     }
 }

@@ -77,7 +77,7 @@ import TimerAlarms
             for _ in 0..<2 {
                 _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: old) { old, tick in
                     old.note(tick)
-                    service.shutdown()
+                    service.shutdownForEveryone()
                     _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: new) { $0.note($1) }
                 }
             }
@@ -85,7 +85,7 @@ import TimerAlarms
         #expect(eventually { new.count >= 10 })
         #expect(old.count == 1, "its sibling has ended with it")
         #expect(service.pendingCount == 1)
-        service.shutdown()
+        service.shutdownForEveryone()
     }
 
     @Test func aFiringOfAnEarlierRunDeliversNoTickAndSetsNoAlarm() throws {

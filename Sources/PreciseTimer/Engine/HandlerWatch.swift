@@ -25,8 +25,8 @@ struct HandlerWatch {
     private var calledAt: UInt64 = 0
     /// A time is needed from this length on.
     private var threshold: UInt64 = 0
-    /// The first offenders.
-    private(set) var slow: [SlowPlace] = []
+    /// The first offenders. Readers get copies, so that noting one never copies the array.
+    private var slow: [SlowPlace] = []
     /// How many of them a debug build has reported.
     private var reported = 0
 
@@ -55,6 +55,9 @@ struct HandlerWatch {
         return nanoseconds >= threshold ? (unsafe last.takeUnretainedValue(), nanoseconds) : nil
     }
 
+    /// Forgets the handler that returned last: its service ends.
+    mutating func forgetLast() { unsafe record = nil }
+
     /// Forgets a timer that ends: its object may not live until the next reading of the clock.
     @inline(__always)
     mutating func forget(_ ended: TimerRecord) {
@@ -76,9 +79,12 @@ struct HandlerWatch {
         }
     }
 
+    /// A copy of the first offenders.
+    var slowPlaces: [SlowPlace] { slow.map(\.self) }
+
     /// The places that a debug build must still report.
-    mutating func takeUnreported() -> ArraySlice<SlowPlace> {
+    mutating func takeUnreported() -> [SlowPlace] {
         defer { reported = slow.count }
-        return slow[reported...]
+        return slow[reported...].map(\.self)
     }
 }

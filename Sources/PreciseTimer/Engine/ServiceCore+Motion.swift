@@ -3,7 +3,8 @@ internal import TimerAlarms
 
 /// What is still going on in a service after its last look, for tests on virtual time.
 package struct Motion: Equatable, Sendable {
-    /// Ticks on their way to a queue or an actor, and handlers that occupy a thread: these end by themselves.
+    /// Ticks on their way to a queue, an actor or a task that was woken for them, and handlers that occupy a thread:
+    /// these end by themselves.
     package var hops = 0
     /// Handlers that may await something, and consumers that are not back for their next tick.
     package var tasks = 0
@@ -20,7 +21,9 @@ extension ServiceCore {
                 let record = TimerRecord.of(state.scheduler[position])
                 motion.activity &+= 1 &+ record.ticks
                 if case .mailbox(let mailbox) = record.destination {
-                    motion.tasks += record.isInDelivery || !mailbox.isAwaited ? 1 : 0
+                    let (isAwaited, isWoken) = mailbox.isAwaited
+                    motion.hops += isWoken ? 1 : 0
+                    motion.tasks += record.isInDelivery || !isAwaited ? 1 : 0
                 } else if record.isInDelivery {
                     if record.runner.isTask { motion.tasks += 1 } else { motion.hops += 1 }
                 }

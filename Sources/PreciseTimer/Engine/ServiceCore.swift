@@ -224,15 +224,18 @@ final class ServiceCore: @unchecked Sendable {
         #endif
     }
 
-    /// Ends all timers and the alarm.
-    ///
-    /// - Parameter handlers: entered for each running handler that the caller is not inside of, and left when the
-    ///   handler has returned.
-    /// - Returns: whether there was a service to end.
+    /// Ends all timers and the alarm. Returns whether there was a service to end.
     @discardableResult
-    func shutdown(waitingFor handlers: DispatchGroup? = nil) -> Bool {
-        let error = TimerError(.shutDown, "scheduling on a service that was shut down")
-        return close(.serviceShutDown, run: nil, error, waitingFor: handlers)
+    func shutdown() -> Bool {
+        close(.serviceShutDown, run: nil, TimerError(.shutDown, "scheduling on a service that was shut down"))
+    }
+
+    /// Enters a group for each running handler that the caller is not inside of. The group is left when the handler has
+    /// returned.
+    func awaitHandlers(_ handlers: DispatchGroup) {
+        locked(inForkedChild: ()) { state in
+            for record in state.running.records where record.awaitReturn({ handlers.leave() }) { handlers.enter() }
+        }
     }
 
     /// Ends all timers, because the backend has failed.
@@ -242,17 +245,12 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Ends the alarm and, in portions, all timers. If `run` is given and is not the current run, this does nothing.
     @discardableResult
-    private func close(
-        _ ending: TimerEntry.Ending,
-        run: Int?,
-        _ error: TimerError,
-        waitingFor handlers: DispatchGroup? = nil
-    ) -> Bool {
+    private func close(_ ending: TimerEntry.Ending, run: Int?, _ error: TimerError) -> Bool {
         guard let remains = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return false }
         remains.alarm?.stop()
         setup.release()
         while true {
-            let ended = locked { $0.endClosing(ending, error, waitingFor: handlers) }
+            let ended = locked { $0.endClosing(ending, error) }
             if ended.count == 0 { return true }
             for record in ended.records { record.sayFarewell() }
         }

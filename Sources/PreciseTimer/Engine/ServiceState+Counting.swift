@@ -21,6 +21,9 @@ extension ServiceState {
         }
     }
 
+    /// The statistics of a timer, or of the service, while they are collected.
+    func counts(of record: TimerRecord?) -> TickCounts? { record.map(\.counts) ?? counts }
+
     /// Ends the time of the inline handler that returned last, if it has not ended.
     mutating func closeHandlerTime() {
         if handlers.isOpen, let now { closeHandlerTime(at: now.nanoseconds) }

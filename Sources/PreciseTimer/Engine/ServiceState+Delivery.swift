@@ -57,6 +57,7 @@ extension ServiceState {
                 return .send(record)
             }
             record.runner = .thisThread
+            running.add(record, byHop: false)
             return .call(record, due)
         }
     }
@@ -66,6 +67,7 @@ extension ServiceState {
     mutating func begin(_ record: TimerRecord, lookedAt look: TimerInstant, by runner: Runner) -> (Due?, Failure?) {
         if let due = scheduler.begin(record, at: look.nanoseconds) {
             record.runner = runner
+            if runner != .nobody { running.add(record, byHop: true) }
             return (due, nil)
         }
         switch scheduler.finish(record, lookedAt: look.nanoseconds, now: look.nanoseconds) {
@@ -83,6 +85,7 @@ extension ServiceState {
         byHop: Bool
     ) -> Outcome {
         record.runner = .nobody
+        running.remove(record, byHop: byHop)
         if let served {
             count(served, of: record, isInline: !byHop)
         } else {
@@ -94,8 +97,11 @@ extension ServiceState {
         case .waits(let order): return .waits(arm(order))
         case .again: return .again
         case .completes, .hasEnded:
-            // The timer's object may not live until the next reading of the clock.
-            if !byHop { closeHandlerTime() }
+            if !byHop {
+                closeHandlerTime()
+                // Without an alarm there is no reading, and the timer's object may not live until the next one.
+                handlers.forget(record)
+            }
             return .ended(takeServiceIfIdle())
         }
     }

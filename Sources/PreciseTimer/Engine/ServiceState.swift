@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
@@ -54,6 +53,8 @@ struct ServiceState: ~Copyable {
     var counts: TickCounts?
     /// Watches the time of handlers.
     var handlers = HandlerWatch()
+    /// The handlers that are running.
+    var running = RunningHandlers()
     /// The service, held while a timer is pending, which keeps it alive.
     private var serviceWhilePending: TimerService?
     /// The error that ended a run while it was being started.
@@ -141,22 +142,18 @@ struct ServiceState: ~Copyable {
         phase = restart.map(Phase.idle) ?? .ended(error)
         // A firing that is still going on belongs to no run any more.
         self.run += 1
+        handlers.forgetLast()
         scheduler.close()
         return (alarm.take(), former)
     }
 
     /// Ends up to a portion of the timers that a close has left. Its count is 0 when all have been ended.
-    mutating func endClosing(
-        _ ending: TimerEntry.Ending,
-        _ error: TimerError,
-        waitingFor handlers: DispatchGroup? = nil
-    ) -> Ended {
+    mutating func endClosing(_ ending: TimerEntry.Ending, _ error: TimerError) -> Ended {
         var ended = Ended()
         while ended.count < Scheduler.portion, let timer = scheduler.closing {
             let record = TimerRecord.of(timer)
             ended.count += 1
             if ending == .backendFailed { record.onDemand.error = error }
-            if let handlers, record.awaitReturn({ handlers.leave() }) { handlers.enter() }
             if end(record, ending) == true { ended.records.append(record) }
         }
         ended.service = takeServiceIfIdle()

@@ -11,6 +11,8 @@ final class TickMailbox: Sendable {
         var ending: PreciseTimer.EndReason?
         /// The task that waits for a tick or for the end.
         var waiting: CheckedContinuation<Void, Never>?
+        /// Whether the task was woken, and has not looked yet.
+        var isWoken = false
     }
 
     private let state = Lock(State())
@@ -35,7 +37,10 @@ final class TickMailbox: Sendable {
     /// The next tick; nil if the timer has ended and no tick is left. Only one task may call it at a time.
     func next() async -> PreciseTimer.Tick? {
         while true {
-            let (hop, ending) = state.withLock { ($0.hop.take(), $0.ending) }
+            let (hop, ending) = state.withLock { state in
+                state.isWoken = false
+                return (state.hop.take(), state.ending)
+            }
             if let hop {
                 let (tick, again) = hop.take()
                 if again { receive(hop) }
@@ -48,8 +53,8 @@ final class TickMailbox: Sendable {
         }
     }
 
-    /// Whether a task waits for a tick.
-    var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+    /// Whether a task waits for a tick, and whether it was woken and will take one.
+    var isAwaited: (Bool, isWoken: Bool) { state.withLock { ($0.waiting != nil, $0.isWoken) } }
 
     /// Why the timer ended.
     var ending: PreciseTimer.EndReason? { state.withLock { $0.ending } }
@@ -69,6 +74,7 @@ final class TickMailbox: Sendable {
     private func wake(_ change: (inout State) -> Void) {
         let waiting = state.withLock { state in
             change(&state)
+            state.isWoken = state.isWoken || state.waiting != nil
             return state.waiting.take()
         }
         waiting?.resume()

@@ -40,6 +40,9 @@ struct StatisticsPrice: Measurement {
         return [table]
     }
 
+    /// The service did not start its alarm.
+    private struct Failure: Error {}
+
     private enum Collecting: CaseIterable {
         case off, service, timers, both
     }
@@ -54,7 +57,7 @@ struct StatisticsPrice: Measurement {
         init(_ count: Int, _ collecting: Collecting) throws {
             let alarm = DrivenAlarm()
             service = try TimerService(alarm: alarm)
-            fire = alarm.firing ?? {}
+            fire = try alarm.firing ?? { throw Failure() }()
             self.count = count
             service.collectsStatistics = collecting == .service || collecting == .both
             for _ in 0..<count {
