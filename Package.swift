@@ -161,7 +161,9 @@ let package = Package(
         .testTarget(name: "TimerCoreTests", dependencies: ["TimerCore", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PreciseTimerTests",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
+            dependencies: [
+                "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerTestKit", "TimerAlarms", "TestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

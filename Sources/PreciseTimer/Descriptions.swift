@@ -113,7 +113,8 @@ extension PreciseTimer.Statistics: CustomStringConvertible {
         let late = lateness.percentile(0.99).map { "99 % at most \($0.text) late" }
         let handlers = handlerTime.percentile(0.99).map { "handlers 99 % at most \($0.text)" }
         let stall = longestStall.map { "longest stall \($0.length.text)" }
-        return ["\(ticks) ticks, \(missed) missed", late, handlers, stall].compactMap(\.self).joined(separator: "; ")
+        let counts = "\(ticks == 1 ? "1 tick" : "\(ticks) ticks"), \(missed) missed"
+        return [counts, late, handlers, stall].compactMap(\.self).joined(separator: "; ")
     }
 }
 
@@ -253,4 +254,8 @@ extension WeakProxy: CustomStringConvertible {
     public var description: String { "proxy of \(target == nil ? "a released " : "")\(Target.self)" }
 }
 
-private func percent(_ share: Double) -> String { "\((share * 1000).rounded() / 10) %" }
+/// A share in percent with at most one decimal, as in `2.5 %` and `10 %`.
+private func percent(_ share: Double) -> String {
+    let text = "\((share * 1000).rounded() / 10)"
+    return (text.hasSuffix(".0") ? text.dropLast(2) : text[...]) + " %"
+}

@@ -73,9 +73,11 @@ extension PreciseTimer.Statistics {
 
         /// The buckets of both histograms, with a new count for each.
         private func combined(with other: Histogram, _ combine: (UInt64, UInt64) -> UInt64) -> [Bucket] {
-            var counts = Dictionary(uniqueKeysWithValues: other.buckets.map { ($0.upTo, (0 as UInt64, $0.count)) })
-            for bucket in buckets { counts[bucket.upTo, default: (0, 0)].0 = bucket.count }
-            return counts.map { Bucket(upTo: $0.key, count: combine($0.value.0, $0.value.1)) }
+            var counts: [Duration: (own: UInt64, other: UInt64)] = [:]
+            // Decoded histograms may have a bucket twice.
+            for bucket in buckets { counts[bucket.upTo, default: (0, 0)].own &+= bucket.count }
+            for bucket in other.buckets { counts[bucket.upTo, default: (0, 0)].other &+= bucket.count }
+            return counts.map { Bucket(upTo: $0.key, count: combine($0.value.own, $0.value.other)) }
                 .filter { $0.count > 0 }
                 .sorted { $0.upTo < $1.upTo }
         }

@@ -8,7 +8,7 @@ extension PreciseTimer {
     /// service.collectsStatistics = true
     /// …
     /// if let statistics = service.statistics { print(statistics) }
-    /// // 1,200 ticks, 3 missed; 99 % at most 87 µs late; handlers 99 % at most 12 µs; longest stall 4.1 ms
+    /// // 1200 ticks, 3 missed; 99 % at most 87 µs late; handlers 99 % at most 12 µs; longest stall 4.1 ms
     /// ```
     ///
     /// The values of several timers, services or processes can be merged, and those of two moments subtracted.

@@ -88,8 +88,8 @@ public final class PreciseTimer: Sendable {
     /// running handler decides it. The deadline of a paused or late timer may have passed already.
     public var nextDeadline: TimerInstant? { core.nextDeadline(of: record) }
 
-    /// The nominal duration between two deadlines; nil for a single deadline, and for a timer that waits for a
-    /// reschedule. For a fixed delay, that delay. For a rate it is truncated to whole attoseconds, while the
-    /// deadlines are exact.
+    /// The nominal duration between two deadlines; nil for a single deadline, after the last tick of a schedule with a
+    /// count, and for a timer that waits for a reschedule. For a fixed delay, that delay. For a rate it is truncated to
+    /// whole attoseconds, while the deadlines are exact.
     public var period: Duration? { core.period(of: record) }
 }

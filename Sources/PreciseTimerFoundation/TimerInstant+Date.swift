@@ -10,11 +10,14 @@ extension TimerInstant {
     /// try PreciseTimer.schedule(.once(at: TimerInstant(date)), on: service, target: bell) { bell, _ in bell.ring() }
     /// ```
     ///
-    /// A `Date` of our time resolves about 0.1 µs. A date before 1970 becomes the clock's origin; one after the year
+    /// A `Date` of our time resolves about 0.1 µs. A date before 1970 becomes the clock's origin; one after 20 July
     /// 2554, and one that is not a number, becomes never.
     public init(_ date: Date) {
         let interval = date.timeIntervalSinceReferenceDate
-        let seconds = (interval + Date.timeIntervalBetween1970AndReferenceDate).rounded(.down)
+        // Whole seconds and their fraction apart: a `Double` of the nanoseconds since 1970 would be less precise, and
+        // one of the seconds since 1970 would round the last moments of a second up to the next second.
+        let second = interval.rounded(.down)
+        let seconds = second + Date.timeIntervalBetween1970AndReferenceDate
         // A number that is not one is in no range.
         guard seconds < Double(UInt64.max / 1_000_000_000) else {
             self = .never(on: .wall)
@@ -24,9 +27,7 @@ extension TimerInstant {
             self = .origin(on: .wall)
             return
         }
-        // Whole seconds and their fraction apart: a `Double` of nanoseconds since 1970 would be less precise.
-        let fraction = interval - interval.rounded(.down)
-        let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64((fraction * 1e9).rounded(.up))
+        let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64(((interval - second) * 1e9).rounded(.up))
         self.init(nanoseconds: nanoseconds, clock: .wall)
     }
 }

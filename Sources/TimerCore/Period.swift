@@ -17,8 +17,7 @@ package struct Period: Hashable, Sendable {
     package func next(after now: UInt64, alignedTo instant: UInt64) -> UInt64 {
         if instant == .max { return .max }
         if instant > now { return instant - (instant - now - 1) / nanoseconds * nanoseconds }
-        let (offset, overflow) = ((now - instant) / nanoseconds + 1).multipliedReportingOverflow(by: nanoseconds)
-        return overflow ? .max : instant.saturatingAdding(offset)
+        return (instant + (now - instant) / nanoseconds * nanoseconds).saturatingAdding(nanoseconds)
     }
 
     /// The length of one step, truncated to whole attoseconds.

@@ -121,6 +121,9 @@ open class TimerEntry: @unchecked Sendable {
         }
     }
 
+    /// The nominal length of a step; nil for a single deadline, and after the last tick of a schedule with a count.
+    package final var nominalPeriod: Duration? { rare?.remaining == 0 ? nil : grid.period }
+
     /// The period of the deadlines that follow the next one, if it is a whole number of nanoseconds below 2^60 and
     /// no extra tick is requested.
     final var wholePeriod: UInt64? {

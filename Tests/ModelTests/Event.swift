@@ -45,6 +45,8 @@ struct Standing: Hashable, Sendable {
     let nextLook: UInt64?
     /// The next deadlines of the timers that have not ended and whose handle is held.
     let nextDeadlines: [Int: UInt64?]
+    /// Their periods.
+    let periods: [Int: Duration?]
 }
 
 extension TickFacts {

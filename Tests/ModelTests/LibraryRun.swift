@@ -73,13 +73,15 @@ final class LibraryRun: Sendable {
     private var virtual: VirtualTime { state.withLock { $0.virtual } }
 
     private var standing: Standing {
-        let (virtual, handles) = state.withLock { ($0.virtual, $0.handles) }
-        let ended = state.withLock { $0.ended }
+        let (virtual, handles) = state.withLock { state in
+            (state.virtual, state.handles.filter { !state.ended.contains($0.key) })
+        }
         return Standing(
             now: virtual.now.nanoseconds,
             pendingCount: virtual.pendingCount,
             nextLook: virtual.nextDeadline?.nanoseconds,
-            nextDeadlines: handles.filter { !ended.contains($0.key) }.mapValues { $0.nextDeadline?.nanoseconds }
+            nextDeadlines: handles.mapValues { $0.nextDeadline?.nanoseconds },
+            periods: handles.mapValues(\.period)
         )
     }
 

@@ -31,6 +31,7 @@ extension Model {
             }
             timers[claim.id]?.isInDelivery = false
             guard timer.next == nil else { continue }
+            if timer.isSpent { seen.insert(timer.isOnDemand ? "rests after its count" : "ends after its count") }
             if timer.isOnDemand { seen.insert("rests") } else { end(claim.id, .completed) }
         }
         isFiring = false

@@ -73,14 +73,13 @@ struct Model {
     }
 
     var standing: Standing {
-        Standing(
+        let held = pending.compactMap { timers[$0] }.filter(\.hasHandle)
+        return Standing(
             now: now,
             pendingCount: pending.count,
             nextLook: nextLook,
-            nextDeadlines: Dictionary(
-                uniqueKeysWithValues: pending.compactMap { timers[$0] }.filter(\.hasHandle)
-                    .map { ($0.plan.id, $0.nextForReader) }
-            )
+            nextDeadlines: Dictionary(uniqueKeysWithValues: held.map { ($0.plan.id, $0.nextForReader) }),
+            periods: Dictionary(uniqueKeysWithValues: held.map { ($0.plan.id, $0.isSpent ? nil : $0.grid.period) })
         )
     }
 

@@ -24,6 +24,8 @@ struct ModelTimer {
     /// Whether a fixed delay waits for the handler's return.
     var awaitsReturn = false
     var burst = 0
+    /// The ticks of its latest schedule, without extra ones.
+    var ticksOfSchedule = 0
     var ending: PreciseTimer.EndReason?
     var calls = 0
     var ticks: UInt64 = 0
@@ -39,7 +41,10 @@ struct ModelTimer {
         if case .catchUp(let limit) = plan.policy { burst > 0 && burst < limit } else { false }
     }
 
-    private var onGrid: UInt64? { awaitsReturn ? nil : grid.deadline(step) }
+    /// Whether its latest schedule has had its last tick.
+    var isSpent: Bool { ticksOfSchedule == grid.limit }
+
+    private var onGrid: UInt64? { awaitsReturn || isSpent ? nil : grid.deadline(step) }
 
     /// The next deadline, `.max` for never; nil if no tick remains, or if the running handler decides it.
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
@@ -64,6 +69,7 @@ struct ModelTimer {
             return (index, deadline, 0)
         }
         burst += 1
+        ticksOfSchedule += 1
         var missed: UInt64 = 0
         if !mayCatchUp { while let later = grid.deadline(step + missed + 1), later <= look { missed += 1 } }
         let tick = (index, deadline, missed)
@@ -73,7 +79,7 @@ struct ModelTimer {
             grid = grid.restarted(at: look)
             step = 0
         }
-        awaitsReturn = grid.isAfterReturn
+        awaitsReturn = grid.isAfterReturn && !isSpent
         return tick
     }
 
@@ -94,7 +100,7 @@ struct ModelTimer {
     mutating func reschedule(_ rule: Rule, at now: UInt64, order: Int) {
         (grid, self.order) = (ModelGrid(rule, at: now), order)
         if rule == .onDemand { isOnDemand = true }
-        (step, index, awaitsReturn) = (0, 0, false)
+        (step, index, awaitsReturn, ticksOfSchedule) = (0, 0, false, 0)
     }
 }
 
@@ -108,13 +114,16 @@ struct ModelGrid {
     /// The step of the first deadline.
     private let first: UInt64
     let isAfterReturn: Bool
+    /// The number of ticks after which there is no deadline any more; nil for no limit.
+    let limit: Int?
 
-    private init(origin: UInt64, count: UInt64, length: UInt64, first: UInt64, isAfterReturn: Bool) {
+    private init(origin: UInt64, count: UInt64, length: UInt64, first: UInt64, isAfterReturn: Bool, limit: Int?) {
         self.origin = origin
         self.count = count
         self.length = length
         self.first = first
         self.isAfterReturn = isAfterReturn
+        self.limit = limit
     }
 
     /// The deadlines of a valid rule that is scheduled at `now`.
@@ -123,12 +132,15 @@ struct ModelGrid {
             switch rule {
             case .onceAfter(let delay): (delay, 0, 0, 0)
             case .onceAt(let offset): (offset, 0, 0, 0)
-            case .every(let period, let delay): (delay ?? period, 1, period, 0)
-            case .everyAt(let period, let offset): (offset, 1, period, 0)
-            case .rate(let count, let length): (0, count, length, 1)
-            case .fixedDelay(let delay, let first): (first ?? delay, 1, delay, 0)
+            case .every(let period, let delay, _): (delay ?? period, 1, period, 0)
+            case .everyAt(let period, let offset, _): (offset, 1, period, 0)
+            case .aligned(let period, let offset, _):
+                (Self.next(of: period, alignedTo: max(offset, -Int64(now))), 1, period, 0)
+            case .rate(let rate, let length, _): (0, rate, length, 1)
+            case .fixedDelay(let delay, let first, _): (first ?? delay, 1, delay, 0)
             case .never, .onDemand: (0, 0, 0, 0)
             }
+        limit = rule.count
         origin = rule == .never || rule == .onDemand ? .max : UInt64(max(0, Int64(now) + start))
         self.count = UInt64(count)
         self.length = UInt64(length)
@@ -136,9 +148,20 @@ struct ModelGrid {
         if case .fixedDelay = rule { isAfterReturn = true } else { isAfterReturn = false }
     }
 
+    /// The nominal length of a step; nil if there is a single deadline.
+    var period: Duration? { count == 0 ? nil : .nanoseconds(Int64(length)) / count }
+
+    /// The first instant after now that is a whole number of periods from another one; both count from now.
+    private static func next(of period: Int64, alignedTo offset: Int64) -> Int64 {
+        var instant = offset
+        while instant <= 0 { instant += period }
+        while instant - period > 0 { instant -= period }
+        return instant
+    }
+
     /// The same steps, with the first deadline one step from now.
     func restarted(at now: UInt64) -> ModelGrid {
-        ModelGrid(origin: now, count: count, length: length, first: 1, isAfterReturn: isAfterReturn)
+        ModelGrid(origin: now, count: count, length: length, first: 1, isAfterReturn: isAfterReturn, limit: limit)
     }
 
     /// The exact instant of a deadline, rounded up; `.max` for never, nil after the last deadline.

@@ -55,7 +55,8 @@ import Testing
 
     /// The branches that random steps must take to make the comparison meaningful.
     private static let branches: Set<String> = [
-        "again", "cancelled", "completed", "ended inside", "extra", "fault", "handle released", "missed", "refused",
-        "rescheduled in delivery", "rests", "shut down", "spare look", "target released", "void",
+        "again", "cancelled", "completed", "ended inside", "ends after its count", "extra", "fault", "handle released",
+        "missed", "refused", "rescheduled in delivery", "rests", "rests after its count", "shut down", "spare look",
+        "target released", "void",
     ]
 }

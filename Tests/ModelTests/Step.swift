@@ -34,10 +34,12 @@ enum Rule: Hashable, Sendable {
     case onceAfter(Int64)
     /// From the instant of the call.
     case onceAt(Int64)
-    case every(Int64, after: Int64?)
-    case everyAt(Int64, at: Int64)
-    case rate(Int, per: Int64)
-    case fixedDelay(Int64, after: Int64?)
+    case every(Int64, after: Int64?, count: Int?)
+    case everyAt(Int64, at: Int64, count: Int?)
+    /// Aligned to an instant this long after the call.
+    case aligned(Int64, to: Int64, count: Int?)
+    case rate(Int, per: Int64, count: Int?)
+    case fixedDelay(Int64, after: Int64?, count: Int?)
     /// A deadline too far away to be represented.
     case never
     /// No deadline until the timer is rescheduled.
@@ -95,14 +97,14 @@ extension Step: CustomStringConvertible {
         case .renew: "renew"
         case .advance(let length): "advance \(length)"
         case .jump(let length): "jump \(length)"
-        case .inject(let fault, let delay): "inject .\(fault) after \(delay)"
+        case .inject(let fault, let delay): "inject \"\(fault)\" after \(delay)"
         }
     }
 }
 
 extension Plan: CustomStringConvertible {
     var description: String {
-        var text = "schedule \(id) .\(rule), .\(policy)"
+        var text = "schedule \(id) .\(rule), \(policy)"
         if tolerance != 0 { text += ", tolerance \(tolerance)" }
         if isPaused { text += ", paused" }
         text += target.map { ", target \($0)" } ?? ", no target"
@@ -118,11 +120,15 @@ extension Rule {
         switch self {
         case .onceAfter(let delay): .once(after: .nanoseconds(delay))
         case .onceAt(let offset): .once(at: now.advanced(by: .nanoseconds(offset)))
-        case .every(let period, let delay): .every(.nanoseconds(period), after: delay.map { .nanoseconds($0) })
-        case .everyAt(let period, let offset):
-            .every(.nanoseconds(period), at: now.advanced(by: .nanoseconds(offset)))
-        case .rate(let count, let length): .rate(count, per: .nanoseconds(length))
-        case .fixedDelay(let delay, let first): .fixedDelay(.nanoseconds(delay), after: first.map { .nanoseconds($0) })
+        case .every(let period, let delay, let count):
+            .every(.nanoseconds(period), after: delay.map { .nanoseconds($0) }, count: count)
+        case .everyAt(let period, let offset, let count):
+            .every(.nanoseconds(period), at: now.advanced(by: .nanoseconds(offset)), count: count)
+        case .aligned(let period, let offset, let count):
+            .every(.nanoseconds(period), alignedTo: now.advanced(by: .nanoseconds(offset)), count: count)
+        case .rate(let rate, let length, let count): .rate(rate, per: .nanoseconds(length), count: count)
+        case .fixedDelay(let delay, let first, let count):
+            .fixedDelay(.nanoseconds(delay), after: first.map { .nanoseconds($0) }, count: count)
         case .never: .once(after: .seconds(Int64.max))
         case .onDemand: .onDemand
         }
@@ -133,10 +139,20 @@ extension Rule {
         switch self {
         case .onceAfter(let delay): delay >= 0
         case .onceAt, .never, .onDemand: true
-        case .every(let period, let delay): period > 0 && (delay ?? 0) >= 0
-        case .everyAt(let period, _): period > 0
-        case .rate(let count, let length): count > 0 && length > 0 && count <= length
-        case .fixedDelay(let delay, let first): delay > 0 && (first ?? 0) >= 0
+        case .every(let period, let delay, let count): period > 0 && (delay ?? 0) >= 0 && count ?? 1 > 0
+        case .everyAt(let period, _, let count), .aligned(let period, _, let count): period > 0 && count ?? 1 > 0
+        case .rate(let rate, let length, let count): rate > 0 && length > 0 && rate <= length && count ?? 1 > 0
+        case .fixedDelay(let delay, let first, let count): delay > 0 && (first ?? 0) >= 0 && count ?? 1 > 0
+        }
+    }
+
+    /// The number of ticks after which the schedule ends; nil for no limit.
+    var count: Int? {
+        switch self {
+        case .onceAfter, .onceAt, .never, .onDemand: nil
+        case .every(_, _, let count), .everyAt(_, _, let count), .aligned(_, _, let count), .rate(_, _, let count),
+            .fixedDelay(_, _, let count):
+            count
         }
     }
 }

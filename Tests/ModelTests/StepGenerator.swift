@@ -70,10 +70,11 @@ struct StepGenerator {
         switch roll(28) {
         case 0..<4: .onceAfter(delay())
         case 4..<6: .onceAt((Int64(roll(120)) - 40) * unit)
-        case 6..<12: .every(period(), after: roll(2) == 0 ? nil : delay())
-        case 12..<14: .everyAt(period(), at: (Int64(roll(300)) - 200) * unit)
-        case 14..<17: .rate(roll(30) == 0 ? 0 : 1 + roll(7), per: Int64(5 + roll(300)) * unit)
-        case 17..<22: .fixedDelay(period(), after: roll(2) == 0 ? nil : delay())
+        case 6..<11: .every(period(), after: roll(2) == 0 ? nil : delay(), count: count())
+        case 11..<13: .everyAt(period(), at: (Int64(roll(300)) - 200) * unit, count: count())
+        case 13: .aligned(period(), to: (Int64(roll(300)) - 150) * unit, count: count())
+        case 14..<17: .rate(roll(30) == 0 ? 0 : 1 + roll(7), per: Int64(5 + roll(300)) * unit, count: count())
+        case 17..<22: .fixedDelay(period(), after: roll(2) == 0 ? nil : delay(), count: count())
         case 22: .never
         case 23..<27: .onDemand
         default: .onceAfter(0)
@@ -103,6 +104,8 @@ struct StepGenerator {
     }
 
     private mutating func period() -> Int64 { roll(60) == 0 ? Int64(roll(2)) - 1 : (3 + Int64(roll(100))) * unit }
+
+    private mutating func count() -> Int? { roll(3) > 0 ? nil : roll(40) == 0 ? 0 : 1 + roll(5) }
 
     private mutating func delay() -> Int64 { roll(40) == 0 ? -1 : Int64(roll(80)) * unit }
 

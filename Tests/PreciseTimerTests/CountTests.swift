@@ -102,6 +102,20 @@ struct CountTests {
         timer.cancel()
     }
 
+    @Test func aTimerThatRestsAfterItsLastTickHasNoDeadlineAndNoPeriod() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service, target: log) { $0.note($1) }
+        for schedule in [PreciseTimer.Schedule.every(.seconds(1), count: 2), .fixedDelay(.seconds(1), count: 2)] {
+            try timer.reschedule(schedule)
+            #expect(timer.period == .seconds(1))
+            virtual.advance(by: .seconds(10))
+            #expect(timer.state == .scheduled)
+            #expect(timer.nextDeadline == nil)
+            #expect(timer.period == nil)
+            #expect(timer.description.hasSuffix(": scheduled"))
+        }
+    }
+
     @Test func reschedulingInTheLastHandlerGoesOnWithAnewCount() throws {
         let (virtual, log) = (VirtualTime(), Log())
         let box = Box<PreciseTimer>()

@@ -85,9 +85,12 @@ struct ModelRun: ~Copyable {
     }
 
     /// The number of timers whose ticks do not account for every deadline of their grid that has passed. It must
-    /// be 0.
+    /// be 0. No tick accounts for the deadlines after the last tick of a schedule.
     var unaccounted: Int {
-        model.count { !$0.hasEnded && $0.tolerance == 0 && $0.accounted != $0.passedBefore + $0.grid.passed(at: now) }
+        model.count { timer in
+            !timer.hasEnded && timer.tolerance == 0 && !timer.isSpent
+                && timer.accounted != timer.passedBefore + timer.grid.passed(at: now)
+        }
     }
 
     // MARK: Requests
@@ -230,6 +233,7 @@ struct ModelRun: ~Copyable {
             seen.insert(repeats < 0 ? "portion" : "repeat")
             if repeats >= 0 { model[position].isOfThisLook = model[position].isWaiting }
         }
+        if model[position].isSpent { seen.insert("spent, \(name)\(model[position].isOnDemand ? " on demand" : "")") }
         expect(String("\(sequel)".prefix { $0 != "(" }), name, "sequel")
         if case .waits(let order) = sequel { carryOut(order) }
         seen.insert(name)
@@ -245,7 +249,12 @@ struct ModelRun: ~Copyable {
         let (origin, period) = (now + .random(in: 0...60, using: &random), UInt64.random(in: 1...50, using: &random))
         let (every, after) = (Grid.Repetition.every(Period(nanoseconds: period)), Grid.Repetition.afterReturn(period))
         let repetitions = [every, every, every, every, after, after, .none, .onDemand]
-        return NaiveGrid(repetition: repetitions[Int.random(in: 0..<8, using: &random)], origin: origin, period: period)
+        return NaiveGrid(
+            repetition: repetitions[Int.random(in: 0..<8, using: &random)],
+            origin: origin,
+            period: period,
+            count: Int.random(in: 0..<3, using: &random) == 0 ? .random(in: 1...6, using: &random) : nil
+        )
     }
 
     private mutating func carryOut(_ order: Scheduler.AlarmOrder?) {

@@ -28,6 +28,8 @@ struct NaiveTimer {
     /// Whether it rests after its last deadline.
     var isOnDemand = false
     var burst = 0
+    /// The ticks of the present schedule, without extra ones.
+    var ticks: UInt64 = 0
     /// For the present schedule: the sum of 1 + missed over its ticks, and the number of deadlines of earlier grids
     /// that passed before the present grid began.
     var accounted: UInt64 = 0
@@ -35,8 +37,10 @@ struct NaiveTimer {
 
     var mayTick: Bool { !hasEnded && !isPaused && !isClosing }
     var isWaiting: Bool { mayTick && !isInDelivery }
+    /// Whether its schedule has had its last tick.
+    var isSpent: Bool { ticks == grid.count }
     /// The oldest deadline of the grid that has had no tick.
-    var onGrid: UInt64? { awaitsReturn ? nil : grid.deadline(step) }
+    var onGrid: UInt64? { awaitsReturn || isSpent ? nil : grid.deadline(step) }
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
 
     /// The instant of its next look.
@@ -65,6 +69,7 @@ struct NaiveTimer {
             return Due(index: index, deadline: deadline, missed: 0)
         }
         burst += 1
+        ticks += 1
         var missed: UInt64 = 0
         if burst >= policy.limit {
             while let later = grid.deadline(step + missed + 1), later <= now { missed += 1 }
@@ -78,7 +83,7 @@ struct NaiveTimer {
                 grid.origin = now + grid.period
                 step = 0
             }
-            awaitsReturn = grid.repetition == .afterReturn(grid.period)
+            awaitsReturn = grid.repetition == .afterReturn(grid.period) && !isSpent
         }
         return Due(index: index, deadline: deadline, missed: missed)
     }
@@ -100,7 +105,7 @@ struct NaiveTimer {
 
     mutating func reschedule(on grid: NaiveGrid, order: Int) {
         (self.grid, self.order) = (grid, order)
-        (step, index, accounted, passedBefore, awaitsReturn, burst) = (0, 0, 0, 0, false, 0)
+        (step, index, accounted, passedBefore, awaitsReturn, burst, ticks) = (0, 0, 0, 0, false, 0, 0)
         isOnDemand = isOnDemand || grid.repetition == .onDemand
         isOfThisLook = false
     }
@@ -111,9 +116,13 @@ struct NaiveGrid {
     let repetition: Grid.Repetition
     var origin: UInt64
     let period: UInt64
+    /// The number of ticks after which there is no deadline any more; nil for no limit.
+    let count: UInt64?
 
     /// The same grid as the core's type.
-    var grid: Grid { Grid(origin: repetition == .onDemand ? .max : origin, repetition: repetition) }
+    var grid: Grid {
+        Grid(origin: repetition == .onDemand ? .max : origin, repetition: repetition, count: count ?? .max)
+    }
 
     func deadline(_ step: UInt64) -> UInt64? {
         switch repetition {

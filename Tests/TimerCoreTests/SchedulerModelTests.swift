@@ -15,7 +15,7 @@ struct SchedulerModelTests {
         // The operations did interact in each of these ways.
         let branches: Set = [
             "again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set", "repeat", "portion",
-            "postponed", "close", "repetition",
+            "postponed", "close", "repetition", "spent, completes", "spent, waits", "spent, waits on demand",
         ]
         #expect(branches.subtracting(seen) == [])
     }

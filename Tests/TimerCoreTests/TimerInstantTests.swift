@@ -49,6 +49,15 @@ struct TimerInstantTests {
         #expect(origin.duration(to: end) == .nanoseconds(Int64.max) + .nanoseconds(Int64.max) + .nanoseconds(1))
     }
 
+    @Test(arguments: TimerClock.allCases)
+    func theOriginOfAClockIsItsFirstInstant(clock: TimerClock) {
+        let origin = TimerInstant.origin(on: clock)
+        #expect(origin.nanoseconds == 0)
+        #expect(origin.clock == clock)
+        #expect(origin.advanced(by: .seconds(-1)) == origin)
+        #expect(TimerInstant.never(on: clock).advanced(by: .seconds(-1)) > origin)
+    }
+
     @Test func theDescriptionNamesNanosecondsAndClock() {
         #expect(second.description == "1000000000 ns (suspending)")
         #expect(TimerInstant.never(on: .suspending).description == "never (suspending)")

@@ -167,7 +167,7 @@ final class ServiceCore: @unchecked Sendable {
 
     /// The period of a timer that has not ended.
     func period(of record: TimerRecord) -> Duration? {
-        locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.grid.period }
+        locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.nominalPeriod }
     }
 
     /// A timer's name, place, state and schedule.
@@ -176,7 +176,7 @@ final class ServiceCore: @unchecked Sendable {
             (
                 record.label,
                 record.endReason.map(PreciseTimer.State.ended) ?? (record.isPaused ? .paused : .scheduled),
-                record.hasEnded ? nil : record.grid.period
+                record.hasEnded ? nil : record.nominalPeriod
             )
         }
         let (file, line) = record.callSite

@@ -7,7 +7,7 @@ final class TickCounts {
     /// The numbers, as they are copied under the lock.
     struct Numbers {
         var missed: UInt64 = 0
-        /// The deadline of the latest tick.
+        /// The deadline of the tick with the greatest lateness.
         var longestSince: UInt64 = 0
         /// How late the ticks were. It has one entry for each tick.
         var lateness = LogHistogram()
