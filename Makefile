@@ -25,11 +25,15 @@ bench: libevent
 	swift build -c release --package-path Benchmarks
 	swift run -c release --package-path Benchmarks --skip-build benchmarks report --output Documentation/benchmarks.md
 
+# Each folder with a @main is a program.
 examples: libevent
-	swift build --package-path Examples
-	for example in LibeventLoop PollLoop ControlLoop Timeouts NIOEventLoop AsyncSequences; do \
-	    swift run --package-path Examples --skip-build $$example || exit 1; \
+	swift build --package-path Examples --build-tests
+	bin=$$(swift build --package-path Examples --show-bin-path) || exit 1; \
+	for example in $$(cd Examples/Sources && grep -l '^@main' */*.swift | cut -d/ -f1); do \
+	    echo "== $$example"; \
+	    $$bin/$$example || exit 1; \
 	done
+	swift test --package-path Examples --skip-build
 
 # The page of Documentation/gallery.
 gallery: libevent
@@ -58,7 +62,8 @@ hunt: libevent
 
 lint:
 	swift format lint --strict --recursive Sources Tests .ci Package.swift \
-	    Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
+	    Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources \
+	    Examples/Tests
 	.ci/prose
 	.ci/rooms --quiet
 

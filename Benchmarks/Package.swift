@@ -22,17 +22,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
-        .systemLibrary(
-            name: "CEventLoop",
-            path: "CEventLoop",
-            pkgConfig: "libevent_core",
-            providers: [.apt(["libevent-dev"])]
-        ),
         .target(name: "CBenchmark"),
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                timers, "CEventLoop", "CBenchmark",
+                timers, "CBenchmark",
+                .product(name: "CLibevent", package: "precise-timer"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

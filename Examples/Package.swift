@@ -12,41 +12,68 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-let timers = Target.Dependency.product(name: "PreciseTimer", package: "precise-timer")
+/// A product of the library.
+func ours(_ name: String) -> Target.Dependency { .product(name: name, package: "precise-timer") }
+
+let lifecycle = "swift-service-lifecycle"
+
+/// The programs, each with its dependencies besides PreciseTimer. `make examples` runs each folder with a @main.
+let programs: KeyValuePairs<String, [Target.Dependency]> = [
+    "AsyncLoop": [],
+    "AsyncSequences": [.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")],
+    "ControlLoop": [],
+    "GameLoop": [],
+    "GracefulShutdown": [
+        ours("PreciseTimerLifecycle"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: lifecycle),
+        .product(name: "UnixSignals", package: lifecycle),
+    ],
+    "Heartbeats": [],
+    "LibeventLoop": [ours("CLibevent")],
+    "Media": [],
+    "NIOEventLoop": [
+        ours("PreciseTimerTestKit"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+    ],
+    "Observability": [
+        ours("PreciseTimerLogging"), ours("PreciseTimerMetrics"),
+        .product(name: "InMemoryLogging", package: "swift-log"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+    ],
+    "PollLoop": [],
+    "Retry": [],
+    "Server": [],
+    "Timeouts": [],
+    "ViewModel": [],
+    "WallClock": [ours("PreciseTimerFoundation"), ours("PreciseTimerTestKit")],
+]
 
 let package = Package(
     name: "precise-timer-examples",
     dependencies: [
-        .package(name: "precise-timer", path: "..", traits: ["Libevent"]),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(name: "precise-timer", path: "..", traits: ["Libevent", "Metrics", "Logging", "ServiceLifecycle"]),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/\(lifecycle)", from: "2.13.0"),
     ],
     targets: [
-        // A program with a libevent loop brings libevent's headers itself.
-        .systemLibrary(
-            name: "CEventLoop",
-            path: "CEventLoop",
-            pkgConfig: "libevent_core",
-            providers: [.apt(["libevent-dev"])]
-        ),
-        .executableTarget(name: "LibeventLoop", dependencies: [timers, "CEventLoop"], swiftSettings: settings),
-        .executableTarget(
-            name: "AsyncSequences",
-            dependencies: [timers, .product(name: "AsyncAlgorithms", package: "swift-async-algorithms")],
-            swiftSettings: settings
-        ),
-        .executableTarget(name: "PollLoop", dependencies: [timers], swiftSettings: settings),
-        .executableTarget(name: "ControlLoop", dependencies: [timers], swiftSettings: settings),
-        .executableTarget(name: "Timeouts", dependencies: [timers], swiftSettings: settings),
-        .executableTarget(
-            name: "NIOEventLoop",
-            dependencies: [
-                timers,
-                .product(name: "PreciseTimerTestKit", package: "precise-timer"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
+        .target(name: "ExampleSupport", dependencies: [ours("PreciseTimer")], swiftSettings: settings),
+        .testTarget(
+            name: "VirtualTimeTests",
+            dependencies: [ours("PreciseTimer"), ours("PreciseTimerTestKit")],
             swiftSettings: settings
         ),
     ]
+        + programs.map { name, others in
+            .executableTarget(
+                name: name,
+                dependencies: [ours("PreciseTimer"), "ExampleSupport"] + others,
+                swiftSettings: settings
+            )
+        }
 )

@@ -5,11 +5,14 @@ struct Cart {
 
     /// In metres.
     private(set) var position = 0.0
+    /// In milliseconds.
+    private(set) var age: UInt64 = 0
     private var speed = 0.0
     private var force = 0.0
 
     /// Lets the cart run for some milliseconds with the present force.
     mutating func run(milliseconds: UInt64) {
+        age += milliseconds
         for _ in 0..<milliseconds {
             speed += force * 0.001
             position += speed * 0.001

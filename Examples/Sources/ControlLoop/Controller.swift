@@ -1,37 +1,23 @@
+import ExampleSupport
 import PreciseTimer
 import Synchronization
 
-/// The work of each tick, and statistics about the ticks.
+/// The work of each tick.
 final class Controller: Sendable {
-    struct State {
-        var cart = Cart()
-        /// The number of deadlines that have passed.
-        var deadlines: UInt64 = 0
-        var lateness: [Duration] = []
-    }
+    let ledger = Ledger()
+    private let content = Mutex(Cart())
 
-    private let content: Mutex<State>
+    var cart: Cart { content.withLock { $0 } }
 
-    /// - Parameter ticks: the number of ticks for which room is reserved: a real-time handler allocates no memory.
-    init(ticks: Int) {
-        var state = State()
-        state.lateness.reserveCapacity(ticks)
-        content = Mutex(state)
-    }
-
-    var state: State { content.withLock { $0 } }
-
-    /// Controls the cart. Returns how many deadlines have passed.
+    /// Controls the cart.
     ///
     /// After a stall, `tick.missed` says how many deadlines got no tick. The cart has run on in that time, so a
     /// controller that ignores them drives a cart that is elsewhere.
-    func step(_ tick: PreciseTimer.Tick) -> UInt64 {
-        content.withLock { state in
-            state.cart.run(milliseconds: 1 + tick.missed)
-            state.cart.control()
-            state.deadlines += 1 + tick.missed
-            state.lateness.append(tick.lateness)
-            return state.deadlines
+    func step(_ tick: PreciseTimer.Tick) {
+        ledger.note(tick)
+        content.withLock { cart in
+            cart.run(milliseconds: 1 + tick.missed)
+            cart.control()
         }
     }
 }

@@ -1,9 +1,8 @@
-import Foundation
+import ExampleSupport
 import NIOCore
 import NIOPosix
 import PreciseTimer
 import PreciseTimerTestKit
-import Synchronization
 
 /// Timers on an event loop of SwiftNIO, through the program's own alarm. The program also checks this alarm against
 /// the alarm contract.
@@ -14,31 +13,21 @@ enum NIOEventLoop {
         let loop = group.next()
 
         let service = try TimerService(alarm: EventLoopAlarm(loop))
-        let counter = Counter()
-        let timer = try PreciseTimer.schedule(.every(.milliseconds(5)), on: service, target: counter) { counter, tick in
-            let isGood = loop.inEventLoop && tick.lateness >= .zero
-            counter.count(isGood)
+        let ledger = Ledger()
+        let schedule = PreciseTimer.Schedule.every(.milliseconds(5), count: 20)
+        let timer = try PreciseTimer.schedule(schedule, on: service, target: ledger) { ledger, tick in
+            ledger.note(tick)
+            check(loop.inEventLoop, "a tick came on another thread")
         }
-        while counter.good.load(ordering: .relaxed) < 20 { try await Task.sleep(for: .milliseconds(5)) }
-        timer.cancel()
-        service.shutdown()
-        let (good, bad) = (counter.good.load(ordering: .relaxed), counter.bad.load(ordering: .relaxed))
-        print("SwiftNIO: \(good) ticks on the event loop, \(bad) early or elsewhere")
+        try await wait(for: "the last tick") { timer.state == .ended(.completed) }
+        await service.shutdownAndWait()
+        print("SwiftNIO: \(ledger.ticks) ticks on the event loop")
+        check(ledger.ticks == 20, "there were \(ledger.ticks) ticks instead of 20")
 
         let conformance = AlarmConformance { EventLoopAlarm(loop) }
         let violations = AlarmConformance.Clause.allCases.flatMap { conformance.violations(of: $0) }
         print("the alarm keeps the contract:", violations.isEmpty ? "yes" : "no: \(violations)")
+        check(violations.isEmpty, "the alarm breaks the contract")
         try await group.shutdownGracefully()
-        if bad > 0 || !violations.isEmpty { exit(1) }
-    }
-}
-
-/// Counts ticks.
-final class Counter: Sendable {
-    let good = Atomic(0)
-    let bad = Atomic(0)
-
-    func count(_ isGood: Bool) {
-        if isGood { good.add(1, ordering: .relaxed) } else { bad.add(1, ordering: .relaxed) }
     }
 }

@@ -1,4 +1,4 @@
-internal import TimerCore
+@_spi(Engine) internal import TimerCore
 
 /// Collecting and reading statistics.
 extension ServiceCore {

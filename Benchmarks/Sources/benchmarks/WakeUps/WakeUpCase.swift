@@ -1,6 +1,6 @@
 import ArgumentParser
 import CBenchmark
-import CEventLoop
+import CLibevent
 import Dispatch
 import Glibc
 import PreciseTimer

@@ -1,4 +1,4 @@
-import CEventLoop
+import CLibevent
 import Glibc
 
 /// Events of a libevent loop. They refer to their target by an unowned pointer.

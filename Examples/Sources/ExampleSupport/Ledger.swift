@@ -1,0 +1,27 @@
+public import PreciseTimer
+internal import Synchronization
+
+/// Counts the ticks of one timer, and checks two promises with each: it is not early, and every deadline before its own
+/// had a tick or was counted as missed.
+public final class Ledger: Sendable {
+    private let counts = Mutex<(ticks: Int, deadlines: UInt64)>((0, 0))
+
+    /// A ledger without a tick.
+    public init() {}
+
+    /// How many ticks there were.
+    public var ticks: Int { counts.withLock { $0.ticks } }
+    /// How many deadlines they stand for.
+    public var deadlines: UInt64 { counts.withLock { $0.deadlines } }
+    /// How many deadlines got no tick.
+    public var missed: UInt64 { counts.withLock { $0.deadlines - UInt64($0.ticks) } }
+
+    /// Checks and counts a tick.
+    public func note(_ tick: PreciseTimer.Tick) {
+        counts.withLock { counts in
+            check(tick.lateness >= .zero, "a tick was early: \(tick)")
+            check(tick.index == counts.deadlines, "deadline \(counts.deadlines) was lost: \(tick)")
+            counts = (counts.ticks + 1, counts.deadlines + 1 + tick.missed)
+        }
+    }
+}

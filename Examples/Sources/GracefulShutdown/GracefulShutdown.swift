@@ -1,0 +1,60 @@
+import Dispatch
+import ExampleSupport
+import Glibc
+import Logging
+import PreciseTimer
+import PreciseTimerLifecycle
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// A cache that a timer cleans.
+final class Cache: Sendable {
+    let cleanings = Atomic(0)
+    let isBusy = Atomic(false)
+
+    func clean() {
+        isBusy.store(true, ordering: .sequentiallyConsistent)
+        usleep(5_000)
+        cleanings.add(1, ordering: .sequentiallyConsistent)
+        isBusy.store(false, ordering: .sequentiallyConsistent)
+    }
+}
+
+/// A server that needs a clean cache until it has answered its last request.
+struct Server: Service {
+    let cache: Cache
+
+    func run() async throws {
+        try await wait(for: "a clean cache") { cache.cleanings.load(ordering: .sequentiallyConsistent) >= 3 }
+        kill(getpid(), SIGTERM)
+        try await gracefulShutdown()
+        let last = cache.cleanings.load(ordering: .sequentiallyConsistent)
+        try await wait(for: "one more cleaning") { cache.cleanings.load(ordering: .sequentiallyConsistent) > last + 1 }
+    }
+}
+
+/// A program that ends its timers on SIGTERM, with swift-service-lifecycle: after its server, and not inside a handler.
+@main
+enum GracefulShutdown {
+    static func main() async throws {
+        let (cache, timers) = (Cache(), TimerBag())
+        let cleaning = try PreciseTimer.schedule(
+            .fixedDelay(.milliseconds(5)),
+            deliver: .queue(.global()),
+            target: cache
+        ) { cache, _ in cache.clean() }
+        cleaning.store(in: timers)
+
+        // A group shuts its services down in reverse order.
+        let group = ServiceGroup(
+            services: [TimerShutdown(of: timers), Server(cache: cache)],
+            gracefulShutdownSignals: [.sigterm],
+            logger: Logger(label: "example")
+        )
+        try await group.run()
+        print("shutdown: cleaned \(cache.cleanings.load(ordering: .sequentiallyConsistent)) times, \(cleaning.state)")
+        check(!cache.isBusy.load(ordering: .sequentiallyConsistent), "a handler is still running")
+        check(cleaning.state == .ended(.cancelled), "the timer has not ended")
+    }
+}

@@ -1,0 +1,41 @@
+import ExampleSupport
+import Foundation
+import PreciseTimer
+import PreciseTimerTestKit
+
+/// Whole seconds of the wall clock, as dates; and what happens if the clock is set, on virtual time.
+@main
+enum WallClock {
+    static func main() async throws {
+        let bell = Bell()
+        let service = try TimerService(.timerFD, clock: .wall)
+        let ringing = Task { try await bell.ring(on: service) }
+        try await wait(for: "two rings") { bell.rings.count >= 2 }
+        ringing.cancel()
+        try await ringing.value
+        for date in bell.rings {
+            let seconds = date.timeIntervalSince1970
+            check(seconds == seconds.rounded(), "\(seconds) is not a whole second")
+        }
+        print("wall clock: the bell rang at", bell.rings.map { $0.formatted(.iso8601) }.joined(separator: ", "))
+        try await setTheClock()
+    }
+
+    private static func setTheClock() async throws {
+        let virtual = VirtualTime(clock: .wall)
+        let bell = Bell()
+        let ringing = Task { try await bell.ring(on: virtual.service) }
+        try await wait(for: "the bell") { virtual.pendingCount == 1 }
+        virtual.advance(by: .milliseconds(2_500))
+        virtual.inject(.stepClock(by: .seconds(-3_600)))
+        virtual.advance(by: .zero)
+        try await wait(for: "the news of the step") { bell.steps.count == 1 }
+        virtual.advance(by: .milliseconds(2_500))
+        ringing.cancel()
+        try await ringing.value
+        print("set back by an hour: \(bell.rings.count) rings on virtual time, \(bell.steps.count) step")
+        check(bell.rings.count == 5, "\(bell.rings.count) rings in five seconds")
+        check(bell.steps == [.seconds(-3_600)], "the steps were \(bell.steps)")
+        check(virtual.pendingCount == 0, "the bell's timer is still there")
+    }
+}
