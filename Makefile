@@ -28,10 +28,9 @@ bench: libevent
 # Each folder with a @main is a program.
 examples: libevent
 	swift build --package-path Examples --build-tests
-	bin=$$(swift build --package-path Examples --show-bin-path) || exit 1; \
 	for example in $$(cd Examples/Sources && grep -l '^@main' */*.swift | cut -d/ -f1); do \
 	    echo "== $$example"; \
-	    $$bin/$$example || exit 1; \
+	    Examples/.build/debug/$$example || exit 1; \
 	done
 	swift test --package-path Examples --skip-build
 

@@ -85,8 +85,8 @@ extension PreciseTimer {
 
 extension TimerService {
     /// Whether the service collects ``statistics`` of all its timers; at first it does not. They begin at zero when
-    /// this becomes true, and take 8 KB until it becomes false. A shared service has one such switch for all code in the
-    /// process: do not turn it off there.
+    /// this becomes true, and take 8 KB until it becomes false. A shared service has one such switch for all code in
+    /// the process: do not turn it off there.
     public var collectsStatistics: Bool {
         get { core.collectsStatistics(of: nil) }
         set { core.collectStatistics(newValue, of: nil) }

@@ -13,9 +13,9 @@ internal import Synchronization
 /// // warning: slow handler: "clock" (App/Clock.swift:12): 1 call longer than 1 ms, the longest 3.2 ms   […]
 /// ```
 ///
-/// A report without a tick is not logged; if the lines are made on the same service, their timer counts, too. Each place with slow handlers is logged once. It turns on
-/// ``PreciseTimer/TimerService/collectsStatistics``, and leaves it on when it is released. The lines are written on a
-/// Dispatch queue, never on the service's thread.
+/// A report without a tick is not logged; if the lines are made on the same service, their timer counts, too. Each
+/// place with slow handlers is logged once. The log turns on ``PreciseTimer/TimerService/collectsStatistics``, and
+/// leaves it on when it is released. The lines are written on a Dispatch queue, never on the service's thread.
 public final class TimerLog: Sendable {
     private let service: TimerService
     private let logger: Logger

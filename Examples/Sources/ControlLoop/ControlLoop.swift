@@ -14,7 +14,7 @@ enum ControlLoop {
 
         let controller = Controller()
         let timer = try PreciseTimer.schedule(
-            .every(.milliseconds(1), count: 2_000),
+            .every(.milliseconds(1), count: 1_500),
             on: service,
             calling: Controller.step,
             target: controller

@@ -8,14 +8,14 @@ enum Media {
     static func main() async throws {
         let sender = Sender()
         let timer = try PreciseTimer.schedule(
-            .rate(30_000, per: .seconds(1_001), count: 45),
+            .rate(30_000, per: .seconds(1_001), count: 30),
             calling: Sender.send,
             target: sender
         )
         try await wait(for: "the last frame") { timer.state == .ended(.completed) }
         let ledger = sender.ledger
         print("media: \(ledger.ticks) frames sent, \(ledger.missed) skipped, each due at its exact instant")
-        check(ledger.ticks == 45, "there were \(ledger.ticks) frames instead of 45")
+        check(ledger.ticks == 30, "there were \(ledger.ticks) frames instead of 30")
     }
 }
 

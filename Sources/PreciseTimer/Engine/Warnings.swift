@@ -1,9 +1,14 @@
+internal import Synchronization
 internal import TimerAlarms
 internal import TimerCore
 
 extension HandlerWatch.SlowPlace {
-    /// Warns the developer about a handler that runs for longer than its period.
+    private static let warnings = Atomic(0)
+
+    /// Warns the developer about a handler that runs for longer than its period. A process is warned of the first 16
+    /// places: a test run may have thousands.
     func warn() {
+        guard Self.warnings.add(1, ordering: .relaxed).oldValue < 16 else { return }
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
         StandardError.write(
