@@ -13,10 +13,11 @@ extension VirtualTime {
     /// #expect(model.refreshes == 1)
     /// ```
     ///
-    /// It waits for ticks that are on their way, and for handlers that occupy a thread. It cannot know what a task is
-    /// going to do. So it also gives tasks a few real milliseconds: the tasks that were just created, the bodies of
-    /// `for await` loops, and handlers that await something, which may be the next `advance`. If a test must be certain
-    /// that a task has begun its loop, it settles until ``pendingCount`` shows the loop's timer.
+    /// It waits for ticks that are on their way, for handlers that are running, and for the bodies of `for await` loops
+    /// over ticks. A handler or a body may await the next `advance`, and cannot end before: after a second of real time
+    /// without any change, settling ends in spite of it. Tasks that have just been created are given some real
+    /// milliseconds. If a test must be certain that a task has begun its loop, it settles until ``pendingCount`` shows
+    /// the loop's timer.
     ///
     /// - Returns: false if after ten real seconds, or when the calling task was cancelled, a tick was still on its way
     ///   or a handler still occupied a thread.
@@ -27,17 +28,18 @@ extension VirtualTime {
     package func settle(atMost patience: Duration) async -> Bool {
         let clock = ContinuousClock()
         let limit = clock.now.advanced(by: patience)
-        var (motion, quietRounds) = (service.motion, 0)
-        // In a quiet round nothing has changed. Tasks have as many rounds as they may need on a busy machine.
-        while quietRounds < (motion.hops > 0 ? .max : motion.tasks > 0 ? 100 : 12) {
+        var (motion, quietRounds, quietSince) = (service.motion, 0, clock.now)
+        while true {
             // Real sleep: the task gives its thread to others, and comes back behind those that waited before.
             guard clock.now < limit, (try? await Task.sleep(for: .microseconds(200))) != nil else {
                 return motion.hops == 0
             }
             let before = motion
             motion = service.motion
-            quietRounds = motion == before ? quietRounds + 1 : 0
+            quietRounds += 1
+            if motion != before { (quietRounds, quietSince) = (0, clock.now) }
+            if motion.hops > 0 || quietRounds < 12 { continue }
+            if motion.tasks == 0 || quietSince.duration(to: clock.now) > .seconds(1) { return true }
         }
-        return true
     }
 }
