@@ -25,7 +25,9 @@ bench: libevent
 	swift build -c release --package-path Benchmarks
 	swift run -c release --package-path Benchmarks --skip-build benchmarks report --output Documentation/benchmarks.md
 
-# Each folder with a @main is a program.
+# Each folder with a @main is a program. Swift 6.3 orders the traits of a package at random for each build, and compiles
+# the library again if the order has changed: https://github.com/swiftlang/swift-package-manager/issues/10525
+examples: export SWIFT_DETERMINISTIC_HASHING = 1
 examples: libevent
 	swift build --package-path Examples --build-tests
 	for example in $$(cd Examples/Sources && grep -l '^@main' */*.swift | cut -d/ -f1); do \
