@@ -2,6 +2,10 @@
 
 .PHONY: compare test check docs bench examples gallery verdicts soak fuzz hunt lint libevent
 
+# Swift 6.3 orders the traits of a package at random for each build, and compiles everything again if the order has
+# changed: https://github.com/swiftlang/swift-package-manager/issues/10525
+export SWIFT_DETERMINISTIC_HASHING = 1
+
 compare: libevent
 	swift run -c release compare-backends
 
@@ -25,9 +29,7 @@ bench: libevent
 	swift build -c release --package-path Benchmarks
 	swift run -c release --package-path Benchmarks --skip-build benchmarks report --output Documentation/benchmarks.md
 
-# Each folder with a @main is a program. Swift 6.3 orders the traits of a package at random for each build, and compiles
-# the library again if the order has changed: https://github.com/swiftlang/swift-package-manager/issues/10525
-examples: export SWIFT_DETERMINISTIC_HASHING = 1
+# Each folder with a @main is a program.
 examples: libevent
 	swift build --package-path Examples --build-tests
 	for example in $$(cd Examples/Sources && grep -l '^@main' */*.swift | cut -d/ -f1); do \
