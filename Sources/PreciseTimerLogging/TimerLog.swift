@@ -14,7 +14,7 @@ internal import Synchronization
 /// ```
 ///
 /// A report without a tick is not logged; if the lines are made on the same service, their timer counts, too. Each
-/// place with slow handlers is logged once. The log turns on ``PreciseTimer/TimerService/collectsStatistics``, and
+/// place with slow handlers is logged once. The log turns on `service.collectsStatistics`, and
 /// leaves it on when it is released. The lines are written on a Dispatch queue, never on the service's thread.
 public final class TimerLog: Sendable {
     private let service: TimerService

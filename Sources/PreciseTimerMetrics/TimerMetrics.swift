@@ -23,7 +23,7 @@ internal import Synchronization
 /// A gauge keeps its value while there are no ticks. If the reports are made on the same service, their timer counts,
 /// too.
 ///
-/// It turns on ``PreciseTimer/TimerService/collectsStatistics``, and leaves it on when it is released. The reports are
+/// It turns on `service.collectsStatistics`, and leaves it on when it is released. The reports are
 /// made on a Dispatch queue, never on the service's thread.
 public final class TimerMetrics: Sendable {
     private static let quantiles = [0.5, 0.99, 1]
