@@ -23,7 +23,8 @@ extension TimerService {
     /// The time of a handler is that of ``PreciseTimer/Statistics/handlerTime``, and includes the time for which the
     /// machine did not run its thread. For a handler that awaits, it includes the waiting. Only timers with a period
     /// can be found: `.every` and `.rate`; if the handler rescheduled its timer, the new period counts. A debug build
-    /// also reports each place once on standard error, at most 16 in a process. From any thread, in constant time.
+    /// also reports a place on standard error, at its third slow call, and at most 16 places in a process. From any
+    /// thread, in constant time.
     public var slowHandlers: [SlowHandler] {
         core.slowPlaces.map { place in
             SlowHandler(

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import PreciseTimer
 
 /// The command. Each subcommand parses its options, has the work done, and prints.
 @main
@@ -34,6 +35,8 @@ struct CompareBackends: ParsableCommand {
     /// Runs the command. An error prints one line and has an exit code of ours.
     static func main() {
         Console.surviveClosedStreams()
+        // Loads make the measured handlers slow on purpose.
+        SlowHandlerWarnings.turnOff()
         do {
             var command = try parseAsRoot()
             try command.run()

@@ -25,8 +25,13 @@ final class SchedulerPortionTests {
         #expect(scheduler.takeNext() == timers[998])
     }
 
-    @Test func aMillionTimersOfOneInstantTickInOrderOfScheduling() {
-        let timers = (0..<1_000_000).map { _ in scheduler.add(once(at: 10)).timer }
+    @Test func manyTimersOfOneInstantTickInOrderOfScheduling() {
+        #if DEBUG
+        let count = 100_000
+        #else
+        let count = 1_000_000
+        #endif
+        let timers = (0..<count).map { _ in scheduler.add(once(at: 10)).timer }
         scheduler.beginLook(at: 10)
         let wrong = timers.count { timer in
             guard case .of(timer) = scheduler.next() else { return true }

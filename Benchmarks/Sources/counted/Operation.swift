@@ -8,6 +8,7 @@ enum Operation: String, CaseIterable {
     case reschedule
     case tick
     case tickWithStatistics = "tick-with-statistics"
+    case tickWithOwnStatistics = "tick-with-own-statistics"
 
     /// Performs the operation `count` times on one thread, without the kernel.
     func perform(_ count: Int) throws {
@@ -28,10 +29,13 @@ enum Operation: String, CaseIterable {
             for number in 0..<count {
                 try timers[number % 1_000].reschedule(.once(after: .seconds(7_200) + .microseconds(number)))
             }
-        case .tick, .tickWithStatistics:
+        case .tick, .tickWithStatistics, .tickWithOwnStatistics:
             service.collectsStatistics = self == .tickWithStatistics
             for _ in 0..<1_000 {
-                try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { $0.tick($1) }
+                let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) {
+                    $0.tick($1)
+                }
+                timer.collectsStatistics = self == .tickWithOwnStatistics
             }
             while target.ticks < count { alarm.advance(by: 1_000_000) }
         }

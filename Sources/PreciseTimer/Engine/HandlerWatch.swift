@@ -17,6 +17,8 @@ struct HandlerWatch {
         var period: UInt64
         var longest: UInt64
         var count: UInt64 = 1
+        /// Whether a debug build has warned of it.
+        var isReported = false
     }
 
     /// The timer whose inline handler returned last, if its time matters and is not known yet. Not retained: a timer
@@ -27,8 +29,6 @@ struct HandlerWatch {
     private var threshold: UInt64 = 0
     /// The first offenders. Readers get copies, so that noting one never copies the array.
     private var slow: [SlowPlace] = []
-    /// How many of them a debug build has reported.
-    private var reported = 0
 
     private static let limit = 16
 
@@ -45,14 +45,15 @@ struct HandlerWatch {
         (self.calledAt, self.threshold) = (calledAt, threshold)
     }
 
-    /// Ends the time of the handler that returned last. Returns it if it is needed.
+    /// Ends the time of the handler that returned last. Returns it if it is needed. The timer is not retained, which
+    /// would cost as much as counting.
     @inline(__always)
-    mutating func takeReturned(at now: UInt64) -> (record: TimerRecord, nanoseconds: UInt64)? {
+    mutating func takeReturned(at now: UInt64) -> (record: Unmanaged<TimerRecord>, nanoseconds: UInt64)? {
         guard let last = unsafe record else { return nil }
         unsafe record = nil
         // A wall clock may have been set back.
         let nanoseconds = now - min(now, calledAt)
-        return nanoseconds >= threshold ? (unsafe last.takeUnretainedValue(), nanoseconds) : nil
+        return nanoseconds >= threshold ? unsafe (last, nanoseconds) : nil
     }
 
     /// Forgets the handler that returned last: its service ends.
@@ -82,9 +83,13 @@ struct HandlerWatch {
     /// A copy of the first offenders.
     var slowPlaces: [SlowPlace] { slow.map(\.self) }
 
-    /// The places that a debug build must still report.
+    /// The places that a debug build must still report, each at its third slow call: the machine can hold up any
+    /// handler once or twice.
     mutating func takeUnreported() -> [SlowPlace] {
-        defer { reported = slow.count }
-        return slow[reported...].map(\.self)
+        slow.indices.compactMap { index in
+            guard slow[index].count >= 3, !slow[index].isReported else { return nil }
+            slow[index].isReported = true
+            return slow[index]
+        }
     }
 }

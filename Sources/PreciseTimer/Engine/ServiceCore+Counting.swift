@@ -4,27 +4,21 @@
 extension ServiceCore {
     /// Begins to collect the statistics of a timer, or of the service, or ends it.
     func collectStatistics(_ isWanted: Bool, of record: TimerRecord?) {
-        let new = isWanted ? TickCounts() : nil
+        var counts = isWanted ? TickCounts() : nil
         locked(inForkedChild: ()) { state in
-            if isWanted == (state.counts(of: record) != nil) { return }
-            guard let record else {
-                state.counts = new
-                return
-            }
-            // The extras of a timer that has ended may be read without the lock.
-            if !record.hasEnded || !isWanted { record.onDemand.counts = new }
+            if state.isCounted(record) != isWanted { state.exchange(&counts, of: record) }
         }
     }
 
     /// Whether the statistics of a timer, or of the service, are collected.
     func collectsStatistics(of record: TimerRecord?) -> Bool {
-        locked(inForkedChild: false) { $0.counts(of: record) != nil }
+        locked(inForkedChild: false) { $0.isCounted(record) }
     }
 
     /// The statistics of a timer, or of the service; nil if they are not collected.
     func statistics(of record: TimerRecord?) -> PreciseTimer.Statistics? {
         // Only the numbers are copied under the lock.
-        let numbers = locked(inForkedChild: nil) { $0.counts(of: record)?.numbers }
+        let numbers = locked(inForkedChild: nil) { $0.numbers(of: record) }
         return numbers.map { PreciseTimer.Statistics($0, clock) }
     }
 

@@ -13,7 +13,7 @@ extension ServiceState {
         } else if isInline {
             // This tick was delivered when the handler of the one before had returned.
             if handlers.isOpen { closeHandlerTime(at: served.delivered) }
-            let isCounted = counts != nil || record.counts != nil
+            let isCounted = counts != nil || record.isCounted
             let threshold = isCounted ? 0 : record.leastPeriod
             if threshold != .max {
                 handlers.noteReturn(of: record, calledAt: served.delivered, threshold: threshold)
@@ -21,8 +21,20 @@ extension ServiceState {
         }
     }
 
-    /// The statistics of a timer, or of the service, while they are collected.
-    func counts(of record: TimerRecord?) -> TickCounts? { record.map(\.counts) ?? counts }
+    /// Whether the statistics of a timer, or of the service, are collected.
+    func isCounted(_ record: TimerRecord?) -> Bool { record.map(\.isCounted) ?? (counts != nil) }
+
+    /// The statistics of a timer, or of the service; nil if they are not collected.
+    mutating func numbers(of record: TimerRecord?) -> TickCounts.Numbers? {
+        if let record { record.numbers } else { counts?.numbers }
+    }
+
+    /// Exchanges the statistics of a timer, or of the service, with those given.
+    mutating func exchange(_ new: inout TickCounts?, of record: TimerRecord?) {
+        guard let record else { return swap(&new, &counts) }
+        // The extras of a timer that has ended may be read without the lock.
+        if !record.hasEnded || new == nil { swap(&new, &record.onDemand.counts) }
+    }
 
     /// Ends the time of the inline handler that returned last, if it has not ended.
     mutating func closeHandlerTime() {
@@ -31,13 +43,14 @@ extension ServiceState {
 
     @inline(__always)
     private mutating func closeHandlerTime(at now: UInt64) {
-        if let (record, time) = handlers.takeReturned(at: now) { countHandler(of: record, time) }
+        guard let (record, time) = unsafe handlers.takeReturned(at: now) else { return }
+        unsafe record._withUnsafeGuaranteedRef { countHandler(of: $0, time) }
     }
 
-    @inline(never)
+    @inline(__always)
     private mutating func countHandler(of record: TimerRecord, _ nanoseconds: UInt64) {
         if nanoseconds > record.leastPeriod { handlers.noteSlow(record, nanoseconds) }
         counts?.countHandler(nanoseconds)
-        record.counts?.countHandler(nanoseconds)
+        record.countHandler(nanoseconds)
     }
 }

@@ -20,7 +20,7 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
         /// Why the backend failed, if that ended the timer.
         var error: TimerError?
         /// The statistics, while they are collected.
-        var counts: TickCounts?
+        @safe @exclusivity(unchecked) var counts: TickCounts?
     }
 
     // This order leaves no padding: a million timers are a million records.
@@ -90,8 +90,11 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     /// The same, as it is stored.
     final var place: (file: UnsafePointer<UInt8>, line: UInt32) { unsafe (file, line) }
 
-    /// The statistics, while they are collected.
-    final var counts: TickCounts? { extras?.counts }
+    /// Whether the statistics are collected.
+    final var isCounted: Bool { extras.map { $0.counts != nil } ?? false }
+
+    /// The statistics; nil if they are not collected.
+    final var numbers: TickCounts.Numbers? { extras?.counts?.numbers }
 
     /// The reason the timer ends if its target is released.
     final var endingIfTargetIsGone: Ending { handleIsTarget ? .handleReleased : .targetReleased }
@@ -117,8 +120,12 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     final func count(_ served: Served) {
         ticks += 1
         lastLateness = served.lateness
-        counts?.count(served)
+        extras?.counts?.count(served)
     }
+
+    /// Counts the time of a handler.
+    @inline(__always)
+    final func countHandler(_ nanoseconds: UInt64) { extras?.counts?.countHandler(nanoseconds) }
 
     /// Lets `resume` be called when the running handler has returned. Returns false, and forgets it, if no handler is
     /// running, or if the caller is inside it. For timers that end.

@@ -2,18 +2,28 @@ internal import Synchronization
 internal import TimerAlarms
 internal import TimerCore
 
-extension HandlerWatch.SlowPlace {
-    private static let warnings = Atomic(0)
+/// The warnings of debug builds about handlers that run for longer than their period.
+package enum SlowHandlerWarnings {
+    /// How many are left. A process is warned of the first 16 places: a test run may have thousands.
+    private static let left = Atomic(16)
 
-    /// Warns the developer about a handler that runs for longer than its period. A process is warned of the first 16
-    /// places: a test run may have thousands.
+    /// Turns them off in this process, for a program whose handlers are slow on purpose.
+    package static func turnOff() { left.store(0, ordering: .relaxed) }
+
+    /// Whether one more may be written.
+    fileprivate static func take() -> Bool { left.subtract(1, ordering: .relaxed).oldValue > 0 }
+}
+
+extension HandlerWatch.SlowPlace {
+    /// Warns the developer about a handler that runs for longer than its period.
     func warn() {
-        guard Self.warnings.add(1, ordering: .relaxed).oldValue < 16 else { return }
+        guard SlowHandlerWarnings.take() else { return }
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
         StandardError.write(
-            "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for \(time), longer than its period "
-                + "of \(period); its ticks are late, and inline handlers make the service's other timers late, too\n"
+            "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for longer than its period of "
+                + "\(period) in \(count) calls, once for \(time); its ticks are late, and inline handlers make the "
+                + "service's other timers late, too\n"
         )
     }
 }

@@ -1,11 +1,17 @@
 import PreciseTimer
 import Synchronization
 
-/// An alarm on the real clock without a thread: it fires when it is told to.
-final class DrivenAlarm: TimerAlarm {
+/// An alarm without a thread: it fires when it is told to. Its clock costs next to nothing, and shows the same times in
+/// each run. For one thread.
+final class DrivenAlarm: TimerAlarm, @unchecked Sendable {
     private let onFire = Mutex<(@Sendable () -> Void)?>(nil)
+    private var time: UInt64 = 1_000_000_000
 
-    var now: TimerInstant { TimerInstant(nanoseconds: Clock.now()) }
+    /// Each reading is some nanoseconds later than the one before, so that ticks are late and handlers take time.
+    var now: TimerInstant {
+        time += 25
+        return TimerInstant(nanoseconds: time)
+    }
 
     func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
         self.onFire.withLock { $0 = onFire }
@@ -14,6 +20,9 @@ final class DrivenAlarm: TimerAlarm {
     func set(_ deadline: TimerInstant?) {}
 
     func stop() { onFire.withLock { $0 = nil } }
+
+    /// Lets time pass.
+    func advance(by nanoseconds: UInt64) { time += nanoseconds }
 
     /// The function to call for a firing; nil before the start.
     var firing: (@Sendable () -> Void)? { onFire.withLock { $0 } }
