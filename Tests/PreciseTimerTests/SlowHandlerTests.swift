@@ -70,6 +70,42 @@ import Testing
         #expect(cancelled.state == .ended(.cancelled))
     }
 
+    /// The service must forget the timer, whose object may be gone before the next reading of the clock.
+    @Test func theTimeOfAHandlerThatShutsItsServiceDownIsNotCounted() throws {
+        let (alarm, log) = (ManualAlarm(), Log())
+        let service = TimerService(startedOnUse: { alarm })
+        let ended = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) {
+            [weak service] log, tick in
+            log.note(tick)
+            service?.shutdown()
+        }
+        alarm.move(by: .milliseconds(1))
+        alarm.fire()
+        #expect(ended.state == .ended(.serviceShutDown))
+        alarm.move(by: .seconds(10))
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        alarm.move(by: .milliseconds(1))
+        alarm.fire()
+        #expect(log.count == 2)
+        #expect(service.slowHandlers.isEmpty)
+    }
+
+    @Test func theTimeOfAHandlerIsNotCountedIfTheNextShutsTheServiceDown() throws {
+        let (alarm, log) = (ManualAlarm(), Log())
+        let service = TimerService(startedOnUse: { alarm })
+        let first = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { _, _ in
+            alarm.move(by: .milliseconds(5))
+        }
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { [weak service] log, tick in
+            log.note(tick)
+            service?.shutdown()
+        }
+        alarm.move(by: .milliseconds(1))
+        alarm.fire()
+        #expect(log.count == 1 && first.state == .ended(.serviceShutDown))
+        #expect(service.slowHandlers.isEmpty)
+    }
+
     @Test func onePlaceIsNamedOnceAndOnlyTheFirstPlacesAreNamed() throws {
         let (virtual, log) = (VirtualTime(), Log())
         for number in 0..<40 {

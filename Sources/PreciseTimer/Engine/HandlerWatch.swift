@@ -56,9 +56,6 @@ struct HandlerWatch {
         return nanoseconds >= threshold ? unsafe (last, nanoseconds) : nil
     }
 
-    /// Forgets the handler that returned last: its service ends.
-    mutating func forgetLast() { unsafe record = nil }
-
     /// Forgets a timer that ends: its object may not live until the next reading of the clock.
     @inline(__always)
     mutating func forget(_ ended: TimerRecord) {

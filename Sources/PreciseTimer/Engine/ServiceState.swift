@@ -142,7 +142,6 @@ struct ServiceState: ~Copyable {
         phase = restart.map(Phase.idle) ?? .ended(error)
         // A firing that is still going on belongs to no run any more.
         self.run += 1
-        handlers.forgetLast()
         scheduler.close()
         return (alarm.take(), former)
     }
