@@ -153,8 +153,8 @@ import Testing
         let lines = said.split(separator: "\n").filter { $0.contains("PreciseTimer:") }
         #expect(lines.count == 1)
         #expect(said.contains("PreciseTimer: PreciseTimerTests/SlowHandlerTests.swift:"))
-        let fact = "the handler of this timer (\"clock\") ran for longer than its period of 1 s in 3 calls, once for 3.2 s"
-        #expect(said.contains(fact))
+        #expect(said.contains("the handler of this timer (\"clock\") ran for longer than its period of 1 s in 3 calls"))
+        #expect(said.contains(", once for 3.2 s"))
     }
 
     @Test func aDebugBuildForgivesTwoSlowCalls() async throws {

@@ -19,7 +19,7 @@ struct StatisticsPrice: Measurement {
             remarks: [
                 "Asked: at most 15 ns for the service's statistics, and for a timer's. A handler counts its call.",
                 "All timers are due at once, on a clock that costs nothing; 20,000 ticks per round.",
-                "The statistics of 1,000 timers take 8 MB, which do not stay in the processor's caches between the ticks.",
+                "The statistics of 1,000 timers take 8 MB, which the processor's caches do not keep between ticks.",
                 "With statistics or without, a look reads the clock once more to end its last handler's time: "
                     + "\(Unit.nanoseconds.text(readingOfTheClock())) here.",
             ]
@@ -72,8 +72,8 @@ struct StatisticsPrice: Measurement {
             self.count = count
             service.collectsStatistics = collecting == .service || collecting == .both
             for _ in 0..<count {
-                let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { target, _ in
-                    target.tick()
+                let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) {
+                    $0.tick($1)
                 }
                 timer.collectsStatistics = collecting == .timers || collecting == .both
             }
@@ -99,6 +99,6 @@ struct StatisticsPrice: Measurement {
 
         var ticks: Int { counter.load(ordering: .relaxed) }
 
-        func tick() { counter.add(1, ordering: .relaxed) }
+        func tick(_ tick: PreciseTimer.Tick) { counter.add(1, ordering: .relaxed) }
     }
 }
