@@ -110,9 +110,9 @@ extension PreciseTimer.TimeoutError: CustomStringConvertible {
 extension PreciseTimer.Statistics: CustomStringConvertible {
     /// One line, as in `1200 ticks, 3 missed; 99 % at most 87 µs late; handlers 99 % at most 12 µs`.
     public var description: String {
-        let late = lateness.percentile(0.99).map { "99 % at most \($0.text) late" }
-        let handlers = handlerTime.percentile(0.99).map { "handlers 99 % at most \($0.text)" }
-        let stall = longestStall.map { "longest stall \($0.length.text)" }
+        let late = lateness.percentile(0.99).map { "99 % at most \($0.shortText) late" }
+        let handlers = handlerTime.percentile(0.99).map { "handlers 99 % at most \($0.shortText)" }
+        let stall = longestStall.map { "longest stall \($0.length.shortText)" }
         let counts = "\(ticks == 1 ? "1 tick" : "\(ticks) ticks"), \(missed) missed"
         return [counts, late, handlers, stall].compactMap(\.self).joined(separator: "; ")
     }
@@ -122,18 +122,30 @@ extension PreciseTimer.Statistics.Histogram: CustomStringConvertible {
     /// One line, as in `1200, 50 % at most 30 µs, 99 % at most 87 µs, the longest 120 µs`.
     public var description: String {
         guard let half = percentile(0.5), let most = percentile(0.99), let longest else { return "empty" }
-        return "\(count), 50 % at most \(half.text), 99 % at most \(most.text), the longest \(longest.text)"
+        let (middle, end) = (half.shortText, most.shortText)
+        return "\(count), 50 % at most \(middle), 99 % at most \(end), the longest \(longest.shortText)"
     }
 }
 
 extension PreciseTimer.Statistics.Histogram.Bucket: CustomStringConvertible {
     /// The bucket, as in `12 up to 87 µs`.
-    public var description: String { "\(count) up to \(upTo.text)" }
+    public var description: String { "\(count) up to \(upTo.shortText)" }
 }
 
 extension PreciseTimer.Statistics.Stall: CustomStringConvertible {
     /// The stall, as in `4.1 ms since 1500000000 ns (suspending)`.
-    public var description: String { "\(length.text) since \(since)" }
+    public var description: String { "\(length.shortText) since \(since)" }
+}
+
+extension Duration {
+    /// The duration, rounded up to three digits: a bucket's end has more digits than it knows.
+    fileprivate var shortText: String {
+        let nanoseconds = self < .zero ? .max : nanosecondsOrForever
+        guard nanoseconds < .max else { return text }
+        var step: UInt64 = 1
+        while nanoseconds / step >= 1_000 { step *= 10 }
+        return Duration(wholeNanoseconds: (nanoseconds + step - 1) / step * step).text
+    }
 }
 
 extension TimerTicks: CustomStringConvertible {

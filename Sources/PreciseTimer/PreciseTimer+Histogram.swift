@@ -45,17 +45,17 @@ extension PreciseTimer.Statistics {
             let rank = share < 1 ? UInt64((max(share, 0) * Double(count)).rounded(.up)) : count
             var seen: UInt64 = 0
             for bucket in buckets {
-                seen &+= bucket.count
+                seen = seen.saturatingAdding(bucket.count)
                 if seen >= max(rank, 1) { return min(bucket.upTo, longest) }
             }
             return longest
         }
 
-        /// Adds the durations of another histogram.
+        /// Adds the durations of another histogram. A sum that is too great to represent becomes the greatest.
         public mutating func merge(_ other: Histogram) {
-            buckets = combined(with: other) { $0 &+ $1 }
-            total += other.total
-            count &+= other.count
+            buckets = combined(with: other) { $0.saturatingAdding($1) }
+            total = total.saturatingAdding(other.total)
+            count = count.saturatingAdding(other.count)
             longest = [longest, other.longest].compactMap(\.self).max()
         }
 
@@ -63,7 +63,7 @@ extension PreciseTimer.Statistics {
         public func since(_ earlier: Histogram) -> Histogram {
             var rest = self
             rest.buckets = combined(with: earlier) { $0 - min($0, $1) }
-            rest.total = max(.zero, total - earlier.total)
+            rest.total = total > earlier.total ? total.saturatingSubtracting(earlier.total) : .zero
             rest.count = count - min(count, earlier.count)
             if longest == earlier.longest {
                 rest.longest = rest.buckets.last.map { min($0.upTo, longest ?? $0.upTo) }
@@ -74,9 +74,10 @@ extension PreciseTimer.Statistics {
         /// The buckets of both histograms, with a new count for each.
         private func combined(with other: Histogram, _ combine: (UInt64, UInt64) -> UInt64) -> [Bucket] {
             var counts: [Duration: (own: UInt64, other: UInt64)] = [:]
+            func add(_ count: UInt64, to sum: inout UInt64) { sum = sum.saturatingAdding(count) }
             // Decoded histograms may have a bucket twice.
-            for bucket in buckets { counts[bucket.upTo, default: (0, 0)].own &+= bucket.count }
-            for bucket in other.buckets { counts[bucket.upTo, default: (0, 0)].other &+= bucket.count }
+            for bucket in buckets { add(bucket.count, to: &counts[bucket.upTo, default: (0, 0)].own) }
+            for bucket in other.buckets { add(bucket.count, to: &counts[bucket.upTo, default: (0, 0)].other) }
             return counts.map { Bucket(upTo: $0.key, count: combine($0.value.own, $0.value.other)) }
                 .filter { $0.count > 0 }
                 .sorted { $0.upTo < $1.upTo }

@@ -28,7 +28,8 @@ extension PreciseTimer {
         /// How long the handlers ran: from the tick's ``Tick/delivered`` to the service's next reading of the clock,
         /// which includes some of its own work, a fraction of a microsecond. If a wall clock is set meanwhile, the step
         /// is in it. Ticks that a task awaits have no handler.
-        /// If another thread or another handler ends a timer, the time of its last handler can be missing.
+        /// If a call of `cancel` or `shutdown` ends a timer, the time of its last handler can be missing; if the call
+        /// comes from the handler itself, that of the call before.
         public private(set) var handlerTime: Histogram
         /// The longest stall; nil if there was no tick.
         public private(set) var longestStall: Stall?
@@ -49,7 +50,7 @@ extension PreciseTimer {
 
         /// Adds other statistics. Of two stalls of the same length, this value's own remains. O(n) for n buckets.
         public mutating func merge(_ other: Statistics) {
-            missed &+= other.missed
+            missed = missed.saturatingAdding(other.missed)
             lateness.merge(other.lateness)
             handlerTime.merge(other.handlerTime)
             if let stall = other.longestStall, stall.length > longestStall?.length ?? .zero - .nanoseconds(1) {
@@ -58,8 +59,9 @@ extension PreciseTimer {
         }
 
         /// The statistics of the time between two readings: these ones, without an earlier reading of the same timer
-        /// or service. If the longest stall was before that reading, the result has none. If collecting was turned off
-        /// and on in between, these statistics themselves. O(n) for n buckets.
+        /// or service. If the longest stall was before that reading, the result has none. If these statistics have
+        /// fewer ticks than the earlier reading, collecting was turned off and on in between: the result is these
+        /// statistics. After a longer time this cannot be noticed, and the result is meaningless. O(n) for n buckets.
         public func since(_ earlier: Statistics) -> Statistics {
             if ticks < earlier.ticks { return self }
             var rest = self

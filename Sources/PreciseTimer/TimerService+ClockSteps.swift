@@ -25,8 +25,8 @@ extension TimerService {
     /// Each reading of this property has its own thread and descriptor, until the stream or its task ends. Steps that
     /// nobody awaits yet are kept in the stream. In a forked child the parent's streams are silent.
     ///
-    /// The stream throws a `TimerError` if the process closes its descriptor; reading the property throws one if the
-    /// system refuses a descriptor or a thread.
+    /// The stream throws a `TimerError` within a minute if the process closes its descriptor. Reading the property
+    /// throws one if the system refuses a descriptor or a thread.
     public var clockSteps: AsyncThrowingStream<ClockStep, any Error> {
         get throws(TimerError) {
             let (steps, continuation) = AsyncThrowingStream<ClockStep, any Error>.makeStream()

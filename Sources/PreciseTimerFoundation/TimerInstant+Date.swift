@@ -10,8 +10,8 @@ extension TimerInstant {
     /// try PreciseTimer.schedule(.once(at: TimerInstant(date)), on: service, target: bell) { bell, _ in bell.ring() }
     /// ```
     ///
-    /// A `Date` of our time resolves about 0.1 µs. A date before 1970 becomes the clock's origin; one after 20 July
-    /// 2554, and one that is not a number, becomes never.
+    /// A `Date` of our time resolves about 0.1 µs. A date before 1970 becomes the clock's origin; one after 21 July
+    /// 2554, 23:34 UTC, and one that is not a number, becomes never.
     public init(_ date: Date) {
         let interval = date.timeIntervalSinceReferenceDate
         // Whole seconds and their fraction apart: a `Double` of the nanoseconds since 1970 would be less precise, and

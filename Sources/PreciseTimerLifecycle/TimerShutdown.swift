@@ -8,11 +8,11 @@ public import ServiceLifecycle
 /// ```swift
 /// let timers = TimerBag()
 /// try PreciseTimer.schedule(.every(.seconds(5)), target: cache) { cache, _ in cache.expire() }.store(in: timers)
-/// let group = ServiceGroup(services: [TimerShutdown(of: timers), server], logger: logger)
+/// let group = ServiceGroup(services: [database, TimerShutdown(of: timers)], logger: logger)
 /// ```
 ///
-/// A group shuts its services down in reverse order: put this before the services whose work the timers are part of
-/// if the timers must tick until those have ended, and after them if the timers must end first.
+/// A group shuts its services down in reverse order. Put this after the services that your handlers use: the timers
+/// then end first.
 public struct TimerShutdown: Service {
     private enum Timers {
         case service(TimerService)

@@ -42,8 +42,7 @@ public final class TimerLog: Sendable {
         self.service = service
         self.logger = logger
         self.level = level
-        service.collectsStatistics = true
-        logged = Synchronization.Mutex((service.statistics, 0))
+        logged = Synchronization.Mutex((nil, 0))
         try PreciseTimer.schedule(
             .every(period),
             on: reporting,
@@ -51,20 +50,21 @@ public final class TimerLog: Sendable {
             label: "the log of timers",
             target: self
         ) { log, _ in log.report() }
+        // What was before this object is not logged.
+        service.collectsStatistics = true
+        logged.withLock { $0.statistics = service.statistics }
     }
 
     /// Logs the statistics since the last line, and new slow handlers, now.
     public func report() {
         // Read inside the lock, so that two reports at once do not report the same ticks.
-        let news = logged.withLock { logged -> (PreciseTimer.Statistics, ArraySlice<TimerService.SlowHandler>)? in
-            guard let statistics = service.statistics else { return nil }
-            let slow = service.slowHandlers
+        let (recent, slow) = logged.withLock { logged in
+            let (statistics, slow) = (service.statistics, service.slowHandlers)
             defer { logged = (statistics, slow.count) }
-            let recent = logged.statistics.map(statistics.since) ?? statistics
+            let recent = statistics.map { logged.statistics.map($0.since) ?? $0 }
             return (recent, slow.dropFirst(logged.slowHandlers))
         }
-        guard let (recent, slow) = news else { return }
-        if recent.ticks > 0 { logger.log(level: level, "timers: \(recent)", metadata: recent.metadata) }
+        if let recent, recent.ticks > 0 { logger.log(level: level, "timers: \(recent)", metadata: recent.metadata) }
         for handler in slow {
             logger.warning("slow handler: \(handler)", metadata: handler.metadata)
         }

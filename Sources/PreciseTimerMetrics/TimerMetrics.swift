@@ -67,9 +67,7 @@ public final class TimerMetrics: Sendable {
             }
         }
         (lateness, handlerTime) = (gauges("lateness_seconds"), gauges("handler_seconds"))
-        service.collectsStatistics = true
-        // What was before this object is not reported.
-        reported = Synchronization.Mutex((service.statistics, service.slowHandlers.map(\.count).reduce(0, +)))
+        reported = Synchronization.Mutex((nil, 0))
         try PreciseTimer.schedule(
             .every(period),
             on: reporting,
@@ -77,6 +75,9 @@ public final class TimerMetrics: Sendable {
             label: "the metrics of \(name)",
             target: self
         ) { metrics, _ in metrics.report() }
+        // What was before this object is not reported.
+        service.collectsStatistics = true
+        reported.withLock { $0 = (service.statistics, service.slowHandlers.map(\.count).reduce(0, +)) }
     }
 
     /// Makes a report now, besides the periodic ones.

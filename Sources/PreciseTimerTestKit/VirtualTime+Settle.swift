@@ -16,11 +16,11 @@ extension VirtualTime {
     /// It waits for ticks that are on their way, for handlers that are running, and for the bodies of `for await` loops
     /// over ticks. A handler or a body may await the next `advance`, and cannot end before: after a second of real time
     /// without any change, settling ends in spite of it. Tasks that have just been created are given some real
-    /// milliseconds. If a test must be certain that a task has begun its loop, it settles until ``pendingCount`` shows
-    /// the loop's timer.
+    /// milliseconds; so is the body of the last tick of a loop with a count. If a test must be certain that a task has
+    /// begun its loop, it settles until ``pendingCount`` shows the loop's timer.
     ///
-    /// - Returns: false if after ten real seconds, or when the calling task was cancelled, a tick was still on its way
-    ///   or a handler still occupied a thread.
+    /// - Returns: false if after ten real seconds, or when the calling task was cancelled, a tick was still on its way,
+    ///   or a handler still occupied a thread or a queue.
     @discardableResult
     public func settle() async -> Bool { await settle(atMost: .seconds(10)) }
 

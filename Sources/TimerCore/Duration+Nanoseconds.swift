@@ -1,4 +1,4 @@
-/// Conversions between durations and whole nanoseconds, which no other file makes.
+/// Conversions between durations and whole nanoseconds, which no other file makes, and sums that never trap.
 extension Duration {
     /// Whole nanoseconds, rounded up; saturates at the ends of `Int64`, about 292 years either way.
     package var nanosecondsRoundedUp: Int64 {
@@ -19,6 +19,18 @@ extension Duration {
         }
         let nanoseconds = nanosecondsRoundedUp
         return nanoseconds == .max ? .max : UInt64(nanoseconds)
+    }
+
+    /// The sum; saturates.
+    package func saturatingAdding(_ other: Duration) -> Duration {
+        let (sum, overflow) = attoseconds.addingReportingOverflow(other.attoseconds)
+        return Duration(attoseconds: overflow ? (other < .zero ? .min : .max) : sum)
+    }
+
+    /// The difference; saturates.
+    package func saturatingSubtracting(_ other: Duration) -> Duration {
+        let (difference, overflow) = attoseconds.subtractingReportingOverflow(other.attoseconds)
+        return Duration(attoseconds: overflow ? (other < .zero ? .max : .min) : difference)
     }
 
     /// The exact duration of a number of nanoseconds, even of one beyond `Int64`.

@@ -67,7 +67,7 @@ package struct Grid: Hashable, Sendable {
 
 extension UInt64 {
     /// The sum, or `UInt64.max` if it overflows.
-    func saturatingAdding(_ other: UInt64) -> UInt64 {
+    package func saturatingAdding(_ other: UInt64) -> UInt64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }

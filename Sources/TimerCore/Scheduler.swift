@@ -55,6 +55,7 @@ package struct Scheduler: ~Copyable {
     var timers = TimerList()
     var deadlines = DeadlineQueue()
     var looks = DeadlineQueue()
+    private var running = RunningTimers()
     private var nextSequence: UInt64 = 0
     /// The instant of the alarm's next firing, as last ordered. Outside a look it is never later than ``nextLook``,
     /// unless all timers must be ended.
@@ -76,6 +77,13 @@ package struct Scheduler: ~Copyable {
     /// The timer at a position below ``count``. Positions change when a timer ends, but iterating from the last
     /// position to the first meets every timer, even if timers end in between. Constant time.
     package subscript(position: Int) -> TimerEntry { timers[position] }
+
+    /// The number of timers whose handler is running, also of those that have ended.
+    package var runningCount: Int { running.count }
+
+    /// The running timer at a position below ``runningCount``. Iterate from the last position to the first. Constant
+    /// time.
+    package func running(at position: Int) -> TimerEntry { running[position] }
 
     /// When the first timer comes out of its queue, or nil if no timer waits. This may be earlier than the earliest
     /// deadline, if that was postponed. Constant time.
@@ -189,6 +197,7 @@ package struct Scheduler: ~Copyable {
         if timer.hasEnded || timer.isPaused || timers.isClosing(timer) { return nil }
         guard let due = timer.takeTick(at: now) else { return nil }
         timer.whereabouts = .runs
+        running.append(timer)
         return due
     }
 
@@ -205,6 +214,7 @@ package struct Scheduler: ~Copyable {
         now: UInt64
     ) -> Sequel {
         assert(timer.isInDelivery, "only a delivery that has begun can end")
+        if timer.whereabouts == .runs { running.remove(timer) }
         timer.whereabouts = .rests
         timer.handlerReturned(at: now)
         let catchesUp = timer.catchesUp(at: look)
@@ -231,9 +241,10 @@ package struct Scheduler: ~Copyable {
         (look, repeats) = (nil, 0)
         settle(atMost: Self.portion)
         // A repeating alarm whose next firing is not the next deadline would fire in vain.
-        if armedPeriod > 0, armed != nextLook {
+        let next = timers.hasOpen ? nextLook : nil
+        if armedPeriod > 0, armed != next {
             (armed, armedPeriod) = (.max, 0)
-            if nextLook == nil { return .disarm }
+            if next == nil { return .disarm }
         }
         return orderIfEarlier()
     }

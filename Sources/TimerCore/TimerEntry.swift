@@ -63,7 +63,7 @@ open class TimerEntry: @unchecked Sendable {
     /// The number of the deadline.
     @safe @exclusivity(unchecked) private final var index: UInt64 = 0
     @safe @exclusivity(unchecked) private final var rare: Rare?
-    /// The timer's position in its queue.
+    /// The timer's position in its queue, or among the running timers.
     @safe @exclusivity(unchecked) final var position: Int32 = -1
     /// The timer's position in the list of all timers.
     @safe @exclusivity(unchecked) final var place: Int32 = -1

@@ -8,7 +8,7 @@ public struct TimerError: Error, Hashable, Codable, Sendable {
         /// A kind of failure with a name of your own.
         public init(_ name: String) { self.name = name }
 
-        /// The schedule is invalid: a negative delay, or a period of zero or less.
+        /// The schedule is invalid, as with a negative delay, a period of zero, or an instant of another clock.
         public static let invalidSchedule = Code("invalid schedule")
         /// An option of a service is invalid, as a real-time priority of 0.
         public static let invalidOption = Code("invalid option")

@@ -2,6 +2,7 @@ import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
+import TimerAlarms
 
 /// Failing calls and closed descriptors under running timers: each timer ends once with the failure, or goes on as
 /// before, and no thread spins. Faults 4 and 6.
@@ -72,6 +73,23 @@ import Testing
         try expectIdle(run)
     }
     #endif
+
+    /// The kernel does not tell a thread that sleeps in `read`.
+    @Test func theWatchOfTheWallClockEndsIfItsDescriptorIsClosedFromOutside() async {
+        await #expect(processExitsWith: .success) {
+            let before = Set(ProcFS.descriptors(on: "anon_inode:[timerfd]"))
+            let (watch, failures) = (try WallClockWatch(longestSleep: .milliseconds(20)), Notes<TimerError>())
+            let own = ProcFS.descriptors(on: "anon_inode:[timerfd]").filter { !before.contains($0) }
+            #expect(own.count == 1)
+            try watch.start(onStep: { _, _ in }, onFailure: failures.append)
+            pause(.milliseconds(50))
+            #expect(failures.all.isEmpty, "the thread wakes, and sleeps again")
+            for descriptor in own { close(descriptor) }
+            #expect(eventually { !failures.all.isEmpty })
+            watch.stop()
+            #expect(failures.all.count == 1)
+        }
+    }
 
     /// Another part of the program closes the descriptors, and opens files that get their numbers.
     @Test(arguments: Backend.available, ["[timerfd]", "[eventpoll]", "[eventfd]", "all"])

@@ -54,6 +54,40 @@ import Testing
         }
     }
 
+    @Test func theHandlerOfATimerThatHasEndedIsAwaited() async throws {
+        let (queue, meter) = (DispatchQueue(label: "test.settle"), Meter())
+        for _ in 0..<5 {
+            let log = Log()
+            try PreciseTimer.schedule(
+                .every(.seconds(1), count: 1),
+                on: virtual.service,
+                deliver: .queue(queue),
+                target: log
+            ) {
+                pause(.milliseconds(20))
+                $0.note($1)
+            }
+            let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .queue(queue)) {
+                timer,
+                tick in
+                timer.cancel()
+                pause(.milliseconds(20))
+                log.note(tick)
+            }
+            virtual.advance(by: .seconds(1))
+            #expect(await virtual.settle())
+            #expect(log.count == 2 && timer.state == .ended(.cancelled))
+        }
+        try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: meter) { [virtual] meter, _ in
+            virtual.service.shutdown()
+            try? await Task.sleep(for: .milliseconds(20))
+            meter.read()
+        }
+        virtual.advance(by: .zero)
+        #expect(await virtual.settle())
+        #expect(await meter.readings == 1)
+    }
+
     @Test func aLoopOverTicksRunsItsBody() async throws {
         let (virtual, log) = (virtual, Log())
         let consumer = Task {

@@ -80,6 +80,26 @@ struct CodableTests {
         #expect(lateness.buckets.map(\.count) == [3])
     }
 
+    @Test func storedSumsThatAreTooGreatDoNotTrap() throws {
+        let sums = try [Duration(attoseconds: .max), Duration(attoseconds: .min)]
+            .map { sum in
+                try decode(
+                    PreciseTimer.Statistics.Histogram.self,
+                    #"{"buckets":[],"count":1,"longest":null,"total":\#(try json(sum))}"#
+                )
+            }
+        for own in sums {
+            for other in sums {
+                var both = own
+                both.merge(other)
+                #expect(own == other ? both.total == own.total : both.total == Duration(attoseconds: -1))
+                let rest = own.since(other)
+                #expect(rest.total == (own.total > other.total ? own.total : .zero))
+                #expect("\(own) \(rest)" == "empty empty")
+            }
+        }
+    }
+
     @Test func aSlowHandlerIsTheSameAfterCoding() throws {
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, label: "slow") {
             [virtual] _, _ in virtual.advance(by: .milliseconds(3))

@@ -73,6 +73,57 @@ import Testing
         #expect(endings.all == [.serviceShutDown], "the farewell is before the return")
     }
 
+    @Test(
+        arguments: [DeliveryKind.inline, .serialQueue, .actor],
+        [.cancelled, .serviceShutDown] as [PreciseTimer.EndReason]
+    )
+    func aShutdownWaitsForTheHandlersOfEndedTimers(kind: DeliveryKind, ending: PreciseTimer.EndReason) async throws {
+        let (service, place, target) = (try TimerService(.timerFD), Place(kind), Log())
+        let (isInside, mayReturn, hasReturned, isOver) = (Gate(), Gate(), Gate(), Gate())
+        let timer = try place.schedule(.every(.milliseconds(1)), on: service, target: target) { _ in
+            isInside.open()
+            mayReturn.pass()
+            hasReturned.open()
+        }
+        await isInside.pass()
+        if ending == .cancelled { timer.cancel() } else { service.shutdown() }
+        #expect(timer.state == .ended(ending))
+        let task = Task {
+            let isEnding = await service.shutdownAndWait()
+            isOver.open()
+            return isEnding
+        }
+        // Long enough for a call that does not wait.
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(!isOver.isPassable)
+        mayReturn.open()
+        #expect(await task.value == (ending == .cancelled))
+        #expect(hasReturned.isPassable)
+    }
+
+    /// More handlers than one hold of the lock asks for.
+    @Test func aShutdownWaitsForManyHandlers() async throws {
+        let (service, begun, ended) = (try TimerService(.timerFD), Notes<Int>(), Notes<Int>())
+        let mayReturn = Gate()
+        let things = (0..<200).map { _ in Patient() }
+        for thing in things {
+            try PreciseTimer.schedule(.once(after: .zero), on: service, target: thing) { _, _ in
+                begun.append(1)
+                await mayReturn.pass()
+                ended.append(1)
+            }
+        }
+        #expect(await soon { begun.all.count == 200 })
+        async let isEnding = service.shutdownAndWait()
+        #expect(await soon { service.activeTimers.isEmpty })
+        #expect(ended.all.isEmpty)
+        mayReturn.open()
+        #expect(await isEnding)
+        #expect(ended.all.count == 200)
+    }
+
+    private actor Patient {}
+
     @Test func aShutdownFromInsideAHandlerDoesNotWaitForIt() async throws {
         let service = try TimerService(.timerFD)
         let worker = Worker(service)

@@ -45,9 +45,15 @@ package enum ProcFS {
     package static var openDescriptors: Int { entries("/proc/self/fd").count }
 
     /// The number of descriptors that are open on a file.
-    package static func openDescriptors(on path: String) -> Int {
+    package static func openDescriptors(on path: String) -> Int { descriptors(on: path).count }
+
+    /// The descriptors that are open on a file.
+    package static func descriptors(on path: String) -> [Int32] {
         entries("/proc/self/fd")
-            .count { (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path }
+            .filter { descriptor in
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) == path
+            }
+            .compactMap { Int32($0) }
     }
 
     /// The descriptors of timers, event loops and events that programs executed by this process would inherit.

@@ -227,7 +227,7 @@ struct ModelRun: ~Copyable {
         } else if model[position].next == nil, !model[position].isOnDemand {
             name = "completes"
             model[position].hasEnded = true
-        } else if catchesUp, look != nil {
+        } else if catchesUp, look != nil, !model[position].isClosing {
             // Another late tick comes in the same look, if the look still has room for it.
             repeats -= 1
             seen.insert(repeats < 0 ? "portion" : "repeat")

@@ -30,6 +30,16 @@ final class SchedulerCloseTests {
         #expect(scheduler.firing(at: 35).ticks == [Ticked(newer, 2, 35)])
     }
 
+    @Test func anAlarmThatRepeatsForNoTimerIsDisarmedWhileClosedTimersAreLeft() {
+        _ = scheduler.add(every(10, from: 25))
+        scheduler.close()
+        let (newer, order) = scheduler.add(every(10, from: 15))
+        #expect(order == .set(15))
+        scheduler.alarmGoesOn(every: 10)
+        #expect(scheduler.end(newer) == true)
+        #expect(scheduler.firing(at: 15) == Firing(alarm: .disarm))
+    }
+
     @Test(arguments: [false, true])
     func aHopOfAClosedTimerDoesNotTick(isInItsHandler: Bool) {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 9)).timer

@@ -6,7 +6,7 @@ struct SchedulerModelTests {
     #if DEBUG
     private static let seeds = 4
     #else
-    private static let seeds = 100
+    private static let seeds = 60
     #endif
 
     @Test(arguments: 0..<2)

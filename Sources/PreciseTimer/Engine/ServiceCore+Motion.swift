@@ -28,6 +28,11 @@ extension ServiceCore {
                     if record.runner.isTask { motion.tasks += 1 } else { motion.hops += 1 }
                 }
             }
+            for position in 0..<state.scheduler.runningCount {
+                let record = TimerRecord.of(state.scheduler.running(at: position))
+                guard record.hasEnded, record.runner != .nobody else { continue }
+                if record.runner.isTask { motion.tasks += 1 } else { motion.hops += 1 }
+            }
             return motion
         }
     }

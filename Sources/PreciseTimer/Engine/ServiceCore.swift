@@ -231,10 +231,19 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// Enters a group for each running handler that the caller is not inside of. The group is left when the handler has
-    /// returned.
+    /// returned. Asks in portions, so that other threads get the lock in between.
     func awaitHandlers(_ handlers: DispatchGroup) {
-        locked(inForkedChild: ()) { state in
-            for record in state.running.records where record.awaitReturn({ handlers.leave() }) { handlers.enter() }
+        var position = locked(inForkedChild: 0) { $0.scheduler.runningCount }
+        while position > 0 {
+            position = locked(inForkedChild: 0) { state in
+                let end = min(position, state.scheduler.runningCount)
+                let begin = max(0, end - Scheduler.portion)
+                for position in begin..<end {
+                    let record = TimerRecord.of(state.scheduler.running(at: position))
+                    if record.awaitReturn({ handlers.leave() }) { handlers.enter() }
+                }
+                return begin
+            }
         }
     }
 

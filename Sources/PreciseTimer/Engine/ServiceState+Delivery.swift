@@ -57,7 +57,6 @@ extension ServiceState {
                 return .send(record)
             }
             record.runner = .thisThread
-            running.add(record, byHop: false)
             return .call(record, due)
         }
     }
@@ -67,7 +66,6 @@ extension ServiceState {
     mutating func begin(_ record: TimerRecord, lookedAt look: TimerInstant, by runner: Runner) -> (Due?, Failure?) {
         if let due = scheduler.begin(record, at: look.nanoseconds) {
             record.runner = runner
-            if runner != .nobody { running.add(record, byHop: true) }
             return (due, nil)
         }
         switch scheduler.finish(record, lookedAt: look.nanoseconds, now: look.nanoseconds) {
@@ -85,7 +83,6 @@ extension ServiceState {
         byHop: Bool
     ) -> Outcome {
         record.runner = .nobody
-        running.remove(record, byHop: byHop)
         if let served {
             count(served, of: record, isInline: !byHop)
         } else {

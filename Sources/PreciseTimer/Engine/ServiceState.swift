@@ -53,8 +53,6 @@ struct ServiceState: ~Copyable {
     var counts: TickCounts?
     /// Watches the time of handlers.
     var handlers = HandlerWatch()
-    /// The handlers that are running.
-    var running = RunningHandlers()
     /// The service, held while a timer is pending, which keeps it alive.
     private var serviceWhilePending: TimerService?
     /// The error that ended a run while it was being started.

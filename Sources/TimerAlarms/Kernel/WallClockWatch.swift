@@ -5,10 +5,16 @@ package import TimerCore
 /// (TFD_TIMER_CANCEL_ON_SET in timerfd_create(2)). Clocks that are slewed, as by adjtime(3), are not set.
 package final class WallClockWatch: Sendable {
     private let timer: TimerDescriptor
+    private let longestSleep: UInt64
     private let isStopped = Atomic(false)
 
+    /// - Parameter longestSleep: the thread wakes after this time at the latest. If the process closes the descriptor
+    ///   from outside, a blocked reader is not told; the next look finds out.
     /// - Throws: `TimerError` if the system refuses the descriptor.
-    package init() throws(TimerError) { timer = try TimerDescriptor(.wall) }
+    package init(longestSleep: Duration = .seconds(60)) throws(TimerError) {
+        timer = try TimerDescriptor(.wall)
+        self.longestSleep = longestSleep.nanosecondsOrForever
+    }
 
     /// Starts the thread.
     ///
@@ -20,11 +26,14 @@ package final class WallClockWatch: Sendable {
         onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
-        // Armed before the offset is read, so that no step is lost in between.
-        try timer.set(.never(on: .wall))
+        try arm()
         let offset = WallClockOffset.now
         try Thread.start("timer.clock") { self.run(from: offset, onStep, onFailure) }
     }
+
+    /// Sets the timer. From here on, a step wakes the thread: the offset is read afterwards, so that no step is lost in
+    /// between.
+    private func arm() throws(TimerError) { try timer.set(KernelClock.now(.wall).moved(by: longestSleep)) }
 
     private func run(
         from first: WallClockOffset,
@@ -35,6 +44,8 @@ package final class WallClockWatch: Sendable {
         do throws(TimerError) {
             while true {
                 try timer.wait()
+                try arm()
+                // After arming: a stop wakes the thread from now on.
                 if isStopped.load(ordering: .sequentiallyConsistent) { return }
                 let now = WallClockOffset.now
                 if let step = offset.step(to: now) { onStep(step, KernelClock.now(.wall)) }
