@@ -120,6 +120,7 @@ import Testing
         mayReturn.open()
         #expect(await isEnding)
         #expect(ended.all.count == 200)
+        withExtendedLifetime(things) {}
     }
 
     private actor Patient {}

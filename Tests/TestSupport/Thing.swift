@@ -47,8 +47,8 @@ package final class Gate: Sendable {
     package var isPassable: Bool { isOpen.withLock { $0 } }
 
     /// Blocks the calling thread until the gate is open.
-    package func pass() { while !isOpen.withLock({ $0 }) { pause(.microseconds(200)) } }
+    package func pass() { while !isOpen.withLock({ $0 }) { pause(.milliseconds(1)) } }
 
     /// Waits until the gate is open.
-    package func pass() async { while !isOpen.withLock({ $0 }) { try? await Task.sleep(for: .microseconds(200)) } }
+    package func pass() async { while !isOpen.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(1)) } }
 }
