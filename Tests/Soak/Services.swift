@@ -58,7 +58,7 @@ final class Services: Sendable {
             entries.withLock { $0[index] = new }
         }
         former.fate.isShutDown = true
-        former.service.shutdown()
+        former.service.shutdownForEveryone()
     }
 
     /// A service for a few timers, which only the caller knows.
@@ -70,7 +70,7 @@ final class Services: Sendable {
     func shutDownAll() {
         for entry in entries.withLock({ $0 }) {
             entry.fate.isShutDown = true
-            entry.service.shutdown()
+            entry.service.shutdownForEveryone()
         }
     }
 }
