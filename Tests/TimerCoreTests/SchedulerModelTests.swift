@@ -6,7 +6,7 @@ struct SchedulerModelTests {
     #if DEBUG
     private static let seeds = 4
     #else
-    private static let seeds = 60
+    private static let seeds = 40
     #endif
 
     @Test(arguments: 0..<2)
