@@ -1,6 +1,6 @@
 # A newcomer runs `make compare` and `make test`. Each target installs libevent's headers if they are missing.
 
-.PHONY: compare test check docs bench examples gallery verdicts soak fuzz hunt lint libevent
+.PHONY: compare test check docs bench examples gallery verdicts races soak fuzz hunt lint libevent
 
 # Swift 6.3 orders the traits of a package at random for each build, and compiles everything again if the order has
 # changed: https://github.com/swiftlang/swift-package-manager/issues/10525
@@ -48,6 +48,11 @@ gallery: libevent
 # How far the verdicts of compare-backends can be believed here. Takes some 20 minutes.
 verdicts: libevent
 	.ci/verdicts
+
+# The instrument's own threads under the thread sanitizer. Takes some 7 minutes.
+races: libevent
+	PRECISE_TIMER_SHORT_RACES=1 swift test --sanitize=thread --scratch-path .build-races \
+	    --filter '[.]ProbeTests|PeerTests/everyPeerTicks|LoadTests/spinning'
 
 # A minute each, or SECONDS.
 SECONDS ?= 60
