@@ -8,7 +8,7 @@ public import ServiceLifecycle
 /// ```swift
 /// let timers = TimerBag()
 /// try PreciseTimer.schedule(.every(.seconds(5)), target: cache) { cache, _ in cache.expire() }.store(in: timers)
-/// let group = ServiceGroup(services: [database, TimerShutdown(of: timers)], logger: logger)
+/// let group = ServiceGroup(services: [server, TimerShutdown(of: timers)], logger: logger)
 /// ```
 ///
 /// A group shuts its services down in reverse order. Put this after the services that your handlers use: the timers
