@@ -1,5 +1,5 @@
 /// The timers whose handler is running, also those that have ended meanwhile, in no particular order. They are not
-/// retained: whoever calls a handler holds its timer.
+/// retained: the code that calls a handler holds its timer.
 ///
 /// The list may change while a caller iterates from its end to its beginning, as with ``TimerList``.
 @safe
