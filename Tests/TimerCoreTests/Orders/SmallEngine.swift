@@ -62,7 +62,8 @@ struct SmallEngine: ~Copyable {
     }
 
     /// Notes a call of the scheduler. The thread is part of it, because the promises depend on the thread.
-    private mutating func note(_ call: Int, _ timer: Int = 0, _ first: UInt64 = 0, _ second: UInt64 = 0, by thread: Int) {
+    private mutating func note(_ call: Int, _ timer: Int = 0, _ first: UInt64 = 0, _ second: UInt64 = 0, by thread: Int)
+    {
         var hasher = Hasher()
         hasher.combine(history.calls)
         hasher.combine(call << 8 | timer << 4 | thread)
@@ -280,7 +281,10 @@ struct SmallAlarm: Hashable {
 
     /// A firing, which uses the deadline up, or moves it if the alarm repeats.
     mutating func fire(at now: UInt64) {
-        guard let period, var next = deadline else { return deadline = nil }
+        guard let period, var next = deadline else {
+            deadline = nil
+            return
+        }
         while next <= now { next += period }
         deadline = next
     }

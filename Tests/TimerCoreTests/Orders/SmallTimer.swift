@@ -72,7 +72,7 @@ final class SmallTimer: TimerEntry, @unchecked Sendable {
     var name: String { number == 0 ? "A" : "B" }
 
     func schedule(at first: UInt64, order: Int) {
-        (isAdded, next, index, ticksLeft, burst) = (true, first, 0, plan.count, 0)
+        (isAdded, next, extra, index, ticksLeft, burst) = (true, first, nil, 0, plan.count, 0)
         self.order = order
     }
 
@@ -104,7 +104,8 @@ final class SmallTimer: TimerEntry, @unchecked Sendable {
         index += 1 + missed
         if ticksLeft != .max { ticksLeft -= 1 }
         let isLast = plan.period == 0 || plan.awaitsReturn || ticksLeft == 0
-        next = isLast ? nil : missed > 0 && plan.policy == .delay ? look + plan.period : deadline + (1 + missed) * plan.period
+        let isAnew = missed > 0 && plan.policy == .delay
+        next = isLast ? nil : isAnew ? look + plan.period : deadline + (1 + missed) * plan.period
         return tick.missed == missed ? nil : "timer \(name) has missed \(tick.missed) deadlines instead of \(missed)"
     }
 

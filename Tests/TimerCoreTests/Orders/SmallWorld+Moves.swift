@@ -59,10 +59,19 @@ extension SmallWorld {
     }
 
     private func finish(
-        _ number: Int, _ run: Int, _ look: UInt64, wasServed: Bool, byHop: Bool, by thread: Int
+        _ number: Int,
+        _ run: Int,
+        _ look: UInt64,
+        wasServed: Bool,
+        byHop: Bool,
+        by thread: Int
     ) {
         let outcome = engine.finish(
-            timers[number], lookedAt: look, wasServed: wasServed, byHop: byHop, by: thread
+            timers[number],
+            lookedAt: look,
+            wasServed: wasServed,
+            byHop: byHop,
+            by: thread
         )
         if !byHop, outcome != .ended { return takeTurn(run, look, by: thread) }
         if !byHop { threads[thread].append(.turn(run: run, woke: look)) }
@@ -88,7 +97,10 @@ extension SmallWorld {
         switch move {
         case .awaitReturn(let number):
             let timer = timers[number]
-            guard let runner = timer.runner, runner != thread else { return timer.isOver = timer.runner == nil }
+            guard let runner = timer.runner, runner != thread else {
+                timer.isOver = timer.runner == nil
+                return
+            }
             timer.waiting.append(thread)
             threads[thread].append(.wait(number))
         case .waited(let number):

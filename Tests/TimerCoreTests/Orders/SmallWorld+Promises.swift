@@ -50,7 +50,7 @@ extension SmallWorld {
     private func combineScheduler(into hasher: inout Hasher) {
         hasher.combine(timers.count > 1 && timers[0].order < timers[1].order)
         hasher.combine(engine.scheduler.count)
-        if engine.scheduler.count > 0 { hasher.combine(ObjectIdentifier(engine.scheduler[0]) == timers.first.map(ObjectIdentifier.init)) }
+        if engine.scheduler.count > 0 { hasher.combine(engine.scheduler[0] === timers[0]) }
         hasher.combine(engine.scheduler.look)
         hasher.combine(engine.hasNews)
         hasher.combine(engine.isFirstTurn)

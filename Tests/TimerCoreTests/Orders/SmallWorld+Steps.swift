@@ -20,7 +20,10 @@ final class SmallWorld: World {
     init(_ plan: Plan) {
         self.plan = plan
         engine = SmallEngine(
-            isShared: plan.isShared, alarmRepeats: plan.alarmRepeats, lead: plan.lead, plant: plan.plant
+            isShared: plan.isShared,
+            alarmRepeats: plan.alarmRepeats,
+            lead: plan.lead,
+            plant: plan.plant
         )
         timers = plan.timers.enumerated().map { SmallTimer($1, $0) }
         threads = Array(repeating: [], count: 4)
