@@ -15,7 +15,7 @@ enum SleeperPlant: Hashable, Sendable {
 /// What may happen to an alarm.
 struct SleeperPlan: Sendable {
     var name: String
-    /// The deadlines that a setter chooses from; nil disarms.
+    /// The deadlines that the setter may choose; nil disarms.
     var deadlines: [UInt64?]
     /// How many times the alarm is set by another thread, and from inside a firing.
     var settings = 2

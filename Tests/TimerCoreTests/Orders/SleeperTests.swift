@@ -7,13 +7,13 @@ import Testing
     private static let plans: [SleeperPlan] = [
         SleeperPlan(
             name: "an alarm that sleeps",
-            deadlines: isLong ? [2, 3, nil] : [2, nil],
+            deadlines: isLong ? [2, 3, nil] : [2],
             settings: isLong ? 2 : 1,
             time: isLong ? 4 : 2
         ),
         SleeperPlan(
             name: "an alarm that spins",
-            deadlines: isLong ? [2, 3] : [2, nil],
+            deadlines: isLong ? [2, 3] : [2],
             settings: isLong ? 2 : 1,
             time: isLong ? 4 : 2,
             margins: [2, 0, 1]
@@ -24,7 +24,7 @@ import Testing
     func noOrderLosesAWakeUp(of plan: SleeperPlan) {
         let all = Exploration { SleeperWorld(plan) }
         #expect(all.fault == nil, "\(all)")
-        #expect(all.orders > 1_000_000, "\(all)")
+        #expect(all.orders > 100_000, "\(all)")
         if Self.isLong { print("\(plan.name): \(all)") }
     }
 
@@ -47,7 +47,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func aFiringThatUsesUpANewDeadlineIsFound(spins: Bool) {
-        expect(.usesUpAnyDeadline, spins: spins, breaks: "the deadline 2 was lost", after: 22)
+        expect(.usesUpAnyDeadline, spins: spins, breaks: "the deadline 2 was lost", after: 15)
     }
 
     @Test(arguments: [false, true])

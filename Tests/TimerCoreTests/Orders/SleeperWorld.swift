@@ -196,6 +196,7 @@ final class SleeperWorld: World {
     // MARK: What must hold
 
     func check() {
+        if setter == nil, inner == nil, wanted != memory.deadline { fault = "the deadline \(wanted) was lost" }
         guard case .read = thread, setter == nil, stopper == nil || stopper == .hasReturned else { return }
         let wakes = memory.expiry ?? .max
         if stopper != nil, wakes > memory.now {
@@ -207,7 +208,6 @@ final class SleeperWorld: World {
 
     func end() {
         if thread != .hasEnded { fault = "the thread does not end, but waits: \(thread)" }
-        if wanted != memory.deadline { fault = fault ?? "the deadline \(wanted) was lost" }
     }
 
     var fingerprint: Int {

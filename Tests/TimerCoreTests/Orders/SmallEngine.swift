@@ -3,9 +3,9 @@
 /// The steps of the engine that need its lock, one method for each hold of the lock. All decisions are those of the
 /// real scheduler.
 ///
-/// This file is the search's only view of the engine. It mirrors `ServiceState`: the methods have the same names there
-/// (in ServiceState.swift and ServiceState+Delivery.swift), and do the same in the same order. Left out are statistics,
-/// the caretaker, and the memory of errors.
+/// This type is the search's only view of the engine. It mirrors `ServiceState`: the methods have the same names there,
+/// in ServiceState.swift and ServiceState+Delivery.swift, and do the same in the same order. Requests are mirrored from
+/// ServiceCore.swift. Left out are statistics, the caretaker, and an alarm that refuses.
 struct SmallEngine: ~Copyable {
     /// What comes next in a look, without the lock.
     enum Turn: Hashable {
@@ -44,10 +44,10 @@ struct SmallEngine: ~Copyable {
     /// The order that is still to be carried out, with the wrong variant that carries it out without the lock.
     var owed: Order?
     /// Whether a timer was added during the present look.
-    private(set) var hasNews = false
+    var hasNews = false
     /// Whether the present look has just begun, and the calls until then.
-    private(set) var isFirstTurn = false
-    private(set) var callsAtLook = 0
+    var isFirstTurn = false
+    var callsAtLook = 0
 
     /// An order for an alarm.
     struct Order: Hashable {
@@ -62,8 +62,7 @@ struct SmallEngine: ~Copyable {
     }
 
     /// Notes a call of the scheduler. The thread is part of it, because the promises depend on the thread.
-    private mutating func note(_ call: Int, _ timer: Int = 0, _ first: UInt64 = 0, _ second: UInt64 = 0, by thread: Int)
-    {
+    mutating func note(_ call: Int, _ timer: Int = 0, _ first: UInt64 = 0, _ second: UInt64 = 0, by thread: Int) {
         var hasher = Hasher()
         hasher.combine(history.calls)
         hasher.combine(call << 8 | timer << 4 | thread)
@@ -178,80 +177,9 @@ struct SmallEngine: ~Copyable {
         arm(order)
     }
 
-    // MARK: From deadline to tick
-
-    /// Begins a look. Returns nil if an earlier run's alarm has fired.
-    mutating func look(_ run: Int, by thread: Int) -> UInt64? {
-        guard run == self.run, hasAlarm else { return nil }
-        var woke = now
-        if let next = scheduler.nextLook, next > woke, next - woke <= lead { woke = next }
-        note(8, 0, woke, by: thread)
-        scheduler.beginLook(at: woke)
-        (hasNews, isFirstTurn, callsAtLook) = (false, true, history.calls)
-        return woke
-    }
-
-    /// The next step of a look.
-    mutating func nextTurn(_ run: Int, lookedAt woke: UInt64, by thread: Int, _ fault: inout String?) -> Turn {
-        guard run == self.run else { return .done }
-        note(9, by: thread)
-        isFirstTurn = false
-        guard case .of(let entry) = scheduler.next(), let timer = entry as? SmallTimer else {
-            let order = scheduler.endLook()
-            if plant != .forgetsTimersAddedDuringALook || !hasNews { arm(order) }
-            return .done
-        }
-        if timer.plan.hops { return .send(timer.number) }
-        note(10, timer.number, woke, by: thread)
-        guard let due = scheduler.begin(timer, at: woke) else { return .send(timer.number) }
-        fault = fault ?? timer.expect(due, lookedAt: woke)
-        timer.runner = thread
-        return .call(timer.number, due)
-    }
-
-    /// Decides the tick of a hop that has arrived; nil if the timer must not tick.
-    mutating func begin(_ timer: SmallTimer, lookedAt look: UInt64, by thread: Int, _ fault: inout String?) -> Due? {
-        note(10, timer.number, look, by: thread)
-        if let due = scheduler.begin(timer, at: look) {
-            fault = fault ?? timer.expect(due, lookedAt: look)
-            timer.runner = thread
-            return due
-        }
-        note(11, timer.number, look, look, by: thread)
-        timer.finish(lookedAt: look, now: look)
-        timer.moves = 0
-        if case .waits(let order) = scheduler.finish(timer, lookedAt: look, now: look) { arm(order) }
-        return nil
-    }
-
-    /// Ends a delivery. Nothing was served if the target was released.
-    mutating func finish(
-        _ timer: SmallTimer,
-        lookedAt look: UInt64,
-        wasServed: Bool,
-        byHop: Bool,
-        by thread: Int
-    ) -> Outcome {
-        timer.runner = nil
-        if !wasServed { _ = end(timer, .targetReleased, by: thread) }
-        let now = timer.awaitsReturn && hasAlarm ? now : look
-        note(byHop ? 12 : 13, timer.number, look, now, by: thread)
-        timer.finish(lookedAt: look, now: now)
-        timer.moves = 0
-        switch scheduler.finish(timer, lookedAt: look, byHop: byHop, now: now) {
-        case .waits(let order):
-            if plant != .forgetsTheOrderAfterAHop || !byHop { arm(order) }
-            return .waits
-        case .again: return .again
-        case .completes, .hasEnded:
-            takeServiceIfIdle()
-            return .ended
-        }
-    }
-
     // MARK: The alarm
 
-    private mutating func arm(_ order: Scheduler.AlarmOrder) {
+    mutating func arm(_ order: Scheduler.AlarmOrder) {
         guard order != .leave, hasAlarm else { return }
         let order = Order(order: order, period: scheduler.periodFromNext, run: run)
         if plant == .setsTheAlarmWithoutTheLock { owed = order } else { carryOut(order) }
@@ -267,25 +195,5 @@ struct SmallEngine: ~Copyable {
             alarms[order.run].period = period
             scheduler.alarmGoesOn(every: period)
         }
-    }
-}
-
-/// An alarm that does what its contract says.
-struct SmallAlarm: Hashable {
-    var deadline: UInt64?
-    var period: UInt64?
-    var canRepeat = false
-    var isStopped = false
-
-    mutating func set(_ deadline: UInt64?) { if !isStopped { (self.deadline, period) = (deadline, nil) } }
-
-    /// A firing, which uses the deadline up, or moves it if the alarm repeats.
-    mutating func fire(at now: UInt64) {
-        guard let period, var next = deadline else {
-            deadline = nil
-            return
-        }
-        while next <= now { next += period }
-        deadline = next
     }
 }

@@ -63,7 +63,7 @@ extension Plan {
                 timers: [TimerPlan(first: 1, period: 1), TimerPlan(first: 2, period: 3)],
                 calls: isLong ? 2 : 1,
                 kinds: requests,
-                time: 2,
+                time: isLong ? 2 : 1,
                 earlyFirings: 1,
                 alarmRepeats: true
             ),
