@@ -58,7 +58,7 @@ package final class ThreadSetup: Sendable {
     }
 
     /// Whether the thread may be late only because it is held up: it waits for a processor, or a debugger has stopped a
-    /// thread of the process, which may hold a lock that this thread needs. Reads /proc, so the caller must hold no lock.
+    /// thread of the process, which may hold a lock that this thread needs. Reads /proc: call it without a lock.
     package var isHeldUp: Bool {
         if let thread = state.withLock({ $0.thread }), ThreadState.isRunnable(thread) { return true }
         return ThreadState.anyIsStopped
@@ -77,8 +77,8 @@ package final class ThreadSetup: Sendable {
     /// thread and its former timer slack meanwhile.
     ///
     /// What leaves the thread, such as a block for a queue, may start a worker of Dispatch. A new thread has its
-    /// creator's values, and a worker would keep them for all later work of the process. Costs some system calls; without
-    /// an affinity, nothing.
+    /// creator's values, and a worker would keep them for all later work of the process. Costs five system calls, some
+    /// microseconds; without an affinity, nothing.
     package func asOrdinaryThread(_ body: () -> Void) {
         guard let processors, isPinned.load(ordering: .relaxed) else { return body() }
         thread_affinity_copy(getpid())
