@@ -1,6 +1,7 @@
 import Testing
 
-/// Every order of the single operations of the timerfd alarm's threads: its own, one that sets it, and one that stops it.
+/// Every order of the single operations of three threads on a timerfd alarm: its own, one that sets it, and one that
+/// stops it.
 @Suite(.timeLimit(.minutes(10))) struct SleeperTests {
     private static let isLong = SmallWorldTests.isLong
 

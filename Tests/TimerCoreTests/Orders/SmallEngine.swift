@@ -39,7 +39,7 @@ struct SmallEngine: ~Copyable {
     let isShared: Bool
     let lead: UInt64
     let plant: Plant?
-    /// How many calls the scheduler has had, and these calls as one number: two schedulers with the same calls are equal.
+    /// How many calls the scheduler has had, and these calls as one number: schedulers with the same calls are equal.
     private(set) var history = (count: 0, calls: 0)
     /// The order that is still to be carried out, with the wrong variant that carries it out without the lock.
     var owed: Order?

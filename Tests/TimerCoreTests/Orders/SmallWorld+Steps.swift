@@ -2,8 +2,8 @@
 
 /// A service with one or two timers, an alarm, a queue, and the threads that call.
 ///
-/// Thread 0 is the alarm's of the first run, thread 1 the queue's, threads 2 and 3 call, and thread 4 and those after it
-/// are the alarms' of later runs. Each thread has a stack of moves, and its last move is its next step.
+/// Thread 0 is the alarm's of the first run, thread 1 the queue's, threads 2 and 3 call, and the threads from 4 on are
+/// the alarms' of later runs. Each thread has a stack of moves, and its last move is its next step.
 final class SmallWorld: World {
     let plan: Plan
     var engine: SmallEngine
