@@ -8,8 +8,8 @@ import TimerCore
 
 /// Every atomic variable that no lock protects, used by two threads at once. The thread sanitizer runs these, too.
 ///
-/// Two are missing: `PollableAlarm.replacedIn` is used in a forked child only, and `MainActorCheck.former` only before the
-/// Swift runtime ends the process.
+/// Two are missing: `PollableAlarm.replacedIn` is used in a forked child only, and `MainActorCheck.former` only before
+/// the Swift runtime ends the process.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct AtomicTests {
     /// `TimerFDAlarm.deadline`, `wakesBy`, and `Spinner.margin`.
     @Test(arguments: [false, true])
@@ -131,7 +131,7 @@ import TimerCore
         let timer = Box(try TimerDescriptor(.suspending))
         // The number stays taken, so no other test can be given it meanwhile.
         let number = timer.value.number
-        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         #expect(dup2(null, number) == number)
         close(null)
         let seen = Counter()

@@ -1,5 +1,5 @@
-/// A mailbox between the threads that put hops into it and the task that takes them. It mirrors `TickMailbox`: each move
-/// is one hold of the mailbox's own lock, or one step without it.
+/// A mailbox between the threads that put hops into it and the task that takes them. It mirrors `TickMailbox`: each
+/// move is one hold of the mailbox's own lock, or one step without it.
 struct SmallMailbox: Hashable {
     var hop: Int?
     var hasEnded = false
