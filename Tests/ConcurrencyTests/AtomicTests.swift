@@ -69,7 +69,7 @@ import TimerCore
                 let log = Log()
                 while true {
                     let timer = try? PreciseTimer.schedule(
-                        .every(.microseconds(100)),
+                        .every(.microseconds(500)),
                         on: service,
                         target: log,
                         onEnd: { _ in ended.add(1) }
