@@ -310,8 +310,9 @@ import Testing
         await #expect(processExitsWith: .success) {
             var key = pthread_key_t()
             while unsafe pthread_key_create(&key, nil) == 0 {}
-            let log = Log()
-            try PreciseTimer.schedule(.every(.milliseconds(1)), target: log) { $0.note($1) }
+            // The threads of Dispatch use the key that has the number 0.
+            let (log, queue) = (Log(), DispatchQueue(label: "test"))
+            try PreciseTimer.schedule(.every(.milliseconds(1)), deliver: .queue(queue), target: log) { $0.note($1) }
             #expect(eventually { log.count > 2 })
         }
     }
