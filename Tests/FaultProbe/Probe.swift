@@ -27,6 +27,7 @@ final class Probe {
 
     /// Performs one step, and records its outcome.
     func run(_ text: String) {
+        SupervisorMark.set(steps.count)
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let (cpu, start) = (Reading.cpuSeconds, Reading.seconds)
         var isMet = false
@@ -68,6 +69,11 @@ final class Probe {
         case "schedule": try schedule(value)
         // skip, delay or a catch-up limit: the policy of timers scheduled after this.
         case "policy": policy = value == "delay" ? .delay : Int(value).map { .catchUp(limit: $0) } ?? .skip
+        // MICROSECONDS: schedules a timer that is an hour away, and then one period away, while the service's thread
+        // sleeps. Waits until it ticks or ends.
+        case "earlier": return try setEarlierDeadline(.microseconds(Int(value) ?? 0))
+        // Cancels all timers. Returns whether none of them ticks afterwards.
+        case "cancel": return cancel()
         // COUNT: waits until every timer that goes on has accounted for that many more deadlines.
         case "ticks": return awaitTicks(UInt64(value) ?? 0, orEnds: false)
         // COUNT: the same, but an ended timer counts, too.
@@ -114,11 +120,33 @@ final class Probe {
 
     private func schedule(_ value: String) throws(TimerError) {
         let numbers = value.split(separator: "x").compactMap { Int($0) }
-        if self.service == nil { self.service = try TimerService(backend, clock: clock) }
-        guard let service else { return }
+        let service = try runningService()
         for _ in 0..<numbers[0] {
             timers.append(try ProbedTimer(every: .microseconds(numbers[1]), policy, on: service))
         }
+    }
+
+    private func runningService() throws(TimerError) -> TimerService {
+        if let service { return service }
+        let new = try TimerService(backend, clock: clock)
+        service = new
+        return new
+    }
+
+    private func setEarlierDeadline(_ period: Duration) throws(TimerError) -> Bool {
+        let timer = try ProbedTimer(every: period, after: .seconds(3_600), policy, on: try runningService())
+        timers.append(timer)
+        // The thread is asleep by now, or sets the alarm itself, which is right as well.
+        pause(.milliseconds(3))
+        try timer.handle.reschedule(.every(period))
+        return wait(seconds: 20) { timer.accounted > 0 || timer.hasEnded }
+    }
+
+    private func cancel() -> Bool {
+        for timer in timers { timer.handle.cancelAndWait() }
+        let accounted = timers.map(\.accounted)
+        pause(.milliseconds(3))
+        return timers.allSatisfy(\.hasEnded) && timers.map(\.accounted) == accounted
     }
 
     private func awaitTicks(_ count: UInt64, orEnds: Bool) -> Bool {
@@ -147,17 +175,19 @@ private final class ProbedTimer: Sendable {
     private let failures = Notes<String>()
     private let period: Duration
     private let keepsGrid: Bool
+    let handle: PreciseTimer
 
     init(
         every period: Duration,
+        after delay: Duration? = nil,
         _ policy: PreciseTimer.MissedTickPolicy,
         on service: TimerService
     ) throws(TimerError) {
         self.period = period
         keepsGrid = policy != .delay
         let (ends, failures, running, overlaps) = (ends, failures, running, overlaps)
-        try PreciseTimer.schedule(
-            .every(period),
+        handle = try PreciseTimer.schedule(
+            .every(period, after: delay),
             on: service,
             missedTicks: policy,
             target: log,
