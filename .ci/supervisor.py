@@ -163,6 +163,11 @@ class Supervised:
             self.timed_out = True
             os.kill(self.pid, signal.SIGKILL)
 
+    @property
+    def text(self):
+        """What the program has written."""
+        return (self.errors + self.output).decode(errors="replace")
+
     def finish(self):
         _, status = os.waitpid(self.pid, 0)
         self.status = os.waitstatus_to_exitcode(status)
