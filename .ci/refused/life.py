@@ -18,8 +18,11 @@ LIVES = {
                "schedule=1x1000 ticks-or-ends=5",
     "care": "orphan shutdown schedule=1x1000 ticks-or-ends=5",
     "watch": "watch watch",
+    "long": "schedule=1x100000 rest=2.2 cancel shutdown schedule=1x1000 ticks-or-ends=5",
+    "silent": "schedule=1x100000 ticks-or-ends=2 close=[timerfd] ends=15 shutdown schedule=1x1000 ticks-or-ends=5",
 }
-OTHERS = ("timerfd+queue", "timerfd+options", "timerfd+care", "timerfd+watch")
+OTHERS = ("timerfd+queue", "timerfd+options", "timerfd+care", "timerfd+watch", "timerfd+long", "libevent+long",
+          "libevent+silent")
 SUBJECTS = BACKENDS + OTHERS
 
 # The errors that the manual page of a call names, and that can happen to valid arguments or to a descriptor that
@@ -75,8 +78,8 @@ UNFAILING = set("futex-wake futex-unlock-pi rt_sigprocmask rt_sigaction rt_sigre
 FUTEX = {0: "futex-wait", 9: "futex-wait", 1: "futex-wake", 6: "futex-lock-pi", 13: "futex-lock-pi",
          7: "futex-unlock-pi", 8: "futex-trylock-pi"}
 
-# A step that takes more seconds is late; the caretaker looks once a second.
-PATIENCE = collections.defaultdict(lambda: 0.9, orphan=3.5)
+# A step that takes more seconds is late. The caretaker looks once a second, and calls an alarm silent after five.
+PATIENCE = collections.defaultdict(lambda: 0.9, {"orphan": 3.5, "rest=2.2": 3, "ends=15": 8})
 REFUSALS = ("refused by the system", "unavailable", "backend failed")
 
 Case = collections.namedtuple("Case", "life call number error")
@@ -107,15 +110,19 @@ class Life:
 
     def start(self, probe, asked):
         stack = "enable=yes,color=no,threads=crashed,images=none,registers=none,cache=no,interactive=no"
-        backend, _, name = self.case.life.partition("+")
-        command = [probe, backend, "suspending", "60", *LIVES[name].split()]
+        command = [probe, self.case.life.partition("+")[0], "suspending", "60", *self.steps]
         run = supervisor.Supervised(command, dict(os.environ, SWIFT_BACKTRACE=stack), asked, self.judge, 50)
         run.life = self
         return run
 
+    @property
+    def steps(self):
+        return LIVES[self.case.life.partition("+")[2]].split()
+
     def judge(self, run, name, arguments, thread):
-        # The main thread sleeps only in the probe's own waits.
-        if self.failed or name == "clock_nanosleep" and thread == run.pid:
+        # The main thread sleeps in the probe's own waits only, and looks for descriptors to close.
+        is_own = thread == run.pid and (name == "clock_nanosleep" or self.steps[run.step].startswith("close"))
+        if self.failed or is_own:
             return None
         name = called(name, arguments)
         self.counts[name] += 1
@@ -150,7 +157,7 @@ def outcome(run):
         if step["text"].startswith("rest") and step["cpuSeconds"] > 0.25 * step["seconds"]:
             return Outcome("burns", f"{step['cpuSeconds']:.2f} s of a processor in {step['seconds']:.2f} s {words}")
     ends = [index for index, step in enumerate(steps) if step["text"] == "shutdown"]
-    if any(run.life.failed[0] < end < steps.index(step) for end in ends for step in refused):
+    if run.life.failed and any(run.life.failed[0] < end < steps.index(step) for end in ends for step in refused):
         return Outcome("refused from then on", words)
     slow = [step for step in steps if step["seconds"] > PATIENCE[step["text"]]]
     if slow and not words:
