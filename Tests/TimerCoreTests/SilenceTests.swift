@@ -1,0 +1,39 @@
+import Testing
+import TimerCore
+
+/// The difference between a silent alarm and a late one.
+struct SilenceTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    /// The number of the look, from 1, that finds an alarm silent that stays overdue for one instant.
+    private func lookThatHears(every length: UInt64, atMost count: Int = 100) -> Int? {
+        var silence = Silence()
+        return (1...count).first { silence.lasts(overdue: 7, at: 40 * Self.second + UInt64($0) * length) }
+    }
+
+    @Test func anAlarmIsSilentAtTheSixthLookOnceASecond() {
+        #expect(lookThatHears(every: Self.second) == 6)
+        #expect(lookThatHears(every: Self.second - 100_000_000) == 6, "seconds that are a little short")
+    }
+
+    @Test func looksThatComeTooFastWaitUntilTheTimeHasPassed() {
+        #expect(lookThatHears(every: 1_000) == nil)
+        #expect(lookThatHears(every: Self.second / 10) == 46)
+    }
+
+    @Test func aProcessThatStoodStillForAMinuteIsNotSilent() {
+        #expect(lookThatHears(every: 60 * Self.second) == 6, "it had a chance to fire between the looks")
+    }
+
+    @Test func anAlarmThatFiresMeanwhileIsNotSilent() {
+        var silence = Silence()
+        for look in 0..<50 {
+            let heard = silence.lasts(overdue: UInt64(look / 5), at: UInt64(look) * Self.second)
+            #expect(!heard, "another instant each five looks")
+        }
+        for look in 50..<100 {
+            let heard = silence.lasts(overdue: look % 6 == 0 ? nil : 99, at: UInt64(look) * Self.second)
+            #expect(!heard, "on time now and then")
+        }
+    }
+}
