@@ -131,7 +131,7 @@ import TimerCore
         let timer = Box(try TimerDescriptor(.suspending))
         // The number stays taken, so no other test can be given it meanwhile.
         let number = timer.value.number
-        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         #expect(dup2(null, number) == number)
         close(null)
         let seen = Counter()
