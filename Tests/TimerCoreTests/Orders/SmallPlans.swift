@@ -93,7 +93,7 @@ extension Plan {
                 name: "an alarm that refuses",
                 timers: [inline, TimerPlan(first: 1, hops: true, isThere: false)],
                 callers: 2,
-                calls: 2,
+                calls: isLong ? 2 : 1,
                 kinds: [.schedule, .shutDown, .reschedule],
                 time: isLong ? 3 : 1,
                 refusals: 1,
