@@ -16,7 +16,7 @@ import Testing
             name: "an alarm that spins",
             deadlines: isLong ? [2, 3] : [2],
             settings: isLong ? 2 : 1,
-            time: isLong ? 4 : 2,
+            time: isLong ? 3 : 2,
             margins: [2, 0, 1]
         ),
     ]

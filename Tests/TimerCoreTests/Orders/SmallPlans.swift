@@ -105,7 +105,7 @@ extension Plan {
                 callers: 2,
                 calls: isLong ? 3 : 2,
                 kinds: [.schedule, .shutDown, .cancelAndWait],
-                time: isLong ? 3 : 1,
+                time: isLong ? 2 : 1,
                 isShared: true
             ),
         ]
