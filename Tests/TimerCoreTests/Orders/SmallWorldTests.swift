@@ -5,7 +5,7 @@ import TimerCore
 /// Every order of the steps of a small world: an alarm, a queue, callers, and two timers. The scheduler is the real
 /// one. The engine's holds of the lock are mirrored in SmallEngine.swift.
 ///
-/// The ordinary bound takes about a second in a debug build. The large one, with `PRECISE_TIMER_LONG=1`, is for a
+/// The ordinary bound takes some two seconds in a debug build. The large one, with `PRECISE_TIMER_LONG=1`, is for a
 /// release build.
 @Suite(.timeLimit(.minutes(10))) struct SmallWorldTests {
     static let isLong = ProcessInfo.processInfo.environment["PRECISE_TIMER_LONG"] == "1"
