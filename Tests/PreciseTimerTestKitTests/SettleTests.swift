@@ -107,6 +107,34 @@ import Testing
         #expect(virtual.pendingCount == 0)
     }
 
+    @Test func theBodyOfALoopOverTicksMaySleep() async throws {
+        let (virtual, log) = (virtual, Log())
+        let consumer = Task {
+            for try await tick in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) {
+                try await Task.sleep(for: .milliseconds(30))
+                log.note(tick)
+            }
+        }
+        while virtual.pendingCount == 0 { await virtual.settle() }
+        for count in 1...3 {
+            virtual.advance(by: .seconds(1))
+            #expect(await virtual.settle())
+            #expect(log.count == count)
+        }
+        consumer.cancel()
+        _ = await consumer.result
+    }
+
+    /// Such tasks are not known to the service, so a quiet service must be watched for twelve sleeps of 200 µs.
+    @Test func tasksThatHaveJustBeenCreatedAreGivenSomeMilliseconds() async {
+        var shortest = Duration.seconds(1)
+        for _ in 0..<20 {
+            let time = await ContinuousClock().measure { _ = await virtual.settle() }
+            shortest = min(shortest, time)
+        }
+        #expect(shortest >= .milliseconds(2))
+    }
+
     @Test func aSleepOnTheServicesClockEnds() async throws {
         let (virtual, log) = (virtual, Notes<Int>())
         let task = Task {

@@ -39,6 +39,18 @@ import TimerAlarms
         }
     }
 
+    @Test func theThreadThatWatchesTheWallClockEndsWithItsStream() async {
+        // A separate process, in which no other test watches the clock.
+        await #expect(processExitsWith: .success) {
+            let service = try TimerService(.timerFD)
+            var steps: AsyncThrowingStream<TimerService.ClockStep, any Error>? = try service.clockSteps
+            #expect(eventually { ProcFS.threads(named: "timer.clock").count == 1 })
+            withExtendedLifetime(steps) {}
+            steps = nil
+            #expect(eventually { ProcFS.threads(named: "timer.clock").isEmpty })
+        }
+    }
+
     @Test(arguments: Backend.available)
     func anUnusedServiceEndsWithoutATrap(backend: Backend) throws {
         for _ in 0..<20 { _ = try TimerService(backend) }
