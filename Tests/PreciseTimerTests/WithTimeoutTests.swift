@@ -81,7 +81,7 @@ import TimerAlarms
         let (virtual, isOver) = (VirtualTime(), Gate())
         defer { isOver.open() }
         try TimerAlarms.Thread.start("test.time") { while !isOver.isPassable { virtual.advance(by: .zero) } }
-        for number in 0..<1_000 {
+        for number in 0..<300 {
             let isLost = try? await withTimeout(.zero, on: virtual.service) {
                 try await Task.sleep(for: .seconds(5))
                 return true
