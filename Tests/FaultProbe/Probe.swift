@@ -53,6 +53,10 @@ final class Probe {
         case "service":
             leaveService()
             service = try TimerService(backend, clock: clock)
+        // The same, but the service must get everything that was asked for.
+        case "demanding-service":
+            leaveService()
+            service = try TimerService(backend, clock: clock, thread: .init(demand: .required))
         // The clock of later services.
         case "clock":
             leaveService()
