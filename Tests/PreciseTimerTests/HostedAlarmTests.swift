@@ -15,7 +15,9 @@ import TimerAlarms
             do { try alarm.set(alarm.now) } catch { Issue.record("\(error)") }
             _ = Poll.isReadable(alarm.descriptor, within: 10_000)
             alarm.process()
-        } onFailure: { Issue.record("\($0)") }
+        } onFailure: {
+            Issue.record("\($0)")
+        }
         try alarm.set(alarm.now)
         #expect(Poll.isReadable(alarm.descriptor, within: 10_000))
         alarm.process()

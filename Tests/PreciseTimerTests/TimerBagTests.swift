@@ -114,8 +114,8 @@ struct TimerBagTests {
         #expect(bag.count == 1)
     }
 
-    /// Each clean-up reads the state of all timers. It comes only when the bag has doubled, and a timer whose target was
-    /// released may end in it.
+    /// Each clean-up reads the state of all timers, and may end a timer whose target was released. It comes only when
+    /// the bag has doubled.
     @Test func aFullBagReadsItsTimersOnlyWhenItHasDoubled() throws {
         var target: Thing? = Thing()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: try #require(target)) { _, _ in }

@@ -36,7 +36,8 @@ import TimerCore
     }
 
     /// One wake-up in two hundred may be later than the margin, and not one fewer.
-    @Test(arguments: [(2, false), (3, true)]) func twoSpikesInFourHundredDoNotRaiseTheMargin(count: Int, isRaised: Bool) {
+    @Test(arguments: [(2, false), (3, true)])
+    func twoSpikesInFourHundredDoNotRaiseTheMargin(count: Int, isRaised: Bool) {
         var run = SpinRun()
         run.run(400, every: Self.millisecond) { $0 % 100 == 50 && $0 / 100 < count ? 90_000 : 40_000 }
         #expect((run.nextMargin > 90_000) == isRaised)
