@@ -3,6 +3,7 @@
 // First, so that this module and the Glibc module agree on every feature macro.
 #include <features.h>
 
+#include <errno.h>
 #include <linux/sched.h>
 #include <pthread.h>
 #include <sched.h>
@@ -83,6 +84,29 @@ static inline int thread_policy_set(
         unsigned long long runtime, deadline, period;
     } attributes = {48, policy, 1 /* SCHED_FLAG_RESET_ON_FORK */, 0, priority, runtime, deadline, period};
     return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+// Whether the calling thread has a real-time policy: SCHED_FIFO, SCHED_RR or SCHED_DEADLINE. glibc declares the last of
+// them, and the flag in the policy's number, only for GNU sources.
+static inline int thread_is_real_time(void) {
+    int policy = sched_getscheduler(0) & ~0x40000000;  // without SCHED_RESET_ON_FORK
+    return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6;
+}
+
+// Ends the calling thread and nothing else: no handler of exit(3) runs, no buffer is written, no destructor of the
+// thread is called. If it is the last thread, the process ends with code 0.
+__attribute__((noreturn)) static inline void thread_end(void) {
+    for (;;) {
+        syscall(SYS_exit, 0);
+    }
+}
+
+// Waits until an instant of the monotonic clock on a word that nobody changes (futex(2)). Returns 0 or the error.
+static inline int futex_sleep(const struct timespec *instant) {
+    int word = 0;
+    // FUTEX_WAIT_BITSET takes an absolute instant; the last argument stands for all bits.
+    long result = syscall(SYS_futex, &word, 9 | 128 /* FUTEX_PRIVATE_FLAG */, 0, instant, NULL, 0xffffffffU);
+    return result == 0 ? 0 : errno;
 }
 
 // glibc declares the type of the mask only for GNU sources. The size is in bytes.

@@ -12,7 +12,7 @@ internal import TimerCore
 /// Dispatch has handled them.
 enum DispatchPreflight {
     /// The process that uses Dispatch timers; 0 before the first use.
-    private static let process = Atomic<Int32>(0)
+    private static let process = Atomic<UInt>(0)
     /// The last trial on each clock.
     private static let trials = Lock<[TimerClock: Trial]>([:])
 
@@ -22,7 +22,7 @@ enum DispatchPreflight {
     static func check(_ clock: TimerClock) throws(TimerError) {
         // If Dispatch has no idle thread it starts one, and waits forever if that fails.
         try Thread.start("timer.preflight") {}
-        let id = Process.id
+        let id = Process.generation
         let (isFirst, user) = process.compareExchange(expected: 0, desired: id, ordering: .acquiringAndReleasing)
         if !isFirst, user != id {
             throw TimerError(.forked, "starting a Dispatch timer (Dispatch does not survive a fork)")

@@ -16,6 +16,7 @@ package final class EventBaseAlarm: TimerAlarm {
     /// Whether the loop serves only this alarm, and ends with it.
     private let ownsLoop: Bool
     private let isStopped = Atomic(false)
+    private let home = Process.generation
 
     /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(_ base: OpaquePointer, _ clock: TimerClock, ownsLoop: Bool = false) throws(TimerError) {
@@ -26,6 +27,9 @@ package final class EventBaseAlarm: TimerAlarm {
 
     /// Whether the process is known to have closed the timer's descriptor from outside.
     var isLost: Bool { alarm.isLost }
+
+    /// Whether the base and the timer belong to the parent of this process.
+    var isInForkedChild: Bool { alarm.isInForkedChild }
 
     package var now: TimerInstant { alarm.now }
 
@@ -55,8 +59,14 @@ package final class EventBaseAlarm: TimerAlarm {
         let alarm = unsafe Unmanaged<EventBaseAlarm>.fromOpaque(argument).takeUnretainedValue()
         // The parent's timer stays readable in the child, whose loop would spin. libevent requires event_reinit(3)
         // first in a child, so this removes the event from the child's loop and not from the parent's.
-        if alarm.alarm.isInForkedChild { return alarm.detach() }
+        if alarm.isInForkedChild { return alarm.detach() }
         alarm.alarm.process()
+        // A handler has forked, and this is the child. A host's loop ends there, so that the host can call event_reinit.
+        if alarm.isInForkedChild {
+            if alarm.ownsLoop { Thread.leaveForkedChild(of: alarm.home) }
+            unsafe event_base_loopbreak(alarm.base)
+            return
+        }
         // The firing itself may have stopped the alarm.
         if alarm.isStopped.load(ordering: .acquiring) { alarm.detach() }
     }

@@ -38,6 +38,8 @@ package final class LibeventAlarm: TimerAlarm {
         // If the process closed our descriptors from outside, the numbers of the base's descriptors may belong to
         // other files by now, so they are not closed again.
         if hasFailed.load(ordering: .acquiring) || alarm.isLost { return }
+        // A forked child shares the epoll descriptor. Freeing its base would remove the parent's events from it.
+        if alarm.isInForkedChild { return }
         unsafe event_base_free(base)
     }
 

@@ -14,9 +14,9 @@ package final class PollableAlarm: TimerAlarm {
     private let callbacks = Lock<Callbacks?>(nil)
     private let isFiring = Atomic(false)
     /// A forked child shares the timer, so reading it there would take an expiry from the parent.
-    private let processID = Process.id
+    private let home = Process.generation
     /// The forked child in which the timer's number belongs to a timer of the child.
-    private let replacedIn = Atomic<Int32>(0)
+    private let replacedIn = Atomic<UInt>(0)
 
     /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(_ clock: TimerClock) throws(TimerError) {
@@ -28,7 +28,7 @@ package final class PollableAlarm: TimerAlarm {
     package var descriptor: CInt { timer.number }
 
     /// Whether the timer belongs to the parent of this process.
-    var isInForkedChild: Bool { Process.id != processID }
+    var isInForkedChild: Bool { Process.generation != home }
 
     /// Whether the process is known to have closed the descriptor from outside.
     var isLost: Bool { timer.isLost }
@@ -68,9 +68,9 @@ package final class PollableAlarm: TimerAlarm {
     /// The parent's timer stays readable in the child, whose loop would spin. So the number is given to a new timer
     /// that never expires. If the system refuses a descriptor for it, the next call tries again.
     private func beQuietInForkedChild() {
-        if replacedIn.load(ordering: .acquiring) == Process.id { return }
+        if replacedIn.load(ordering: .acquiring) == Process.generation { return }
         guard (try? timer.replaceInForkedChild()) != nil else { return }
-        replacedIn.store(Process.id, ordering: .releasing)
+        replacedIn.store(Process.generation, ordering: .releasing)
     }
 
     /// Makes the descriptor readable at once.

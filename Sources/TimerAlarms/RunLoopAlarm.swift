@@ -23,7 +23,7 @@ package final class RunLoopAlarm: TimerAlarm {
     }
 
     /// The object that the timer's block holds forever.
-    private let link = Link()
+    private let link: Link
     // Both are constant, and Foundation locks them, but Swift does not consider them sendable.
     private nonisolated(unsafe) let timer: Timer
     private nonisolated(unsafe) let host: Host?
@@ -32,7 +32,8 @@ package final class RunLoopAlarm: TimerAlarm {
 
     private init(host: Host?, setup: ThreadSetup) {
         self.setup = setup
-        let link = link
+        let link = Link(isOnOwnThread: host == nil)
+        self.link = link
         let never = Date.distantFuture
         unsafe timer = Timer(fire: never, interval: Self.years, repeats: true) { link.fire(for: $0) }
         unsafe self.host = host
@@ -131,6 +132,10 @@ private final class Link: Sendable {
     }
 
     private let callback = Lock<Callback?>(nil)
+    private let isOnOwnThread: Bool
+    private let home = Process.generation
+
+    init(isOnOwnThread: Bool) { self.isOnOwnThread = isOnOwnThread }
 
     func connect(to onFire: @escaping @Sendable () -> Void) { callback.withLock { $0 = Callback(onFire: onFire) } }
 
@@ -140,6 +145,8 @@ private final class Link: Sendable {
     func fire(for timer: Timer) {
         guard let callback = callback.withLock({ $0 }) else { return timer.invalidate() }
         callback.onFire()
+        // A handler may have forked. Foundation's loop would go on in the child, with the parent's descriptors.
+        if isOnOwnThread { Thread.leaveForkedChild(of: home) }
     }
 }
 #endif

@@ -19,6 +19,7 @@ package final class TimerFDAlarm: TimerAlarm {
     /// again before it sleeps.
     private let wakesBy = Atomic<UInt64>(0)
     private let isStopped = Atomic(false)
+    private let home = Process.generation
 
     /// - Parameters:
     ///   - clock: the clock of the deadlines.
@@ -59,12 +60,18 @@ package final class TimerFDAlarm: TimerAlarm {
                 let next = deadline.load(ordering: .sequentiallyConsistent)
                 let (hasCome, wait) = try wait(for: next, onFire)
                 // The firing uses the deadline up, unless it was replaced in the meantime.
-                if hasCome, isUsedUp(next), !isStopped.load(ordering: .sequentiallyConsistent) { onFire() }
+                if hasCome, isUsedUp(next), !isStopped.load(ordering: .sequentiallyConsistent) { fire(onFire) }
                 spinner?.learn(from: wait)
             }
         } catch {
             onFailure(error)
         }
+    }
+
+    /// A handler may fork: a child that returns from it must not touch the parent's timerfd.
+    private func fire(_ onFire: () -> Void) {
+        onFire()
+        Thread.leaveForkedChild(of: home)
     }
 
     private func isUsedUp(_ next: UInt64) -> Bool {
@@ -86,7 +93,7 @@ package final class TimerFDAlarm: TimerAlarm {
         }
         guard wait.woke >= next - margin else { return (false, wait) }
         // While there is time, a needless firing fetches what the next one needs into the processor's caches.
-        if wait.woke < next, isStillWaiting(for: next) { onFire() }
+        if wait.woke < next, isStillWaiting(for: next) { fire(onFire) }
         return (spin(until: next, margin, &wait), wait)
     }
 

@@ -94,6 +94,8 @@ final class Probe {
         case "no-allocations":
             guard let service else { return false }
             return try Allocations.areNone(service, ticks: Int(value) ?? 0)
+        // Whether a child that is the first process of its own namespace, as this one is, gets the promised error.
+        case "fork-into-namespace": return service.map(NamespaceChild.getsAnError) ?? false
         // CODE: exits, with all timers alive.
         case "exit": exit(CInt(value) ?? 0)
         default: return SystemFault.perform(name, value)

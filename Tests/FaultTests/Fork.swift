@@ -42,17 +42,23 @@ enum Fork {
     }
 
     /// Forks with the C library's function of that name.
-    private static func fork(by name: String) -> pid_t {
+    static func fork(by name: String = "fork") -> pid_t {
         typealias Function = @convention(c) () -> pid_t
         guard let address = unsafe dlsym(nil, name) else { return -1 }
         return unsafe unsafeBitCast(address, to: Function.self)()
     }
 
-    /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child.
-    private static func exitCode(of child: pid_t) -> Int32 {
+    /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child. A
+    /// child that does not end in time is killed.
+    static func exitCode(of child: pid_t, within limit: Double = 60) -> Int32 {
+        let end = seconds + limit
         var status: Int32 = 0
-        while unsafe waitpid(child, &status, 0) == -1 {
-            if errno != EINTR { return -255 }
+        while true {
+            let ended = unsafe waitpid(child, &status, WNOHANG)
+            if ended == child { break }
+            if ended == -1, errno != EINTR { return -255 }
+            if seconds > end { kill(child, SIGKILL) }
+            usleep(1_000)
         }
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
     }

@@ -32,6 +32,10 @@ enum Tools {
     static let hasTimeNamespaces = succeeds(["unshare", "-T", "true"])
     static let noTimeNamespaces: Comment = "needs unshare -T, and the right to make a time namespace"
 
+    /// Whether a namespace of processes can be made.
+    static let hasPIDNamespaces = succeeds(["unshare", "--pid", "--fork", "true"])
+    static let noPIDNamespaces: Comment = "needs unshare --pid, and the right to make a namespace of processes"
+
     /// Whether a program can be given a real-time priority.
     static let canBeRealTime = succeeds(["chrt", "-f", "1", "true"])
     static let noRealTime: Comment = "needs chrt, and the right to a real-time priority"

@@ -1,6 +1,7 @@
+internal import TimerAlarms
 internal import TimerCore
 
-/// The caretaker's once-a-second check of a service.
+/// The caretaker's once-a-second checks of a service.
 extension ServiceCore {
     /// Whether the caretaker looks after this service.
     var isCaredFor: Bool {
@@ -8,22 +9,30 @@ extension ServiceCore {
         set { locked { $0.isCaredFor = newValue } }
     }
 
-    /// Ends the timers whose target was released, and the service if its alarm is silent. Called once a second.
-    /// Returns whether the service needs further care.
-    func takeCare() -> Bool {
-        if lock.isOfAnotherProcess { return false }
-        let count = pendingCount
-        // At least a quarter of the timers each time: even a million are checked within four seconds.
-        endTimersOfDeadTargets(among: min(count, max(4096, count / 4)))
-        if let silence = locked({ $0.listen() }) { fail(silence) }
-        return locked { $0.goesOnCaring() }
+    /// Returns a failure if the alarm is silent. A thread that only waits for a processor, or that a debugger may hold
+    /// up, is late, and its alarm has not failed.
+    func listen(at now: TimerInstant) -> ServiceState.Failure? {
+        guard let silence = locked({ $0.listen(at: now.nanoseconds) }) else { return nil }
+        return setup.isHeldUp ? nil : silence
+    }
+
+    /// Whether the service has timers, and so needs further care.
+    func goesOnCaring() -> Bool { locked { $0.goesOnCaring() } }
+
+    /// Ends the timers whose target was released, among a quarter of the timers or more. Does nothing while another
+    /// thread does the same: a callback may keep it there.
+    func takeCare() {
+        guard let share = locked({ $0.beginCare() }) else { return }
+        endTimersOfDeadTargets(among: share)
+        locked(inForkedChild: ()) { $0.endCare() }
     }
 
     /// Ends the timers whose target was released, among the next `count` timers. It works in portions, so that no
     /// other thread waits long for the lock.
     func endTimersOfDeadTargets(among count: Int) {
         for _ in 0..<(count + Scheduler.portion - 1) / Scheduler.portion {
-            let found = locked { $0.findDeadTargets(among: Scheduler.portion) }
+            // The targets are released and the farewells said here, and each may fork.
+            let found = locked(inForkedChild: ServiceState.Found()) { $0.findDeadTargets(among: Scheduler.portion) }
             for record in found.ended.records { record.sayFarewell() }
         }
     }

@@ -259,7 +259,8 @@ final class ServiceCore: @unchecked Sendable {
         remains.alarm?.stop()
         setup.release()
         while true {
-            let ended = locked { $0.endClosing(ending, error) }
+            // A callback may fork, and its child comes here, too.
+            let ended = locked(inForkedChild: ServiceState.Ended()) { $0.endClosing(ending, error) }
             if ended.count == 0 { return true }
             for record in ended.records { record.sayFarewell() }
         }

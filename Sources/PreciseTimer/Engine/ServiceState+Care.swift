@@ -10,9 +10,12 @@ extension ServiceState {
         let hasOwnThread: Bool
         /// How many timers remain to be checked in this pass.
         var position = 0
-        /// The instant for which the alarm was overdue at the last check.
-        var overdue: UInt64?
-        var silentLooks = 0
+        /// How many timers the next look checks.
+        var share = CareShare()
+        /// Whether a look for dead targets is going on.
+        var isLooking = false
+        /// What the looks at the alarm have found.
+        var silence = Silence()
     }
 
     /// The outcome of a check, to be released and reported outside the lock.
@@ -39,16 +42,23 @@ extension ServiceState {
         return found
     }
 
-    /// Returns a failure if the alarm is silent: overdue for the same instant at six checks in a row, that is, for
-    /// five seconds, with no look going on.
-    mutating func listen() -> Failure? {
-        guard care.hasOwnThread, let alarm, let overdue = scheduler.overdue(at: alarm.now.nanoseconds) else {
-            care.overdue = nil
-            return nil
-        }
-        care.silentLooks = overdue == care.overdue ? care.silentLooks + 1 : 0
-        care.overdue = overdue
-        guard care.silentLooks >= 5 else { return nil }
+    /// Begins a look for dead targets. Returns how many timers it checks; nil if the last one is still going on.
+    mutating func beginCare() -> Int? {
+        if care.isLooking { return nil }
+        care.isLooking = true
+        return care.share.next(of: scheduler.count)
+    }
+
+    /// Ends a look for dead targets.
+    mutating func endCare() { care.isLooking = false }
+
+    /// Returns a failure if the alarm is silent: overdue for the same instant for five seconds and at six checks in a
+    /// row, with no look of its own going on.
+    ///
+    /// - Parameter now: the time in nanoseconds, on a clock that no one sets.
+    mutating func listen(at now: UInt64) -> Failure? {
+        guard care.hasOwnThread, let alarm else { return nil }
+        guard care.silence.lasts(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now) else { return nil }
         let attempted = "waiting for an alarm (\(type(of: alarm))) that did not fire for 5 s"
         return Failure(error: TimerError(.backendFailed, attempted), run: run)
     }

@@ -1,3 +1,4 @@
+internal import CLinuxTimers
 internal import Glibc
 package import TimerCore
 
@@ -11,9 +12,17 @@ package enum KernelClock {
     }
 
     /// Sleeps for a length of monotonic time. Signals do not end the sleep.
-    package static func sleep(for duration: Duration) {
-        var time = timespec(now(.suspending).advanced(by: duration))
-        while unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+    package static func sleep(for duration: Duration) { sleep(until: now(.suspending).advanced(by: duration)) }
+
+    /// Sleeps until an instant of the suspending clock. Signals do not end the sleep.
+    ///
+    /// If a sandbox refuses clock_nanosleep(2), the thread waits on a futex: without these no lock works either.
+    package static func sleep(until instant: TimerInstant) {
+        var time = timespec(instant)
+        var failure = EINTR
+        while failure == EINTR { failure = unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) }
+        guard failure != 0 else { return }
+        repeat { failure = unsafe futex_sleep(&time) } while failure == EINTR || failure == EAGAIN || failure == 0
     }
 }
 

@@ -6,7 +6,7 @@ internal import Glibc
 /// It is priority-inheriting: while a real-time thread waits for it, its holder runs with that thread's priority. If
 /// threads wait for such a lock, system calls hand it over. This takes many times as long as a short critical
 /// section, so that each contention causes the next one. For this reason a thread that finds the lock taken, even a
-/// real-time thread, pauses and tries again for at most about a hundred microseconds before it waits.
+/// real-time thread, pauses and tries again for at most about a hundred microseconds before it waits (``Backoff``).
 ///
 /// It is a pthread mutex and not `Synchronization.Mutex`, because the thread sanitizer knows the former, and reports
 /// false races on the latter under contention.
@@ -16,7 +16,7 @@ internal import Glibc
 package final class Mutex: Sendable {
     // Allocated before the first use and freed after the last one.
     private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let processID = Process.id
+    private let home = Process.generation
 
     package init() {
         unsafe mutex = .allocate(capacity: 1)
@@ -37,32 +37,24 @@ package final class Mutex: Sendable {
 
     /// Whether this is a forked child of the process that made the lock. The child cannot take it: another thread of
     /// the parent may have held it at the fork.
-    package var isOfAnotherProcess: Bool { Process.id != processID }
+    package var isOfAnotherProcess: Bool { Process.generation != home }
 
     /// Takes the lock. Until ``release()``, no code of the user may run, and no object of the user may be released.
     package func acquire() {
         if unsafe pthread_mutex_trylock(mutex) == 0 { return }
-        for _ in 0..<Self.turns {
-            var pauses = Self.firstPauses
-            while pauses <= Self.lastPauses {
-                for _ in 0..<pauses { processor_pause() }
-                if unsafe pthread_mutex_trylock(mutex) == 0 { return }
-                pauses *= 2
+        var backoff = Backoff()
+        while true {
+            switch backoff.next(thread_is_real_time() == 1) {
+            case .pause(let count): for _ in 0..<count { processor_pause() }
+            case .yield: sched_yield()
+            case .wait:
+                let locked = unsafe pthread_mutex_lock(mutex)
+                return precondition(locked == 0, "the lock is taken twice on one thread")
             }
-            sched_yield()
+            if unsafe pthread_mutex_trylock(mutex) == 0 { return }
         }
-        let locked = unsafe pthread_mutex_lock(mutex)
-        precondition(locked == 0, "the lock is taken twice on one thread")
     }
 
     /// Releases the lock.
     package func release() { unsafe pthread_mutex_unlock(mutex) }
-
-    // A pause takes some tens of nanoseconds. The first pauses together take as long as several critical sections.
-    // With shorter pauses, two threads that took the lock by turns did half as much work together as one thread alone,
-    // because the memory that it protects moved back and forth between their processors.
-    private static let firstPauses = 64
-    private static let lastPauses = 256
-    /// How often a thread yields the processor before it waits.
-    private static let turns = 4
 }

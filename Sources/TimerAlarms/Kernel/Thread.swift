@@ -35,6 +35,16 @@ package enum Thread {
         pthread_detach(thread)
     }
 
+    /// Ends the calling thread if this is a forked child of the process with this generation. A thread of the library
+    /// calls it after each call of the user's code: the code may have forked, and have returned in the child, too.
+    ///
+    /// There, the thread is the only one, and goes on with the parent's descriptors. It must not use them, nor return
+    /// into a loop that does. So it ends at once. If the child has no other thread by then, it ends with code 0, and
+    /// runs no exit handlers, which belong to the parent.
+    package static func leaveForkedChild(of generation: UInt) {
+        if Process.generation != generation { thread_end() }
+    }
+
     private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let argument = unsafe argument else { return nil }
         let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()

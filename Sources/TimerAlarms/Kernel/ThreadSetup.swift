@@ -1,3 +1,4 @@
+internal import CLinuxTimers
 internal import Dispatch
 internal import Glibc
 package import TimerCore
@@ -17,6 +18,8 @@ package final class ThreadSetup: Sendable {
         var outcomes: [Outcome] = []
         /// The file whose being open keeps processors from idling deeply.
         var idleLatency: IdleLatencyFile?
+        /// The kernel's number of the thread that was started last.
+        var thread: Int32?
     }
 
     /// The settings that were asked for, in the order in which they are made.
@@ -38,11 +41,19 @@ package final class ThreadSetup: Sendable {
     func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws(TimerError) {
         let isReady = DispatchSemaphore(value: 0)
         try Thread.start(name) {
+            self.state.withLock { $0.thread = thread_id() }
             self.makeCallingThread()
             isReady.signal()
             body()
         }
         isReady.wait()
+    }
+
+    /// Whether the thread may be late only because it is held up: it waits for a processor, or a debugger has stopped a
+    /// thread of the process, which may hold a lock that this thread needs. Reads /proc, so the caller must hold no lock.
+    package var isHeldUp: Bool {
+        if let thread = state.withLock({ $0.thread }), ThreadState.isRunnable(thread) { return true }
+        return ThreadState.anyIsStopped
     }
 
     /// Makes the settings of a thread on the calling thread.

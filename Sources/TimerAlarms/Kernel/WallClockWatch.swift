@@ -7,6 +7,7 @@ package final class WallClockWatch: Sendable {
     private let timer: TimerDescriptor
     private let longestSleep: UInt64
     private let isStopped = Atomic(false)
+    private let home = Process.generation
 
     /// - Parameter longestSleep: the thread wakes after this time at the latest. If the process closes the descriptor
     ///   from outside, a blocked reader is not told; the next look finds out.
@@ -49,6 +50,7 @@ package final class WallClockWatch: Sendable {
                 if isStopped.load(ordering: .sequentiallyConsistent) { return }
                 let now = WallClockOffset.now
                 if let step = offset.step(to: now) { onStep(step, KernelClock.now(.wall)) }
+                Thread.leaveForkedChild(of: home)
                 offset = now
             }
         } catch {
