@@ -67,15 +67,14 @@ import TimerAlarms
     @Test func theDescriptorsOfARunLoopAreOpenWhenItsStartReturns() async {
         // A separate process, in which no other test opens descriptors.
         await #expect(processExitsWith: .success) {
-            for _ in 0..<10 {
-                let alarm = RunLoopAlarm()
+            let alarms = (0..<10).map { _ in RunLoopAlarm() }
+            for alarm in alarms {
                 try alarm.start(onFire: {}, onFailure: { _ in })
                 let atOnce = ProcFS.openDescriptors
                 pause(.milliseconds(5))
                 #expect(ProcFS.openDescriptors == atOnce)
-                alarm.stop()
-                pause(.milliseconds(5))
             }
+            withExtendedLifetime(alarms) {}
         }
     }
     #endif

@@ -83,7 +83,7 @@ import TimerAlarms
         try TimerAlarms.Thread.start("test.time") { while !isOver.isPassable { virtual.advance(by: .zero) } }
         for number in 0..<300 {
             let isLost = try? await withTimeout(.zero, on: virtual.service) {
-                try await Task.sleep(for: .seconds(5))
+                try await Task.sleep(for: .seconds(20))
                 return true
             }
             try #require(isLost == nil, "the operation \(number) was not cancelled")
