@@ -50,9 +50,17 @@ static inline void processor_pause(void) {
 #endif
 }
 
+// Gives the calling thread the affinity of another thread. The mask is large enough for the largest machines.
+static inline void thread_affinity_copy(int other) {
+    unsigned long mask[1024] = {0};
+    long size = syscall(SYS_sched_getaffinity, other, sizeof(mask), mask);
+    if (size > 0) {
+        syscall(SYS_sched_setaffinity, 0, size, mask);
+    }
+}
+
 // Gives the calling thread the policy, nice value and affinity of another thread; a real-time policy is replaced by
-// the ordinary one. glibc declares some of these names only for GNU sources. The mask is large enough for the
-// largest machines.
+// the ordinary one. glibc declares some of these names only for GNU sources.
 static inline void thread_scheduling_copy(int other) {
     int policy = sched_getscheduler(other) & ~0x40000000;  // without SCHED_RESET_ON_FORK
     struct sched_param parameters = {0};
@@ -63,11 +71,7 @@ static inline void thread_scheduling_copy(int other) {
     if (priority > 0) {
         syscall(SYS_setpriority, 0, 0, 20 - priority);
     }
-    unsigned long mask[1024] = {0};
-    long size = syscall(SYS_sched_getaffinity, other, sizeof(mask), mask);
-    if (size > 0) {
-        syscall(SYS_sched_setaffinity, 0, size, mask);
-    }
+    thread_affinity_copy(other);
 }
 
 // glibc before 2.41 has no wrapper for this system call, and later ones declare its structure (sched_setattr(2)). The

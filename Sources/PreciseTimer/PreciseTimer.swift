@@ -71,7 +71,7 @@ public final class PreciseTimer: Sendable {
     ///
     /// The extra tick has the instant of this call as its deadline, the index of the next deadline, and a `missed` of
     /// 0. Calls made before it begins collapse into one extra tick, at the earliest of their instants. A paused timer
-    /// delivers it after ``resume()``.
+    /// delivers it after ``resume()``. A ``reschedule(_:)`` that comes first withdraws it.
     @discardableResult
     public func fire() -> Bool { core.fire(record) }
 

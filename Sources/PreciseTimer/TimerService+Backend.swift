@@ -110,6 +110,7 @@ extension TimerService {
         }
         try spin?.validate()
         try thread.validate()
+        if backend == .hybrid { try (spin ?? SpinOptions()).validate(against: thread.policy) }
         let setup = ThreadSetup(thread.settings(hasOwnThread: backend.hasOwnThread))
         let alarm = try backend.makeAlarm(clock: clock, setup: setup, spin: spin ?? SpinOptions())
         self.init(ServiceState(own: alarm, hasOwnThread: true), name: backend.rawValue, setup: setup)

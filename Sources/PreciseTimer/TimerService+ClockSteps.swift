@@ -19,8 +19,8 @@ extension TimerService {
     ///
     /// Setting the clock is a step, by a person, by NTP at its start, or for a leap second. Slewing it is not, nor is a
     /// change of the time zone. Steps below the precision of reading two clocks, some 100 ns, are not told. The clock
-    /// is the machine's, so every real service tells the same steps. A service on virtual time tells those that a test
-    /// injects.
+    /// is the machine's, so every real service tells the same steps, also after its shutdown. A service on virtual time
+    /// tells the steps that a test injects, and its streams end with its shutdown.
     ///
     /// Each reading of this property has its own thread and descriptor, until the stream or its task ends. Steps that
     /// nobody awaits yet are kept in the stream. In a forked child the parent's streams are silent.
@@ -31,8 +31,8 @@ extension TimerService {
         get throws(TimerError) {
             let (steps, continuation) = AsyncThrowingStream<ClockStep, any Error>.makeStream()
             let onStep: @Sendable (Duration, TimerInstant) -> Void = { continuation.yield(ClockStep(by: $0, at: $1)) }
-            if let alarm = core.alarm as? any SteppingAlarm {
-                let stop = alarm.watchSteps(onStep)
+            if let alarm = core.steppingAlarm {
+                let stop = alarm.watchSteps(onStep) { continuation.finish() }
                 continuation.onTermination = { _ in stop() }
             } else {
                 let watch = try WallClockWatch()

@@ -20,6 +20,7 @@ package final class VirtualAlarm: SteppingAlarm {
         var faults: [(elapsed: UInt64, fault: VirtualTime.Fault)] = []
         /// How late the next firing will be; negative if it will be early.
         var wakeError = Duration.zero
+        var isStopped = false
         /// Who is told of steps of the clock.
         var watchers: [Watcher] = []
 
@@ -62,8 +63,14 @@ package final class VirtualAlarm: SteppingAlarm {
     /// One watcher of the clock's steps.
     private final class Watcher: Sendable {
         let onStep: @Sendable (Duration, TimerInstant) -> Void
+        let onEnd: @Sendable () -> Void
 
-        init(_ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void) { self.onStep = onStep }
+        init(
+            _ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
+            _ onEnd: @escaping @Sendable () -> Void
+        ) {
+            (self.onStep, self.onEnd) = (onStep, onEnd)
+        }
     }
 
     private enum Event {
@@ -101,10 +108,15 @@ package final class VirtualAlarm: SteppingAlarm {
     }
 
     package func watchSteps(
-        _ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void
+        _ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
+        onEnd: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
-        let watcher = Watcher(onStep)
-        state.withLock { $0.watchers.append(watcher) }
+        let watcher = Watcher(onStep, onEnd)
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.watchers.append(watcher) }
+            return state.isStopped
+        }
+        if isStopped { onEnd() }
         return { [weak self] in
             let remaining = self?.state
                 .withLock { state in
@@ -117,7 +129,16 @@ package final class VirtualAlarm: SteppingAlarm {
         }
     }
 
-    package func stop() { _ = state.withLock { $0.onFire.take() } }
+    package func stop() {
+        let (onFire, watchers) = state.withLock { state in
+            state.isStopped = true
+            defer { state.watchers = [] }
+            return (state.onFire.take(), state.watchers)
+        }
+        for watcher in watchers { watcher.onEnd() }
+        // Released outside the lock.
+        withExtendedLifetime(onFire) {}
+    }
 
     /// Whether a second has passed since this last returned true.
     package func isTimeForCare() -> Bool {
@@ -132,7 +153,8 @@ package final class VirtualAlarm: SteppingAlarm {
     /// Injects a fault after a length of time.
     package func inject(_ fault: VirtualTime.Fault, after delay: Duration) {
         state.withLock { state in
-            let at = state.elapsed + UInt64(delay.nanosecondsRoundedUp)
+            let (sum, overflow) = state.elapsed.addingReportingOverflow(UInt64(delay.nanosecondsRoundedUp))
+            let at = overflow ? .max : sum
             let place = state.faults.firstIndex { $0.elapsed > at } ?? state.faults.endIndex
             state.faults.insert((at, fault), at: place)
         }

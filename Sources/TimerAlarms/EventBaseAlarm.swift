@@ -61,7 +61,7 @@ package final class EventBaseAlarm: TimerAlarm {
         // first in a child, so this removes the event from the child's loop and not from the parent's.
         if alarm.isInForkedChild { return alarm.detach() }
         alarm.alarm.process()
-        // A handler has forked, and this is the child. A host's loop ends there, so that the host can call event_reinit.
+        // A handler has forked, and this is the child. A host's loop ends, so that the host can call event_reinit.
         if alarm.isInForkedChild {
             if alarm.ownsLoop { Thread.leaveForkedChild(of: alarm.home) }
             unsafe event_base_loopbreak(alarm.base)

@@ -10,10 +10,11 @@ package struct CareShare: Sendable {
 
     package init() {}
 
-    /// The share for the next look. A quarter of the present number alone would shrink with each look that ends timers,
-    /// so that the last of a million would wait for as long as 20 looks. Constant time.
+    /// Decides on the next look. A quarter of the present number alone would shrink with each look that ends timers:
+    /// the last of a million would wait for some 20 looks. Constant time.
     ///
     /// - Parameter count: the number of timers.
+    /// - Returns: how many of them the look checks.
     package mutating func next(of count: Int) -> Int {
         counts[look] = count
         look = (look + 1) % counts.count

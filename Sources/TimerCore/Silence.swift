@@ -17,11 +17,12 @@ package struct Silence: Sendable {
 
     package init() {}
 
-    /// Adds a look. Returns whether the alarm is silent by now. Constant time.
+    /// Adds a look. Constant time.
     ///
     /// - Parameters:
     ///   - overdue: the instant for which the alarm is overdue; nil if it is on time, or a look of its own is going on.
-    ///   - now: the time in nanoseconds, on a clock that no one sets.
+    ///   - now: the time in nanoseconds, on a clock that cannot be set.
+    /// - Returns: whether the alarm is silent by now.
     package mutating func lasts(overdue: UInt64?, at now: UInt64) -> Bool {
         guard let overdue, overdue == self.overdue else {
             (self.overdue, since, count) = (overdue, now, 0)

@@ -30,6 +30,10 @@ package struct SpinBudget: Sendable {
         allowance = min(self.capacity, maximum)
     }
 
+    /// The longest time that a thread spins without a sleep, if its deadlines follow each other so closely: until what
+    /// is saved up and what the time itself adds are used up.
+    package var longest: UInt64 { UInt64(Double(capacity) / (1 - rate)) }
+
     /// What could be spun until an instant, if nothing else were spun before it.
     package func allowance(at instant: UInt64) -> UInt64 {
         guard let last = self.instant, instant > last else { return allowance }

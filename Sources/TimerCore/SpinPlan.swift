@@ -64,6 +64,9 @@ package struct SpinPlan: Sendable {
         budget.pay(spin, at: wait.end)
     }
 
+    /// The longest time that the thread spins without a sleep.
+    package var longest: UInt64 { budget.longest }
+
     /// The share of one core spent spinning in the last half to whole second.
     package func share(at now: UInt64) -> Double { history.share(at: now) }
 }

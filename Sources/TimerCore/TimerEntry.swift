@@ -162,9 +162,10 @@ open class TimerEntry: @unchecked Sendable {
 
     // MARK: Changes
 
-    /// Starts anew on another grid.
+    /// Starts anew on another grid. A requested extra tick belongs to the former schedule.
     final func restart(on grid: Grid, sequence: UInt64) {
         self.sequence = sequence
+        rare?.extra = .max
         index = 0
         stopCatchingUp()
         if grid.count != .max || rare != nil { rareFacts().remaining = grid.count }

@@ -36,6 +36,26 @@ import Testing
         #expect(census.touches.value > 0)
     }
 
+    /// A debug build warns of a handle that is dropped before the first tick, and reads for that what the ticks write.
+    @Test func aHandleThatIsDroppedDuringADeliveryEndsTheTimerOnce() async throws {
+        let (service, census) = (try TimerService(.timerFD), Census())
+        try await onThreads(2) { number in
+            for round in 0..<Self.rounds / 10 {
+                var timer: PreciseTimer? = try? PreciseTimer.schedule(
+                    .every(.microseconds(5), after: .zero),
+                    on: service,
+                    onEnd: { _ in census.ends.add(1) },
+                    handler: { _, _ in census.touches.add(1) }
+                )
+                let touches = census.touches.value
+                while timer != nil, round % 2 == 0, census.touches.value == touches { pause(.microseconds(number + 1)) }
+                timer = nil
+            }
+        }
+        #expect(await soon { census.ends.value == 2 * (Self.rounds / 10) })
+        #expect(service.pendingCount == 0)
+    }
+
     @Test func aCancelReleasesTheHandlersCapturesWhileOtherThreadsReadTheTimer() async throws {
         let (service, census, isOver) = (try TimerService(.timerFD), Census(), Box<Bool>())
         let current = Box<PreciseTimer>()

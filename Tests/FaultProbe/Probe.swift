@@ -96,6 +96,10 @@ final class Probe {
             return try Allocations.areNone(service, ticks: Int(value) ?? 0)
         // Whether a child that is the first process of its own namespace, as this one is, gets the promised error.
         case "fork-into-namespace": return service.map(NamespaceChild.getsAnError) ?? false
+        // Whether a service with SCHED_DEADLINE never yields, while two threads contend for its lock.
+        case "deadline-never-yields": return try DeadlineService.neverYields()
+        // Ends the main thread. The process goes on, until a signal or the limit of time ends it.
+        case "leave-main": pthread_exit(nil)
         // CODE: exits, with all timers alive.
         case "exit": exit(CInt(value) ?? 0)
         default: return SystemFault.perform(name, value)

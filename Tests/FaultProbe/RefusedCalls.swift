@@ -22,6 +22,12 @@ enum RefusedCalls {
         unsafe unsafeBitCast(address, to: Disarm.self)()
     }
 
+    /// How often a real-time thread has yielded the processor; nil if the library is not loaded.
+    static var yields: Int? {
+        guard let address = unsafe dlsym(nil, "yield_count") else { return nil }
+        return unsafe Int(unsafeBitCast(address, to: Count.self)())
+    }
+
     /// The number of failed calls.
     static var count: Int {
         guard let address = unsafe dlsym(nil, "fault_count") else { return 0 }

@@ -9,24 +9,25 @@ import TimerAlarms
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)
-    func theCaretakersThreadRunsWhileTimersExistAndEndsAfterThem(backend: Backend) async {
+    func theCaretakersThreadsRunWhileTimersExistAndEndAfterThem(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(60)
             let target = Log()
             let service = try TimerService(backend)
-            #expect(ProcFS.threads(named: "timer.care") == [], "there is no timer")
+            let threads = { ProcFS.threads(named: "timer.care") + ProcFS.threads(named: "timer.farewell") }
+            #expect(threads() == [], "there is no timer")
             for _ in 0..<2 {
                 let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) {
                     $0.note($1)
                 }
-                #expect(eventually { ProcFS.threads(named: "timer.care").count == 1 })
+                #expect(eventually { threads().count == 2 })
                 timer.cancel()
-                #expect(eventually { ProcFS.threads(named: "timer.care") == [] })
+                #expect(eventually { threads().isEmpty })
             }
         }
     }
 
-    /// The caretaker's look reads the alarm's clock. A service that begins just then must not be forgotten, although all
+    /// The caretaker's look reads the alarm's clock. A service that begins just then must not be forgotten, although the
     /// services that the look began with need no more care.
     @Test func aServiceThatBeginsDuringALookIsCaredFor() async {
         await #expect(processExitsWith: .success) {
@@ -68,6 +69,44 @@ import TimerAlarms
         func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {}
         func set(_ deadline: TimerInstant?) {}
         func stop() {}
+    }
+
+    /// Fault 48. The callback also runs in a `deinit`, if the library holds the last reference for a moment.
+    @Test func anOnEndThatNeverReturnsKeepsNoOtherServiceFromCare() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            let (never, ends, held) = (Gate(), Notes<Int>(), try [TimerService(.timerFD), TimerService(.timerFD)])
+            for (number, service) in held.enumerated() {
+                var target: Log? = Log()
+                if let target {
+                    try PreciseTimer.schedule(
+                        .once(after: .seconds(3_600)),
+                        on: service,
+                        target: target,
+                        onEnd: { _ in
+                            ends.append(number)
+                            if number == 0 { never.pass() }
+                        },
+                        handler: { $0.note($1) }
+                    )
+                }
+                target = nil
+                #expect(eventually { ends.all.contains(number) })
+            }
+            #expect(ends.all == [0, 1])
+            #expect(eventually { ProcFS.threads(named: "timer.care").count == 1 })
+            #expect(eventually { ProcFS.threads(named: "timer.farewell").count <= 2 })
+        }
+    }
+
+    /// Fault 50. The looks at the alarms would follow each other at once.
+    @Test(.enabled(if: Tools.canTrace, Tools.noTracing), arguments: ["EPERM", "ENOSYS"])
+    func aSleepThatTheSystemRefusesEndsNoTimerAndKeepsNoProcessorBusy(error: String) async throws {
+        let steps = ["schedule=3x10000", "ticks=150", "rest=1"]
+        let run = try await Probe.run(.timerFD, steps, under: .strace("clock_nanosleep:error=\(error)"))
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.trouble(ticks: 100) == nil, "\(run)")
+        #expect((run.report?.step("rest")?.load ?? 1) < 0.25, "\(run)")
     }
 
     @Test func aSilentAlarmOnAHostsLoopWaitsForItsHost() async {

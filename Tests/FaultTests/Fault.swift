@@ -28,6 +28,12 @@ enum Fault {
         setLimit(8, 0)
     }
 
+    /// From now on a real-time thread may use no more processor time without a sleep.
+    static func limitRealTime(milliseconds: UInt64) {
+        // RLIMIT_RTTIME, which Glibc does not show to Swift, in microseconds.
+        setLimit(15, milliseconds * 1_000)
+    }
+
     /// From now on the process's threads, also those it starts later, run on the first processor only. Returns whether
     /// that was obtained.
     static func useOneProcessor() -> Bool {

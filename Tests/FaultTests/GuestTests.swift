@@ -59,6 +59,19 @@ import Testing
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
     }
 
+    /// Fault 53, a limitation: the remaining threads are the library's, which take no signal.
+    @Test func aProcessWhoseMainThreadHasEndedLivesWithItsServiceAndTakesNoSignalButTheLast() async throws {
+        let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"], limit: 60) { id in
+            // SIGTERM first, and then the one that no thread can block.
+            pause(.seconds(1))
+            kill(id, SIGTERM)
+            pause(.milliseconds(500))
+            #expect(kill(id, 0) == 0)
+            kill(id, SIGKILL)
+        }
+        #expect(run.outcome.signal == SIGKILL, "\(run)")
+    }
+
     @Test(arguments: Backend.available)
     func twentyProcessesWithTickingTimersExitWithTheirCode(backend: Backend) async throws {
         for _ in 0..<20 {

@@ -4,6 +4,7 @@ import PreciseTimer
 import Synchronization
 import TestSupport
 import Testing
+import TimerAlarms
 
 /// Many timers, threads and signals. Faults 40 to 42, and 44.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct ManyTimersTests {
@@ -38,6 +39,37 @@ import Testing
 
     /// Fewer in a debug build, which checks its invariants after each change.
     private static let churned = _isDebugAssertConfiguration() ? 200_000 : 2_000_000
+
+    /// Fault 49. They end within four looks of the caretaker, a second apart.
+    @Test(.enabled(if: LongTests.areOn, LongTests.areOff))
+    func aMillionTimersOfOneTargetEndWithItAndLeaveSiblingsAlone() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(300)
+            let (service, log, ended) = (try TimerService(.timerFD), Log(), Count())
+            var target: Log? = Log()
+            if let target {
+                for _ in 0..<1_000_000 {
+                    try PreciseTimer.schedule(
+                        .once(after: .seconds(3_600)),
+                        on: service,
+                        target: target,
+                        onEnd: { _ in ended.add(1) },
+                        handler: { $0.note($1) }
+                    )
+                }
+            }
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+            let begin = KernelClock.now(.suspending)
+            target = nil
+            #expect(eventually { ended.value == 1_000_000 })
+            let length = begin.duration(to: KernelClock.now(.suspending))
+            let late = log.ticks.map(\.lateness).max() ?? .zero
+            print("a million timers ended \(length) after their target; a sibling was late by \(late) at most")
+            let ticks = log.ticks
+            let accounted = Array(ticks.dropLast()).accounted
+            #expect(ticks.last?.index == accounted)
+        }
+    }
 
     @Test(arguments: Backend.available)
     func onlyOneOfSixtyFourCancellingThreadsEndsATimer(backend: Backend) async throws {

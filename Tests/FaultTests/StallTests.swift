@@ -17,6 +17,13 @@ import Testing
         ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "ticks=100"]
     }
 
+    /// Fault 47. A yield would end the thread's time until its next period.
+    @Test(.enabled(if: Tools.canRefuse && Tools.isRoot, Tools.notRoot))
+    func aServiceWithADeadlinePolicyNeverYieldsTheProcessor() async throws {
+        let run = try await Probe.run(.timerFD, ["deadline-never-yields"], under: .preload())
+        #expect(run.outcome.code == 0 && run.report?.steps.last?.isMet == true, "\(run)")
+    }
+
     @Test(arguments: Backend.available, policies)
     func timersOfAStoppedProcessFollowTheirPolicy(backend: Backend, policy: String) async throws {
         let mark = Mark()

@@ -56,6 +56,26 @@ import Testing
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
     }
 
+    /// The kernel would end a process whose real-time thread spins beyond the limit. Fault 55.
+    @Test func spinningBeyondTheLimitOfRealTimeThreadsIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            Fault.limitRealTime(milliseconds: 200)
+            let long = TimerService.SpinOptions(maximum: .milliseconds(500), budget: 0.9)
+            for policy in [Options.Policy.fifo(priority: 1), .roundRobin(priority: 1)] {
+                let error = #expect(throws: TimerError.self) {
+                    try TimerService(.hybrid, thread: Options(policy: policy), spin: long)
+                }
+                #expect(error?.code == .invalidOption)
+                #expect(error?.attempted.contains("RLIMIT_RTTIME") == true)
+                // Refused or not, the usual options are far below the limit.
+                _ = try TimerService(.hybrid, thread: Options(policy: policy))
+            }
+            _ = try TimerService(.hybrid, spin: long)
+            _ = try TimerService(.timerFD, thread: Options(policy: .fifo(priority: 1)))
+        }
+    }
+
     @Test func withOneProcessorTheHybridBackendDoesNotSpinAndSaysSo() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(60)

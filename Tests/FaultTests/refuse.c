@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -125,6 +126,22 @@ static void *begin_late(void *argument) {
     struct late_thread late = *(struct late_thread *)argument;
     usleep(5000);
     return late.body(late.argument);
+}
+
+// How often a thread with a real-time policy has yielded.
+static atomic_int yields;
+
+int yield_count(void) { return atomic_load(&yields); }
+
+int sched_yield(void) {
+    static int (*real)(void);
+    if (real == NULL) {
+        real = (int (*)(void))dlsym(RTLD_NEXT, "sched_yield");
+    }
+    if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_OTHER) {
+        atomic_fetch_add(&yields, 1);
+    }
+    return real();
 }
 
 // pthread_create returns its error and does not set errno.

@@ -100,7 +100,7 @@ struct ModelTimer {
     mutating func reschedule(_ rule: Rule, at now: UInt64, order: Int) {
         (grid, self.order) = (ModelGrid(rule, at: now), order)
         if rule == .onDemand { isOnDemand = true }
-        (step, index, awaitsReturn, ticksOfSchedule) = (0, 0, false, 0)
+        (step, index, awaitsReturn, ticksOfSchedule, extra) = (0, 0, false, 0, nil)
     }
 }
 

@@ -14,6 +14,16 @@ struct FaultScriptTests {
         }
     }
 
+    @Test func aFaultAfterTheEndOfTimeNeverHappens() throws {
+        let virtual = VirtualTime()
+        virtual.advance(by: .seconds(10))
+        virtual.inject(.stall(.seconds(1)), after: .seconds(Int64.max))
+        virtual.inject(.stall(.seconds(2)), after: .nanoseconds(Int64.max))
+        let before = virtual.now
+        virtual.advance(by: .seconds(10))
+        #expect(before.duration(to: virtual.now) == .seconds(10))
+    }
+
     @Test func aLateWakeUpMakesOneTickLate() throws {
         try everySecond(virtual)
         virtual.inject(.wakeLate(by: .milliseconds(3)), after: .milliseconds(1_500))

@@ -195,6 +195,19 @@ import Testing
         queue.resume()
     }
 
+    @Test func theStreamsOfStepsEndWithAShutdownOfVirtualTime() async throws {
+        let virtual = VirtualTime(clock: .wall)
+        let steps = try virtual.service.clockSteps
+        let before = Task { try await steps.reduce(into: 0) { count, _ in count += 1 } }
+        virtual.inject(.stepClock(by: .seconds(60)), after: .seconds(1))
+        virtual.advance(by: .seconds(2))
+        virtual.service.shutdown()
+        #expect(try await before.value == 1)
+        let later = try await virtual.service.clockSteps.reduce(into: 0) { count, _ in count += 1 }
+        #expect(later == 0)
+        #expect(ProcFS.threads(named: "timer.clock") == [], "no thread watches the machine's clock")
+    }
+
     @Test func stepsOfAVirtualWallClockAreTold() async throws {
         let virtual = VirtualTime(clock: .wall)
         let (steps, told) = (try virtual.service.clockSteps, Notes<TimerService.ClockStep>())

@@ -112,6 +112,25 @@ import Testing
         timer.value = nil
     }
 
+    /// The handler may wait for the task, so the task cannot wait for the handler.
+    @Test func cancelAndWaitInATaskOfTheHandlerReturnsWhileTheHandlerRuns() async throws {
+        let (meter, events, timer) = (Meter(), Notes<String>(), Box<PreciseTimer>())
+        timer.value = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: meter,
+            onEnd: { _ in events.append("end") },
+            handler: { _, _ in
+                await Task { _ = await timer.value?.cancelAndWait() }.value
+                events.append("the handler returns")
+            }
+        )
+        virtual.advance(by: .seconds(1))
+        #expect(await soon { events.all.count == 2 })
+        #expect(events.all == ["the handler returns", "end"])
+        timer.value = nil
+    }
+
     @Test func aTaskOfAnEarlierTickIsNotInsideALaterHandler() async throws {
         let (meter, gate, entered, waiter) = (Meter(), Gate(), Gate(), Box<Task<Bool, Never>>())
         let (timer, returned, waited) = (Box<PreciseTimer>(), Count(), Count())

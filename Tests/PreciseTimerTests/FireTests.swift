@@ -54,6 +54,17 @@ struct FireTests {
         #expect(timer.nextDeadline == virtual.now.advanced(by: .milliseconds(5)))
     }
 
+    @Test func aRescheduleWithdrawsTheExtraTick() throws {
+        let timer = try schedule(.every(.milliseconds(10)))
+        timer.fire()
+        try timer.reschedule(.once(after: .milliseconds(30)))
+        virtual.advance(by: .milliseconds(29))
+        #expect(log.count == 0)
+        virtual.advance(by: .milliseconds(1))
+        #expect(log.ticks.map(\.lateness) == [.zero])
+        #expect(log.ticks.map(\.index) == [0])
+    }
+
     @Test func aPausedTimerGetsItsExtraTickOnResume() throws {
         let timer = try schedule(.every(.milliseconds(10)))
         timer.pause()

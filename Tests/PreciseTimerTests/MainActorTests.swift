@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import PreciseTimer
 import PreciseTimerTestKit
 import TestSupport
@@ -302,6 +303,17 @@ import Testing
         )
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(said.contains("PreciseTimer: \(#fileID):\(#line - 10): the handler of this timer asks for"))
+    }
+
+    /// The check needs a key for data of threads, of which a process has 1,024.
+    @Test func aDebugBuildWithoutAKeyForThreadsTicks() async {
+        await #expect(processExitsWith: .success) {
+            var key = pthread_key_t()
+            while unsafe pthread_key_create(&key, nil) == 0 {}
+            let log = Log()
+            try PreciseTimer.schedule(.every(.milliseconds(1)), target: log) { $0.note($1) }
+            #expect(eventually { log.count > 2 })
+        }
     }
 
     @Test func aDebugBuildDoesNotWarnAboutAHandlerOnTheMainActor() async throws {

@@ -19,6 +19,16 @@ import Testing
         #expect(timer.statistics == nil)
     }
 
+    @Test func moreMissedDeadlinesThanCanBeCountedStayTheGreatestNumber() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        for _ in 0..<3 {
+            try PreciseTimer.schedule(.every(.nanoseconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        }
+        virtual.service.collectsStatistics = true
+        virtual.jump(by: .nanoseconds(Int64.max))
+        #expect(virtual.service.statistics?.missed == .max)
+    }
+
     @Test func theFactsOfATimer() throws {
         let (virtual, log) = (VirtualTime(), Log())
         let start = virtual.now

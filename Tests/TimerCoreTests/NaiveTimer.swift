@@ -108,6 +108,7 @@ struct NaiveTimer {
         (step, index, accounted, passedBefore, awaitsReturn, burst, ticks) = (0, 0, 0, 0, false, 0, 0)
         isOnDemand = isOnDemand || grid.repetition == .onDemand
         isOfThisLook = false
+        extra = nil
     }
 }
 

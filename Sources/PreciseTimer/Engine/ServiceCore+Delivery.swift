@@ -21,8 +21,10 @@ extension ServiceCore {
                 continue
             case .send(let record):
                 _ = alarm.now(notBefore: woke)
-                record.destination.send(Hop(core: self, record: record, woke: woke, alarm: alarm))
-            case .bid(let record, _): record.sayFarewell()
+                setup.asOrdinaryThread {
+                    record.destination.send(Hop(core: self, record: record, woke: woke, alarm: alarm))
+                }
+            case .bid(let record, _): setup.asOrdinaryThread { record.sayFarewell() }
             case .askAgain: break
             case .done(let failure):
                 if let failure { fail(failure) }

@@ -23,6 +23,7 @@ final class ServiceCore: @unchecked Sendable {
 
     init(_ state: consuming sending ServiceState, setup: ThreadSetup) {
         clock = state.clock
+        steppingAlarm = state.steppingAlarm
         self.setup = setup
         self.state = state
     }
@@ -141,6 +142,9 @@ final class ServiceCore: @unchecked Sendable {
     /// The time on the clock of a running alarm.
     var nowOfAlarm: TimerInstant? { alarm?.now }
 
+    /// The service's alarm if its wall clock is not the kernel's, also after a shutdown.
+    let steppingAlarm: (any SteppingAlarm)?
+
     /// The alarm of a running service.
     var alarm: (any TimerAlarm)? { locked(inForkedChild: nil) { $0.alarm } }
 
@@ -220,7 +224,11 @@ final class ServiceCore: @unchecked Sendable {
     func handleReleased(_ record: TimerRecord) {
         let isEnding = end(record, .handleReleased)
         #if DEBUG
-        if isEnding, record.ticks == 0, record.runner == .nobody, !record.isOnDemand { record.warnOfDroppedHandle() }
+        // A delivery may be writing these facts.
+        let isUnused = locked(inForkedChild: false) { _ in
+            record.ticks == 0 && record.runner == .nobody && !record.isOnDemand
+        }
+        if isEnding, isUnused { record.warnOfDroppedHandle() }
         #endif
     }
 

@@ -53,9 +53,7 @@ extension ServiceState {
     mutating func endCare() { care.isLooking = false }
 
     /// Returns a failure if the alarm is silent: overdue for the same instant for five seconds and at six checks in a
-    /// row, with no look of its own going on.
-    ///
-    /// - Parameter now: the time in nanoseconds, on a clock that no one sets.
+    /// row, with no look of its own going on. The time is in nanoseconds, on a clock that cannot be set.
     mutating func listen(at now: UInt64) -> Failure? {
         guard care.hasOwnThread, let alarm else { return nil }
         guard care.silence.lasts(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now) else { return nil }

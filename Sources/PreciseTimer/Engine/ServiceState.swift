@@ -45,6 +45,8 @@ struct ServiceState: ~Copyable {
     private(set) var run = 0
     /// The clock of all instants.
     let clock: TimerClock
+    /// The alarm of the service if its wall clock is not the kernel's.
+    let steppingAlarm: (any SteppingAlarm)?
     /// Decides which timers are due.
     var scheduler = Scheduler()
     /// Draws the random phases of timers.
@@ -67,6 +69,7 @@ struct ServiceState: ~Copyable {
         phase = .idle(makeAlarm)
         restart = makeAlarm
         clock = .suspending
+        steppingAlarm = nil
         care = Care(hasOwnThread: true)
     }
 
@@ -75,6 +78,7 @@ struct ServiceState: ~Copyable {
         phase = .idle { alarm }
         restart = nil
         clock = alarm.now.clock
+        steppingAlarm = alarm as? any SteppingAlarm
         care = Care(hasOwnThread: hasOwnThread)
     }
 

@@ -31,7 +31,7 @@ struct TickCounts: ~Copyable {
     /// Counts a tick.
     @inline(__always)
     func count(_ served: Served) {
-        unsafe memory.pointee.missed &+= served.due.missed
+        unsafe memory.pointee.missed = memory.pointee.missed.saturatingAdding(served.due.missed)
         if unsafe served.lateness >= memory.pointee.lateness.longest {
             unsafe memory.pointee.longestSince = served.due.deadline
         }

@@ -33,6 +33,7 @@ extension TimerService {
         /// The scheduling policy.
         public var policy: Policy
         /// The processors that the thread may run on, by the kernel's numbers; empty for those of the main thread.
+        /// Threads that a handler creates inherit them. Ticks for queues and actors are sent with the main thread's.
         public var affinity: Set<Int>
         /// How late the kernel may end the thread's sleeps, to share wake-ups: at least 1 ns. It concerns sleeps inside
         /// handlers, and the waits of a run loop; timerfds take no slack, and the sleeps of real-time threads take

@@ -33,6 +33,21 @@ extension TimerService {
             }
         }
 
+        /// A limit of the process can make a spin on a real-time thread fatal.
+        ///
+        /// - Throws: `TimerError` if the thread might spin for more than half of that limit. Handlers need the rest.
+        func validate(against policy: ThreadOptions.Policy) throws(TimerError) {
+            guard policy != .normal, let limit = RealTimeLimit.nanoseconds, plan.longest > limit / 2 else { return }
+            let longest = Duration(wholeNanoseconds: plan.longest).text
+            let allowed = Duration(wholeNanoseconds: limit).text
+            let advice = "choose a smaller maximum or budget, or raise the limit: ulimit -R"
+            throw TimerError(
+                .invalidOption,
+                "spinning for up to \(longest) on a real-time thread (after \(allowed) without a sleep, RLIMIT_RTTIME "
+                    + "ends the process; \(advice))"
+            )
+        }
+
         var plan: SpinPlan { SpinPlan(maximum: maximum.nanosecondsOrForever, budget: budget) }
     }
 

@@ -22,11 +22,12 @@ package struct Backoff {
 
     package init() {}
 
-    /// The next step. After ``Step/wait`` there is no other.
+    /// Decides on the next step.
     ///
     /// - Parameter isRealTime: whether the thread has a real-time policy. Such a thread never yields. With
     ///   SCHED_DEADLINE that would give away the rest of its period (sched_yield(2)), and with SCHED_FIFO only threads
     ///   of the same priority would run. Asked once for each round.
+    /// - Returns: the step. After ``Step/wait`` there is no other.
     package mutating func next(_ isRealTime: @autoclosure () -> Bool) -> Step {
         while rounds > 0 {
             if pauses <= Self.lastPauses {

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Off the main actor, `MainActor.assumeIsolated` and its relatives end in a trap of libdispatch, which prints
 /// nothing on Linux. The Swift runtime calls a hook just before that (`swift_task_checkIsolated_hook` in its
 /// Concurrency.h). The first use of this type sets the hook, which calls the previous hook. There is no report if
-/// the program lacks this dynamic symbol, as with a statically linked Swift runtime.
+/// the program lacks this dynamic symbol, as with a statically linked Swift runtime, or has no key for threads left.
 package enum MainActorCheck {
     /// The runtime's check. The check and the hook use Swift's calling convention, which for three words equals that
     /// of C.
@@ -41,21 +41,22 @@ package enum MainActorCheck {
 
     /// The code that the calling thread runs.
     private static var current: Frame? {
-        guard let frame = unsafe pthread_getspecific(key) else { return nil }
+        guard let key, let frame = unsafe pthread_getspecific(key) else { return nil }
         return unsafe Unmanaged<Frame>.fromOpaque(frame).takeUnretainedValue()
     }
 
     /// Replaces the current frame, which the thread retains.
     private static func exchange(_ frame: Frame?) {
+        guard let key else { return }
         let before = unsafe pthread_getspecific(key)
         unsafe pthread_setspecific(key, frame.map { unsafe Unmanaged.passRetained($0).toOpaque() })
         if let before = unsafe before { unsafe Unmanaged<Frame>.fromOpaque(before).release() }
     }
 
-    private static let key: pthread_key_t = {
+    /// The thread's own pointer to its frame; nil if the process has used up all such keys (PTHREAD_KEYS_MAX).
+    private static let key: pthread_key_t? = {
         var key = pthread_key_t()
-        unsafe pthread_key_create(&key, nil)
-        return key
+        return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
     }()
 
     private static let mainQueue = DispatchSpecificKey<Bool>()
@@ -64,7 +65,7 @@ package enum MainActorCheck {
 
     /// Whether the hook is set. The first use sets it.
     private static let isInstalled: Bool = {
-        guard let symbol = unsafe dlsym(nil, "swift_task_checkIsolated_hook") else { return false }
+        guard key != nil, let symbol = unsafe dlsym(nil, "swift_task_checkIsolated_hook") else { return false }
         DispatchQueue.main.setSpecific(key: mainQueue, value: true)
         let hook = unsafe symbol.assumingMemoryBound(to: Hook?.self)
         former.store(unsafe unsafeBitCast(hook.pointee, to: UInt.self), ordering: .relaxed)

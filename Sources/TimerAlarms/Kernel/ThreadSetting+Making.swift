@@ -6,7 +6,7 @@ extension ThreadSetting {
     /// Makes the setting, for the calling thread or for the process.
     func make() -> Errno? {
         switch self {
-        case .affinity(let processors): Self.setAffinity(processors)
+        case .affinity: setAffinity()
         case .timerSlack(let nanoseconds): Self.refusal { timer_slack_set(UInt(nanoseconds)) }
         case .policy(let policy): policy.make()
         case .lockedMemory: Self.refusal { memory_lock() }
@@ -14,24 +14,29 @@ extension ThreadSetting {
         }
     }
 
-    private static func setAffinity(_ processors: Set<Int>) -> Errno? {
+    /// The kernel's mask of the processors; nil for other settings.
+    var mask: [UInt]? {
+        guard case .affinity(let processors) = self else { return nil }
         var words = [UInt](repeating: 0, count: (processors.max() ?? 0) / UInt.bitWidth + 1)
         for processor in processors { words[processor / UInt.bitWidth] |= 1 << UInt(processor % UInt.bitWidth) }
-        var before = mask
-        if let refusal = set(&words) { return refusal }
+        return words
+    }
+
+    private func setAffinity() -> Errno? {
+        let (before, wanted) = (Self.present, mask ?? [])
+        if let refusal = Self.set(wanted) { return refusal }
         // The kernel drops the processors that do not exist or are not allowed, and sets the rest.
-        if mask.starts(with: words) { return nil }
-        _ = set(&before)
+        if Self.present.starts(with: wanted) { return nil }
+        _ = Self.set(before)
         return Errno(EINVAL)
     }
 
-    private static func set(_ mask: inout [UInt]) -> Errno? {
-        let size = UInt(mask.count * MemoryLayout<UInt>.size)
-        return refusal { unsafe thread_affinity_set(&mask, size) }
+    private static func set(_ mask: [UInt]) -> Errno? {
+        refusal { unsafe thread_affinity_set(mask, UInt(mask.count * MemoryLayout<UInt>.size)) }
     }
 
     /// The calling thread's mask of processors, with room for all that the kernel could have.
-    private static var mask: [UInt] {
+    private static var present: [UInt] {
         var mask = [UInt](repeating: 0, count: 1024)
         _ = unsafe thread_affinity(&mask, UInt(mask.count * MemoryLayout<UInt>.size))
         return mask

@@ -1,6 +1,7 @@
 internal import CLinuxTimers
 internal import Dispatch
 internal import Glibc
+internal import Synchronization
 package import TimerCore
 
 /// Makes a service's thread what was asked for, and remembers what came of it.
@@ -25,9 +26,16 @@ package final class ThreadSetup: Sendable {
     /// The settings that were asked for, in the order in which they are made.
     package let settings: [ThreadSetting]
     private let state = Lock(State())
+    /// The processors of the thread as the kernel's mask; nil if it may run on all.
+    private let processors: [UInt]?
+    /// Whether the thread obtained them. Relaxed: only the thread itself reads what it has written.
+    private let isPinned = Atomic(false)
 
     /// - Parameter settings: the settings to ask for.
-    package init(_ settings: [ThreadSetting] = []) { self.settings = settings }
+    package init(_ settings: [ThreadSetting] = []) {
+        self.settings = settings
+        processors = settings.lazy.compactMap(\.mask).first
+    }
 
     /// What came of the settings that have been made so far.
     package var outcomes: [Outcome] { state.withLock { $0.outcomes } }
@@ -38,7 +46,7 @@ package final class ThreadSetup: Sendable {
     ///   - name: the thread's name in the kernel, at most 15 bytes.
     ///   - body: the work of the thread.
     /// - Throws: `TimerError` if the system refuses the thread.
-    func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws(TimerError) {
+    package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws(TimerError) {
         let isReady = DispatchSemaphore(value: 0)
         try Thread.start(name) {
             self.state.withLock { $0.thread = thread_id() }
@@ -50,7 +58,7 @@ package final class ThreadSetup: Sendable {
     }
 
     /// Whether the thread may be late only because it is held up: it waits for a processor, or a debugger has stopped a
-    /// thread of the process, which may hold a lock that this thread needs. Reads /proc, so the caller must hold no lock.
+    /// thread of the process, which may hold a lock that this thread needs. Reads /proc: call it without a lock.
     package var isHeldUp: Bool {
         if let thread = state.withLock({ $0.thread }), ThreadState.isRunnable(thread) { return true }
         return ThreadState.anyIsStopped
@@ -58,7 +66,27 @@ package final class ThreadSetup: Sendable {
 
     /// Makes the settings of a thread on the calling thread.
     package func makeCallingThread() {
-        for setting in settings where !setting.isOfProcess { note(setting, setting.make()) }
+        for setting in settings where !setting.isOfProcess {
+            let refusal = setting.make()
+            note(setting, refusal)
+            if case .affinity = setting { isPinned.store(refusal == nil, ordering: .relaxed) }
+        }
+    }
+
+    /// Runs a body on the thread that was started. If the thread has processors of its own, it gets those of the main
+    /// thread and its former timer slack meanwhile.
+    ///
+    /// What leaves the thread, such as a block for a queue, may start a worker of Dispatch. A new thread has its
+    /// creator's values, and a worker would keep them for all later work of the process. Costs five system calls, some
+    /// microseconds; without an affinity, nothing.
+    package func asOrdinaryThread(_ body: () -> Void) {
+        guard let processors, isPinned.load(ordering: .relaxed) else { return body() }
+        thread_affinity_copy(getpid())
+        // 0 stands for the slack that the thread began with (PR_SET_TIMERSLACK(2const)).
+        _ = timer_slack_set(0)
+        body()
+        _ = unsafe thread_affinity_set(processors, UInt(processors.count * MemoryLayout<UInt>.size))
+        for case .timerSlack(let nanoseconds) in settings { _ = timer_slack_set(UInt(nanoseconds)) }
     }
 
     /// Makes the settings of the process.

@@ -25,7 +25,7 @@ enum ThreadState {
         guard case .success(let file) = opened else { return nil }
         defer { close(file) }
         var text = [UInt8](repeating: 0, count: 512)
-        guard case .success(let count) = SystemCall.retrying({ unsafe read(file, &text, text.count) }) else { return nil }
+        let count = unsafe max(0, read(file, &text, text.count))
         // The letter follows the thread's name, which is in brackets and may contain some.
         guard let bracket = text[..<count].lastIndex(of: UInt8(ascii: ")")), bracket + 2 < count else { return nil }
         return text[bracket + 2]

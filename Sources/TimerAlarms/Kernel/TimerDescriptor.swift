@@ -1,17 +1,17 @@
 internal import CLinuxTimers
 internal import Glibc
-internal import Synchronization
 package import TimerCore
 
 /// A timerfd (see timerfd_create(2)), closed when the value ends.
 ///
 /// If the process closes the descriptor from outside, its number may belong to another file at any time. So the
-/// value remembers the first error that shows this, and from then on neither uses nor closes the number.
+/// value remembers the first error that shows this, and from then on neither uses nor closes the number. The same
+/// holds as soon as another value gets the number (``DescriptorClaim``).
 package struct TimerDescriptor: ~Copyable, Sendable {
     /// The number of the descriptor, which only this value may close.
     package let number: CInt
     private let clock: TimerClock
-    private let lost = Atomic(false)
+    private let claim: DescriptorClaim
 
     /// Creates a disarmed timer on a clock, which is closed in programs that this process executes.
     ///
@@ -22,16 +22,18 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     package init(_ clock: TimerClock, isBlocking: Bool = true) throws(TimerError) {
         let flags = CInt(TFD_CLOEXEC) | (isBlocking ? 0 : CInt(TFD_NONBLOCK))
         switch SystemCall.retrying({ timerfd_create(clock.kernelID, flags) }) {
-        case .success(let number): self.number = number
+        case .success(let number):
+            self.number = number
+            claim = DescriptorClaim(number)
         case .failure(let errno): throw errno.error(attempting: "creating a timerfd")
         }
         self.clock = clock
     }
 
-    deinit { if !isLost { close(number) } }
+    deinit { claim.close() }
 
     /// Whether the number is known to belong to this timer no more.
-    package var isLost: Bool { lost.load(ordering: .acquiring) }
+    package var isLost: Bool { claim.isLost }
 
     /// Sets the absolute deadline, or disarms. Setting a past deadline wakes a waiting reader, too.
     ///
@@ -111,7 +113,7 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         _ code: TimerError.Code,
         attempting attempted: String
     ) -> TimerError {
-        if [EBADF, EINVAL].contains(errno.number) { lost.store(true, ordering: .releasing) }
+        if [EBADF, EINVAL].contains(errno.number) { claim.lose() }
         return errno.error(code, attempting: attempted)
     }
 }
