@@ -27,7 +27,7 @@ import TimerAlarms
         }
     }
 
-    /// The caretaker's look reads the alarm's clock. A service that begins just then must not be forgotten, although the
+    /// The caretaker's look reads the alarm's clock. A service that begins just then must not be forgotten, even if the
     /// services that the look began with need no more care.
     @Test func aServiceThatBeginsDuringALookIsCaredFor() async {
         await #expect(processExitsWith: .success) {
