@@ -39,9 +39,7 @@ extension VirtualTime {
             quietRounds += 1
             if motion != before { (quietRounds, quietSince) = (0, clock.now) }
             if motion.hops > 0 || quietRounds < 12 { continue }
-            // The rounds are counted, too: a machine that stood still has not waited.
-            let isLong = quietRounds >= 1_000 && quietSince.duration(to: clock.now) > .seconds(1)
-            if motion.tasks == 0 || isLong { return true }
+            if motion.tasks == 0 || quietSince.duration(to: clock.now) > .seconds(1) { return true }
         }
     }
 }
