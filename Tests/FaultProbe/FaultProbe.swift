@@ -27,6 +27,7 @@ import TestSupport
         alarm(limit)
         let probe = Probe(backend, clock)
         for step in arguments.dropFirst(4) { probe.run(step) }
+        SupervisorMark.setEnd()
         // The report is written at once at the end, even if a limit is still in force.
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(probe.report))
         exit(0)

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import PreciseTimer
 import TestSupport
@@ -6,6 +7,7 @@ import TestSupport
 final class Probe {
     private let backend: TimerService.Backend
     private var clock: TimerClock
+    private var delivery = PreciseTimer.Delivery.inline
     private var policy = PreciseTimer.MissedTickPolicy.skip
     private var service: TimerService?
     /// Replaced services. They are held, so that only the fault can end them.
@@ -27,6 +29,7 @@ final class Probe {
 
     /// Performs one step, and records its outcome.
     func run(_ text: String) {
+        SupervisorMark.set(steps.count)
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let (cpu, start) = (Reading.cpuSeconds, Reading.seconds)
         var isMet = false
@@ -57,6 +60,14 @@ final class Probe {
         case "demanding-service":
             leaveService()
             service = try TimerService(backend, clock: clock, thread: .init(demand: .required))
+        // preferred or required: the same, with thread options.
+        case "options":
+            leaveService()
+            service = try TimerService(
+                backend,
+                clock: clock,
+                thread: ServiceSteps.options(isRequired: value == "required")
+            )
         // The clock of later services.
         case "clock":
             leaveService()
@@ -72,6 +83,17 @@ final class Probe {
         case "schedule": try schedule(value)
         // skip, delay or a catch-up limit: the policy of timers scheduled after this.
         case "policy": policy = value == "delay" ? .delay : Int(value).map { .catchUp(limit: $0) } ?? .skip
+        // Later timers tick on a queue.
+        case "queue": delivery = .queue(DispatchQueue(label: "probe"))
+        // Schedules a timer whose target is released at once. Waits until it ends.
+        case "orphan": return try ServiceSteps.endsTimerOfReleasedTarget(on: try runningService())
+        // Watches the wall clock for a moment. Returns whether the watch ends then.
+        case "watch": return try ServiceSteps.watchesWallClock()
+        // MICROSECONDS: schedules a timer that is an hour away, and then one period away, while the service's thread
+        // sleeps. Waits until it ticks or ends.
+        case "earlier": return try setEarlierDeadline(.microseconds(Int(value) ?? 0))
+        // Cancels all timers. Returns whether none of them ticks afterwards.
+        case "cancel": return cancel()
         // COUNT: waits until every timer that goes on has accounted for that many more deadlines.
         case "ticks": return awaitTicks(UInt64(value) ?? 0, orEnds: false)
         // COUNT: the same, but an ended timer counts, too.
@@ -124,11 +146,33 @@ final class Probe {
 
     private func schedule(_ value: String) throws(TimerError) {
         let numbers = value.split(separator: "x").compactMap { Int($0) }
-        if self.service == nil { self.service = try TimerService(backend, clock: clock) }
-        guard let service else { return }
+        let service = try runningService()
         for _ in 0..<numbers[0] {
-            timers.append(try ProbedTimer(every: .microseconds(numbers[1]), policy, on: service))
+            timers.append(try ProbedTimer(every: .microseconds(numbers[1]), policy, deliver: delivery, on: service))
         }
+    }
+
+    private func runningService() throws(TimerError) -> TimerService {
+        if let service { return service }
+        let new = try TimerService(backend, clock: clock)
+        service = new
+        return new
+    }
+
+    private func setEarlierDeadline(_ period: Duration) throws(TimerError) -> Bool {
+        let timer = try ProbedTimer(every: period, after: .seconds(3_600), policy, on: try runningService())
+        timers.append(timer)
+        // The thread is asleep by now, or sets the alarm itself, which is right as well.
+        pause(.milliseconds(3))
+        try timer.handle.reschedule(.every(period))
+        return wait(seconds: 20) { timer.accounted > 0 || timer.hasEnded }
+    }
+
+    private func cancel() -> Bool {
+        for timer in timers { timer.handle.cancelAndWait() }
+        let accounted = timers.map(\.accounted)
+        pause(.milliseconds(3))
+        return timers.allSatisfy(\.hasEnded) && timers.map(\.accounted) == accounted
     }
 
     private func awaitTicks(_ count: UInt64, orEnds: Bool) -> Bool {
@@ -145,87 +189,5 @@ final class Probe {
             pause(.milliseconds(2))
         }
         return true
-    }
-}
-
-/// A periodic timer, with all its ticks and endings.
-private final class ProbedTimer: Sendable {
-    private let log = Log()
-    private let running = Count()
-    private let overlaps = Count()
-    private let ends = Notes<String>()
-    private let failures = Notes<String>()
-    private let period: Duration
-    private let keepsGrid: Bool
-
-    init(
-        every period: Duration,
-        _ policy: PreciseTimer.MissedTickPolicy,
-        on service: TimerService
-    ) throws(TimerError) {
-        self.period = period
-        keepsGrid = policy != .delay
-        let (ends, failures, running, overlaps) = (ends, failures, running, overlaps)
-        try PreciseTimer.schedule(
-            .every(period),
-            on: service,
-            missedTicks: policy,
-            target: log,
-            onEnd: { reason in
-                if case .backendFailed(let error) = reason {
-                    failures.append(error.description)
-                    ends.append(error.code.name)
-                } else {
-                    ends.append("\(reason)")
-                }
-            },
-            handler: { log, tick in
-                if running.add(1) > 1 { overlaps.add(1) }
-                log.note(tick)
-                running.add(-1)
-            }
-        )
-    }
-
-    var hasEnded: Bool { !ends.all.isEmpty }
-
-    /// The number of deadlines that the ticks stand for.
-    var accounted: UInt64 { log.ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
-
-    var report: ProbeReport.Timer {
-        let ticks = log.ticks
-        return ProbeReport.Timer(
-            ticks: ticks.map { tick in
-                ProbeReport.Tick(
-                    index: tick.index,
-                    missed: tick.missed,
-                    deadline: tick.deadline.nanoseconds,
-                    woke: tick.woke.nanoseconds,
-                    delivered: tick.delivered.nanoseconds
-                )
-            },
-            ends: ends.all,
-            failures: failures.all,
-            flaw: overlaps.value > 0
-                ? "two handlers at once"
-                : keepsGrid
-                    ? ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
-                    : ticks.lazy.compactMap(\.flawInTime).first
-        )
-    }
-}
-
-/// The probe's own times.
-enum Reading {
-    /// Seconds of monotonic time.
-    static var seconds: Double { read(CLOCK_MONOTONIC) }
-
-    /// The processor time of the whole process, in seconds.
-    static var cpuSeconds: Double { read(CLOCK_PROCESS_CPUTIME_ID) }
-
-    private static func read(_ clock: clockid_t) -> Double {
-        var time = timespec()
-        _ = unsafe clock_gettime(clock, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }

@@ -6,6 +6,8 @@ package import TimerCore
 package final class WallClockWatch: Sendable {
     private let timer: TimerDescriptor
     private let longestSleep: UInt64
+    /// Stored before `stop` sets the timer, and read after the thread has set it. The kernel's lock on the timer orders
+    /// the two settings: either the thread's comes first, and the other one wakes it, or the thread sees this.
     private let isStopped = Atomic(false)
     private let home = Process.generation
 

@@ -1,0 +1,176 @@
+"""The lives of a service, each with one system call failed, and what can come of one."""
+import collections
+import errno
+import json
+import os
+import re
+import signal
+
+import supervisor
+
+BACKENDS = ("timerfd", "hybrid", "libevent", "dispatch", "runloop")
+# The steps of `fault-probe`, for each backend. Other lives use a service in other ways; they are named BACKEND+NAME.
+LIVES = {
+    "": "service earlier=1000 schedule=1x1000 ticks-or-ends=10 cancel schedule=1x3600000000 rest=0.1 shutdown "
+        "schedule=1x1000 ticks-or-ends=5",
+    "queue": "queue schedule=1x1000 ticks-or-ends=10 cancel rest=0.1 shutdown schedule=1x1000 ticks-or-ends=5",
+    "options": "options=preferred schedule=1x1000 ticks-or-ends=5 cancel rest=0.1 shutdown options=required "
+               "schedule=1x1000 ticks-or-ends=5",
+    "care": "orphan shutdown schedule=1x1000 ticks-or-ends=5",
+    "watch": "watch watch",
+    "long": "schedule=1x100000 rest=2.2 cancel shutdown schedule=1x1000 ticks-or-ends=5",
+    "silent": "schedule=1x100000 ticks-or-ends=2 close=[timerfd] ends=15 shutdown schedule=1x1000 ticks-or-ends=5",
+}
+OTHERS = ("timerfd+queue", "timerfd+options", "timerfd+care", "timerfd+watch", "timerfd+long", "libevent+long",
+          "libevent+silent")
+SUBJECTS = BACKENDS + OTHERS
+
+# The errors that the manual page of a call names, and that can happen to valid arguments or to a descriptor that
+# another part of the program has closed.
+ERRORS = {
+    "timerfd_create": "EMFILE ENFILE ENODEV ENOMEM",
+    "timerfd_settime": "EBADF EINVAL",
+    "read": "EAGAIN EINTR EBADF EINVAL EIO",
+    "write": "EAGAIN EINTR EBADF EINVAL",
+    "poll": "EINTR EINVAL ENOMEM",
+    "ppoll": "EINTR EINVAL ENOMEM",
+    "epoll_create1": "EMFILE ENFILE ENOMEM",
+    "epoll_ctl": "ENOMEM ENOSPC EBADF EPERM",
+    "epoll_wait": "EINTR EBADF EINVAL",
+    "epoll_pwait": "EINTR EBADF EINVAL",
+    "epoll_pwait2": "EINTR EBADF EINVAL",
+    "eventfd2": "EMFILE ENFILE ENODEV ENOMEM",
+    "pipe2": "EMFILE ENFILE",
+    "socketpair": "EMFILE ENFILE",
+    "close": "EINTR EIO EBADF",
+    "fcntl": "EBADF",
+    "dup2": "EBADF EINTR",
+    "openat": "EMFILE ENFILE ENOMEM EACCES ENOENT EINTR",
+    "newfstatat": "EACCES ENOENT ENOMEM",
+    "readlink": "EACCES ENOENT ENOMEM",
+    "clone": "EAGAIN ENOMEM EPERM",
+    "clone3": "EAGAIN ENOMEM EPERM ENOSYS",
+    "mmap": "ENOMEM EAGAIN",
+    "munmap": "ENOMEM",
+    "mprotect": "ENOMEM",
+    "madvise": "ENOMEM EAGAIN EINVAL",
+    "mlockall": "ENOMEM EPERM EAGAIN",
+    "brk": "ENOMEM",
+    "futex-wait": "EAGAIN EINTR",
+    "futex-lock-pi": "ENOMEM EAGAIN",
+    # A sandbox refuses with EPERM or ENOSYS.
+    "clock_nanosleep": "EINTR EPERM",
+    "prctl": "EINVAL EPERM",
+    "getrandom": "EINTR ENOSYS",
+    "sched_getscheduler": "EPERM ESRCH",
+    "sched_setscheduler": "EINVAL EPERM",
+    "sched_getaffinity": "EINVAL ESRCH",
+    "sched_setaffinity": "EINVAL EPERM",
+    "sched_setattr": "EINVAL EPERM EBUSY",
+    "getpriority": "ESRCH EPERM",
+    "setpriority": "EACCES EPERM",
+    "prlimit64": "EPERM",
+    "sysinfo": "EPERM",
+}
+# These have no error for valid arguments.
+UNFAILING = set("futex-wake futex-unlock-pi rt_sigprocmask rt_sigaction rt_sigreturn getpid gettid getuid geteuid "
+                "getgid getegid sched_yield clock_gettime set_robust_list rseq exit exit_group sigaltstack".split())
+FUTEX = {0: "futex-wait", 9: "futex-wait", 1: "futex-wake", 6: "futex-lock-pi", 13: "futex-lock-pi",
+         7: "futex-unlock-pi", 8: "futex-trylock-pi"}
+
+# A step that takes more seconds is late. The caretaker looks once a second, and calls an alarm silent after five.
+PATIENCE = collections.defaultdict(lambda: 0.9, {"orphan": 3.5, "rest=2.2": 3, "ends=15": 8})
+REFUSALS = ("refused by the system", "unavailable", "backend failed")
+
+Case = collections.namedtuple("Case", "life call number error")
+Outcome = collections.namedtuple("Outcome", "name detail")
+
+
+def text_of(case):
+    return f"{case.life}/{case.call}:{case.number}:{case.error}"
+
+
+def case_of(text):
+    found = re.fullmatch(r"([\w+]+)/([\w-]+):(\d+):(E\w+)", text)
+    if not found or not hasattr(errno, found[4]) or found[1] not in SUBJECTS:
+        raise SystemExit(f"not a case: {text} (LIFE/CALL:NUMBER:ERROR, as in timerfd/read:3:EBADF)")
+    return Case(found[1], found[2], int(found[3]), found[4])
+
+
+def called(name, arguments):
+    """The name of a call in the table above."""
+    return FUTEX.get(arguments[1] & 0x7F, "futex") if name == "futex" else name
+
+
+class Life:
+    """One run of the life, with its calls counted and at most one of them failed."""
+
+    def __init__(self, case, attempt=0):
+        self.case, self.attempt, self.counts, self.failed = case, attempt, collections.Counter(), None
+
+    def start(self, probe, asked):
+        stack = "enable=yes,color=no,threads=crashed,images=none,registers=none,cache=no,interactive=no"
+        command = [probe, self.case.life.partition("+")[0], "suspending", "60", *self.steps]
+        run = supervisor.Supervised(command, dict(os.environ, SWIFT_BACKTRACE=stack), asked, self.judge, 50)
+        run.life = self
+        return run
+
+    @property
+    def steps(self):
+        return LIVES[self.case.life.partition("+")[2]].split()
+
+    def judge(self, run, name, arguments, thread):
+        # The main thread sleeps in the probe's own waits only, and looks for descriptors to close.
+        is_own = thread == run.pid and (name == "clock_nanosleep" or self.steps[run.step].startswith("close"))
+        if self.failed or is_own:
+            return None
+        name = called(name, arguments)
+        self.counts[name] += 1
+        if name != self.case.call or self.counts[name] != self.case.number:
+            return None
+        self.failed = (run.step, run.name_of_thread(thread))
+        return getattr(errno, self.case.error)
+
+
+def outcome(run):
+    """What came of a life."""
+    if run.timed_out:
+        return Outcome("hang", f"killed after {run.limit} s")
+    if run.status:
+        return crash(run)
+    report = json.loads(run.output)
+    steps, timers = report["steps"], report["timers"]
+    refused = [step for step in steps if step.get("refusal")]
+    failures = [text for timer in timers for text in timer["failures"]]
+    words = "; ".join(dict.fromkeys([step["refusal"]["text"] for step in refused] + failures))
+    for timer in timers:
+        if timer.get("flaw"):
+            return Outcome("wrong ticks", timer["flaw"])
+        if len(timer["ends"]) > 1:
+            return Outcome("wrong end", f"ends {timer['ends']}")
+    for step in steps:
+        if not step["isMet"] and not step.get("refusal"):
+            return Outcome("wrong end" if step["text"] == "cancel" else "silent", f"{step['text']} {words}")
+        # A timer whose backend has failed cannot be rescheduled.
+        if step.get("refusal") and step["refusal"]["code"] not in (*REFUSALS, *["timer ended"][:len(failures)]):
+            return Outcome("wrong error", words)
+        if step["text"].startswith("rest") and step["cpuSeconds"] > 0.25 * step["seconds"]:
+            return Outcome("burns", f"{step['cpuSeconds']:.2f} s of a processor in {step['seconds']:.2f} s {words}")
+    ends = [index for index, step in enumerate(steps) if step["text"] == "shutdown"]
+    if run.life.failed and any(run.life.failed[0] < end < steps.index(step) for end in ends for step in refused):
+        return Outcome("refused from then on", words)
+    slow = [step for step in steps if step["seconds"] > PATIENCE[step["text"]]]
+    if slow and not words:
+        return Outcome("late", f"{slow[0]['text']} took {slow[0]['seconds']:.1f} s")
+    name = "ends" if failures else "error" if refused else "ticks on"
+    return Outcome(name + (" after seconds" if slow else ""), words)
+
+
+def crash(run):
+    """The end of the process by a signal. The library is that of the first frame that is not the C library's."""
+    frames = re.findall(r"^ *\d+ (?:\[\w+\])? *0x\w+ (.*? in \S+)", run.text, re.MULTILINE)
+    frames = [frame for frame in frames if not frame.split(" in ")[-1].startswith("libc.so")]
+    if run.status > 0 or not frames:
+        return Outcome("crash", f"status {run.status}")
+    frame, library = frames[0].rsplit(" in ", 1)
+    return Outcome(f"crash in {library}", f"{signal.Signals(-run.status).name} in {frame}")
