@@ -8,8 +8,8 @@ import TimerCore
 
 /// Every atomic variable that no lock protects, used by two threads at once. The thread sanitizer runs these, too.
 ///
-/// Two are missing: `PollableAlarm.replacedIn` is used in a forked child only, and `MainActorCheck.former` only before the
-/// Swift runtime ends the process.
+/// Two are missing: `PollableAlarm.replacedIn` is used in a forked child only, and `MainActorCheck.former` only before
+/// the Swift runtime ends the process.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct AtomicTests {
     /// `TimerFDAlarm.deadline`, `wakesBy`, and `Spinner.margin`.
     @Test(arguments: [false, true])
@@ -69,7 +69,7 @@ import TimerCore
                 let log = Log()
                 while true {
                     let timer = try? PreciseTimer.schedule(
-                        .every(.microseconds(100)),
+                        .every(.microseconds(500)),
                         on: service,
                         target: log,
                         onEnd: { _ in ended.add(1) }

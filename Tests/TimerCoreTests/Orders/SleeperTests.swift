@@ -31,35 +31,42 @@ import Testing
 
     // MARK: Planted faults
 
-    @Test(arguments: [false, true])
+    @Test(arguments: isLong ? [false, true] : [true])
     func aThreadThatLooksAtTheDeadlineBeforeItPublishesItsSleepIsFound(spins: Bool) {
         expect(.looksBeforePublishing, spins: spins, breaks: "the thread sleeps past the deadline 1", after: 13)
     }
 
-    @Test(arguments: [false, true])
+    @Test(arguments: isLong ? [false, true] : [true])
     func aThreadThatArmsAfterItHasLookedIsFound(spins: Bool) {
         expect(.armsAfterLooking, spins: spins, breaks: "the thread sleeps, though it was stopped", after: 11)
     }
 
-    @Test(arguments: [false, true])
+    @Test(arguments: isLong ? [false, true] : [true])
     func aSetterThatStoresTheDeadlineTooLateIsFound(spins: Bool) {
         expect(.storesAfterReading, spins: spins, breaks: "the thread sleeps past the deadline 1", after: 13)
     }
 
-    @Test(arguments: [false, true])
+    @Test(arguments: isLong ? [false, true] : [true])
     func aFiringThatUsesUpANewDeadlineIsFound(spins: Bool) {
-        expect(.usesUpAnyDeadline, spins: spins, breaks: "the deadline 2 was lost", after: 15)
+        expect(.usesUpAnyDeadline, settings: 2, spins: spins, breaks: "the deadline 2 was lost", after: 15)
     }
 
-    @Test(arguments: [false, true])
+    @Test(arguments: isLong ? [false, true] : [true])
     func aSetterThatUndoesAStopIsFound(spins: Bool) {
         expect(.forgetsTheStop, spins: spins, breaks: "the thread sleeps, though it was stopped", after: 18)
     }
 
-    private func expect(_ plant: SleeperPlant, spins: Bool, breaks fault: String, after steps: Int) {
+    private func expect(
+        _ plant: SleeperPlant,
+        settings: Int = 1,
+        spins: Bool,
+        breaks fault: String,
+        after steps: Int
+    ) {
         let plan = SleeperPlan(
             name: "planted",
             deadlines: [1, 2],
+            settings: settings,
             settingsInside: 0,
             time: 3,
             margins: spins ? [1, 2] : [],

@@ -4,6 +4,8 @@ struct SmallAlarm: Hashable {
     var period: UInt64?
     var canRepeat = false
     var isStopped = false
+    /// Whether it refuses to be set.
+    var isBroken = false
 
     mutating func set(_ deadline: UInt64?) { if !isStopped { (self.deadline, period) = (deadline, nil) } }
 

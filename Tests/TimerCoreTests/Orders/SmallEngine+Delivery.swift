@@ -23,7 +23,7 @@ extension SmallEngine {
             if plant != .forgetsTimersAddedDuringALook || !hasNews { arm(order) }
             return .done
         }
-        if timer.plan.hops { return .send(timer.number) }
+        if timer.plan.hops || timer.plan.isConsumed { return .send(timer.number) }
         note(10, timer.number, woke, by: thread)
         guard let due = scheduler.begin(timer, at: woke) else { return .send(timer.number) }
         fault = fault ?? timer.expect(due, lookedAt: woke)
@@ -63,6 +63,8 @@ extension SmallEngine {
         switch scheduler.finish(timer, lookedAt: look, byHop: byHop, now: now) {
         case .waits(let order):
             if plant != .forgetsTheOrderAfterAHop || !byHop { arm(order) }
+            // During a look there is no order, so `deliverDue` expects no failure.
+            if !byHop { failure = nil }
             return .waits
         case .again: return .again
         case .completes, .hasEnded:

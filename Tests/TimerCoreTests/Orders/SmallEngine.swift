@@ -5,7 +5,7 @@
 ///
 /// This type is the search's only view of the engine. It mirrors `ServiceState`: the methods have the same names there,
 /// in ServiceState.swift and ServiceState+Delivery.swift, and do the same in the same order. Requests are mirrored from
-/// ServiceCore.swift. Left out are statistics, the caretaker, and an alarm that refuses.
+/// ServiceCore.swift. Left out are statistics and the caretaker.
 struct SmallEngine: ~Copyable {
     /// What comes next in a look, without the lock.
     enum Turn: Hashable {
@@ -41,6 +41,8 @@ struct SmallEngine: ~Copyable {
     let plant: Plant?
     /// How many calls the scheduler has had, and these calls as one number: schedulers with the same calls are equal.
     private(set) var history = (count: 0, calls: 0)
+    /// The run whose alarm has just refused.
+    var failure: Int?
     /// The order that is still to be carried out, with the wrong variant that carries it out without the lock.
     var owed: Order?
     /// Whether a timer was added during the present look.
@@ -120,9 +122,9 @@ struct SmallEngine: ~Copyable {
 
     mutating func takeServiceIfIdle() { if scheduler.count == 0 { holdsService = false } }
 
-    /// Begins the end of all timers. Returns the alarm, which the caller must stop.
-    mutating func close(run: Int?, by thread: Int) -> Int? {
-        guard run == nil || run == self.run, phase != .ended else { return nil }
+    /// Begins the end of all timers. Returns whether it did, and the alarm, which the caller must stop.
+    mutating func close(run: Int?, by thread: Int) -> (Bool, alarm: Int?) {
+        guard run == nil || run == self.run, phase != .ended else { return (false, nil) }
         note(3, by: thread)
         let alarm = hasAlarm ? self.run : nil
         if phase == .starting { endOfStart = true }
@@ -131,7 +133,7 @@ struct SmallEngine: ~Copyable {
         alarms.append(SmallAlarm())
         hasAlarm = false
         scheduler.close()
-        return alarm
+        return (true, alarm)
     }
 
     /// Ends one of the timers that a close has left. A portion of the engine is larger; here, others come in between.
@@ -186,6 +188,10 @@ struct SmallEngine: ~Copyable {
     }
 
     mutating func carryOut(_ order: Order) {
+        if alarms[order.run].isBroken {
+            failure = order.run
+            return
+        }
         switch order.order {
         case .leave: break
         case .disarm: alarms[order.run].set(nil)

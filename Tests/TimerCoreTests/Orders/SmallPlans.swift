@@ -83,6 +83,23 @@ extension Plan {
                 time: isLong ? 3 : 1
             ),
             Plan(
+                name: "a task that takes ticks",
+                timers: [TimerPlan(first: 1, period: 1, policy: .catchUp(limit: 2), isConsumed: true)],
+                calls: isLong ? 2 : 1,
+                kinds: [.cancel, .reschedule, .fire, .shutDown],
+                time: isLong ? 2 : 1
+            ),
+            Plan(
+                name: "an alarm that refuses",
+                timers: [inline, TimerPlan(first: 1, hops: true, isThere: false)],
+                callers: 2,
+                calls: isLong ? 2 : 1,
+                kinds: [.schedule, .shutDown, .reschedule],
+                time: isLong ? 3 : 1,
+                refusals: 1,
+                isShared: true
+            ),
+            Plan(
                 name: "a shutdown and a new start",
                 timers: [inline, TimerPlan(first: 1, hops: true, isThere: false)],
                 callers: 2,

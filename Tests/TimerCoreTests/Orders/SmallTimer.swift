@@ -12,6 +12,8 @@ struct TimerPlan: Hashable, Sendable {
     var tolerance: UInt64 = 0
     /// Whether its ticks travel to a queue.
     var hops = false
+    /// Whether its ticks wait in a mailbox for a task.
+    var isConsumed = false
     /// Whether the world begins with this timer; otherwise a caller schedules it.
     var isThere = true
 

@@ -18,15 +18,17 @@ extension SmallWorld {
             threads[thread].append(.finish(number, run: run, look: look, wasServed: true, byHop: byHop))
         case .finish(let number, let run, let look, let wasServed, let byHop):
             finish(number, run, look, wasServed: wasServed, byHop: byHop, by: thread)
-        case .bid(let number): bid(number)
+        case .bid(let number): bid(number, by: thread)
         case .awaitReturn, .wait, .waited: wait(move, by: thread)
         case .stopAlarm(let run): engine.alarms[run].isStopped = true
-        case .endClosing:
-            let (timer, mustSayFarewell) = engine.endClosing(.serviceShutDown, by: thread)
+        case .fail(let run): close(run: run, .backendFailed, by: thread)
+        case .endClosing(let ending):
+            let (timer, mustSayFarewell) = engine.endClosing(ending, by: thread)
             guard let timer else { return }
-            threads[thread].append(.endClosing)
+            threads[thread].append(.endClosing(ending))
             if mustSayFarewell { threads[thread].append(.bid(timer.number)) }
         case .beginStart, .finishStart, .admit: start(move, by: thread)
+        case .put, .lookForEnd, .letGo, .endMailbox, .resume, .next, .news, .waitForNews: useMailbox(move, by: thread)
         case .carryOut(let order): engine.carryOut(order)
         }
     }
@@ -39,11 +41,16 @@ extension SmallWorld {
             if let woke = engine.look(run, by: thread) { threads[thread].append(.turn(run: run, woke: woke)) }
         case .turn(let run, let woke): takeTurn(run, woke, by: thread)
         case .send(let number, _):
-            if timers[number].plan.hops { queue.append(number) } else { perform(.arrive(number), by: thread) }
+            let plan = timers[number].plan
+            if plan.isConsumed { return threads[thread].append(.put(number)) }
+            if plan.hops { queue.append(number) } else { perform(.arrive(number), by: thread) }
         case .arrive(let number): threads[thread].append(.begin(number, look: engine.now))
         case .begin(let number, let look):
             if engine.begin(timers[number], lookedAt: look, by: thread, &fault) != nil {
-                threads[thread].append(.call(number, run: 0, look: look, byHop: true))
+                // A task takes the tick from its mailbox: there is no handler.
+                let isConsumed = timers[number].plan.isConsumed
+                let finish = Move.finish(number, run: 0, look: look, wasServed: true, byHop: true)
+                threads[thread].append(isConsumed ? finish : .call(number, run: 0, look: look, byHop: true))
             }
         default: break
         }
@@ -77,15 +84,16 @@ extension SmallWorld {
         if !byHop { threads[thread].append(.turn(run: run, woke: look)) }
         switch outcome {
         case .waits: break
-        case .again: threads[thread].append(.begin(number, look: look))
+        case .again: threads[thread].append(timers[number].plan.isConsumed ? .put(number) : .begin(number, look: look))
         case .ended: threads[thread].append(.bid(number))
         }
     }
 
     // MARK: Ends and starts
 
-    private func bid(_ number: Int) {
+    private func bid(_ number: Int, by thread: Int) {
         fault = fault ?? timers[number].bid()
+        if timers[number].plan.isConsumed { threads[thread].append(.endMailbox(number)) }
         for thread in timers[number].waiting {
             threads[thread].removeLast()
             threads[thread].append(.waited(number))

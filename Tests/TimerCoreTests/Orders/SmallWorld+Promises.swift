@@ -18,7 +18,14 @@ extension SmallWorld {
 
     private var isAboutToLook: Bool { threads.contains { $0.contains(.look(run: engine.run)) } }
 
-    private var owesAnOrder: Bool { threads.contains { if case .carryOut = $0.last { true } else { false } } }
+    private var owesAnOrder: Bool {
+        threads.contains {
+            switch $0.last {
+            case .carryOut, .fail: true
+            default: false
+            }
+        }
+    }
 
     /// Everything that later steps depend on, and the promises about them.
     ///
@@ -37,6 +44,8 @@ extension SmallWorld {
         hasher.combine(queue)
         hasher.combine(callsLeft)
         hasher.combine(earlyLeft)
+        hasher.combine(refusalsLeft)
+        hasher.combine(mailbox)
         hasher.combine(starting)
         for timer in timers { timer.combine(into: &hasher) }
         if plan.mergesByCalls {
@@ -79,26 +88,30 @@ extension SmallWorld {
     }
 
     private var brokenEnd: String? {
-        if let thread = threads.firstIndex(where: { !$0.isEmpty }) { return "thread \(thread) waits for ever" }
+        if let thread = threads.firstIndex(where: { !$0.isEmpty && !isWaitingForNews($0) }) {
+            return "\(name(of: thread)) waits for ever"
+        }
+        if threads[1].last != nil, mailbox != SmallMailbox(isAwaited: true) { return "the task sleeps beside news" }
         guard engine.hasAlarm else { return nil }
         return timers.first { $0.isOwedTick(at: engine.now) }.map { "timer \($0.name) lacks a tick" }
     }
 
     /// A shutdown after the last step, on its own.
     private func endAll() {
-        _ = engine.close(run: nil, by: 2)
-        while true {
-            let (timer, mustSayFarewell) = engine.endClosing(.serviceShutDown, by: 2)
-            guard let timer else { return }
-            if mustSayFarewell { perform(.bid(timer.number), by: 2) }
-        }
+        close(run: nil, .serviceShutDown, by: 2)
+        while let thread = threads.indices.first(where: isReady) { take(.goesOn(thread)) }
+        if !threads.allSatisfy(\.isEmpty) { fault = fault ?? "a thread does not end" }
+        if mailbox.hop != nil { fault = fault ?? "a hop stays in the mailbox" }
     }
+
+    private func isWaitingForNews(_ moves: [Move]) -> Bool { if case .waitForNews = moves.last { true } else { false } }
 
     // MARK: In words
 
     func text(of step: WorldStep) -> String {
         switch step {
         case .timePasses: "time passes: \(engine.now + 1)"
+        case .alarmBreaks(let run): "the alarm of run \(run) begins to refuse"
         case .alarmFires(let run): "the alarm of run \(run) fires"
         case .alarmFiresEarly(let run): "the alarm of run \(run) fires early"
         case .calls(let thread, let call): "\(name(of: thread)) calls \(call.kind) of \(timers[call.timer].name)"
@@ -109,7 +122,7 @@ extension SmallWorld {
     private func name(of thread: Int) -> String {
         switch thread {
         case 0: "the alarm's thread"
-        case 1: "the queue"
+        case 1: timers.contains(where: \.plan.isConsumed) ? "the task" : "the queue"
         case 2, 3: "caller \(thread - 1)"
         default: "the thread of alarm \(thread - 2)"
         }
@@ -129,6 +142,14 @@ extension SmallWorld {
         case .bid(let number): "says the farewell of \(timers[number].name)"
         case .awaitReturn(let number), .wait(let number): "asks to wait for the handler of \(timers[number].name)"
         case .waited(let number): "has waited for the handler of \(timers[number].name)"
+        case .fail: "begins to end all timers, because the alarm has refused"
+        case .put(let number): "puts a hop of \(timers[number].name) into the mailbox"
+        case .lookForEnd: "looks whether the mailbox has ended"
+        case .letGo: "takes a hop from the mailbox that has ended"
+        case .endMailbox: "ends the mailbox"
+        case .resume: "resumes the task"
+        case .next: "looks into the mailbox"
+        case .news, .waitForNews: "looks into the mailbox again, and waits"
         case .stopAlarm: "stops the alarm"
         case .endClosing: "ends a timer that the shutdown has left"
         case .beginStart: "begins to start the service"

@@ -13,6 +13,8 @@ final class SmallWorld: World {
     var queue: [Int] = []
     var callsLeft: Int
     var earlyLeft: Int
+    var refusalsLeft: Int
+    var mailbox = SmallMailbox()
     /// The thread that starts the service.
     var starting: Int?
     var fault: String?
@@ -27,11 +29,12 @@ final class SmallWorld: World {
         )
         timers = plan.timers.enumerated().map { SmallTimer($1, $0) }
         threads = Array(repeating: [], count: 4)
-        (callsLeft, earlyLeft) = (plan.calls, plan.earlyFirings)
+        (callsLeft, earlyLeft, refusalsLeft) = (plan.calls, plan.earlyFirings, plan.refusals)
         _ = engine.beginStart()
         _ = engine.finishStart()
         for timer in timers where timer.plan.isThere { _ = engine.admit(timer, by: 2) }
         if let order = engine.owed.take() { engine.carryOut(order) }
+        if let timer = timers.first(where: \.plan.isConsumed) { threads[1] = [.next(timer.number)] }
     }
 
     // MARK: The next steps
@@ -49,6 +52,7 @@ final class SmallWorld: World {
         if callsLeft > 0 {
             for thread in (caller.map { [$0] } ?? []) + handlers { steps += calls.map { .calls(thread, $0) } }
         }
+        if refusalsLeft > 0, engine.hasAlarm { steps.append(.alarmBreaks(engine.run)) }
         if engine.now < plan.time || threads.contains(where: isAwake) { steps.append(.timePasses) }
         return steps
     }
@@ -89,10 +93,10 @@ final class SmallWorld: World {
 
     private func isIdle(_ thread: Int) -> Bool { thread >= threads.count || threads[thread].isEmpty }
 
-    private func isReady(_ thread: Int) -> Bool {
+    func isReady(_ thread: Int) -> Bool {
         switch threads[thread].last {
         case nil: thread == 1 && !queue.isEmpty
-        case .wait: false
+        case .wait, .waitForNews: false
         case .beginStart: starting == nil
         default: !isAwake(threads[thread])
         }
@@ -111,6 +115,9 @@ final class SmallWorld: World {
     func take(_ step: WorldStep) {
         switch step {
         case .timePasses: engine.now += 1
+        case .alarmBreaks(let run):
+            refusalsLeft -= 1
+            engine.alarms[run].isBroken = true
         case .alarmFires(let run): fire(run)
         case .alarmFiresEarly(let run):
             earlyLeft -= 1
@@ -134,6 +141,7 @@ final class SmallWorld: World {
 
     private func payDebt(by thread: Int) {
         if let order = engine.owed.take() { threads[thread].append(.carryOut(order)) }
+        if let run = engine.failure.take() { threads[thread].append(.fail(run: run)) }
     }
 
     private func begin(_ call: Call, by thread: Int) {
@@ -151,11 +159,15 @@ final class SmallWorld: World {
         case .postpone: engine.reschedule(timer, after: 3, by: thread)
         case .fire: engine.fire(timer, by: thread)
         case .releaseTarget: timer.targetIsGone = true
-        case .shutDown:
-            let alarm = engine.close(run: nil, by: thread)
-            threads[thread].append(.endClosing)
-            if let alarm { threads[thread].append(.stopAlarm(alarm)) }
-            for timer in timers where timer.isAdded { timer.isClosed = true }
+        case .shutDown: close(run: nil, .serviceShutDown, by: thread)
         }
+    }
+
+    func close(run: Int?, _ ending: TimerEntry.Ending, by thread: Int) {
+        let (hasClosed, alarm) = engine.close(run: run, by: thread)
+        guard hasClosed else { return }
+        threads[thread].append(.endClosing(ending))
+        if let alarm { threads[thread].append(.stopAlarm(alarm)) }
+        for timer in timers where timer.isAdded { timer.isClosed = true }
     }
 }

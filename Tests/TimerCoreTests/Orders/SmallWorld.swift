@@ -10,6 +10,10 @@ enum Plant: Sendable {
     case forgetsTimersAddedDuringALook
     /// The farewell does not wait for the running handler.
     case saysFarewellOfARunningTimer
+    /// A mailbox that gets a hop does not look whether its timer has ended.
+    case keepsAHopAfterTheEnd
+    /// A task does not look into the mailbox again when it begins to wait.
+    case waitsWithoutALook
 }
 
 /// What a world consists of, and how much may happen in it.
@@ -25,6 +29,8 @@ struct Plan: Sendable {
     var kinds: Set<Call.Kind> = [.schedule, .cancel, .pause, .resume, .reschedule, .fire]
     /// How many nanoseconds pass.
     var time: UInt64
+    /// How many alarms begin to refuse.
+    var refusals = 0
     /// How many times an alarm fires too early.
     var earlyFirings = 0
     var alarmRepeats = false
@@ -51,6 +57,7 @@ enum WorldStep: Hashable, Sendable {
     case goesOn(Int)
     case calls(Int, Call)
     case timePasses
+    case alarmBreaks(Int)
     case alarmFires(Int)
     case alarmFiresEarly(Int)
 }
@@ -73,11 +80,21 @@ enum Move: Hashable {
     case awaitReturn(Int)
     case wait(Int)
     case waited(Int)
+    case fail(run: Int)
     case stopAlarm(Int)
-    case endClosing
+    case endClosing(TimerEntry.Ending)
     case beginStart(Int)
     case finishStart(Int)
     case admit(Int)
+    // A mailbox and the task that waits for it: `TickMailbox`.
+    case put(Int)
+    case lookForEnd(Int)
+    case letGo(Int)
+    case endMailbox(Int)
+    case resume
+    case next(Int)
+    case news(Int)
+    case waitForNews(Int)
     // A planted fault.
     case carryOut(SmallEngine.Order)
 }
