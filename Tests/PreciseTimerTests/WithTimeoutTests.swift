@@ -75,6 +75,25 @@ import Testing
         service.shutdown()
     }
 
+    /// The timer ends while the task of the operation is being made.
+    @Test func aTimeOutThatComesBeforeItsTaskIsNotLost() async {
+        await #expect(processExitsWith: .success) {
+            let (virtual, firings) = (VirtualTime(), Count())
+            try #require(
+                NewTaskHook.set {
+                    if virtual.pendingCount == 1, firings.add(1) == 1 { virtual.advance(by: .zero) }
+                }
+            )
+            let isLost = try? await withTimeout(.zero, on: virtual.service) {
+                // Longer than a machine holds the caller up, which cancels this task.
+                try await Task.sleep(for: .seconds(20))
+                return true
+            }
+            #expect(firings.value == 1)
+            #expect(isLost == nil, "the operation was not cancelled")
+        }
+    }
+
     @Test func aTimeOutThatCannotBeScheduledDoesNotBeginTheOperation() async throws {
         let service = try TimerService(.timerFD)
         service.shutdown()

@@ -69,13 +69,15 @@ package final class WallClockWatch: Sendable {
 }
 
 /// How far the wall clock is ahead of the continuous clock, which changes only when the wall clock is set.
-struct WallClockOffset {
+package struct WallClockOffset {
     private let nanoseconds: Int64
     /// The greatest possible error of the reading, in nanoseconds.
     private let error: Int64
 
+    package init(nanoseconds: Int64, error: Int64) { (self.nanoseconds, self.error) = (nanoseconds, error) }
+
     /// The offset now. The wall clock is read between two readings of the other clock, until these are close enough.
-    static var now: WallClockOffset {
+    package static var now: WallClockOffset {
         var best = reading
         for _ in 0..<16 where best.error > 500 {
             let next = reading
@@ -92,7 +94,7 @@ struct WallClockOffset {
     }
 
     /// The step between two readings; nil if it is within their errors.
-    func step(to later: WallClockOffset) -> Duration? {
+    package func step(to later: WallClockOffset) -> Duration? {
         let step = later.nanoseconds - nanoseconds
         return step.magnitude > (error + later.error).magnitude ? .nanoseconds(step) : nil
     }
