@@ -16,7 +16,7 @@ struct FaultScriptTests {
 
     @Test func aFaultAfterTheEndOfTimeNeverHappens() throws {
         let virtual = VirtualTime()
-        for _ in 0..<2 { virtual.advance(by: .nanoseconds(Int64.max - 1_000)) }
+        for _ in 0..<2 { virtual.advance(by: .nanoseconds(Int64.max - 1_000_000_000)) }
         for length: Duration in [.nanoseconds(Int64.max), .seconds(Int64.max)] {
             virtual.inject(.stall(.seconds(1)), after: length)
         }
