@@ -8,8 +8,8 @@ public import TimerCore
 /// 2. A deadline at or before now fires promptly, and no deadline is ever lost.
 /// 3. The alarm never fires inside ``set(_:)``, which is called with a lock held.
 /// 4. The alarm may fire early or needlessly, but two firings never overlap.
-/// 5. After ``stop()`` has returned, no new firing begins. `stop` may be called more than once, and from inside
-///    a firing.
+/// 5. After ``stop()`` has returned, no new firing begins, but for one that was on its way at that moment. `stop` may
+///    be called more than once, and from inside a firing.
 /// 6. If ``set(_:every:)`` returns true, the alarm repeats by itself: it fires promptly at each instant of the
 ///    repetition until it is set again or stopped, and a firing does not use the repetition up.
 public protocol TimerAlarm: AnyObject, Sendable {

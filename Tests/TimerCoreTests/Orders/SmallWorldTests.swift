@@ -1,4 +1,4 @@
-import Foundation
+import TestSupport
 import Testing
 import TimerCore
 
@@ -8,7 +8,7 @@ import TimerCore
 /// The ordinary bound takes some two seconds in a debug build. The large one, with `PRECISE_TIMER_LONG=1`, is for a
 /// release build.
 @Suite(.timeLimit(.minutes(10))) struct SmallWorldTests {
-    static let isLong = ProcessInfo.processInfo.environment["PRECISE_TIMER_LONG"] == "1"
+    static let isLong = LongTests.areOn
 
     @Test(arguments: Plan.all(isLong: isLong))
     func everyOrderKeepsThePromises(of plan: Plan) {
