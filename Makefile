@@ -77,6 +77,7 @@ lint:
 	    Examples/Tests
 	.ci/prose
 	.ci/rooms --quiet
+	.ci/mutations --check
 
 # The libevent backend is built with libevent's headers.
 sudo := $(if $(filter 0,$(shell id -u)),,sudo)

@@ -260,7 +260,7 @@ for adapter in adapters {
 package.targets.append(
     .testTarget(
         name: "AdapterTests",
-        dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TestSupport"]
+        dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"]
             + adapters.flatMap { adapter -> [Target.Dependency] in
                 let condition: TargetDependencyCondition? = .when(traits: [adapter.trait])
                 return [adapter.other.product, adapter.other.forTests]

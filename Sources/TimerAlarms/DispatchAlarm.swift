@@ -11,7 +11,11 @@ package import TimerCore
 package final class DispatchAlarm: TimerAlarm {
     private let clock: TimerClock
     private let source: Lock<any DispatchSourceTimer>
+    /// Stored before the source is activated, and read when no thread holds the alarm any more. The source's lock
+    /// orders both, so release and acquire are enough.
     private let isActive = Atomic(false)
+    /// Stored before `stop` returns, with release, so a firing that begins after that sees it. It guards no other
+    /// memory.
     private let isStopped = Atomic(false)
 
     /// The clocks on which Swift can set a Dispatch timer. A deadline on the wall clock follows the clock's steps in

@@ -11,7 +11,8 @@ internal import TimerCore
 /// any more. The next start reports this, unless the machine is so busy that the trial's timers are due before
 /// Dispatch has handled them.
 enum DispatchPreflight {
-    /// The process that uses Dispatch timers; 0 before the first use.
+    /// The process that uses Dispatch timers; 0 before the first use. All that matters is which exchange comes first,
+    /// and every order of memory has that.
     private static let process = Atomic<UInt>(0)
     /// The last trial on each clock.
     private static let trials = Lock<[TimerClock: Trial]>([:])
@@ -47,6 +48,8 @@ enum DispatchPreflight {
     /// A timer that must fire twice, each time a millisecond after it was set, beside a timer in the far future.
     private final class Trial: Sendable {
         private let fired = DispatchSemaphore(value: 0)
+        /// Stored with release when the timers have been started, so a thread that sees it does not share this trial,
+        /// but sees what it has done.
         private let hasStarted = Atomic(false)
 
         /// Whether the timers are still being started, which may take until the system has a free thread. A second
@@ -71,6 +74,7 @@ enum DispatchPreflight {
             far.set(after: .seconds(3600), on: clock)
             far.activate()
             let near = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+            // Relaxed: the queue calls the handler once at a time, and orders the calls.
             let firings = Atomic(0)
             near.setEventHandler {
                 guard firings.add(1, ordering: .relaxed).newValue == 2 else {

@@ -15,6 +15,9 @@ package final class EventBaseAlarm: TimerAlarm {
     private nonisolated(unsafe) var event: OpaquePointer?
     /// Whether the loop serves only this alarm, and ends with it.
     private let ownsLoop: Bool
+    /// Stored before `stop` sets the timer to wake the loop, and read after each other setting. The kernel's lock on
+    /// the timer orders the settings: either the wake-up is the last one, or the setter sees this and wakes the loop
+    /// itself.
     private let isStopped = Atomic(false)
     private let home = Process.generation
 

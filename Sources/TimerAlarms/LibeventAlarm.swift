@@ -16,8 +16,11 @@ package final class LibeventAlarm: TimerAlarm {
     private nonisolated(unsafe) let base: OpaquePointer
     private let alarm: EventBaseAlarm
     private let setup: ThreadSetup
+    /// Stored with release before `stop` makes the timer expire. The thread reads it after the loop has ended for that
+    /// expiry, and the kernel's lock on the timer lies in between.
     private let isStopped = Atomic(false)
-    /// Whether the loop failed.
+    /// Whether the loop failed. Stored by the thread, and read by it and in `deinit`, when no thread
+    /// holds the alarm any more.
     private let hasFailed = Atomic(false)
 
     /// - Parameters:

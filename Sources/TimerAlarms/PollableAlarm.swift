@@ -12,10 +12,12 @@ package final class PollableAlarm: TimerAlarm {
     private let timer: TimerDescriptor
     private let clock: TimerClock
     private let callbacks = Lock<Callbacks?>(nil)
+    /// A lock that is only tried. Acquiring and releasing: a firing sees everything that the one before it has done.
     private let isFiring = Atomic(false)
     /// A forked child shares the timer, so reading it there would take an expiry from the parent.
     private let home = Process.generation
-    /// The forked child in which the timer's number belongs to a timer of the child.
+    /// The forked child in which the timer's number belongs to a timer of the child. Stored with release after the
+    /// number was replaced, so a thread of the child that sees it finds the child's timer.
     private let replacedIn = Atomic<UInt>(0)
 
     /// - Throws: `TimerError` if the system refuses the descriptor.

@@ -28,6 +28,8 @@ package final class RunLoopAlarm: TimerAlarm {
     private nonisolated(unsafe) let timer: Timer
     private nonisolated(unsafe) let host: Host?
     private let setup: ThreadSetup
+    /// Stored with release before `stop` removes the timer, and read after the loop has found it gone. Foundation's
+    /// lock on the timer lies in between.
     private let isStopped = Atomic(false)
 
     private init(host: Host?, setup: ThreadSetup) {

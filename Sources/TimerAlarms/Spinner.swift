@@ -21,6 +21,9 @@ package final class Spinner: Sendable {
     }
 
     private let state: Lock<State>
+    /// The last margin. Relaxed, because a wrong margin only makes the thread wake a little too early or too late for
+    /// its spin. A setter reads it after `TimerFDAlarm.wakesBy`, so it sees at least the margin of the sleep that it
+    /// shortens.
     private let margin: Atomic<UInt64>
 
     package init(_ plan: SpinPlan) {

@@ -13,11 +13,17 @@ package final class TimerFDAlarm: TimerAlarm {
     private let setup: ThreadSetup
     /// Decides on spinning; nil for an alarm that only sleeps.
     package let spinner: Spinner?
-    /// The deadline in nanoseconds; the greatest number for none.
+    /// The deadline in nanoseconds; the greatest number if there is no deadline.
+    ///
+    /// This and ``wakesBy`` are sequentially consistent. A setter stores the deadline and then reads `wakesBy`; the
+    /// thread stores `wakesBy` and then reads the deadline. With release and acquire both could read the old values,
+    /// and the wake-up would be lost: `SleeperTests` in `TimerCoreTests` show it for either side.
     private let deadline = Atomic<UInt64>(.max)
     /// While the thread sleeps, when it will wake at the latest. 0 while it is awake: it then looks at the deadline
     /// again before it sleeps.
     private let wakesBy = Atomic<UInt64>(0)
+    /// Stored before `stop` sets the timerfd, and read after each other setting of it. As in a lock, one side sees the
+    /// other: the wake-up is the last setting, or the thread or the setter that undid it sees this.
     private let isStopped = Atomic(false)
     private let home = Process.generation
 

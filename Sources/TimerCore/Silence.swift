@@ -14,6 +14,8 @@ package struct Silence: Sendable {
     /// When a look first found that.
     private var since: UInt64 = 0
     private var count = 0
+    /// The processor time of the alarm's thread, when it was last told.
+    private var ran: UInt64?
 
     package init() {}
 
@@ -25,10 +27,23 @@ package struct Silence: Sendable {
     /// - Returns: whether the alarm is silent by now.
     package mutating func lasts(overdue: UInt64?, at now: UInt64) -> Bool {
         guard let overdue, overdue == self.overdue else {
-            (self.overdue, since, count) = (overdue, now, 0)
+            (self.overdue, since, count, ran) = (overdue, now, 0, nil)
             return false
         }
         count += 1
         return count >= Self.looks && now - min(since, now) >= Self.length
     }
+
+    /// Tells a thread that runs in vain from a thread that gets no processor. Asked once for each look that finds the
+    /// alarm silent and its thread ready to run.
+    ///
+    /// - Parameter ran: the processor time that the thread has used so far, in nanoseconds.
+    /// - Returns: whether it has used enough since the last look to fire; false at the first.
+    package mutating func hasRun(_ ran: UInt64) -> Bool {
+        defer { self.ran = ran }
+        return self.ran.map { ran - min($0, ran) >= Self.enough } ?? false
+    }
+
+    /// In nanoseconds.
+    private static var enough: UInt64 { 50_000_000 }
 }

@@ -58,6 +58,32 @@ import Testing
         service.shutdown()
     }
 
+    @Test func theEndOfABagWaitsForItsHandlers() async throws {
+        let (service, bag, target) = (try TimerService(.timerFD), TimerBag(), Log())
+        let (isInside, mayReturn, isOver) = (Gate(), Gate(), Gate())
+        let queue = DispatchQueue(label: "test.lifecycle")
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, deliver: .queue(queue), target: target) {
+            _,
+            _ in
+            isInside.open()
+            mayReturn.pass()
+        }
+        .store(in: bag)
+        await isInside.pass()
+        let task = Task {
+            try await TimerShutdown(of: bag).run()
+            isOver.open()
+        }
+        task.cancel()
+        #expect(await soon { service.activeTimers.isEmpty })
+        // Long enough for a call that does not wait.
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(!isOver.isPassable)
+        mayReturn.open()
+        try await task.value
+        service.shutdown()
+    }
+
     @Test func aCancelledTaskEndsTheTimers() async throws {
         let service = try TimerService(.timerFD)
         let log = Log()

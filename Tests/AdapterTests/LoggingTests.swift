@@ -6,6 +6,7 @@ import PreciseTimerLogging
 import PreciseTimerTestKit
 import TestSupport
 import Testing
+import TimerAlarms
 
 struct LoggingTests {
     let virtual = VirtualTime()
@@ -30,6 +31,45 @@ struct LoggingTests {
         #expect(lines.map { $0.metadata["ticks"] } == ["10", "1"])
         #expect(lines.map { $0.metadata["missed"] } == ["0", "3"])
         #expect(lines[1].metadata["lateness_max_ns"] == "3000000000")
+    }
+
+    @Test func theTicksBeforeTheObjectAreNotLogged() throws {
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
+        virtual.jump(by: .seconds(7))
+        let log = try log()
+        virtual.advance(by: .seconds(2))
+        log.report()
+        #expect(handler.entries.map { $0.metadata["ticks"] } == ["2"])
+        #expect(handler.entries.map { $0.metadata["missed"] } == ["0"])
+    }
+
+    @Test func linesAreNotWrittenOnTheServicesThread() async throws {
+        let (virtual, threads) = (virtual, Notes<ThreadID>())
+        let logger = Logger(label: "test") { _ in ThreadLog(threads: threads) }
+        let log = try TimerLog(of: virtual.service, to: logger, every: .seconds(10), on: virtual.service)
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
+        // Virtual time delivers on the thread that moves it. That thread waits, so no queue uses it meanwhile.
+        let own = try await onOwnThread {
+            virtual.advance(by: .seconds(10))
+            #expect(eventually { !threads.all.isEmpty })
+            return ThreadID.current
+        }
+        #expect(!threads.all.contains(own))
+        withExtendedLifetime(log) {}
+    }
+
+    private struct ThreadLog: LogHandler {
+        let threads: Notes<ThreadID>
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { threads.append(.current) }
     }
 
     @Test func eachPlaceWithSlowHandlersIsLoggedOnce() throws {

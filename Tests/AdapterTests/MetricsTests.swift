@@ -6,6 +6,7 @@ import PreciseTimerMetrics
 import PreciseTimerTestKit
 import TestSupport
 import Testing
+import TimerAlarms
 
 struct MetricsTests {
     let virtual = VirtualTime()
@@ -42,6 +43,53 @@ struct MetricsTests {
         #expect(try value("ticks") == 11)
         #expect(try value("missed") == 3)
         #expect(try value("slow_handlers") == 0)
+    }
+
+    @Test func whatWasBeforeTheObjectIsNotReported() throws {
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { [virtual] log, tick in
+            log.note(tick)
+            if log.count == 1 { virtual.advance(by: .seconds(3)) }
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(virtual.service.slowHandlers.map(\.count) == [1])
+        virtual.advance(by: .zero)
+        let metrics = try metrics()
+        virtual.advance(by: .seconds(2))
+        metrics.report()
+        #expect(try value("ticks") == 2)
+        #expect(try value("missed") == 0)
+        #expect(try value("slow_handlers") == 0)
+    }
+
+    @Test func aSlowCallIsReportedOnce() throws {
+        let metrics = try metrics()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { [virtual] log, tick in
+            log.note(tick)
+            if log.count == 1 { virtual.advance(by: .seconds(2)) }
+        }
+        virtual.advance(by: .seconds(1))
+        metrics.report()
+        metrics.report()
+        #expect(try value("slow_handlers") == 1)
+    }
+
+    @Test func reportsAreNotMadeOnTheServicesThread() async throws {
+        let (virtual, threads) = (virtual, Notes<ThreadID>())
+        let metrics = try TimerMetrics(
+            of: virtual.service,
+            every: .seconds(10),
+            factory: ThreadMetrics(threads: threads),
+            on: virtual.service
+        )
+        // Virtual time delivers on the thread that moves it. That thread waits, so no queue uses it meanwhile.
+        let own = try await onOwnThread {
+            virtual.advance(by: .seconds(10))
+            #expect(eventually { !threads.all.isEmpty })
+            return ThreadID.current
+        }
+        #expect(!threads.all.contains(own))
+        withExtendedLifetime(metrics) {}
     }
 
     @Test func latenessIsThatSinceTheLastReport() throws {
@@ -84,6 +132,34 @@ struct MetricsTests {
     @Test func aPeriodOfZeroIsRefused() {
         let error = #expect(throws: TimerError.self) { try metrics(every: .zero) }
         #expect(error?.code == .invalidSchedule)
+    }
+
+    /// Notes on which threads counters are incremented.
+    private struct ThreadMetrics: MetricsFactory {
+        private final class Handler: CounterHandler {
+            let threads: Notes<ThreadID>
+
+            init(_ threads: Notes<ThreadID>) { self.threads = threads }
+
+            func increment(by amount: Int64) { threads.append(.current) }
+            func reset() {}
+        }
+
+        let threads: Notes<ThreadID>
+        private let others = NOOPMetricsHandler.instance
+
+        init(threads: Notes<ThreadID>) { self.threads = threads }
+
+        func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler { Handler(threads) }
+
+        func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+            others
+        }
+
+        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { others }
+        func destroyCounter(_ handler: any CounterHandler) {}
+        func destroyRecorder(_ handler: any RecorderHandler) {}
+        func destroyTimer(_ handler: any TimerHandler) {}
     }
 }
 #endif

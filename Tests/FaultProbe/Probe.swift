@@ -56,6 +56,10 @@ final class Probe {
         case "service":
             leaveService()
             service = try TimerService(backend, clock: clock)
+        // The same, but the service must get everything that was asked for.
+        case "demanding-service":
+            leaveService()
+            service = try TimerService(backend, clock: clock, thread: .init(demand: .required))
         // preferred or required: the same, with thread options.
         case "options":
             leaveService()

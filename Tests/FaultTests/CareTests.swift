@@ -2,6 +2,7 @@ import Foundation
 import PreciseTimer
 import TestSupport
 import Testing
+import TimerAlarms
 
 /// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct CareTests {
@@ -24,6 +25,50 @@ import Testing
                 #expect(eventually { threads().isEmpty })
             }
         }
+    }
+
+    /// The caretaker's look reads the alarm's clock. A service that begins just then must not be forgotten, even if the
+    /// services that the look began with need no more care.
+    @Test func aServiceThatBeginsDuringALookIsCaredFor() async {
+        await #expect(processExitsWith: .success) {
+            Fault.limitSeconds(60)
+            let (alarm, reasons) = (ReadAlarm(), Notes<PreciseTimer.EndReason>())
+            let (idle, next) = (TimerService(startedOnUse: { alarm }), try TimerService(.timerFD))
+            let target = Box<Thing>()
+            target.value = Thing()
+            try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: idle) { _, _ in }.cancel()
+            alarm.beforeNextReading {
+                guard let mortal = target.value else { return }
+                _ = try? PreciseTimer.schedule(
+                    .once(after: .seconds(3_600)),
+                    on: next,
+                    target: mortal,
+                    onEnd: { reasons.append($0) },
+                    handler: { _, _ in }
+                )
+                target.value = nil
+            }
+            #expect(eventually { reasons.all == [.targetReleased] })
+        }
+    }
+
+    /// An alarm that never fires.
+    private final class ReadAlarm: TimerAlarm {
+        private let event = Box<@Sendable () -> Void>()
+
+        /// Lets something happen when the clock is read next.
+        func beforeNextReading(_ event: @escaping @Sendable () -> Void) { self.event.value = event }
+
+        var now: TimerInstant {
+            let event = event.value
+            self.event.value = nil
+            event?()
+            return KernelClock.now(.suspending)
+        }
+
+        func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {}
+        func set(_ deadline: TimerInstant?) {}
+        func stop() {}
     }
 
     /// Fault 48. The callback also runs in a `deinit`, if the library holds the last reference for a moment.

@@ -26,9 +26,8 @@ import Testing
         let run = try await Probe.run(backend, ["fill=\(left)", "schedule=3x10000", "ticks-or-ends=5"])
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
-        if left >= Self.descriptors(of: backend) {
-            #expect(run.report?.step("schedule")?.refusal == nil, "\(run)")
-        }
+        let isRefused = run.report?.step("schedule")?.refusal != nil
+        #expect(isRefused == (left < Self.descriptors(of: backend)), "\(run)")
     }
 
     /// The number of descriptors that a backend's first service needs, including its trials before it lets a

@@ -35,6 +35,17 @@ import Testing
         #expect(run.silence(ticks: 5) == nil, "\(run)")
     }
 
+    /// The threads of Dispatch begin so late that its first timer is due before it has opened a timerfd. So one firing
+    /// would not show that the timerfd was refused.
+    @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler))
+    func aTimerfdRefusedToLateThreadsThrows() async throws {
+        let steps = ["arm=timerfd_create,late_threads:24:2:1000000", "schedule=3x10000", "ticks-or-ends=5"]
+        let run = try await Probe.run(.dispatch, steps, under: .preload())
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.report?.step("schedule")?.refusal?.code == "refused by the system", "\(run)")
+        #expect((run.report?.refusedCalls ?? 0) > 0, "\(run)")
+    }
+
     /// A later call fails: the backend's trial succeeded, and the real call fails after it.
     @Test(
         .enabled(if: Tools.canRefuse, Tools.noCompiler),

@@ -43,6 +43,19 @@ import Testing
         }
     }
 
+    /// A sandbox may forbid prctl(2). The slack of 1 ns, for which nobody asked, is then not obtained.
+    @Test(.enabled(if: Tools.canTrace, Tools.noTracing))
+    func aTimerSlackThatNobodyAskedForIsNotRequired() async throws {
+        let run = try await Probe.run(
+            .timerFD,
+            ["demanding-service", "schedule=1x10000", "ticks=5"],
+            under: .strace("prctl:error=EPERM")
+        )
+        #expect(run.outcome.code == 0, "\(run)")
+        #expect(run.report?.steps.map { $0.refusal == nil } == [true, true, true], "\(run)")
+        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+    }
+
     /// The kernel would end a process whose real-time thread spins beyond the limit. Fault 55.
     @Test func spinningBeyondTheLimitOfRealTimeThreadsIsRefused() async {
         await #expect(processExitsWith: .success) {

@@ -114,6 +114,20 @@ ssize_t read(int fd, void *buffer, size_t size) {
     return real(fd, buffer, size);
 }
 
+// A thread that begins late.
+struct late_thread {
+    void *(*body)(void *);
+    void *argument;
+};
+
+extern void *__libc_malloc(size_t);
+
+static void *begin_late(void *argument) {
+    struct late_thread late = *(struct late_thread *)argument;
+    usleep(5000);
+    return late.body(late.argument);
+}
+
 // How often a thread with a real-time policy has yielded.
 static atomic_int yields;
 
@@ -140,11 +154,16 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
         real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(
             RTLD_NEXT, "pthread_create");
     }
+    if (atomic_load(&is_armed) && is_named("late_threads")) {
+        // It is not freed: another library to preload may replace free().
+        struct late_thread *late = __libc_malloc(sizeof *late);
+        *late = (struct late_thread){body, argument};
+        return real(thread, attributes, begin_late, late);
+    }
     return real(thread, attributes, body, argument);
 }
 
 // Memory is refused only to libevent, because Swift ends the process if an allocation fails.
-extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);

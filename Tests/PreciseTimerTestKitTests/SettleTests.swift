@@ -107,6 +107,37 @@ import Testing
         #expect(virtual.pendingCount == 0)
     }
 
+    /// Settling waits for it. The test looks at what settling looks at, because the machine may hold up any task for as
+    /// long as settling waits.
+    @Test func theBodyOfALoopOverTicksCountsUntilItAsksForTheNextTick() async throws {
+        let (virtual, isInside, mayGoOn) = (virtual, Gate(), Gate())
+        let consumer = Task {
+            for try await _ in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) {
+                isInside.open()
+                await mayGoOn.pass()
+            }
+        }
+        #expect(await soon { virtual.pendingCount == 1 && virtual.service.motion.tasks == 0 }, "it waits for a tick")
+        virtual.advance(by: .seconds(1))
+        await isInside.pass()
+        #expect(virtual.service.motion.tasks == 1)
+        #expect(virtual.service.motion.hops == 0)
+        mayGoOn.open()
+        #expect(await soon { virtual.service.motion.tasks == 0 })
+        consumer.cancel()
+        _ = await consumer.result
+    }
+
+    /// Such tasks are not known to the service, so a quiet service must be watched for twelve sleeps of 200 µs.
+    @Test func tasksThatHaveJustBeenCreatedAreGivenSomeMilliseconds() async {
+        var shortest = Duration.seconds(1)
+        for _ in 0..<20 {
+            let time = await ContinuousClock().measure { _ = await virtual.settle() }
+            shortest = min(shortest, time)
+        }
+        #expect(shortest >= .milliseconds(2))
+    }
+
     @Test func aSleepOnTheServicesClockEnds() async throws {
         let (virtual, log) = (virtual, Notes<Int>())
         let task = Task {

@@ -44,6 +44,38 @@ import Testing
         #expect(await meter.overlaps == 0)
     }
 
+    /// One task delivers both late ticks. A task that the first tick made is outside of the second.
+    @Test func aTaskOfAnEarlierTickWaitsForTheHandlerOfTheNext() async throws {
+        let (meter, holder) = (Meter(), Box<PreciseTimer>())
+        let (isSecond, mayReturn, isOver) = (Gate(), Gate(), Gate())
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            missedTicks: .catchUp(limit: 2),
+            target: meter
+        ) { _, tick in
+            if tick.index == 0 {
+                Task {
+                    await isSecond.pass()
+                    await holder.value?.cancelAndWait()
+                    isOver.open()
+                }
+            } else {
+                isSecond.open()
+                await mayReturn.pass()
+            }
+        }
+        holder.value = timer
+        virtual.jump(by: .seconds(2))
+        #expect(await soon { timer.state == .ended(.cancelled) })
+        // Long enough for a call that does not wait.
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(!isOver.isPassable)
+        mayReturn.open()
+        await isOver.pass()
+        holder.value = nil
+    }
+
     @Test func aReleasedActorEndsItsTimer() async throws {
         let reasons = Notes<PreciseTimer.EndReason>()
         var meter: Meter? = Meter()

@@ -80,6 +80,29 @@ import Testing
         withExtendedLifetime(survivor) {}
     }
 
+    /// Other threads get the lock in between: the first farewell is said while nearly all timers are still there.
+    @Test(arguments: [Reason.targetReleased, .serviceShutDown])
+    func aThousandTimersEndInPortions(reason: Reason) throws {
+        let (virtual, left) = (VirtualTime(), Notes<Int>())
+        let service = virtual.service
+        var target: Thing? = Thing()
+        for _ in 0..<1_000 {
+            try PreciseTimer.schedule(
+                .once(after: .seconds(3_600)),
+                on: service,
+                target: try #require(target),
+                onEnd: { [weak service] reason in left.append(service?.pendingCount ?? 0) },
+                handler: { _, _ in }
+            )
+        }
+        if reason == .serviceShutDown { service.shutdown() }
+        target = nil
+        service.endTimersOfDeadTargets()
+        #expect(left.all.count == 1_000)
+        #expect(left.all.first.map { (900..<1_000).contains($0) } == true, "\(left.all.first ?? -1) of 1,000 are left")
+        #expect(service.pendingCount == 0)
+    }
+
     @Test func aDeadTargetIsFoundEvenIfTimersWereAddedSinceTheLastSearch() throws {
         let (virtual, reasons) = (VirtualTime(), Notes<Reason>())
         var target: Thing? = Thing()

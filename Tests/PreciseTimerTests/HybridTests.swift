@@ -66,6 +66,42 @@ import TimerCore
         #expect(try happensInTime({ $0.alarm.stop() }, \.hasSpun))
     }
 
+    /// A sleeping thread is woken for an earlier deadline as for the later one: early enough to spin. Its first firing,
+    /// before the spin, shows that.
+    @Test(.enabled(if: maySpin, oneProcessor))
+    func anEarlierDeadlineThatIsSetMeanwhileIsSpunForToo() throws {
+        let isSpunFor = try (0..<10)
+            .contains { _ in
+                let alarm = try TimerFDAlarm(.suspending, spinner: Spinner(SpinPlan(maximum: 100_000_000, budget: 0.9)))
+                let firings = Notes<TimerInstant>()
+                try alarm.start(onFire: { firings.append(alarm.now) }, onFailure: { _ in })
+                try alarm.set(alarm.now.advanced(by: .seconds(3_600)))
+                // The thread must be asleep.
+                pause(.milliseconds(5))
+                let deadline = alarm.now.advanced(by: .milliseconds(150))
+                try alarm.set(deadline)
+                while firings.all.isEmpty { pause(.milliseconds(1)) }
+                alarm.stop()
+                return firings.all.first.map { $0 < deadline } ?? false
+            }
+        #expect(isSpunFor)
+    }
+
+    /// The service's thread may use one processor from the start. The process may use two, and later only that one.
+    @Test(.enabled(if: maySpin, oneProcessor))
+    func aProcessThatIsPinnedWhileItRunsNoLongerSpins() async {
+        await #expect(processExitsWith: .success) {
+            let processor = try #require(ProcFS.processors.first)
+            let (service, log) = (try TimerService(.hybrid, thread: .init(affinity: [processor])), Log())
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+            #expect(eventually { (service.spin?.share ?? 0) > 0 })
+            #expect(service.spin?.obstacle == nil)
+            try #require(ProcFS.pinMainThread(to: processor))
+            #expect(eventually { service.spin?.obstacle != nil }, "it looks once a second")
+            #expect(eventually { service.spin?.margin == .zero })
+        }
+    }
+
     @Test(.enabled(if: maySpin, oneProcessor))
     func theServiceSaysWhatItsThreadDoes() throws {
         let (service, log) = (try TimerService(.hybrid, spin: .init(maximum: .microseconds(300), budget: 0.5)), Log())

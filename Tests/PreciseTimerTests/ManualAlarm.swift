@@ -7,11 +7,26 @@ final class ManualAlarm: TimerAlarm {
         var now = TimerInstant(nanoseconds: 1_000)
         var settings: [TimerInstant?] = []
         var onFire: (@Sendable () -> Void)?
+        /// How long each reading of the clock takes.
+        var step = Duration.zero
+        /// Something that happens before a later reading of the clock.
+        var event: (@Sendable () -> Void)?
+        var readingsToEvent = 0
     }
 
     private let state = Lock(State())
 
-    var now: TimerInstant { state.withLock { $0.now } }
+    var now: TimerInstant {
+        let event = state.withLock { state in
+            state.readingsToEvent -= 1
+            return state.readingsToEvent == 0 ? state.event.take() : nil
+        }
+        event?()
+        return state.withLock { state in
+            state.now = state.now.advanced(by: state.step)
+            return state.now
+        }
+    }
 
     /// All settings, in order.
     var settings: [TimerInstant?] { state.withLock { $0.settings } }
@@ -25,6 +40,17 @@ final class ManualAlarm: TimerAlarm {
     func stop() {}
 
     func move(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
+
+    /// From now on each reading of the clock moves it.
+    func moveWithEachReading(by step: Duration) { state.withLock { $0.step = step } }
+
+    /// Lets something happen just before a later reading of the clock, which must not be made with a lock held.
+    func happen(before reading: Int, _ event: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.event = event
+            state.readingsToEvent = reading
+        }
+    }
 
     func fire() { state.withLock { $0.onFire }?() }
 }

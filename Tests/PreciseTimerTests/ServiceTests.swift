@@ -39,6 +39,18 @@ import TimerAlarms
         }
     }
 
+    @Test func theThreadThatWatchesTheWallClockEndsWithItsStream() async {
+        // A separate process, in which no other test watches the clock.
+        await #expect(processExitsWith: .success) {
+            let service = try TimerService(.timerFD)
+            var steps: AsyncThrowingStream<TimerService.ClockStep, any Error>? = try service.clockSteps
+            #expect(eventually { ProcFS.threads(named: "timer.clock").count == 1 })
+            withExtendedLifetime(steps) {}
+            steps = nil
+            #expect(eventually { ProcFS.threads(named: "timer.clock").isEmpty })
+        }
+    }
+
     @Test(arguments: Backend.available)
     func anUnusedServiceEndsWithoutATrap(backend: Backend) throws {
         for _ in 0..<20 { _ = try TimerService(backend) }
@@ -106,8 +118,10 @@ import TimerAlarms
         #expect(alarms.all[1].settings.count == 1, "the schedule set it, and the end of the firing did not")
         alarms.all[0].fire()
         #expect(log.count == 0)
+        try PreciseTimer.schedule(.once(at: TimerInstant(nanoseconds: 500)), on: service, target: log) { $0.note($1) }
+        #expect(alarms.all[1].settings.count == 2, "no look is going on, so an earlier deadline sets the alarm")
         alarms.all[1].fire()
-        #expect(log.count == 1)
+        #expect(log.count == 2)
     }
 
     @Test func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {

@@ -123,6 +123,37 @@ import Testing
         withExtendedLifetime(things) {}
     }
 
+    /// Handlers of the whole list, not only of the part that the last hold of the lock asks for.
+    @Test func aShutdownWaitsForTheFirstOfManyHandlers() async throws {
+        let (service, begun, ended) = (try TimerService(.timerFD), Count(), Count())
+        let (mayReturn, mayReturnLast, isOver) = (Gate(), Gate(), Gate())
+        let things = (0..<200).map { _ in Patient() }
+        for thing in things {
+            try PreciseTimer.schedule(.once(after: .zero), on: service, target: thing) { _, _ in
+                // This handler is among the first in the service's list of running ones.
+                let gate = begun.add(1) == 1 ? mayReturnLast : mayReturn
+                await gate.pass()
+                ended.add(1)
+            }
+        }
+        #expect(await soon { begun.value == 200 })
+        let task = Task {
+            await service.shutdownAndWait()
+            isOver.open()
+        }
+        #expect(await soon { service.activeTimers.isEmpty })
+        // Long enough for a call to ask for the handlers, and later for one that does not wait to return.
+        try await Task.sleep(for: .milliseconds(20))
+        mayReturn.open()
+        #expect(await soon { ended.value == 199 })
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(!isOver.isPassable)
+        mayReturnLast.open()
+        await task.value
+        #expect(ended.value == 200)
+        withExtendedLifetime(things) {}
+    }
+
     private actor Patient {}
 
     @Test func aShutdownFromInsideAHandlerDoesNotWaitForIt() async throws {
@@ -143,6 +174,27 @@ import Testing
             await service.shutdownAndWait()
             hasEnded = true
         }
+    }
+
+    @Test func aBagEndsAllItsTimersBeforeItWaitsForTheirHandlers() async throws {
+        let (service, bag, target) = (try TimerService(.timerFD), TimerBag(), Thing())
+        let (isInside, mayReturn) = (Gate(), Gate())
+        let queue = DispatchQueue(label: "test.bag")
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, deliver: .queue(queue), target: target) {
+            _,
+            _ in
+            isInside.open()
+            mayReturn.pass()
+        }
+        .store(in: bag)
+        let other = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { _, _ in }
+        other.store(in: bag)
+        await isInside.pass()
+        let task = Task { await bag.cancelAllAndWait() }
+        #expect(await soon { other.state == .ended(.cancelled) }, "while the handler of the first one runs")
+        mayReturn.open()
+        await task.value
+        service.shutdown()
     }
 
     @Test func aBagWaitsForTheHandlersOfItsTimersOnly() async throws {

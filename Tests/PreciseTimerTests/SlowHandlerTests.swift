@@ -33,6 +33,27 @@ import Testing
         #expect(virtual.service.slowHandlers.isEmpty)
     }
 
+    @Test func aHandlerThatTakesExactlyItsPeriodIsNotNamed() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { [virtual] log, tick in
+            log.note(tick)
+            virtual.advance(by: log.count < 3 ? .seconds(1) : .nanoseconds(1_000_000_001))
+        }
+        virtual.advance(by: .seconds(2))
+        #expect(virtual.service.slowHandlers.isEmpty)
+        virtual.advance(by: .seconds(2))
+        #expect(virtual.service.slowHandlers.map(\.longest) == [.nanoseconds(1_000_000_001)])
+    }
+
+    @Test func thePeriodOfARateIsThatOfOneTick() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        try PreciseTimer.schedule(.rate(4, per: .seconds(1)), on: virtual.service, target: log) { [virtual] _, _ in
+            virtual.advance(by: .milliseconds(251))
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(virtual.service.slowHandlers.map(\.period) == [.milliseconds(250)])
+    }
+
     @Test func aTimerWithoutAPeriodIsNotNamed() throws {
         let (virtual, log) = (VirtualTime(), Log())
         for schedule in [PreciseTimer.Schedule.once(after: .seconds(1)), .fixedDelay(.seconds(1))] {
@@ -53,6 +74,24 @@ import Testing
         }
         virtual.advance(by: .seconds(10))
         #expect(virtual.service.slowHandlers.map(\.label) == ["slow"])
+    }
+
+    /// Sending takes time, which must not be charged to the handler before it.
+    @Test func theTimeOfAHandlerEndsBeforeTheNextTickIsSent() throws {
+        let (alarm, log, queue) = (ManualAlarm(), Log(), SuspendedQueue())
+        let service = try TimerService(alarm: alarm)
+        service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
+        try PreciseTimer.schedule(.every(.seconds(1)), on: service, deliver: .queue(queue.queue), target: log) {
+            $0.note($1)
+        }
+        alarm.move(by: .seconds(1))
+        alarm.moveWithEachReading(by: .microseconds(1))
+        alarm.fire()
+        #expect(service.statistics?.handlerTime.total == .microseconds(1), "one reading after the call")
+        service.shutdown()
+        queue.letRun()
+        #expect(log.count == 1)
     }
 
     @Test func theLastHandlerOfATimerIsWatchedToo() throws {

@@ -74,6 +74,20 @@ struct SpreadTests {
         #expect(Set(ticks.map(\.deadline)).count > 1)
     }
 
+    /// The alarms' clocks stand at the same instant. Two of some 2^42 phases are hardly ever equal.
+    @Test func twoServicesDrawDifferentPhases() throws {
+        let deadlines = try (0..<2)
+            .map { _ in
+                let service = try TimerService(alarm: ManualAlarm())
+                let timer = try PreciseTimer.schedule(.once(after: .zero, spread: .seconds(3_600)), on: service) {
+                    _,
+                    _ in
+                }
+                return try #require(timer.nextDeadline)
+            }
+        #expect(deadlines[0] != deadlines[1])
+    }
+
     @Test func aNegativeSpreadIsRefused() throws {
         let virtual = VirtualTime()
         let error = #expect(throws: TimerError.self) {

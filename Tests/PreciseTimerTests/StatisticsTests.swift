@@ -172,6 +172,53 @@ struct StatisticsValueTests {
         #expect(none == together)
     }
 
+    @Test func theLongestStallOfOnTimeTicksIsTheLatestOfThem() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        for _ in 0..<3 {
+            virtual.advance(by: .seconds(1))
+            let stall = try #require(virtual.service.statistics?.longestStall)
+            #expect(stall.length == .zero)
+            #expect(stall.since == virtual.now)
+        }
+    }
+
+    @Test func ofTwoEqualStallsTheOwnOneIsMerged() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let timer = try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service, target: log) { $0.note($1) }
+        var readings: [PreciseTimer.Statistics] = []
+        for late in [3, 3, 4, 0] {
+            timer.collectsStatistics = false
+            timer.collectsStatistics = true
+            virtual.inject(.wakeLate(by: .seconds(late)))
+            virtual.advance(by: .seconds(10))
+            virtual.advance(by: .seconds(late))
+            readings.append(try #require(timer.statistics))
+        }
+        #expect(readings.map { $0.longestStall?.length } == [.seconds(3), .seconds(3), .seconds(4), .seconds(0)])
+        for (own, other, longest) in [(0, 1, 0), (1, 0, 1), (0, 2, 2), (2, 0, 2), (3, 0, 0)] {
+            var merged = readings[own]
+            merged.merge(readings[other])
+            #expect(merged.longestStall == readings[longest].longestStall, "\(own) and \(other)")
+            #expect(merged.ticks == readings[own].ticks + readings[other].ticks)
+        }
+    }
+
+    @Test func aReadingAfterCollectingBeganAnewIsNotSubtracted() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        timer.collectsStatistics = true
+        virtual.advance(by: .seconds(5))
+        let earlier = try #require(timer.statistics)
+        timer.collectsStatistics = false
+        timer.collectsStatistics = true
+        virtual.jump(by: .seconds(3))
+        let later = try #require(timer.statistics)
+        #expect(later.ticks == 1 && later.missed == 2)
+        #expect(later.since(earlier) == later)
+    }
+
     @Test func theTimeBetweenTwoReadingsIsTheirDifference() throws {
         let (virtual, log) = (VirtualTime(), Log())
         virtual.service.collectsStatistics = true

@@ -1,7 +1,9 @@
+import Foundation
 import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
+import TimerAlarms
 
 /// A service's thread is what was asked for, or says why not.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct ThreadOptionsTests {
@@ -98,6 +100,32 @@ import Testing
         #expect(eventually { log.count >= 5 })
     }
 
+    /// Three different numbers, so that none can stand for another.
+    @Test(.enabled(if: isRoot && hasReader, "only root may have it for sure, and chrt reads it"))
+    func theDeadlinePolicyHasTheNumbersThatWereAskedFor() throws {
+        let policy = Options.Policy.deadline(
+            runtime: .microseconds(100),
+            deadline: .milliseconds(1),
+            period: .milliseconds(2)
+        )
+        let service = try TimerService(.timerFD, thread: Options(policy: policy))
+        let thread = try onThread(of: service) { ProcFS.callingThread }
+        let (program, output) = (Foundation.Process(), Pipe())
+        program.executableURL = URL(fileURLWithPath: Self.chrt)
+        program.arguments = ["--pid", "\(thread)"]
+        program.standardOutput = output
+        try program.run()
+        program.waitUntilExit()
+        let read = try output.fileHandleForReading.readToEnd() ?? Data()
+        let refusals = service.grant.refusals.map { $0.refusal?.errno }
+        #expect(!refusals.contains(EINVAL), "the numbers are possible")
+        let isGranted = refusals.isEmpty
+        #expect(String(decoding: read, as: UTF8.self).contains(": 100000/1000000/2000000") == isGranted)
+    }
+
+    private static let chrt = "/usr/bin/chrt"
+    private static let hasReader = unsafe access(chrt, X_OK) == 0
+
     @Test func anOptionThatIsRefusedLeavesAServiceThatTicks() throws {
         let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor, 40_000]))
         let item = try #require(service.grant.refusals.first)
@@ -138,6 +166,21 @@ import Testing
             #expect(error?.code == .invalidOption)
         }
         #expect(throws: TimerError.self) { try options.applyToCallingThread() }
+    }
+
+    /// A service that is started again makes its settings anew.
+    @Test func onlyTheLastOutcomeOfASettingIsKept() async throws {
+        let setup = ThreadSetup([.timerSlack(5), .affinity([40_000])])
+        try await onOwnThread { for _ in 0..<3 { setup.makeCallingThread() } }
+        #expect(setup.outcomes.map(\.setting) == setup.settings)
+        #expect(setup.outcomes.map { $0.refusal == nil } == [true, false])
+    }
+
+    /// No state that is slower than asked for.
+    @Test func anIdleLatencyIsRoundedDownToMicroseconds() async throws {
+        let options = Options(idleLatency: .nanoseconds(1_999))
+        let grant = try await onOwnThread { try options.applyToCallingThread() }
+        #expect(grant.items.map(\.asked) == ["1 µs"])
     }
 
     @Test func aThreadOfTheHostCanAskForTheSame() async throws {

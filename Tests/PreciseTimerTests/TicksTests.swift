@@ -135,6 +135,24 @@ import Testing
         #expect(virtual.pendingCount == 0)
     }
 
+    /// The service is shut down after it found the tick due, and before it sends the tick.
+    @Test func aTickThatIsSentAfterTheEndIsNotKept() throws {
+        weak var gone: ManualAlarm?
+        do {
+            let alarm = ManualAlarm()
+            gone = alarm
+            let service = try TimerService(alarm: alarm)
+            let iterator = PreciseTimer.ticks(.every(.seconds(1)), on: service).makeAsyncIterator()
+            alarm.move(by: .seconds(1))
+            // The first reading begins the look.
+            alarm.happen(before: 2) { [weak service] in service?.shutdown() }
+            alarm.fire()
+            #expect(!service.shutdown(), "it was shut down in between")
+            withExtendedLifetime(iterator) {}
+        }
+        #expect(gone == nil, "the tick holds its alarm")
+    }
+
     @Test func eachIterationHasItsOwnTimerThatEndsWithIt() throws {
         let sequence = PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service)
         #expect(virtual.pendingCount == 0, "nothing is scheduled yet")

@@ -114,6 +114,22 @@ struct TimerBagTests {
         #expect(bag.count == 1)
     }
 
+    /// Each clean-up reads the state of all timers, and may end a timer whose target was released. It comes only when
+    /// the bag has doubled.
+    @Test func aFullBagReadsItsTimersOnlyWhenItHasDoubled() throws {
+        var target: Thing? = Thing()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: try #require(target)) { _, _ in }
+            .store(in: bag)
+        for _ in 0..<15 { try timer().store(in: bag) }
+        target = nil
+        for count in 17...31 {
+            try timer().store(in: bag)
+            #expect(virtual.pendingCount == count, "the timer without a target was not read")
+        }
+        try timer().store(in: bag)
+        #expect(virtual.pendingCount == 31)
+    }
+
     @Test func threadsThatShareABagLoseNoTimerAndLeaveNoneBehind() throws {
         let (bag, service, failures) = (bag, virtual.service, Notes<String>())
         try onThreads(4) { thread in

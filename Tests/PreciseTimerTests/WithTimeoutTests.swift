@@ -2,6 +2,7 @@ import PreciseTimer
 import PreciseTimerTestKit
 import TestSupport
 import Testing
+import TimerAlarms
 
 @Suite(.timeLimit(.minutes(10))) struct WithTimeoutTests {
     private struct Broken: Error, Equatable { var number = 0 }
@@ -73,6 +74,20 @@ import Testing
             return
         }
         service.shutdown()
+    }
+
+    /// Another thread moves time all along, so that some of the time-outs come before their task exists.
+    @Test func aTimeOutThatComesBeforeItsTaskIsNotLost() async throws {
+        let (virtual, isOver) = (VirtualTime(), Gate())
+        defer { isOver.open() }
+        try TimerAlarms.Thread.start("test.time") { while !isOver.isPassable { virtual.advance(by: .zero) } }
+        for number in 0..<300 {
+            let isLost = try? await withTimeout(.zero, on: virtual.service) {
+                try await Task.sleep(for: .seconds(20))
+                return true
+            }
+            try #require(isLost == nil, "the operation \(number) was not cancelled")
+        }
     }
 
     @Test func aTimeOutThatCannotBeScheduledDoesNotBeginTheOperation() async throws {

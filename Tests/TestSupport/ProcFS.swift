@@ -94,6 +94,16 @@ package enum ProcFS {
             }
     }
 
+    /// Lets the main thread run on one processor only. Returns whether that was obtained.
+    package static func pinMainThread(to processor: Int) -> Bool {
+        // Glibc shows this function to GNU sources only.
+        typealias Function = @convention(c) (pid_t, Int, UnsafePointer<UInt>) -> CInt
+        guard processor < UInt.bitWidth, let address = unsafe dlsym(nil, "sched_setaffinity") else { return false }
+        var mask: UInt = 1 << UInt(processor)
+        let call = unsafe unsafeBitCast(address, to: Function.self)
+        return unsafe call(getpid(), MemoryLayout<UInt>.size, &mask) == 0
+    }
+
     /// A thread's policy and real-time priority.
     package struct Scheduling: Hashable, Sendable {
         package let policy: Int32

@@ -61,6 +61,16 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 35).ticks == [Ticked(timer, 1, 20), Ticked(timer, 2, 30)])
     }
 
+    /// The handler changes its mind. The remaining late ticks belong to the same look and to its limit.
+    @Test func aTimerThatIsPausedAndResumedInItsHandlerCatchesUpInTheSameLook() {
+        let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 3)).timer
+        let firing = scheduler.firing(at: 55) { scheduler, ticked in
+            if ticked.due.index == 0 { _ = (scheduler.pause(timer), scheduler.resume(timer)) }
+        }
+        #expect(firing.ticks == [Ticked(timer, 0, 10), Ticked(timer, 1, 20), Ticked(timer, 2, 30, missed: 2)])
+        #expect(firing.alarm == .set(60))
+    }
+
     @Test func aTimerThatWasPausedAndResumedOnItsWayTicks() {
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.take(at: 10) == timer)

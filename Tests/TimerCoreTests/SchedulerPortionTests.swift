@@ -25,6 +25,14 @@ final class SchedulerPortionTests {
         #expect(scheduler.takeNext() == timers[998])
     }
 
+    /// An early firing finds fifty postponed timers. The alarm must not fire for them again.
+    @Test func theEndOfALookMovesPostponedTimersToTheirPlace() {
+        let postponed = (0..<50).map { _ in scheduler.add(once(at: 10)).timer }
+        for timer in postponed { #expect(scheduler.reschedule(timer, on: once(at: 500)) == .leave) }
+        #expect(asks(at: 5) == 0)
+        #expect(scheduler.endLook() == .set(500))
+    }
+
     @Test func manyTimersOfOneInstantTickInOrderOfScheduling() {
         #if DEBUG
         let count = 100_000

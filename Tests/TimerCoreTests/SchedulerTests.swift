@@ -37,6 +37,22 @@ final class SchedulerTests {
         #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
     }
 
+    /// A look may take longer than the period of the alarm, which does not make the alarm silent.
+    @Test func anAlarmIsOverdueOnlyBetweenLooks() {
+        #expect(scheduler.add(every(10, from: 10)).alarm == .set(10))
+        scheduler.alarmGoesOn(every: 10)
+        #expect(scheduler.overdue(at: 9) == nil)
+        #expect(scheduler.overdue(at: 10) == 10)
+        scheduler.beginLook(at: 12)
+        #expect(scheduler.overdue(at: 25) == nil, "the alarm's next firing is at 20, and the look is not over")
+        while let timer = scheduler.takeNext() {
+            #expect(scheduler.begin(timer, at: 12) != nil)
+            #expect(scheduler.finish(timer, lookedAt: 12, now: 12) == .waits(.leave))
+        }
+        #expect(scheduler.endLook() == .leave)
+        #expect(scheduler.overdue(at: 25) == 20)
+    }
+
     @Test func anEarlyFiringWithoutATimerDisarmsARepeatingAlarm() {
         let timer = scheduler.add(every(300, from: 300)).timer
         scheduler.alarmGoesOn(every: 300)

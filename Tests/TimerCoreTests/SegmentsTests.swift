@@ -30,5 +30,31 @@ struct SegmentsTests {
             #expect(grown > 100_000 * 500 && left < grown / 5, "\(left) of \(grown) bytes remain")
         }
     }
+
+    /// A list that grows and shrinks by one value at the end of a segment must not allocate each time.
+    @Test func oneEmptySegmentIsKept() async {
+        await #expect(processExitsWith: .success) {
+            var list = Segments<Page>()
+            for _ in 0..<2_048 { list.append(Page()) }
+            let full = ProcFS.residentBytes
+            for _ in 0..<1_100 { list.removeLast() }
+            let spare = full - ProcFS.residentBytes
+            #expect(spare < 2 << 20, "a segment of 4 MB is still there, and \(spare) bytes are not")
+            while list.count > 0 { list.removeLast() }
+            let freed = full - ProcFS.residentBytes
+            #expect(freed > 2 << 20, "\(freed) bytes were released")
+        }
+    }
+
+    /// So large that a segment is a mapping of its own, which the system takes back when it is released.
+    private struct Page: BitwiseCopyable {
+        typealias Words = SIMD64<UInt64>
+        let words: (Words, Words, Words, Words, Words, Words, Words, Words)
+
+        init() {
+            let word = Words(repeating: 1)
+            words = (word, word, word, word, word, word, word, word)
+        }
+    }
 }
 #endif

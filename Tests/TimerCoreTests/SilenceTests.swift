@@ -25,6 +25,18 @@ struct SilenceTests {
         #expect(lookThatHears(every: 60 * Self.second) == 6, "it had a chance to fire between the looks")
     }
 
+    @Test func aThreadThatRunsInVainIsToldFromOneThatGetsNoProcessor() {
+        var silence = Silence()
+        let starved = (0..<10).map { silence.hasRun(7 + UInt64($0) * 10_000_000) }
+        #expect(!starved.contains(true))
+        silence = Silence()
+        let spinning = (0..<3).map { silence.hasRun(7 + UInt64($0) * 50_000_000) }
+        #expect(spinning == [false, true, true])
+        _ = silence.lasts(overdue: 1, at: 0)
+        let atOnce = silence.hasRun(2_000_000_000)
+        #expect(!atOnce, "a new silence begins anew")
+    }
+
     @Test func anAlarmThatFiresMeanwhileIsNotSilent() {
         var silence = Silence()
         for look in 0..<50 {

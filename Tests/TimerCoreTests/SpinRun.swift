@@ -20,6 +20,12 @@ struct SpinRun {
         now = start
     }
 
+    /// The margin before a deadline in a millisecond.
+    var nextMargin: UInt64 {
+        var plan = plan
+        return plan.margin(before: now + 1_000_000)
+    }
+
     /// Waits for a deadline. The kernel wakes the thread late by `wakeUp`.
     mutating func wait(for deadline: UInt64, wakeUp: UInt64) {
         let alarm = deadline - plan.margin(before: deadline)

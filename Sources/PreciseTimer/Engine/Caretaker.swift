@@ -31,7 +31,8 @@ final class Caretaker: Sendable {
 
     // MARK: The process's caretaker
 
-    /// The latest caretaker, as a retained pointer. In a forked child it may be the parent's.
+    /// The latest caretaker, as a retained pointer. In a forked child it may be the parent's. Stored with release and
+    /// read with acquire, so a thread that finds the pointer finds a complete object.
     private static let latest = Atomic<UInt>(0)
 
     /// This process's caretaker. A forked child makes its own: the parent's threads do not exist there, and the

@@ -28,6 +28,7 @@ struct Runner: Hashable, Sendable {
 struct TaskDelivery: Hashable, Sendable {
     @TaskLocal static var current: TaskDelivery?
 
+    /// Relaxed: the numbers must differ, and they order nothing.
     private static let count = Atomic<UInt>(0)
 
     fileprivate let number: UInt

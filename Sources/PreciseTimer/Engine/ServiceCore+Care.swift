@@ -10,10 +10,14 @@ extension ServiceCore {
     }
 
     /// Returns a failure if the alarm is silent. A thread that only waits for a processor, or that a debugger may hold
-    /// up, is late, and its alarm has not failed.
+    /// up, is late, and its alarm has not failed. A thread that runs all the time, and does not fire, has failed.
     func listen(at now: TimerInstant) -> ServiceState.Failure? {
         guard let silence = locked({ $0.listen(at: now.nanoseconds) }) else { return nil }
-        return setup.isHeldUp ? nil : silence
+        switch setup.holdUp {
+        case nil: return silence
+        case .debugger: return nil
+        case .processors(let ran): return locked { $0.care.silence.hasRun(ran) } ? silence : nil
+        }
     }
 
     /// Whether the service has timers, and so needs further care.

@@ -4,7 +4,8 @@ internal import TimerCore
 
 /// The warnings of debug builds about handlers that run for longer than their period.
 package enum SlowHandlerWarnings {
-    /// How many are left. A process is warned of the first 16 places: a test run may have thousands.
+    /// How many are left. A process is warned of the first 16 places: a test run may have thousands. Relaxed: the count
+    /// orders nothing.
     private static let left = Atomic(16)
 
     /// Turns them off in this process, for a program whose handlers are slow on purpose.

@@ -10,7 +10,7 @@ final class DescriptorClaim: Sendable {
     private static let claims = Lock<[CInt: DescriptorClaim]>([:])
 
     private let number: CInt
-    /// Set once. Releasing and acquiring: who sees it also sees what the new owner has done.
+    /// Set once. Releasing and acquiring: a thread that sees it also sees what the new owner has done.
     private let lost = Atomic(false)
 
     /// Claims a number that the system has just given.

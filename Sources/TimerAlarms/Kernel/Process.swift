@@ -21,7 +21,8 @@ package enum Process {
         return unsafe number
     }()
 
-    /// The greatest number that was taken here and before the last fork: a child has a copy of it.
+    /// The greatest number that was taken here and before the last fork: a child has a copy of it. It guards no memory.
+    /// The exchange on the page follows it, for every thread, because both are sequentially consistent.
     private static let taken = Atomic<UInt>(0)
 
     private static func findOut() -> UInt {

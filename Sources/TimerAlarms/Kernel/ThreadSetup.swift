@@ -15,6 +15,14 @@ package final class ThreadSetup: Sendable {
         package var advice: String? { refusal?.errno.map { setting.advice(on: $0) } }
     }
 
+    /// A reason for a thread to be late.
+    package enum HoldUp: Hashable, Sendable {
+        /// A thread of the process is stopped. It may hold a lock that this thread needs.
+        case debugger
+        /// The thread is ready to run, and has used this much processor time so far, in nanoseconds.
+        case processors(ran: UInt64)
+    }
+
     private struct State: Sendable {
         var outcomes: [Outcome] = []
         /// The file whose being open keeps processors from idling deeply.
@@ -57,11 +65,12 @@ package final class ThreadSetup: Sendable {
         isReady.wait()
     }
 
-    /// Whether the thread may be late only because it is held up: it waits for a processor, or a debugger has stopped a
-    /// thread of the process, which may hold a lock that this thread needs. Reads /proc: call it without a lock.
-    package var isHeldUp: Bool {
-        if let thread = state.withLock({ $0.thread }), ThreadState.isRunnable(thread) { return true }
-        return ThreadState.anyIsStopped
+    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. Reads /proc: call
+    /// it without a lock.
+    package var holdUp: HoldUp? {
+        if ThreadState.anyIsStopped { return .debugger }
+        let state = state.withLock { $0.thread }.flatMap { ThreadState(of: $0) }
+        return state.flatMap { $0.isRunnable ? .processors(ran: $0.ran) : nil }
     }
 
     /// Makes the settings of a thread on the calling thread.

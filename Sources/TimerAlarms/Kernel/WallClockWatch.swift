@@ -6,6 +6,8 @@ package import TimerCore
 package final class WallClockWatch: Sendable {
     private let timer: TimerDescriptor
     private let longestSleep: UInt64
+    /// Stored before `stop` sets the timer, and read after the thread has set it. The kernel's lock on the timer orders
+    /// the two settings: either the thread's comes first, and the other one wakes it, or the thread sees this.
     private let isStopped = Atomic(false)
     private let home = Process.generation
 
@@ -67,13 +69,15 @@ package final class WallClockWatch: Sendable {
 }
 
 /// How far the wall clock is ahead of the continuous clock, which changes only when the wall clock is set.
-struct WallClockOffset {
+package struct WallClockOffset {
     private let nanoseconds: Int64
     /// The greatest possible error of the reading, in nanoseconds.
     private let error: Int64
 
+    package init(nanoseconds: Int64, error: Int64) { (self.nanoseconds, self.error) = (nanoseconds, error) }
+
     /// The offset now. The wall clock is read between two readings of the other clock, until these are close enough.
-    static var now: WallClockOffset {
+    package static var now: WallClockOffset {
         var best = reading
         for _ in 0..<16 where best.error > 500 {
             let next = reading
@@ -90,7 +94,7 @@ struct WallClockOffset {
     }
 
     /// The step between two readings; nil if it is within their errors.
-    func step(to later: WallClockOffset) -> Duration? {
+    package func step(to later: WallClockOffset) -> Duration? {
         let step = later.nanoseconds - nanoseconds
         return step.magnitude > (error + later.error).magnitude ? .nanoseconds(step) : nil
     }

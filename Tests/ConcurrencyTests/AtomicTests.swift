@@ -1,0 +1,217 @@
+import Glibc
+import PreciseTimer
+import Synchronization
+import TestSupport
+import Testing
+import TimerAlarms
+import TimerCore
+
+/// Every atomic variable that no lock protects, used by two threads at once. The thread sanitizer runs these, too.
+///
+/// Two are missing: `PollableAlarm.replacedIn` is used in a forked child only, and `MainActorCheck.former` only before
+/// the Swift runtime ends the process.
+@Suite(.serialized, .timeLimit(.minutes(60))) struct AtomicTests {
+    /// `TimerFDAlarm.deadline`, `wakesBy`, and `Spinner.margin`.
+    @Test(arguments: [false, true])
+    func aDeadlineThatIsSetWhileTheThreadFallsAsleepFires(spins: Bool) async throws {
+        let spinner = spins ? Spinner(SpinPlan(maximum: 100_000, budget: 0.5)) : nil
+        let alarm = try TimerFDAlarm(.suspending, spinner: spinner)
+        let wanted = Wanted()
+        try alarm.start(
+            onFire: { [weak alarm] in
+                if let alarm { wanted.noteFiring(at: alarm.now.nanoseconds + alarm.lead) }
+            },
+            onFailure: { Issue.record("\($0)") }
+        )
+        for round in 0..<300 {
+            try alarm.set(alarm.now.advanced(by: .seconds(3_600)))
+            // The thread is about to sleep, sleeps, or spins for the deadline before.
+            pause(.microseconds(round % 7 * 10))
+            let next = alarm.now.advanced(by: .microseconds(round % 11 * 30))
+            wanted.deadline.store(next.nanoseconds, ordering: .releasing)
+            try alarm.set(next)
+            #expect(await soon { wanted.deadline.load(ordering: .acquiring) == .max }, "round \(round)")
+        }
+        alarm.stop()
+    }
+
+    /// `TimerFDAlarm.isStopped`. The thread holds the alarm until it ends.
+    @Test func aStopBesideASettingEndsTheThread() async throws {
+        for _ in 0..<100 {
+            weak let alarm = try stopBesideSettings()
+            #expect(await soon { alarm == nil })
+        }
+    }
+
+    private func stopBesideSettings() throws -> TimerFDAlarm {
+        let alarm = try TimerFDAlarm(.suspending)
+        try alarm.start(onFire: {}, onFailure: { Issue.record("\($0)") })
+        try onThreads(2) { thread in
+            if thread == 0 { return alarm.stop() }
+            for number in 0..<20 { try? alarm.set(alarm.now.advanced(by: .seconds(20 - number))) }
+        }
+        return alarm
+    }
+
+    /// The flags of all backends that say that they are stopped, are active or have failed, `DispatchPreflight`'s, the
+    /// pointer to the process's caretaker, and the number of the process.
+    @Test(arguments: TimerService.Backend.available)
+    func aShutdownBesideRequestsAndFiringsEndsEachTimerOnce(backend: TimerService.Backend) async throws {
+        let (scheduled, ended) = (Counter(), Counter())
+        for _ in 0..<20 {
+            let service = try TimerService(backend)
+            try await onThreads(3) { thread in
+                if thread == 0 {
+                    pause(.microseconds(500))
+                    service.shutdown()
+                    return
+                }
+                let log = Log()
+                while true {
+                    let timer = try? PreciseTimer.schedule(
+                        .every(.microseconds(500)),
+                        on: service,
+                        target: log,
+                        onEnd: { _ in ended.add(1) }
+                    ) { log, tick in log.note(tick) }
+                    guard let timer else { return }
+                    scheduled.add(1)
+                    pause(.microseconds(50))
+                    timer.cancel()
+                }
+            }
+            #expect(service.pendingCount == 0)
+        }
+        #expect(await soon { ended.value == scheduled.value })
+        #expect(scheduled.value > 0)
+    }
+
+    /// `PollableAlarm.isFiring`.
+    @Test func firingsOfTwoThreadsThatProcessOneAlarmDoNotOverlap() async throws {
+        let alarm = try PollableAlarm(.suspending)
+        // Not atomic on purpose: the flag of the alarm must protect it.
+        final class Unprotected: @unchecked Sendable {
+            var firings = 0
+            var isInside = false
+        }
+        let unprotected = Unprotected()
+        let overlaps = Counter()
+        alarm.start(
+            onFire: {
+                if unprotected.isInside { overlaps.add(1) }
+                unprotected.isInside = true
+                unprotected.firings += 1
+                unprotected.isInside = false
+            },
+            onFailure: { Issue.record("\($0)") }
+        )
+        try await onThreads(2) { _ in for _ in 0..<20_000 { alarm.process() } }
+        #expect(overlaps.value == 0)
+        #expect((1...40_000).contains(unprotected.firings))
+        alarm.stop()
+    }
+
+    /// `WallClockWatch.isStopped`. The thread holds the watch until it ends.
+    @Test func aWatchOfTheWallClockIsStoppedByAnotherThread() async throws {
+        for _ in 0..<100 {
+            weak let watch = try stopWatch()
+            #expect(await soon { watch == nil })
+        }
+    }
+
+    private func stopWatch() throws -> WallClockWatch {
+        let watch = try WallClockWatch()
+        try watch.start(onStep: { _, _ in }, onFailure: { Issue.record("\($0)") })
+        watch.stop()
+        return watch
+    }
+
+    /// `DescriptorClaim.lost`.
+    @Test func aDescriptorThatOneThreadHasFoundLostIsLostForAnother() async throws {
+        let timer = Box(try TimerDescriptor(.suspending))
+        // The number stays taken, so no other test can be given it meanwhile.
+        let number = timer.value.number
+        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+        #expect(dup2(null, number) == number)
+        close(null)
+        let seen = Counter()
+        try await onThreads(2) { thread in
+            if thread == 0 {
+                try? timer.value.set(TimerInstant(nanoseconds: 1))
+            } else if eventually({ timer.value.isLost }) {
+                seen.add(1)
+            }
+        }
+        #expect(seen.value == 1)
+        close(number)
+    }
+
+    /// `TaskDelivery.count`, which `Runner` takes for a task's number.
+    @Test func twoActorsGetTheirTicksAtOnce() async throws {
+        let service = try TimerService(.timerFD)
+        let meters = [Meter(), Meter()]
+        for meter in meters {
+            try PreciseTimer.schedule(.every(.microseconds(200), count: 100), on: service, target: meter) { meter, _ in
+                meter.ticks += 1
+            }
+        }
+        #expect(await soon { service.pendingCount == 0 })
+        for meter in meters { #expect(await meter.ticks == 100) }
+        service.shutdown()
+    }
+
+    /// `SlowHandlerWarnings.left`, in debug builds.
+    @Test func slowHandlersOfTwoServicesAreFoundAtOnce() async throws {
+        let services = try [TimerService(.timerFD), TimerService(.timerFD)]
+        let log = Log()
+        for service in services {
+            try PreciseTimer.schedule(.every(.microseconds(100), count: 10), on: service, target: log) { _, _ in
+                pause(.microseconds(300))
+            }
+        }
+        #expect(await soon { services.allSatisfy { $0.pendingCount == 0 } })
+        for service in services { #expect(service.slowHandlers.count == 1) }
+        for service in services { service.shutdown() }
+    }
+
+    /// The number on the page that a fork clears, and `Process.taken`.
+    @Test func allThreadsFindTheSameProcess() async throws {
+        let found = Lock<Set<UInt>>([])
+        try await onThreads(4) { _ in
+            for _ in 0..<1_000 {
+                let number = Process.generation
+                found.withLock { _ = $0.insert(number) }
+            }
+        }
+        #expect(found.withLock { $0.count } == 1)
+    }
+}
+
+/// A value that cannot be copied, for two threads.
+private final class Box: Sendable {
+    let value: TimerDescriptor
+
+    init(_ value: consuming TimerDescriptor) { self.value = value }
+}
+
+private actor Meter {
+    var ticks = 0
+}
+
+/// A deadline, until a firing has come for it.
+private final class Wanted: Sendable {
+    let deadline = Atomic<UInt64>(.max)
+
+    func noteFiring(at now: UInt64) {
+        let known = deadline.load(ordering: .acquiring)
+        if now >= known { deadline.store(.max, ordering: .releasing) }
+    }
+}
+
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    func add(_ number: Int) { count.add(number, ordering: .acquiringAndReleasing) }
+}

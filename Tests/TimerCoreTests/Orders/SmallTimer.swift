@@ -1,0 +1,164 @@
+@_spi(Engine) import TimerCore
+
+/// How a timer of a small world is scheduled.
+struct TimerPlan: Hashable, Sendable {
+    /// From the schedule to the first deadline.
+    var first: UInt64
+    /// From each deadline to the next, or from the handler's return; 0 for a single deadline.
+    var period: UInt64 = 0
+    var awaitsReturn = false
+    var count: UInt64 = .max
+    var policy = LatePolicy.skip
+    var tolerance: UInt64 = 0
+    /// Whether its ticks travel to a queue.
+    var hops = false
+    /// Whether its ticks wait in a mailbox for a task.
+    var isConsumed = false
+    /// Whether the world begins with this timer; otherwise a caller schedules it.
+    var isThere = true
+
+    /// The deadlines, if the timer is scheduled now.
+    func grid(from now: UInt64, after first: UInt64) -> Grid {
+        let repetition: Grid.Repetition =
+            if period == 0 { .none } else if awaitsReturn { .afterReturn(period) } else {
+                .every(Period(nanoseconds: period))
+            }
+        return Grid(origin: now + first, repetition: repetition, count: count)
+    }
+}
+
+/// A timer of a small world. Besides the scheduler's numbers it has the numbers of a naive reader of the promises, who
+/// counts its deadlines one at a time and remembers who called and ended it.
+final class SmallTimer: TimerEntry, @unchecked Sendable {
+    let plan: TimerPlan
+    let number: Int
+
+    // What the engine knows of it, as in `TimerRecord`.
+    /// The thread that runs the handler.
+    var runner: Int?
+    /// The threads that wait for the handler's return.
+    var waiting: [Int] = []
+
+    // What the naive reader knows of it.
+    var isAdded = false
+    var isHeld = false
+    var isClosed = false
+    var targetIsGone = false
+    /// The instant of an extra tick that was asked for.
+    var extra: UInt64?
+    /// The order among equal deadlines.
+    private(set) var order = 0
+    /// How many late deadlines have had ticks one after the other.
+    private(set) var burst = 0
+    /// The calls that have moved the timer while it was in a queue, as one number: its place there depends on them.
+    var moves = 0
+    /// The next deadline of the grid; nil if no deadline comes, or not yet.
+    private(set) var next: UInt64?
+    /// The number of that deadline.
+    private(set) var index: UInt64 = 0
+    private var ticksLeft: UInt64 = .max
+    private(set) var isInHandler = false
+    private(set) var farewells = 0
+    /// The thread whose call has ended it.
+    var endedBy: Int?
+    /// Whether a call that waits for handlers has returned.
+    var isOver = false
+
+    init(_ plan: TimerPlan, _ number: Int) {
+        self.plan = plan
+        self.number = number
+        super.init()
+        setRules(policy: plan.policy, tolerance: plan.tolerance)
+    }
+
+    var name: String { number == 0 ? "A" : "B" }
+
+    func schedule(at first: UInt64, order: Int) {
+        (isAdded, next, extra, index, ticksLeft, burst) = (true, first, nil, 0, plan.count, 0)
+        self.order = order
+    }
+
+    func fire(at now: UInt64) { extra = min(extra ?? now, now) }
+
+    func pause() {
+        isHeld = true
+        if !isInDelivery { burst = 0 }
+    }
+
+    /// When the next tick is due; nil if no tick is.
+    var due: UInt64? { [next, extra].compactMap(\.self).min() }
+
+    // MARK: Promises
+
+    /// Expects a tick that was decided on as of an instant. Returns the broken promise.
+    func expect(_ tick: Due, lookedAt look: UInt64) -> String? {
+        if hasEnded || isClosed { return "timer \(name) ticks after its end" }
+        if isHeld { return "timer \(name) ticks while it is paused" }
+        if tick.deadline > look { return "timer \(name) ticks early" }
+        if tick.index != index { return "timer \(name) has tick \(tick.index) instead of \(index)" }
+        if tick.deadline != due { return "timer \(name) has a tick for \(tick.deadline), which is not its deadline" }
+        guard let deadline = next, tick.deadline == deadline else {
+            extra = nil
+            return tick.missed == 0 ? nil : "an extra tick of timer \(name) has missed deadlines"
+        }
+        burst += 1
+        let missed = missedDeadlines(after: deadline, at: look)
+        index += 1 + missed
+        if ticksLeft != .max { ticksLeft -= 1 }
+        let isLast = plan.period == 0 || plan.awaitsReturn || ticksLeft == 0
+        let isAnew = missed > 0 && plan.policy == .delay
+        next = isLast ? nil : isAnew ? look + plan.period : deadline + (1 + missed) * plan.period
+        return tick.missed == missed ? nil : "timer \(name) has missed \(tick.missed) deadlines instead of \(missed)"
+    }
+
+    private func missedDeadlines(after deadline: UInt64, at look: UInt64) -> UInt64 {
+        if plan.period == 0 || plan.awaitsReturn || burst < plan.policy.limit { return 0 }
+        var missed: UInt64 = 0
+        while deadline + (missed + 1) * plan.period <= look { missed += 1 }
+        return missed
+    }
+
+    /// Begins a call on a thread. Returns the broken promise.
+    func enterHandler(on thread: Int) -> String? {
+        defer { isInHandler = true }
+        if isInHandler { return "two handlers of timer \(name) run at once" }
+        if endedBy == thread { return "timer \(name) is called after this thread has ended it" }
+        if isOver { return "timer \(name) is called after a call that waited for its handlers" }
+        return farewells > 0 ? "timer \(name) is called after its farewell" : nil
+    }
+
+    func leaveHandler() { isInHandler = false }
+
+    /// A delivery has ended whose tick was decided on as of an instant.
+    func finish(lookedAt look: UInt64, now: UInt64) {
+        if plan.awaitsReturn, next == nil, ticksLeft > 0, index > 0 { next = now + plan.period }
+        let catchesUp = burst < plan.policy.limit && !isHeld && !hasEnded && due.map { $0 <= look } ?? false
+        if !catchesUp { burst = 0 }
+    }
+
+    /// Its farewell. Returns the broken promise.
+    func bid() -> String? {
+        farewells += 1
+        if farewells > 1 { return "timer \(name) has two farewells" }
+        if !hasEnded { return "timer \(name) has a farewell before its end" }
+        return isInHandler || runner != nil ? "the farewell of timer \(name) comes while its handler runs" : nil
+    }
+
+    /// Whether a tick is missing, if nothing is on its way any more.
+    func isOwedTick(at now: UInt64) -> Bool {
+        if !isAdded || hasEnded || isHeld { return false }
+        return extra != nil || next.map { $0 + plan.tolerance <= now } ?? false
+    }
+
+    /// Everything that its next steps depend on, and the promises about them.
+    func combine(into hasher: inout Hasher) {
+        for number in [next, extra, index, ticksLeft] { hasher.combine(number) }
+        for number in [runner, endedBy, burst, farewells, isQueued ? moves : 0] { hasher.combine(number) }
+        for fact in [isAdded, isHeld, isClosed, targetIsGone, isInHandler, isOver] { hasher.combine(fact) }
+        hasher.combine(whereabouts)
+        hasher.combine(ending)
+        hasher.combine(waiting)
+    }
+
+    var isQueued: Bool { whereabouts == .awaitsDeadline || whereabouts == .awaitsLook }
+}
