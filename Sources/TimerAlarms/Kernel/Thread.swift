@@ -51,7 +51,9 @@ package enum Thread {
         _ = unsafe start.name.withCString { unsafe thread_name_set($0) }
         // A new thread starts with its creator's values (pthread_create(3)).
         thread_scheduling_copy(getpid())
+        let home = Process.generation
         start.body()
+        leaveForkedChild(of: home)
         return nil
     }
 

@@ -65,8 +65,8 @@ package final class ThreadSetup: Sendable {
         isReady.wait()
     }
 
-    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. Reads /proc: call
-    /// it without a lock.
+    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. Reads /proc, so
+    /// call it without a lock.
     package var holdUp: HoldUp? {
         if ThreadState.anyIsStopped { return .debugger }
         let state = state.withLock { $0.thread }.flatMap { ThreadState(of: $0) }

@@ -1,0 +1,25 @@
+import Glibc
+import TestSupport
+
+/// Lets something happen when a task is about to be handed to the threads for tasks: after it was made, and before the
+/// code that made it goes on. Only for a test's separate process.
+enum NewTaskHook {
+    /// The runtime's functions use Swift's calling convention, which for two words equals that of C.
+    private typealias Original = @convention(c) (_ job: UInt) -> Void
+    private typealias Hook = @convention(c) (_ job: UInt, _ original: UInt) -> Void
+
+    private static let event = Box<@Sendable () -> Void>()
+
+    /// Sets the runtime's hook (`swift_task_enqueueGlobal_hook` in its Concurrency.h). Returns false if the runtime has
+    /// no such hook.
+    static func set(_ event: @escaping @Sendable () -> Void) -> Bool {
+        guard let symbol = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook") else { return false }
+        self.event.value = event
+        let hook = unsafe symbol.assumingMemoryBound(to: Hook?.self)
+        unsafe hook.pointee = { job, original in
+            NewTaskHook.event.value?()
+            unsafe unsafeBitCast(original, to: Original.self)(job)
+        }
+        return true
+    }
+}
