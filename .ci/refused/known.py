@@ -1,4 +1,4 @@
-"""The outcomes that are not blamed on this library."""
+"""The outcomes that have a reason."""
 import fnmatch
 import functools
 import pathlib
@@ -6,7 +6,7 @@ import pathlib
 
 @functools.cache
 def known_outcomes():
-    """The outcomes that are not this library's: patterns for life, call, error and outcome, and the reason."""
+    """Patterns for life, call, error and outcome, and the reason."""
     lines = pathlib.Path(__file__).with_name("known.txt").read_text(encoding="utf-8").splitlines()
     return [line.split(None, 3)[:3] + [part.strip() for part in line.split(None, 3)[3].split("|", 1)]
             for line in lines if line and not line.startswith("#")]

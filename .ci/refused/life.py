@@ -14,7 +14,7 @@ LIVES = {
     "": "service earlier=1000 schedule=1x1000 ticks-or-ends=10 cancel schedule=1x3600000000 rest=0.1 shutdown "
         "schedule=1x1000 ticks-or-ends=5",
     "queue": "queue schedule=1x1000 ticks-or-ends=10 cancel rest=0.1 shutdown schedule=1x1000 ticks-or-ends=5",
-    "options": "options=preferred schedule=1x1000 ticks-or-ends=5 cancel rest=0.1 shutdown options=required "
+    "options": "queue options=preferred schedule=1x1000 ticks-or-ends=5 cancel rest=0.1 shutdown options=required "
                "schedule=1x1000 ticks-or-ends=5",
     "care": "orphan shutdown schedule=1x1000 ticks-or-ends=5",
     "watch": "watch watch",
