@@ -28,9 +28,12 @@ final class DescriptorClaim: Sendable {
 
     /// Ends the claim, and closes the descriptor if the claim was not lost.
     func close() {
-        Self.claims.withLock(inForkedChild: ()) { claims in
+        // Inside the lock: a number that is given to another descriptor of ours is claimed after this.
+        let isClosed = Self.claims.withLock(inForkedChild: false) { claims in
             if claims[number] === self { claims[number] = nil }
+            if !isLost { Glibc.close(number) }
+            return true
         }
-        if !isLost { Glibc.close(number) }
+        if !isClosed, !isLost { Glibc.close(number) }
     }
 }
