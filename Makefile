@@ -7,7 +7,7 @@
 export SWIFT_DETERMINISTIC_HASHING = 1
 
 # How many tests run at the same time. All at once, the waiting ones would take half of the processors' time.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 24
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 32
 
 compare: libevent
 	swift run -c release compare-backends

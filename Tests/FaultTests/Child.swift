@@ -116,7 +116,7 @@ enum Child {
 /// Lets a few children run at once, or one alone if it disturbs the whole machine.
 private actor Turnstile {
     static let shared = Turnstile()
-    static let places = 4
+    static let places = 6
 
     private var free = Turnstile.places
     private var waiting: [(places: Int, continuation: CheckedContinuation<Void, Never>)] = []
