@@ -87,7 +87,7 @@ package final class ThreadSetup: Sendable {
     ///
     /// What leaves the thread, such as a block for a queue, may start a worker of Dispatch. A new thread has its
     /// creator's values, and a worker would keep them for all later work of the process. Costs five system calls, some
-    /// microseconds; without an affinity, nothing.
+    /// ten microseconds; without an affinity, nothing.
     package func asOrdinaryThread(_ body: () -> Void) {
         guard let processors, isPinned.load(ordering: .relaxed) else { return body() }
         thread_affinity_copy(getpid())
