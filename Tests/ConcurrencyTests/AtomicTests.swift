@@ -59,9 +59,11 @@ import TimerCore
     func aShutdownBesideRequestsAndFiringsEndsEachTimerOnce(backend: TimerService.Backend) async throws {
         let (scheduled, ended) = (Counter(), Counter())
         for _ in 0..<20 {
-            let service = try TimerService(backend)
+            let (service, before) = (try TimerService(backend), scheduled.value)
             try await onThreads(3) { thread in
                 if thread == 0 {
+                    // The others may begin late on a busy machine.
+                    while scheduled.value == before { pause(.microseconds(50)) }
                     pause(.microseconds(500))
                     service.shutdown()
                     return
@@ -83,7 +85,7 @@ import TimerCore
             #expect(service.pendingCount == 0)
         }
         #expect(await soon { ended.value == scheduled.value })
-        #expect(scheduled.value > 0)
+        #expect(scheduled.value >= 20)
     }
 
     /// `PollableAlarm.isFiring`.
