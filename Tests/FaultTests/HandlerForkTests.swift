@@ -19,7 +19,7 @@ import Testing
             }
             #expect(eventually { child.value != nil })
             // libdispatch's own loop goes on in the child, which disturbs no one.
-            let code = backend == .dispatch ? 0 : Fork.exitCode(of: child.value ?? 0, within: 5)
+            let code = backend == .dispatch ? 0 : Fork.exitCode(of: child.value ?? 0, within: 20)
             #expect(code == 0, "\(code); -9: the child does not end")
             let before = log.count
             #expect(eventually { log.count >= before + 100 })
@@ -51,7 +51,7 @@ import Testing
                 target = nil
                 #expect(eventually { ends.value == number + 1 })
             }
-            let code = Fork.exitCode(of: child.value ?? 0, within: 5)
+            let code = Fork.exitCode(of: child.value ?? 0, within: 20)
             #expect(code == 0, "\(code); -9: the child does not end")
             #expect(log.count == 0)
         }
@@ -73,7 +73,7 @@ import Testing
             host.dispatch()
             // The child comes here at once, with the count of the fork.
             if getpid() != parent { _exit(log.count == 5 ? 0 : 1) }
-            let code = Fork.exitCode(of: child.value ?? 0, within: 5)
+            let code = Fork.exitCode(of: child.value ?? 0, within: 20)
             #expect(code == 0, "\(code); -9: the child does not end")
             #expect(log.count == 200)
         }
