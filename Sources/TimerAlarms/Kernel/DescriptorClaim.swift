@@ -29,11 +29,13 @@ final class DescriptorClaim: Sendable {
     /// Ends the claim, and closes the descriptor if the claim was not lost.
     func close() {
         // Inside the lock: a number that is given to another descriptor of ours is claimed after this.
-        let isClosed = Self.claims.withLock(inForkedChild: false) { claims in
+        Self.claims.withLock(inForkedChild: closeUnlessLost()) { claims in
             if claims[number] === self { claims[number] = nil }
-            if !isLost { Glibc.close(number) }
-            return true
+            closeUnlessLost()
         }
-        if !isClosed, !isLost { Glibc.close(number) }
+    }
+
+    private func closeUnlessLost() {
+        if !isLost { Glibc.close(number) }
     }
 }
