@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// The command.
 @main
@@ -15,4 +16,87 @@ struct Benchmarks: ParsableCommand {
             Instructions.self, Report.self, ScaleCase.self, MemoryCase.self, WakeUpCase.self,
         ]
     )
+}
+
+/// All measurements, in one report.
+struct Report: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs all measurements and writes a report in Markdown. Takes up to 15 minutes.",
+        aliases: ["all"]
+    )
+    private static let measurements: [any Measurement.Type] = [
+        Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, StatisticsPrice.self, TimeOuts.self,
+        Instructions.self,
+    ]
+
+    @OptionGroup var options: Options
+
+    @Option(help: ArgumentHelp("The file to write. Default: standard output.", valueName: "file"))
+    var output: String?
+
+    func run() throws {
+        let start = Clock.now()
+        var parts = ["# Benchmarks\n", try Host.description() + "\n", Self.reading]
+        for measurement in Self.measurements {
+            parts.append("## \(measurement.heading)\n")
+            parts += try measurement.tables(options).map(\.markdown)
+        }
+        let kind = options.quick ? "A quick run: one round, and 100,000 timers instead of a million." : "A full run."
+        parts.append("\(kind) It took \(Unit.time.text(Double(Clock.now() - start))).")
+        let text = parts.joined(separator: "\n") + "\n"
+        guard let output else { return print(text, terminator: "") }
+        try text.write(toFile: output, atomically: true, encoding: .utf8)
+    }
+
+    private static let reading = """
+        Sides take turns within each round, and the figures are medians. Ratios stand first, absolute figures in
+        brackets; each heading names the reference of the ratio. "asked" is the value that PreciseTimer must reach.
+        [How it is measured](../Benchmarks/README.md).
+
+        """
+}
+
+/// Instructions per operation, which do not depend on the machine's load.
+struct Instructions: Measurement {
+    static let configuration = CommandConfiguration(
+        abstract: "Instructions per operation, counted by valgrind's callgrind.",
+        discussion: "`.ci/instructions` compares them with the limits in Benchmarks/instructions.txt."
+    )
+    static let heading = "Instructions"
+
+    @OptionGroup var options: Options
+
+    static func tables(_ options: Options) throws -> [Table] {
+        var table = Table(title: "Instructions per operation, PreciseTimer", columns: ["", "instructions"])
+        let counted = URL(fileURLWithPath: Program.own).deletingLastPathComponent().path + "/counted"
+        if Program.find("valgrind") == nil {
+            table.remarks = ["valgrind is not installed: nothing was counted."]
+        } else if !FileManager.default.isExecutableFile(atPath: counted) {
+            table.remarks = ["`counted` is not built: run `swift build -c release --package-path Benchmarks` first."]
+        } else {
+            progress("instructions: under callgrind")
+            let lines = try Program.run(counted, []).split(separator: "\n")
+            table.rows = lines.map { $0.split(separator: " ").map(String.init) }
+        }
+        return [table]
+    }
+}
+
+/// The machine that figures belong to.
+enum Host {
+    /// Its facts, as a list in Markdown.
+    static func description() throws -> String {
+        let processors = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
+        let model = processors.split(separator: "\n").first { $0.hasPrefix("model name") }?.split(separator: ":").last
+        let kernel = try Program.run("/usr/bin/env", ["uname", "-srm"]).trimmingCharacters(in: .newlines)
+        let swift = try Program.run("/usr/bin/env", ["swift", "--version"]).split(separator: "\n").first ?? "unknown"
+        let facts = [
+            "processor: \(model.map { $0.trimmingCharacters(in: .whitespaces) } ?? "unknown")",
+            "cores: \(ProcessInfo.processInfo.activeProcessorCount)",
+            "kernel: \(kernel)",
+            "compiler: \(swift)",
+            "date: \(Date().formatted(.iso8601.year().month().day()))",
+        ]
+        return facts.map { "- \($0)" }.joined(separator: "\n")
+    }
 }

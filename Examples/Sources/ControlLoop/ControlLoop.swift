@@ -1,5 +1,6 @@
 import ExampleSupport
 import PreciseTimer
+import Synchronization
 
 /// A control loop of 1 kHz, on a real-time thread that sleeps and then spins.
 ///
@@ -29,4 +30,49 @@ enum ControlLoop {
         check(abs(cart.position - Cart.goal) < 0.01, "the cart is not at its goal")
         check(cart.age == ledger.deadlines, "the controller has lost milliseconds")
     }
+}
+
+/// The work of each tick.
+final class Controller: Sendable {
+    let ledger = Ledger()
+    private let content = Mutex(Cart())
+
+    var cart: Cart { content.withLock { $0 } }
+
+    /// Controls the cart.
+    ///
+    /// After a stall, `tick.missed` says how many deadlines got no tick. The cart has run on in that time, so a
+    /// controller that ignores them drives a cart that is elsewhere.
+    func step(_ tick: PreciseTimer.Tick) {
+        ledger.note(tick)
+        content.withLock { cart in
+            cart.run(milliseconds: 1 + tick.missed)
+            cart.control()
+        }
+    }
+}
+
+/// A cart on a rail, and a controller that drives it to a position.
+struct Cart {
+    /// The controller's goal, in metres.
+    static let goal = 1.0
+
+    /// In metres.
+    private(set) var position = 0.0
+    /// In milliseconds.
+    private(set) var age: UInt64 = 0
+    private var speed = 0.0
+    private var force = 0.0
+
+    /// Lets the cart run for some milliseconds with the present force.
+    mutating func run(milliseconds: UInt64) {
+        age += milliseconds
+        for _ in 0..<milliseconds {
+            speed += force * 0.001
+            position += speed * 0.001
+        }
+    }
+
+    /// Decides the force until the next call: a spring to the goal, and a brake.
+    mutating func control() { force = 40 * (Self.goal - position) - 12 * speed }
 }

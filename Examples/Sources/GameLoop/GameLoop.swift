@@ -1,5 +1,7 @@
 import ExampleSupport
+import Glibc
 import PreciseTimer
+import Synchronization
 
 /// A game loop: 60 frames per second, and a simulation that keeps up even if a slow frame misses some deadlines.
 @main
@@ -29,5 +31,29 @@ enum GameLoop {
         check(ledger.missed >= 2, "a frame of 60 ms missed fewer than two deadlines")
         check(statistics?.ticks == 60 && statistics?.missed == ledger.missed, "the statistics are wrong")
         check(service.slowHandlers.first?.label == "game", "the slow frame was not found")
+    }
+}
+
+/// A game that needs exactly one step of its simulation for each sixtieth of a second, and is drawn if there is time.
+final class Game: Sendable {
+    private struct State {
+        var steps: UInt64 = 0
+        var frames = 0
+    }
+
+    private let state = Mutex(State())
+
+    var steps: UInt64 { state.withLock { $0.steps } }
+    var frames: Int { state.withLock { $0.frames } }
+
+    func simulate(steps: UInt64) { state.withLock { $0.steps += steps } }
+
+    func draw() {
+        let frame = state.withLock { state in
+            state.frames += 1
+            return state.frames
+        }
+        // One frame is far too slow: it loads the next level.
+        if frame == 20 { usleep(60_000) }
     }
 }

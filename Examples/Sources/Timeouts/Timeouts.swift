@@ -1,5 +1,6 @@
 import ExampleSupport
 import PreciseTimer
+import Synchronization
 
 /// Two timers that are set again and again: a watchdog, and a debounce.
 @main
@@ -43,4 +44,41 @@ enum Timeouts {
         check(document.saves <= document.changes, "the document was saved more often than it was changed")
         check(saving.state == .scheduled, "the timer has ended")
     }
+}
+
+/// A document that should be saved after changes, but not after each change.
+final class Document: Sendable {
+    private struct State {
+        var changes = 0
+        var saved = 0
+        var saves = 0
+    }
+
+    private let state = Mutex(State())
+
+    var changes: Int { state.withLock { $0.changes } }
+    /// How many times it was saved.
+    var saves: Int { state.withLock { $0.saves } }
+    /// Whether the last change is saved.
+    var isSaved: Bool { state.withLock { $0.saved == $0.changes } }
+
+    func change() { state.withLock { $0.changes += 1 } }
+
+    func save() {
+        state.withLock { state in
+            state.saved = state.changes
+            state.saves += 1
+        }
+    }
+}
+
+/// Records the barks of a watchdog.
+final class Barks: Sendable {
+    private let heard = Mutex<[PreciseTimer.Tick]>([])
+
+    var count: Int { heard.withLock { $0.count } }
+    var last: PreciseTimer.Tick? { heard.withLock { $0.last } }
+    var hasBarkedEarly: Bool { heard.withLock { $0.contains { $0.lateness < .zero } } }
+
+    func note(_ tick: PreciseTimer.Tick) { heard.withLock { $0.append(tick) } }
 }

@@ -1,4 +1,6 @@
 import Dispatch
+import Foundation
+import Glibc
 import Synchronization
 
 /// The object that timers refer to weakly.
@@ -50,5 +52,63 @@ enum Ticks {
         let before = count
         let nanoseconds = try Clock.time { try run(300) }
         return nanoseconds / Double(max(1, count - before))
+    }
+}
+
+/// Threads that repeat an operation until they are stopped.
+final class Workers: Sendable {
+    private let isStopped = Atomic(false)
+    private let group = DispatchGroup()
+    private let total = Atomic(0)
+    private let start = Clock.now()
+
+    /// Starts threads. Each makes its own body, which does one operation.
+    init(_ threads: Int, _ makeBody: @escaping @Sendable () -> () -> Void) {
+        for _ in 0..<threads {
+            group.enter()
+            Thread.detachNewThread { [self] in
+                let body = makeBody()
+                var count = 0
+                while !isStopped.load(ordering: .relaxed) {
+                    body()
+                    count += 1
+                }
+                total.add(count, ordering: .relaxed)
+                group.leave()
+            }
+        }
+    }
+
+    /// Stops the threads, then lets `settle` wait for unfinished work. Returns the operations per second of the whole
+    /// time.
+    func stop(_ settle: () -> Void = {}) -> Double {
+        isStopped.store(true, ordering: .relaxed)
+        group.wait()
+        settle()
+        return Double(total.load(ordering: .relaxed)) * 1e9 / Double(Clock.now() - start)
+    }
+}
+
+/// The kernel's monotonic clock, which times all sides.
+enum Clock {
+    /// Nanoseconds since the clock's origin.
+    static func now() -> UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    }
+
+    static func sleep(until instant: UInt64) {
+        var time = timespec(tv_sec: Int(instant / 1_000_000_000), tv_nsec: Int(instant % 1_000_000_000))
+        while unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+    }
+
+    static func sleep(milliseconds: UInt64) { sleep(until: now() + milliseconds * 1_000_000) }
+
+    /// The nanoseconds that a body takes.
+    static func time(_ body: () throws -> Void) rethrows -> Double {
+        let start = now()
+        try body()
+        return Double(now() - start)
     }
 }
