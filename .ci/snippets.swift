@@ -94,7 +94,7 @@ extension TimerInstant_Date_swift {
     static let date = Date()
 }
 
-extension TimerService_ClockSteps_swift {
+extension TimerServiceClock_swift {
     enum Calendar {
         static func recompute(after step: Duration) {}
     }

@@ -55,3 +55,63 @@ extension PreciseTimer {
         ) { target, tick async in handler(target, tick) }
     }
 }
+
+/// Timers whose handler is isolated to the main actor, or to another global actor.
+extension PreciseTimer {
+    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and runs there:
+    /// `{ @MainActor model, tick in model.refresh() }`. The annotation chooses this form. Without it the closure
+    /// is an ordinary handler, and the compiler refuses access to the main actor's state. There is no `deliver`:
+    /// the tick goes to the handler's actor by itself. Ticks on the main actor come only if the program runs the
+    /// main thread's loop: an `async` main, `dispatchMain()` and a main run loop do. A function value that is
+    /// isolated to no actor is refused with a `TimerError`. Otherwise like the form with a target, which describes
+    /// the parameters.
+    @discardableResult
+    public static func schedule<Target: AnyObject & Sendable>(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let isolation = try actor(of: handler.isolation)
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let record = IsolatedTargetRecord(request, target: target, isolation: isolation, handler: handler)
+        return try service.core.admit(record, request, service)
+    }
+
+    /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
+    /// global actor, and runs there: `{ @MainActor timer, tick in lamp.isOn.toggle() }`. Keep the handle: the timer
+    /// ends when it is released. Otherwise like the form with a target and an isolated handler.
+    public static func schedule(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let isolation = try actor(of: handler.isolation)
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let record = IsolatedHandleRecord(request, target: nil, isolation: isolation, handler: handler)
+        return try service.core.admit(record, request, service)
+    }
+
+    /// The actor of a handler. Refuses a function value of type `@isolated(any)` without an actor.
+    private static func actor(of isolation: (any Actor)?) throws(TimerError) -> any Actor {
+        if let isolation { return isolation }
+        throw TimerError(
+            .invalidDelivery,
+            "scheduling an @isolated(any) handler that is isolated to no actor (pass it as an ordinary function)"
+        )
+    }
+}

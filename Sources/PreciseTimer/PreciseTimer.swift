@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import TimerAlarms
 @_spi(Engine) internal import TimerCore
 
@@ -92,4 +93,66 @@ public final class PreciseTimer: Sendable {
     /// count, and for a timer that waits for a reschedule. For a fixed delay, that delay. For a rate it is truncated to
     /// whole attoseconds, while the deadlines are exact.
     public var period: Duration? { core.period(of: record) }
+}
+
+extension PreciseTimer {
+    /// Whether a timer is scheduled, paused or ended.
+    @nonexhaustive
+    public enum State: Hashable, Sendable {
+        /// It will tick again, or it rests until it is rescheduled (``PreciseTimer/Schedule/onDemand``).
+        case scheduled
+        /// Its ticks are held back until ``PreciseTimer/resume()``.
+        case paused
+        /// It will never tick again.
+        case ended(EndReason)
+    }
+
+    /// Why a timer ended. Every timer ends once, for one reason.
+    @nonexhaustive
+    public enum EndReason: Hashable, Sendable {
+        /// Its last deadline has been delivered. A timer on demand never ends like this.
+        case completed
+        /// ``PreciseTimer/cancel()`` was called.
+        case cancelled
+        /// Its target was released.
+        case targetReleased
+        /// It had no target, and its handle was released.
+        case handleReleased
+        /// Its service was shut down.
+        case serviceShutDown
+        /// Its backend stopped working.
+        case backendFailed(TimerError)
+    }
+}
+
+/// Ending a timer and waiting for its handler.
+extension PreciseTimer {
+    /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
+    ///
+    /// After it returns, no handler of the timer runs or will run. Called from inside the handler, or from the
+    /// `deinit` of a target that dies with the delivery, it returns at once. It blocks the calling thread while the
+    /// handler runs: do not hold a lock that the handler waits for, and do not let two handlers wait for each other.
+    @available(*, noasync, message: "use the async form, which does not block the thread")
+    @discardableResult
+    public func cancelAndWait() -> Bool {
+        let returned = DispatchSemaphore(value: 0)
+        let (isEnding, mustWait) = core.end(record, .cancelled) { returned.signal() }
+        if mustWait { returned.wait() }
+        return isEnding
+    }
+
+    /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
+    ///
+    /// Like the blocking form, but without blocking a thread. It waits even if the task is cancelled. A task that was
+    /// created inside the handler counts as inside while that handler runs.
+    @discardableResult
+    public func cancelAndWait() async -> Bool {
+        var isEnding = false
+        await withCheckedContinuation { continuation in
+            let mustWait: Bool
+            (isEnding, mustWait) = core.end(record, .cancelled) { continuation.resume() }
+            if !mustWait { continuation.resume() }
+        }
+        return isEnding
+    }
 }

@@ -6,7 +6,7 @@
 /// removal takes logarithmic time and no cancelled timer stays in the queue.
 ///
 /// A timer is in at most one queue. Two invariants are checked after every mutation in debug builds (see
-/// DeadlineQueue+Invariants.swift): no element comes before its parent, and a timer's position is that of
+/// DeadlineQueue.swift): no element comes before its parent, and a timer's position is that of
 /// its element.
 package struct DeadlineQueue: ~Copyable {
     /// A timer at an instant. It does not retain the timer: the owner of the queue must.
@@ -121,5 +121,32 @@ package struct DeadlineQueue: ~Copyable {
     private mutating func place(_ element: Element, at position: Int) {
         elements[position] = element
         element.note(position)
+    }
+}
+
+/// A check of the queue's invariants.
+extension DeadlineQueue {
+    /// A description of the first broken invariant, or nil. O(n).
+    package var brokenInvariant: String? {
+        for position in 0..<elements.count {
+            let element = elements[position]
+            if position > 0, element.precedes(elements[(position - 1) / 4]) {
+                return "the element at \(position) comes before its parent"
+            }
+            if element.timer.position != position { return "the timer at \(position) has a wrong position" }
+        }
+        return nil
+    }
+
+    /// In debug builds, stops at the mutation that broke an invariant. A small queue is checked completely. Of
+    /// a large one only the root and its children are checked, so that a debug build stays usable with a
+    /// million timers.
+    func checkInvariants() {
+        assert(elements.count > 64 ? !rootIsBroken : brokenInvariant == nil, brokenInvariant ?? "the root is broken")
+    }
+
+    private var rootIsBroken: Bool {
+        guard let root = first else { return false }
+        return (1..<min(5, elements.count)).contains { elements[$0].precedes(root) } || root.timer.position != 0
     }
 }

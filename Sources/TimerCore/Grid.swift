@@ -72,3 +72,65 @@ extension UInt64 {
         return overflow ? .max : sum
     }
 }
+
+/// The length of a step between two deadlines. It is exact even if it is not a whole number of nanoseconds.
+package struct Period: Hashable, Sendable {
+    /// The length of `count` steps, in nanoseconds; at least 1.
+    package let nanoseconds: UInt64
+    /// The number of steps that take this long; at least 1.
+    package let count: UInt64
+
+    /// A step of `nanoseconds`, or `count` steps that take that long together.
+    package init(nanoseconds: UInt64, count: UInt64 = 1) {
+        assert(nanoseconds > 0 && count > 0, "a period is longer than zero")
+        self.nanoseconds = nanoseconds
+        self.count = count
+    }
+
+    /// The first instant after `now` that is a whole number of periods from another instant, which may be before or
+    /// after it; saturates. Only for a period of one step. Constant time.
+    package func next(after now: UInt64, alignedTo instant: UInt64) -> UInt64 {
+        if instant == .max { return .max }
+        if instant > now { return instant - (instant - now - 1) / nanoseconds * nanoseconds }
+        return (instant + (now - instant) / nanoseconds * nanoseconds).saturatingAdding(nanoseconds)
+    }
+
+    /// The length of one step, truncated to whole attoseconds.
+    package var duration: Duration { Duration(wholeNanoseconds: nanoseconds) / count }
+
+    /// Nanoseconds from the origin to a step, rounded up; nil if the number overflows. Constant time.
+    package func offset(ofStep step: UInt64) -> UInt64? {
+        // Nearly every period takes this path; a 128-bit division takes several times as long.
+        if count == 1 {
+            let (offset, overflow) = nanoseconds.multipliedReportingOverflow(by: step)
+            return overflow ? nil : offset
+        }
+        let product = nanoseconds.multipliedFullWidth(by: step)
+        guard product.high < count else { return nil }
+        let (quotient, remainder) = count.dividingFullWidth(product)
+        return remainder == 0 || quotient == .max ? quotient : quotient + 1
+    }
+
+    /// The latest step whose offset, rounded up, is at most `elapsed`; saturates. Constant time.
+    package func latestStep(within elapsed: UInt64) -> UInt64 {
+        // A step's exact offset is at most a whole number of nanoseconds if and only if its offset rounded up is.
+        let product = elapsed.multipliedFullWidth(by: count)
+        guard product.high < nanoseconds else { return .max }
+        return nanoseconds.dividingFullWidth(product).quotient
+    }
+}
+
+/// What happens to deadlines that have passed before their tick could be delivered.
+package enum LatePolicy: Hashable, Sendable {
+    /// They share one tick, and the grid stays.
+    case skip
+    /// Each gets its own tick, up to a limit per look; the last of these ticks stands for the rest.
+    case catchUp(limit: Int)
+    /// They share one tick, and the grid starts anew at that tick.
+    case delay
+
+    /// The maximum number of late ticks that one look at the clock yields.
+    package var limit: Int {
+        if case .catchUp(let limit) = self { limit } else { 1 }
+    }
+}

@@ -70,3 +70,133 @@ package struct SpinPlan: Sendable {
     /// The share of one core spent spinning in the last half to whole second.
     package func share(at now: UInt64) -> Double { history.share(at: now) }
 }
+
+/// Limits the time that a thread spins to a share of one processor core. Instants and lengths are in nanoseconds.
+///
+/// It is a token bucket (a leaky bucket as a meter, ITU-T I.371): the allowance grows at a constant rate up to a
+/// capacity, and spinning uses it up. In any second the thread can use at most the capacity and what a second adds.
+/// Both are chosen so that this is never more than the share, whatever the deadlines are.
+package struct SpinBudget: Sendable {
+    /// The most that can be spun at a time.
+    package let capacity: UInt64
+    /// How many nanoseconds of spinning a nanosecond of time adds.
+    private let rate: Double
+    private var allowance: UInt64
+    /// When the allowance was last brought up to date; nil before the first payment.
+    private var instant: UInt64?
+
+    /// A budget that allows one longest spin at once.
+    ///
+    /// - Parameters:
+    ///   - share: the share of one core, more than 0 and less than 1.
+    ///   - maximum: the longest spin that is wanted at a time.
+    package init(share: Double, maximum: UInt64) {
+        let second = 1_000_000_000.0
+        // The allowance saved up for bursts: a fiftieth of a second's budget, or one longest spin, but at most half a
+        // second's budget.
+        let capacity = share * max(0.02, min(Double(maximum) / (share * second), 0.5))
+        self.capacity = UInt64(capacity * second)
+        // A spin is paid when it ends, by at most the capacity. So the allowance of one second must pay for the spins
+        // of a second and of one spin that ends later: capacity + rate × (1 + capacity) = share.
+        rate = (share - capacity) / (1 + capacity)
+        // Not full: many services, one after the other, must not spin more than one.
+        allowance = min(self.capacity, maximum)
+    }
+
+    /// The longest time that a thread spins without a sleep, if its deadlines follow each other so closely: until what
+    /// is saved up and what the time itself adds are used up.
+    package var longest: UInt64 { UInt64(Double(capacity) / (1 - rate)) }
+
+    /// What could be spun until an instant, if nothing else were spun before it.
+    package func allowance(at instant: UInt64) -> UInt64 {
+        guard let last = self.instant, instant > last else { return allowance }
+        return UInt64(min(Double(allowance) + rate * Double(instant - last), Double(capacity)))
+    }
+
+    /// Pays for a spin that ended at an instant. A clock that was set back adds nothing.
+    package mutating func pay(_ length: UInt64, at instant: UInt64) {
+        allowance = allowance(at: instant)
+        allowance -= min(length, allowance)
+        self.instant = instant
+    }
+}
+
+/// How late a thread woke up, and how long it spun, in the last half to whole second. Instants and lengths are in
+/// nanoseconds.
+///
+/// Two windows of half a second take turns, and the older one is forgotten as a whole. So a spike has no effect after
+/// a second, and a change of the machine's state is followed within a second. An average that decays exponentially
+/// would need five times its time constant to forget a high value.
+package struct SpinHistory: Sendable {
+    /// One lateness in this many may be later than the margin.
+    package static var rarity: UInt64 { 200 }
+    /// The length of a window.
+    private static var half: UInt64 { 500_000_000 }
+    /// The lateness is sorted into this many equal classes, and one for everything later.
+    private static var classes: Int { 64 }
+
+    private struct Window {
+        /// Without an allocation, since the thread turns the windows between two ticks.
+        var counts = InlineArray<65, UInt32>(repeating: 0)
+        var wakeUps: UInt64 = 0
+        var spun: UInt64 = 0
+    }
+
+    /// The longest margin.
+    private let maximum: UInt64
+    /// The width of a class of lateness.
+    private let width: UInt64
+    private var present = Window()
+    private var former = Window()
+    /// When the present window began.
+    private var start: UInt64 = 0
+
+    package init(maximum: UInt64) {
+        self.maximum = maximum
+        width = max((maximum + UInt64(Self.classes) - 1) / UInt64(Self.classes), 1)
+    }
+
+    /// Adds a wake-up.
+    package mutating func add(lateness: UInt64, at now: UInt64) {
+        turn(to: now)
+        present.counts[min(Int(clamping: lateness / width), Self.classes)] += 1
+        present.wakeUps += 1
+    }
+
+    /// Adds a spin.
+    package mutating func add(spin length: UInt64, at now: UInt64) {
+        turn(to: now)
+        present.spun += length
+    }
+
+    /// Begins a new window if the present one is over. A clock that was set back begins both anew.
+    private mutating func turn(to now: UInt64) {
+        if now >= start, now - start < Self.half { return }
+        let isNext = now >= start && now - start < 2 * Self.half
+        former = isNext ? present : Window()
+        present = Window()
+        start = isNext ? start + Self.half : now
+    }
+
+    /// The margin that covers all but one in ``rarity`` of these wake-ups, with a class to spare for the thread to
+    /// begin its spin. If there are too few of them to know, deadlines are rare and spinning is cheap: then it is the
+    /// maximum.
+    package var margin: UInt64 {
+        let rare = (present.wakeUps + former.wakeUps) / Self.rarity
+        guard rare > 0 else { return maximum }
+        var later: UInt64 = 0
+        for number in stride(from: Self.classes, through: 0, by: -1) {
+            later += UInt64(present.counts[number]) + UInt64(former.counts[number])
+            if later > rare { return min(UInt64(number + 2) * width, maximum) }
+        }
+        return maximum
+    }
+
+    /// The share of the last half to whole second that was spent spinning.
+    package func share(at now: UInt64) -> Double {
+        var copy = self
+        copy.turn(to: now)
+        let length = now - copy.start + Self.half
+        return Double(copy.present.spun + copy.former.spun) / Double(length)
+    }
+}

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import TimerProbe
 internal import TimerReport
+internal import TimerResults
 
 /// The terminal: results on standard output, messages and progress on standard error, and Ctrl-C.
 struct Console {
@@ -69,5 +70,64 @@ struct Console {
     mutating func clear() {
         if !shown.isEmpty { Terminal.write(message: "\r\u{1B}[K") }
         shown = ""
+    }
+}
+
+/// Writes a text to a file, or to standard output if the user named no file.
+enum Output {
+    static func write(_ text: String, to path: String?) throws {
+        guard let path else {
+            var console = Console()
+            return try console.print(text)
+        }
+        try open(path).replace(with: text + "\n")
+    }
+
+    /// Opens a file for writing.
+    static func open(_ path: String) throws -> OutputFile {
+        do { return try OutputFile(path) } catch { throw Exit.invalid("\(error)") }
+    }
+}
+
+/// What GitHub's runners understand: a summary of the job, and lines that become annotations.
+///
+/// Source: GitHub's documentation, "Workflow commands for GitHub Actions".
+struct GitHub {
+    /// The variable that names the file of the job's summary.
+    static let summaryVariable = "GITHUB_STEP_SUMMARY"
+
+    private let environment = ProcessInfo.processInfo.environment
+
+    /// Whether the command runs on such a runner.
+    var isHere: Bool { environment["GITHUB_ACTIONS"] == "true" }
+
+    /// Appends the results to the summary of the job, if there is one. A summary that cannot be written is not worth
+    /// the results of a measurement.
+    func summarize(_ report: Report, _ console: inout Console) {
+        guard let path = environment[Self.summaryVariable], !path.isEmpty else { return }
+        do {
+            try OutputFile(path).appendAtEnd(MarkdownTable(report).description + "\n\n")
+        } catch {
+            console.say("note: the summary of the job lacks the results: \(error)")
+        }
+    }
+
+    /// A line that becomes an annotation.
+    func annotation(of finding: Judgement.Finding) -> String? {
+        guard isHere else { return nil }
+        return switch finding.outcome {
+        case .pass: nil
+        case .undecided: "::warning title=compare-backends::\(Self.escaped(finding.line))"
+        case .fail: annotation(ofError: finding.line)
+        }
+    }
+
+    /// A line that becomes the annotation of an error.
+    func annotation(ofError line: String) -> String? {
+        isHere ? "::error title=compare-backends::\(Self.escaped(line))" : nil
+    }
+
+    private static func escaped(_ line: String) -> String {
+        line.replacing("%", with: "%25").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
     }
 }

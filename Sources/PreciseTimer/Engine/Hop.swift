@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import TimerAlarms
 internal import TimerCore
 
@@ -48,5 +49,66 @@ struct Hop: Sendable {
         guard let due = core.begin(self, lookedAt: look, by: .nobody) else { return (nil, false) }
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
         return (tick, core.finish(self, lookedAt: look, Served(due: due, lateness: tick.nanosecondsLate)))
+    }
+}
+
+/// A tick that a handler or a consumer has received.
+struct Served {
+    let due: Due
+    /// How late it was, in nanoseconds.
+    let lateness: UInt64
+    /// How long its handler ran, in nanoseconds; nil if that is not known yet, or if a consumer received it.
+    var handlerTime: UInt64?
+
+    /// When the handler was called, in nanoseconds on the service's clock.
+    var delivered: UInt64 { due.deadline + lateness }
+
+    /// The tick, with its handler's time until now.
+    func handled(by now: TimerInstant) -> Served {
+        var served = self
+        // A wall clock may have been set back.
+        served.handlerTime = now.nanoseconds - min(now.nanoseconds, delivered)
+        return served
+    }
+}
+
+/// How the ticks of a timer reach its handler.
+enum Destination: Sendable {
+    /// The handler is called directly, on the alarm's thread.
+    case inline
+    /// On a Dispatch queue.
+    case queue(DispatchQueue)
+    /// On the main actor, for an ordinary handler.
+    case mainActor
+    /// On the main actor, for a handler that is isolated to it.
+    case mainActorTask
+    /// On the actor that the handler is isolated to.
+    case actor
+    /// In a mailbox, for a task that asks for the ticks.
+    case mailbox(TickMailbox)
+
+    /// Sends a hop on its way.
+    func send(_ hop: Hop) {
+        switch self {
+        case .inline: hop.deliver()
+        case .queue(let queue): queue.async { hop.deliver() }
+        // The main actor's jobs run on the main queue, and a block there costs less than a task.
+        case .mainActor: DispatchQueue.main.async { hop.deliver() }
+        // A task that starts on the main actor avoids the shared thread pool, which other tasks may keep busy.
+        case .mainActorTask: Task { @MainActor in await hop.deliver(on: MainActor.shared) }
+        case .actor: Task { await hop.deliverOnActor() }
+        case .mailbox(let mailbox): mailbox.receive(hop)
+        }
+    }
+}
+
+extension PreciseTimer.Delivery {
+    /// The engine's value for this delivery.
+    var destination: Destination {
+        switch self {
+        case .inline: .inline
+        case .queue(let queue): .queue(queue)
+        case .mainActor: .mainActor
+        }
     }
 }

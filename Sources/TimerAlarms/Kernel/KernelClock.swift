@@ -1,6 +1,6 @@
 internal import CLinuxTimers
 internal import Glibc
-package import TimerCore
+public import TimerCore
 
 /// Reads the kernel's clocks and sleeps.
 package enum KernelClock {
@@ -44,4 +44,9 @@ extension timespec {
         let nanoseconds = min(instant.nanoseconds, UInt64(Int64.max))
         self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
+}
+
+extension TimerClock {
+    /// The time on this clock. Any thread may read it; on ordinary hosts this makes no system call.
+    public var now: TimerInstant { KernelClock.now(self) }
 }

@@ -1,6 +1,8 @@
+package import HostSystem
 internal import PreciseTimer
 package import TimerResults
 
+/// The remarks that a plan leads to. The disturbances, which a measurement meets, are below.
 extension Remark {
     /// All known differences between a plan and its measurement, before it begins. Remarks about missing rows come
     /// first.
@@ -114,5 +116,47 @@ extension Remark {
         let names = plan.rows.filter(isDifferent).map(\.name)
         guard !names.isEmpty else { return nil }
         return Remark(asked: asked, obtained: "\(obtained) for \(names.joined(separator: ", "))", reason: reason)
+    }
+}
+
+/// Checks whether the machine interrupts a busy thread: it reads the clock without pause for a moment.
+package enum StallCheck {
+    /// Nanoseconds of reading.
+    private static let duration: UInt64 = 3_000_000
+    /// The longest gap between two readings that is no stall, in nanoseconds: some ten times the length of an
+    /// interrupt.
+    private static let tolerated: UInt64 = 500_000
+
+    /// Checks now, and describes a stall; nil if there was no stall.
+    static func disturbance(_ when: String) -> String? {
+        let start = SystemClock.monotonic.nanoseconds
+        var (last, longest) = (start, UInt64(0))
+        while last - start < duration {
+            let now = SystemClock.monotonic.nanoseconds
+            longest = max(longest, now - last)
+            last = now
+        }
+        return disturbance(longestGap: longest, when)
+    }
+
+    /// Describes the stall in a longest gap; nil if it is no stall.
+    package static func disturbance(longestGap gap: UInt64, _ when: String) -> String? {
+        guard gap > tolerated else { return nil }
+        return "a busy thread stood still for \(NumberText.microseconds(Double(gap), places: 0)) µs \(when)"
+    }
+}
+
+extension StealTime {
+    /// The share of the time that is no disturbance, in percent.
+    private static let tolerated = 2.0
+    /// Fewer hundredths of a second may be no more than the rounding of a short measurement.
+    private static let fewest: UInt64 = 3
+
+    /// Describes the stolen time since this reading; nil if it was little.
+    package func disturbance(until later: StealTime?) -> String? {
+        guard let later, later.stolen >= stolen + Self.fewest, let percent = later.percent(since: self),
+            percent > Self.tolerated
+        else { return nil }
+        return "other guests of the host took \(NumberText.fixed(percent, places: 1)) % of the processors' time"
     }
 }

@@ -1,4 +1,4 @@
-internal import HostSystem
+package import HostSystem
 package import PreciseTimer
 internal import Synchronization
 internal import TimerResults
@@ -84,4 +84,41 @@ package final class Probe: Sendable {
 
     /// The recording up to now.
     package var result: Recording { withRecording { $0 } }
+}
+
+/// The ticks of a row in one turn: timers of a backend or a peer, or a reference's loop. Ticks begin at the creation
+/// and end with `stop()`.
+///
+/// Each tick is recorded with the probe of its timer, until the probe wants no more.
+protocol Ticking: Sendable {
+    /// Why nothing ticks any more; nil if no failure is known, which is the default.
+    var failure: (any Error)? { get }
+
+    /// Ends all ticking. No tick begins after it has returned, though one tick may still run.
+    func stop()
+}
+
+extension Ticking {
+    var failure: (any Error)? { nil }
+}
+
+/// The probe's own readings and sleeps. The library that it measures has no part in them.
+extension SystemClock {
+    init(_ clock: TimerClock) {
+        switch clock {
+        case .suspending: self = .monotonic
+        case .continuous: self = .boottime
+        case .wall: self = .realtime
+        }
+    }
+
+    /// The time on a clock.
+    package static func now(_ clock: TimerClock) -> TimerInstant {
+        TimerInstant(nanoseconds: SystemClock(clock).nanoseconds, clock: clock)
+    }
+
+    /// Sleeps until an instant. Signals do not end the sleep.
+    static func sleep(until instant: TimerInstant) {
+        SystemClock(instant.clock).sleep(until: instant.nanoseconds)
+    }
 }

@@ -41,8 +41,9 @@ package struct Turn: Hashable, Sendable {
     /// How late each missed deadline was when the tick came that carried it.
     package var omitted: some Sequence<Int64> {
         recordings.lazy.flatMap { recording in
-            recording.samples.lazy.flatMap { sample in
-                (0..<sample.missed).lazy.map { sample.lateness - Int64($0 + 1) * Int64(recording.deadlines.period) }
+            let period = Int64(recording.deadlines.period)
+            return recording.samples.lazy.flatMap { sample in
+                (0..<sample.missed).lazy.map { (number) -> Int64 in sample.lateness - Int64(number + 1) * period }
             }
         }
     }
@@ -61,4 +62,80 @@ package struct Turn: Hashable, Sendable {
 
     /// The first broken promise of a timer; nil if there is none.
     package var problem: String? { recordings.lazy.compactMap(\.problem).first }
+}
+
+extension Cell {
+    /// Counts the recordings of a turn.
+    ///
+    /// - Parameters:
+    ///   - key: the row.
+    ///   - turn: its ticks.
+    ///   - cost: the kernel's bill for the turn.
+    package init(_ key: RowKey, _ turn: Turn, cost: Cost) {
+        let samples = turn.recordings.lazy.flatMap(\.samples)
+        self.init(
+            key,
+            missed: turn.recordings.reduce(0) { $0 + $1.missed },
+            early: turn.recordings.reduce(0) { $0 + $1.early },
+            lateness: Distribution(samples.map(\.lateness)),
+            omitted: Distribution(turn.omitted),
+            wake: Distribution(samples.map(\.wakeLateness)),
+            hop: Distribution(samples.map(\.hopLateness)),
+            intervalError: Distribution(turn.intervalErrors),
+            drifts: [Drift(turn.points, period: turn.recordings[0].deadlines.period)].compactMap(\.self),
+            cost: cost,
+            elapsed: turn.elapsed,
+            // A peer promises nothing.
+            problem: key.kind == .peer ? nil : turn.problem,
+            late: turn.late,
+            spin: turn.spin
+        )
+    }
+}
+
+/// Every tick as a line of comma-separated values.
+package enum SampleLines {
+    /// The line with the names of the columns.
+    package static let header = "lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed\n"
+
+    /// One line for each tick of a turn, timer by timer. Every line has its line end.
+    ///
+    /// - Parameters:
+    ///   - turn: the ticks.
+    ///   - key: the row.
+    ///   - lap: the number of the lap, from 1. The timers' numbers start at 1, too.
+    /// - Returns: the lines.
+    /// - Complexity: linear in the ticks.
+    package static func lines(_ turn: Turn, of key: RowKey, lap: Int) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(turn.recordings.reduce(0) { $0 + $1.ticks } * 96)
+        for (timer, recording) in turn.recordings.enumerated() {
+            // Only numbers differ from line to line.
+            let start = Array("\(lap),\(key.row),\(key.load),\(timer + 1)".utf8)
+            for sample in recording.samples {
+                bytes += start
+                append(Int64(bitPattern: sample.index), to: &bytes)
+                append(Int64(bitPattern: recording.deadlines[sample.index].nanoseconds), to: &bytes)
+                append(sample.wakeLateness, to: &bytes)
+                append(sample.lateness, to: &bytes)
+                append(Int64(bitPattern: sample.missed), to: &bytes)
+                bytes.append(UInt8(ascii: "\n"))
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Appends a comma and a number's digits, without the string that `description` would make: there are millions of
+    /// numbers.
+    private static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: ","))
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        let first = bytes.count
+        var rest = number.magnitude
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[first...].reverse()
+    }
 }

@@ -63,3 +63,113 @@ package struct MachineFacts: Hashable, Sendable {
     /// The facts of a kernel that shows nothing but its name.
     package init(host: Host) { self.host = host }
 }
+
+extension MachineFacts {
+    /// Sources that a process reads by itself, without a system call.
+    private static let fastSources: Set = [
+        "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource", "timebase", "tod",
+    ]
+    /// Sources that take a system call, a slow device or an exit to the host.
+    private static let slowSources: Set = [
+        "hpet", "acpi_pm", "xen", "hyperv_clocksource_msr", "jiffies", "refined-jiffies", "pit",
+    ]
+    /// A system call takes longer than these nanoseconds, and a reading without one does not.
+    private static let fastReading = 200.0
+
+    var clockSourceFinding: MachineFinding {
+        guard let source = host.clockSource else { return .unknown(.clockSource) }
+        if Self.fastSources.contains(source) { return .good(.clockSource, source) }
+        guard Self.slowSources.contains(source) else { return .unknown(.clockSource, "\(source), a rare one") }
+        let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+        let better = clockSources.first { Self.fastSources.contains($0) }
+        let advice =
+            better.map { "Each reading is slow: as root, write \($0) to \(file)." }
+            ?? "Each reading is slow, and the kernel has no better source: dmesg says why it avoids tsc."
+        return .limits(.clockSource, source, advice)
+    }
+
+    var clockReadingFinding: MachineFinding {
+        guard let price = host.clockRead else { return .unknown(.clockReading) }
+        let found = "\(NumberText.fixed(price, places: 0)) ns"
+        if price <= Self.fastReading { return .good(.clockReading, found) }
+        return .limits(
+            .clockReading,
+            found,
+            "Each tick reads the clock several times: use a faster clock source, and no sandbox between the program "
+                + "and the kernel."
+        )
+    }
+
+    var resolutionFinding: MachineFinding {
+        guard let resolution else { return .unknown(.resolution) }
+        let found = DurationText.spaced(nanoseconds: resolution)
+        if resolution <= 1 { return .good(.resolution, found) }
+        return .limits(
+            .resolution,
+            found,
+            "The kernel rounds deadlines up to this: remove highres=off from its boot options, or use a kernel with "
+                + "CONFIG_HIGH_RES_TIMERS."
+        )
+    }
+}
+
+extension MachineFacts {
+    /// Nanoseconds that no sleeper notices.
+    private static let unnoticeableSlack: UInt64 = 1000
+
+    var preemptionFinding: MachineFinding {
+        switch preemption {
+        case nil: .unknown(.preemption)
+        case "PREEMPT_RT": .good(.preemption, "PREEMPT_RT")
+        case "":
+            .limits(
+                .preemption,
+                "voluntary, or not at all",
+                "A long system call of another program holds up a tick: use a kernel with PREEMPT_RT, or with "
+                    + "PREEMPT_DYNAMIC and preempt=full at boot."
+            )
+        case let model?:
+            .usual(
+                .preemption,
+                model,
+                "The kernel's own work can hold up a tick: a kernel with PREEMPT_RT bounds that time."
+            )
+        }
+    }
+
+    var timerSlackFinding: MachineFinding {
+        guard let timerSlack else { return .unknown(.timerSlack) }
+        let found = DurationText.spaced(nanoseconds: timerSlack)
+        if timerSlack <= Self.unnoticeableSlack { return .good(.timerSlack, found) }
+        return .usual(
+            .timerSlack,
+            found,
+            "Sleeps and polls of a thread end so much later, a timerfd does not: services ask for 1 ns, and a "
+                + "thread of yours can call prctl(PR_SET_TIMERSLACK, 1)."
+        )
+    }
+
+    var throttlingFinding: MachineFinding {
+        guard let realTimeShare else { return .unknown(.throttling) }
+        if realTimeShare >= 100 { return .good(.throttling, "off") }
+        return .usual(
+            .throttling,
+            "real-time threads get \(NumberText.fixed(realTimeShare, places: 0)) % of the time",
+            "Only a spinning thread meets it: sysctl kernel.sched_rt_runtime_us=-1 lifts it, and such a thread can "
+                + "then block the machine."
+        )
+    }
+
+    var isolationFinding: MachineFinding {
+        guard isolated != nil || tickless != nil else { return .unknown(.isolation) }
+        let parts = [isolated, tickless.flatMap { $0.isEmpty ? nil : "without ticks \($0)" }].compactMap(\.self)
+        let found = parts.filter { !$0.isEmpty }.joined(separator: ", ")
+        if !found.isEmpty { return .good(.isolation, found) }
+        return .usual(
+            .isolation,
+            "none",
+            "To keep other work away from a processor, boot with isolcpus=N nohz_full=N, and run the program with "
+                + "taskset -c N."
+        )
+    }
+}

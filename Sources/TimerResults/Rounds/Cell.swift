@@ -134,3 +134,54 @@ package struct Cell: Codable, Hashable, Sendable {
             && late?.isSound ?? true && spin?.isSound ?? true
     }
 }
+
+/// What the kernel billed for a row, without the threads that wait, show progress or make the load.
+package struct Cost: Codable, Hashable, Sendable {
+    /// Time on a processor, in nanoseconds.
+    package private(set) var cpu: Int64
+    /// The wake-ups of threads.
+    package private(set) var wakeUps: Int64
+    /// How often a thread left its processor, voluntarily or not.
+    package private(set) var contextSwitches: Int64
+
+    package init(cpu: Int64, wakeUps: Int64, contextSwitches: Int64) {
+        self.cpu = cpu
+        self.wakeUps = wakeUps
+        self.contextSwitches = contextSwitches
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case cpu = "cpu_ns"
+        case wakeUps = "wakeups"
+        case contextSwitches = "context_switches"
+    }
+
+    /// Adds another cost.
+    package mutating func add(_ other: Cost) {
+        cpu += other.cpu
+        wakeUps += other.wakeUps
+        contextSwitches += other.contextSwitches
+    }
+}
+
+/// How the budget of a row that spins limited it.
+package struct SpinCuts: Codable, Hashable, Sendable {
+    /// How many deadlines had a shorter spin than the wake-ups needed, because the budget was used up.
+    package private(set) var cuts: UInt64
+    /// Why the row did not spin at all; nil if it may spin.
+    package private(set) var obstacle: String?
+
+    package init(cuts: UInt64, obstacle: String? = nil) {
+        self.cuts = cuts
+        self.obstacle = obstacle
+    }
+
+    /// Adds a later turn.
+    package mutating func add(_ later: SpinCuts) {
+        cuts += later.cuts
+        obstacle = obstacle ?? later.obstacle
+    }
+
+    /// Whether a measurement can have counted these.
+    var isSound: Bool { cuts < 1 << 52 }
+}

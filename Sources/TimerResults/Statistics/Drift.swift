@@ -108,3 +108,25 @@ private struct Line {
         slopeError = (residuals.reduce(0) { $0 + $1 * $1 } / (count - 2) / spread).squareRoot()
     }
 }
+
+/// One tick's place in time.
+package struct Point: Hashable, Sendable {
+    /// Nanoseconds from the turn's first deadline to the tick's deadline.
+    package let time: UInt64
+    /// Nanoseconds from the tick's deadline to the tick.
+    package let lateness: Int64
+
+    package init(time: UInt64, lateness: Int64) {
+        self.time = time
+        self.lateness = lateness
+    }
+}
+
+extension Array where Element == Double {
+    /// The middle value, or the mean of the two middle values; nil if the array is empty.
+    var median: Double? {
+        guard !isEmpty else { return nil }
+        let ordered = sorted()
+        return (ordered[count / 2] + ordered[(count - 1) / 2]) / 2
+    }
+}

@@ -1,0 +1,115 @@
+/// Lengths of time in text: `250us`, `1ms`, `1.5ms`, `2s`, `5m`, `1h`, `2d`.
+package enum DurationText {
+    /// Anything but a number followed by a unit.
+    package static let malformed = Problem(
+        "write a number and a unit (ns, us, ms, s, m, h, d), as in 250us, 1ms or 1.5s"
+    )
+    /// More than 292 years.
+    package static let tooLong = Problem("that is too long")
+    /// A fraction of a nanosecond.
+    package static let tooFine = Problem("that is finer than a nanosecond")
+
+    /// Nanoseconds by unit. If a unit has two names, the first is printed.
+    private static let units: [(name: String, nanoseconds: UInt64)] = [
+        ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000),
+        ("ms", 1_000_000), ("us", 1000), ("µs", 1000), ("ns", 1),
+    ]
+
+    /// Reads a length of time, exactly. No sign, no exponent, no space.
+    package static func parse(_ text: String) throws(Problem) -> Duration {
+        let number = text.prefix { $0 == "." || ($0.isASCII && $0.isNumber) }
+        let unit = text.dropFirst(number.count)
+        let parts = number.split(separator: ".", omittingEmptySubsequences: false)
+        guard let scale = units.first(where: { $0.name == unit })?.nanoseconds, (1...2).contains(parts.count),
+            !parts.contains("")
+        else { throw malformed }
+        guard let whole = UInt64(parts[0]) else { throw tooLong }
+        let (value, overflow) = whole.multipliedReportingOverflow(by: scale)
+        // The fraction is below one unit, and fits into the other half of the range.
+        guard !overflow, value <= Int64.max else { throw tooLong }
+        return .nanoseconds(Int64(clamping: value + (try fraction(parts.dropFirst().first ?? "", of: scale))))
+    }
+
+    /// The digits after the point, in nanoseconds.
+    private static func fraction(_ digits: Substring, of scale: UInt64) throws(Problem) -> UInt64 {
+        var sum: UInt64 = 0
+        var step = scale
+        for digit in digits {
+            let value = UInt64(digit.wholeNumberValue ?? 0)
+            if value != 0, step % 10 != 0 { throw tooFine }
+            step /= 10
+            sum += value * step
+        }
+        return sum
+    }
+
+    /// The same for a sentence: `1.5 ms`, `90 µs`.
+    package static func spaced(nanoseconds: UInt64) -> String {
+        let text = format(nanoseconds: nanoseconds)
+        let number = text.prefix { !$0.isLetter }
+        let unit = text.dropFirst(number.count)
+        return "\(number) \(unit == "us" ? "µs" : String(unit))"
+    }
+
+    /// Writes a number of nanoseconds exactly, in the largest unit that fits into it: `1.5ms`, `90us`.
+    package static func format(nanoseconds: UInt64) -> String {
+        // 90 s reads better than 1.5 m.
+        let units = units.drop { $0.name != "s" }
+        let unit = units.first { $0.nanoseconds <= nanoseconds } ?? ("ns", 1)
+        let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: unit.nanoseconds)
+        guard rest > 0 else { return "\(whole)\(unit.name)" }
+        var fraction = String(String(unit.nanoseconds + rest).dropFirst())
+        while fraction.last == "0" { fraction.removeLast() }
+        return "\(whole).\(fraction)\(unit.name)"
+    }
+}
+
+/// Periods in text: a length of time, or a rate in Hertz, as `60hz`.
+package enum PeriodText {
+    /// Reads a period. The period of a rate is rounded to whole nanoseconds: 60hz is 16,666,667 ns.
+    package static func parse(_ text: String) throws(Problem) -> Duration {
+        if text.lowercased().hasSuffix("hz") {
+            let digits = text.dropLast(2)
+            guard digits.allSatisfy({ $0 == "." || ($0.isASCII && $0.isNumber) }), digits.first?.isNumber == true,
+                let rate = Double(digits), rate.isFinite, rate >= 0.001, rate <= 1_000_000_000
+            else {
+                throw Problem("write a rate of 0.001hz to 1000000000hz, as in 60hz")
+            }
+            return .nanoseconds(Int64((1_000_000_000 / rate).rounded()))
+        }
+        do throws(Problem) { return try DurationText.parse(text) } catch {
+            throw Problem("\(error); or a rate, as in 60hz")
+        }
+    }
+}
+
+/// Numbers in text. The decimal separator is always a point.
+package enum NumberText {
+    /// A number with a fixed count of digits after the point.
+    package static func fixed(_ value: Double, places: Int) -> String {
+        let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
+        guard let scaled = Int64(exactly: (value.magnitude * scale).rounded()) else { return "–" }
+        let digits = String(scaled)
+        let padded = String(repeating: "0", count: max(0, places + 1 - digits.count)) + digits
+        let sign = value < 0 && scaled != 0 ? "-" : ""
+        return sign + padded.dropLast(places) + (places > 0 ? "." : "") + padded.suffix(places)
+    }
+
+    /// The same, or a dash for nil.
+    package static func fixed(_ value: Double?, places: Int) -> String {
+        value.map { fixed($0, places: places) } ?? "–"
+    }
+
+    /// Nanoseconds as microseconds.
+    package static func microseconds(_ nanoseconds: Double, places: Int = 1) -> String {
+        fixed(nanoseconds / 1000, places: places)
+    }
+}
+
+extension Duration {
+    /// The length in nanoseconds, rounded up. A negative length gives 0, and one of more than 292 years `Int64.max`.
+    package var wholeNanoseconds: UInt64 {
+        let (whole, rest) = max(attoseconds, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
+        return UInt64(Int64(clamping: rest > 0 ? whole + 1 : whole))
+    }
+}
