@@ -2,7 +2,7 @@
 
 The kernel asks for each call that a seccomp filter names (SECCOMP_RET_USER_NOTIF in seccomp(2)): the program goes on
 when this process has answered. It needs no privilege. Counting is global over all threads, from the program's first
-mark on: a call of getsid with a negative argument (Tests/FaultProbe/SupervisorMark.swift).
+mark on: a call of getsid with a negative argument (Tests/FaultProbe/FaultProbe.swift).
 
 One thread serves all programs: a process with several threads could not fork safely.
 """

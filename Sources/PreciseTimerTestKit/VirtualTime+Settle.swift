@@ -24,22 +24,30 @@ extension VirtualTime {
     @discardableResult
     public func settle() async -> Bool { await settle(atMost: .seconds(10)) }
 
-    /// The same, with another limit of real time.
+    /// The same, with another limit of real time. Its rounds pass through the pool in which most tasks wait, whichever
+    /// executor the caller prefers.
     package func settle(atMost patience: Duration) async -> Bool {
+        await withTaskExecutorPreference(globalConcurrentExecutor) { await passRounds(atMost: patience) }
+    }
+
+    private func passRounds(atMost patience: Duration) async -> Bool {
         let clock = ContinuousClock()
-        let limit = clock.now.advanced(by: patience)
-        var (motion, quietRounds, quietSince) = (service.motion, 0, clock.now)
+        var now = clock.now
+        let limit = now.advanced(by: patience)
+        var (motion, quietRounds, quiet) = (service.motion, 0, Duration.zero)
         while true {
             // Real sleep: the task gives its thread to others, and comes back behind those that waited before.
-            guard clock.now < limit, (try? await Task.sleep(for: .microseconds(200))) != nil else {
+            guard now < limit, (try? await Task.sleep(for: .microseconds(200))) != nil else {
                 return motion.hops == 0
             }
-            let before = motion
-            motion = service.motion
+            let (before, start) = (motion, now)
+            (motion, now) = (service.motion, clock.now)
             quietRounds += 1
-            if motion != before { (quietRounds, quietSince) = (0, clock.now) }
+            // If all threads were held up, a round takes long, and others could do no more in it than in a short one.
+            quiet += min(start.duration(to: now), .milliseconds(2))
+            if motion != before { (quietRounds, quiet) = (0, .zero) }
             if motion.hops > 0 || quietRounds < 12 { continue }
-            if motion.tasks == 0 || quietSince.duration(to: clock.now) > .seconds(1) { return true }
+            if motion.tasks == 0 || quiet > .seconds(1) { return true }
         }
     }
 }

@@ -8,7 +8,7 @@ import ServiceLifecycleTestKit
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct LifecycleTests {
+@Suite(.waits, .timeLimit(.minutes(10))) struct LifecycleTests {
     @Test func aServiceEndsWithTheProgramAndWaitsForItsHandlers() async throws {
         let service = try TimerService(.timerFD)
         let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Notes<Bool>())

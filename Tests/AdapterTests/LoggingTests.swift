@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TimerAlarms
 
-struct LoggingTests {
+@Suite(.waits) struct LoggingTests {
     let virtual = VirtualTime()
     let handler = InMemoryLogHandler()
     let target = Log()

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TimerAlarms
 
-struct MetricsTests {
+@Suite(.waits) struct MetricsTests {
     let virtual = VirtualTime()
     let backend = TestMetrics()
     let log = Log()

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The command's measurements and output, as a user sees them.
-@Suite struct CommandTests {
+@Suite(.works) struct CommandTests {
     @Test func theListNamesEveryRow() async throws {
         let outcome = try await Command.run(["list"])
         #expect(outcome.status == 0)
@@ -87,11 +88,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
+    private static let options = [
         ["--peers"], ["--timers", "3"], ["--deliver", "queue"], ["--deliver", "main"], ["--clock", "wall"],
-        ["--load", "idle", "--load", "cpu:2"], ["--load", "handler:6ms"], ["--load", "churn:2000"],
-        ["--load", "pending:1000"], ["--load", "memory"], ["--period", "250hz"], ["--backends", "timerfd,timerfd"],
-    ])
+        ["--load", "handler:6ms"], ["--load", "idle", "--load", "cpu:2"], ["--load", "churn:2000"],
+        ["--load", "pending:1000"], ["--load", "memory"], ["--backends", "timerfd,timerfd"], ["--period", "250hz"],
+    ]
+
+    @Test(arguments: Effort.some(options))
     func everyOptionMeasures(options: [String]) async throws {
         let outcome = try await Command.run(Self.shortRun + ["--format", "json"] + options)
         #expect(outcome.status == 0, "\(outcome.complaint)")

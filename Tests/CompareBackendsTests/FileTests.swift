@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The files that the command writes, and its work with saved results.
-@Suite struct FileTests {
+@Suite(.works) struct FileTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
     /// Measures for a moment, with files in a folder that is removed afterwards.

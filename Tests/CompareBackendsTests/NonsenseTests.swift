@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Hostile arguments and files: each gives one clear line and the right exit code, before any measurement.
-@Suite struct NonsenseTests {
-    @Test(arguments: [
+@Suite(.works) struct NonsenseTests {
+    private static let senseless = [
         ["--period", "0ms"], ["--period", "0"], ["--period", "-1"], ["--period", "nan"], ["--period", "inf"],
         ["--period", "1e400"], ["--period", "10000000000000000000"], ["--period", "10000000000000000000s"],
         ["--period", ""], ["--period", "60 hz"], ["--period", "0hz"], ["--period", "nanhz"], ["--period", "hz"],
@@ -36,7 +37,9 @@ import Testing
         ["--nonsense"], ["extra"], ["recommend", "--cpu", "nan"],
         ["recommend", "--cpu", "-1"], ["recommend", "--lateness", "soon"], ["recommend", "--period", "0s"], ["diff"],
         ["merge"], ["report"], ["list", "extra"],
-    ])
+    ]
+
+    @Test(arguments: Effort.some(senseless))
     func senselessArgumentsAreRefused(arguments: [String]) async throws {
         try await refused(arguments, code: 2)
     }
@@ -52,7 +55,8 @@ import Testing
         ["recommend", "--from", "FILE"],
     ])
     func otherFilesAreRefused(arguments: [String]) async throws {
-        for content in ["", "not JSON", "[]", "{}", "{\"schema\": 2}", "{\"schema\": 3}", "{\"schema\": 1e400}"] {
+        let damaged = ["", "not JSON", "[]", "{}", "{\"schema\": 2}", "{\"schema\": 3}", "{\"schema\": 1e400}"]
+        for content in Effort.some(damaged) {
             let file = try TemporaryFile(content)
             try await refused(arguments.map { $0 == "FILE" ? file.path : $0 }, code: 2)
         }
@@ -118,7 +122,7 @@ import Testing
         #expect(outcome.complaint.isEmpty)
     }
 
-    @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+    @Test(arguments: Effort.some(["<&- >&- 2>&-", "<&-", ">&-", "2>&-"]))
     func noFileIsTakenForAStandardDescriptorThatIsClosed(redirection: String) async throws {
         let (results, page) = (try TemporaryFile(), try TemporaryFile())
         let outcome = try await Command.run(

@@ -1,12 +1,13 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Verdicts: rules with three outcomes, planted changes, another build, and what a CI system reads.
-@Suite struct VerdictTests {
+@Suite(.works) struct VerdictTests {
     private static let twoRows = [
         "--warmup", "10ms", "--references", "none", "--quiet", "--backends", "timerfd,timerfd",
     ]
-    private static let twoEqualRows = twoRows + ["--laps", "20"]
+    private static let twoEqualRows = twoRows + ["--laps", "12"]
 
     /// The pairs, as a user's program would declare them.
     private struct Pairs: Decodable {
@@ -51,7 +52,7 @@ import Testing
         let start = ContinuousClock.now
         let narrow = try await Command.run(
             ["--period", "1ms", "--warmup", "10ms", "--references", "none", "--backends", "timerfd,timerfd"]
-                + ["--until", "0.01%", "--limit", "2s", "--format", "json"]
+                + ["--until", "0.01%", "--limit", "1s", "--format", "json"]
         )
         // Without a limit it would take ten minutes.
         #expect(ContinuousClock.now - start < .seconds(300))
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test func twoBuildsAreComparedInOneRun() async throws {
-        let against = ["against", try Command.path, "--quiet", "--laps", "10", "--backends", "timerfd"]
+        let against = ["against", try Command.path, "--quiet", "--laps", "8", "--backends", "timerfd"]
         let later = try await Command.run(against + ["--plant", "timerfd=1000"])
         #expect(later.status == 1, "\(later)")
         #expect(later.complaint.contains("failed: timerfd.p50 later 10% than other:timerfd: "))

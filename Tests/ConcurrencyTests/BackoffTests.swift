@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 import TimerAlarms
 
 /// How a thread waits for a lock.
-struct BackoffTests {
+@Suite(.waits) struct BackoffTests {
     private func steps(isRealTime: Bool) -> [Backoff.Step] {
         var (backoff, steps) = (Backoff(), [Backoff.Step]())
         while steps.last != .wait, steps.count < 100 { steps.append(backoff.next(isRealTime)) }

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 /// Races between control and delivery, on every kind of delivery. The sanitizers run them, too.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct DeliveryRaceTests {
-    // For each of four threads.
-    private static let rounds = 2_500
+@Suite(.works, .timeLimit(.minutes(60))) struct DeliveryRaceTests {
+    /// On each of four threads.
+    private static let rounds = Effort.of(500, thorough: 2_500)
 
     @Test(arguments: DeliveryKind.allCases)
     func afterCancelAndWaitNoHandlerRuns(kind: DeliveryKind) async throws {

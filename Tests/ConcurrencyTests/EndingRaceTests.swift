@@ -1,14 +1,12 @@
-import Foundation
 import PreciseTimer
 import Synchronization
 import TestSupport
 import Testing
 
 /// Races between the ends of timers and their ticks, on every kind of delivery. The sanitizers run them, too.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct EndingRaceTests {
-    /// A hundred thousand rounds on four threads; a fifth of them if CI asks for short races, since sanitizers
-    /// are slow.
-    private static let rounds = ProcessInfo.processInfo.environment["PRECISE_TIMER_SHORT_RACES"] == "1" ? 5_000 : 25_000
+@Suite(.works, .timeLimit(.minutes(60))) struct EndingRaceTests {
+    /// On each of some threads.
+    private static let rounds = Effort.of(2_000, thorough: 25_000)
 
     @Test(arguments: DeliveryKind.allCases)
     func aCancelDuringDeliveryEndsTheTimerOnceAndReleasesItsHandler(kind: DeliveryKind) async throws {
@@ -149,7 +147,7 @@ import Testing
             }
         )
         try await onThreads(4) { number in
-            for round in 0..<2_500 {
+            for round in 0..<Effort.of(500, thorough: 2_500) {
                 let delay = Duration.microseconds((round * 7 + number * 13) % 40)
                 try? timer.reschedule(.every(.microseconds(20 + number), after: delay))
             }
@@ -167,7 +165,7 @@ import Testing
     /// Usually keeps the target about as long as a tick is on its way, and occasionally until a tick has arrived.
     private static func live(_ round: Int, _ census: Census) {
         pause(.microseconds(round % 100))
-        if round % 500 == 499 { census.touches.awaitChange() }
+        if round % 100 == 99 { census.touches.awaitChange() }
     }
 
     private final class Census: Sendable {

@@ -4,23 +4,26 @@ import TestSupport
 import Testing
 
 /// Races between callers and deliveries, on every backend. The sanitizers run them, too.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct RaceTests {
+@Suite(.works, .timeLimit(.minutes(60))) struct RaceTests {
     typealias Backend = TimerService.Backend
+
+    /// On each of some threads.
+    private static let rounds = Effort.of(250, thorough: 1_000)
 
     @Test(arguments: Backend.available)
     func concurrentSchedulingAndCancellingLosesNoTimerAndNoCancel(backend: Backend) async throws {
         let service = try TimerService(backend)
         let tally = Tally()
         try await onThreads(4) { thread in
-            for round in 0..<1_000 {
+            for round in 0..<Self.rounds {
                 scheduleThree(on: service, tally, delay: .microseconds((round * 7 + thread) % 90))
             }
         }
         #expect(await soon { service.pendingCount == 0 })
         #expect(tally.refusals.load(ordering: .relaxed) == 0)
-        #expect(tally.kept.load(ordering: .relaxed) == 4_000, "each timer that was left alone ticked once")
+        #expect(tally.kept.load(ordering: .relaxed) == 4 * Self.rounds, "each timer that was left alone ticked once")
         // The cancel itself has ended the timer; its handler counts this a moment later.
-        #expect(await soon { tally.selfCancelled.load(ordering: .relaxed) == 4_000 })
+        #expect(await soon { tally.selfCancelled.load(ordering: .relaxed) == 4 * Self.rounds })
         #expect(tally.ticksAfterCancel.load(ordering: .relaxed) == 0, "no tick after a cancel in the handler")
         // These timers were cancelled at once by their own thread. If the cancel did not end a timer, its only tick
         // had ended it.
@@ -34,7 +37,7 @@ import Testing
         try await onThreads(2) { thread in
             // A window of live targets. The oldest is released while the service ticks.
             var alive: [Target] = []
-            for number in 0..<5_000 {
+            for number in 0..<5 * Self.rounds {
                 let target = Target(number * 2 + thread, census)
                 let delay = Duration.microseconds(number * 37 % 1_000)
                 _ = try? PreciseTimer.schedule(.every(.milliseconds(1), after: delay), on: service, target: target) {
@@ -48,8 +51,8 @@ import Testing
             withExtendedLifetime(alive) { _ = eventually { census.ticks.load(ordering: .relaxed) > 0 } }
         }
         #expect(await soon { service.pendingCount == 0 }, "each timer ended with its target")
-        #expect(census.born.load(ordering: .relaxed) == 10_000)
-        #expect(await soon { census.died.load(ordering: .relaxed) == 10_000 })
+        #expect(census.born.load(ordering: .relaxed) == 10 * Self.rounds)
+        #expect(await soon { census.died.load(ordering: .relaxed) == 10 * Self.rounds })
         #expect(census.ticks.load(ordering: .relaxed) > 0)
         #expect(census.ticksOfTheDead.load(ordering: .relaxed) == 0)
     }
@@ -78,7 +81,7 @@ import Testing
         let service = try TimerService(backend)
         let ticks = Counter()
         try await onThreads(4) { _ in
-            for number in 0..<500 {
+            for number in 0..<Self.rounds / 2 {
                 let own = Counter()
                 var timer = try? PreciseTimer.schedule(.every(.microseconds(50), after: .zero), on: service) { _, _ in
                     own.add(1)
@@ -95,7 +98,7 @@ import Testing
         let count = ticks.value
         pause(.milliseconds(5))
         #expect(ticks.value == count)
-        #expect(count >= 2_000)
+        #expect(count >= 2 * Self.rounds)
     }
 
     @Test(arguments: Backend.available)

@@ -5,7 +5,7 @@ import Testing
 import TimerAlarms
 
 /// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct CareTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct CareTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)
@@ -103,10 +103,10 @@ import TimerAlarms
     /// Fault 50. The looks at the alarms would follow each other at once.
     @Test(.enabled(if: Tools.canTrace, Tools.noTracing), arguments: ["EPERM", "ENOSYS"])
     func aSleepThatTheSystemRefusesEndsNoTimerAndKeepsNoProcessorBusy(error: String) async throws {
-        let steps = ["schedule=3x10000", "ticks=150", "rest=1"]
+        let steps = ["schedule=3x10000", "ticks=30", "rest=0.5"]
         let run = try await Probe.run(.timerFD, steps, under: .strace("clock_nanosleep:error=\(error)"))
         #expect(run.outcome.code == 0, "\(run)")
-        #expect(run.trouble(ticks: 100) == nil, "\(run)")
+        #expect(run.trouble(ticks: 20) == nil, "\(run)")
         #expect((run.report?.step("rest")?.load ?? 1) < 0.25, "\(run)")
     }
 
@@ -123,7 +123,8 @@ import TimerAlarms
                 handler: { $0.note($1) }
             )
             // Half as long again as the time after which an alarm with its own thread would fail.
-            pause(.seconds(9))
+            CareClock.hurry()
+            pause(.milliseconds(900))
             #expect(reasons.all == [])
             timers.process()
             #expect(log.count == 1)

@@ -20,13 +20,12 @@ enum Child {
         }
     }
 
-    /// Runs a command to its end, as soon as other children leave room for it.
+    /// Runs a command to its end.
     ///
     /// - Parameters:
     ///   - command: the program and its arguments; a program without a slash is looked up in the `PATH`.
     ///   - environment: variables in addition to those of this process.
     ///   - seconds: the time after which the process group is killed.
-    ///   - isAlone: whether no other child may run at the same time.
     ///   - body: called with the process id once the program runs, on the thread that waits for it.
     /// - Returns: how the program ended.
     /// - Throws: `POSIXError` if the program could not be started.
@@ -34,13 +33,9 @@ enum Child {
         _ command: [String],
         environment: [String: String] = [:],
         limit seconds: Double,
-        alone isAlone: Bool = false,
         meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Outcome {
-        let places = isAlone ? Turnstile.places : 1
-        await Turnstile.shared.enter(places)
-        defer { Turnstile.shared.leave(places) }
-        return try await onOwnThread { try runHere(command, environment, seconds, body) }
+        try await onOwnThread { try runHere(command, environment, seconds, body) }
     }
 
     private static func runHere(
@@ -110,37 +105,6 @@ enum Child {
         let failure = unsafe posix_spawnp(&id, command[0], &actions, &attributes, &arguments, &environment)
         if failure != 0 { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EINVAL) }
         return id
-    }
-}
-
-/// Lets a few children run at once, or one alone if it disturbs the whole machine.
-private actor Turnstile {
-    static let shared = Turnstile()
-    static let places = 6
-
-    private var free = Turnstile.places
-    private var waiting: [(places: Int, continuation: CheckedContinuation<Void, Never>)] = []
-
-    func enter(_ places: Int) async {
-        await withCheckedContinuation { continuation in
-            waiting.append((places, continuation))
-            admit()
-        }
-    }
-
-    nonisolated func leave(_ places: Int) { Task { await self.give(places) } }
-
-    private func give(_ places: Int) {
-        free += places
-        admit()
-    }
-
-    private func admit() {
-        while let next = waiting.first, next.places <= free {
-            free -= next.places
-            waiting.removeFirst()
-            next.continuation.resume()
-        }
     }
 }
 

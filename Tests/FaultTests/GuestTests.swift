@@ -5,7 +5,7 @@ import Testing
 
 /// The library as a guest in a process: threads with unusual attributes, a descriptor table that fills up late,
 /// and a quick exit.
-@Suite(.timeLimit(.minutes(60))) struct GuestTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct GuestTests {
     typealias Backend = TimerService.Backend
 
     /// Each backend with each of its clocks except the suspending one. The run loop has no other clock.
@@ -63,9 +63,9 @@ import Testing
     @Test func aProcessWhoseMainThreadHasEndedLivesWithItsServiceAndTakesNoSignalButTheLast() async throws {
         let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"], limit: 60) { id in
             // SIGTERM first, and then the one that no thread can block.
-            pause(.seconds(1))
+            pause(.milliseconds(200))
             kill(id, SIGTERM)
-            pause(.milliseconds(500))
+            pause(.milliseconds(200))
             #expect(kill(id, 0) == 0)
             kill(id, SIGKILL)
         }
@@ -73,8 +73,8 @@ import Testing
     }
 
     @Test(arguments: Backend.available)
-    func twentyProcessesWithTickingTimersExitWithTheirCode(backend: Backend) async throws {
-        for _ in 0..<20 {
+    func manyProcessesWithTickingTimersExitWithTheirCode(backend: Backend) async throws {
+        for _ in 0..<Effort.of(5, thorough: 20) {
             let run = try await Probe.run(backend, ["schedule=20x1000", "ticks=3", "exit=7"], limit: 20)
             #expect(run.outcome.code == 7, "\(run)")
         }

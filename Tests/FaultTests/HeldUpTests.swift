@@ -5,7 +5,7 @@ import Testing
 import TimerAlarms
 
 /// A thread that is late only because it is held up. Fault 51.
-@Suite(.timeLimit(.minutes(10))) struct HeldUpTests {
+@Suite(.waits, .timeLimit(.minutes(10))) struct HeldUpTests {
     @Test func aThreadIsHeldUpWhileItWaitsForAProcessorAndNotWhileItSleeps() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(60)
@@ -45,7 +45,7 @@ import TimerAlarms
     }
 
     /// The whole way, with real seconds.
-    @Test(.enabled(if: Tools.canTrace && LongTests.areOn, LongTests.areOff))
+    @Test(.enabled(if: Tools.canTrace && Effort.isThorough, Effort.isShort))
     func timersWhoseAlarmsThreadADebuggerStopsForEightSecondsGoOn() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(120)

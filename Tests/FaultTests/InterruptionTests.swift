@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Waits that end early without cause: no tick is early, lost or invented. Faults 7, 8 and 19.
-@Suite(.timeLimit(.minutes(60))) struct InterruptionTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct InterruptionTests {
     typealias Backend = TimerService.Backend
 
     /// Every second call fails with EINTR (4) or EAGAIN (11).
@@ -13,7 +13,7 @@ import Testing
         ["epoll_wait,epoll_pwait,epoll_pwait2,poll,ppoll:4", "read:4", "read:11"]
     )
     func aHundredTicksComeDespiteAStormOfInterruptions(backend: Backend, calls: String) async throws {
-        let steps = ["arm=\(calls):0:0", "schedule=1x10000", "ticks=100"]
+        let steps = ["arm=\(calls):0:0", "schedule=1x2000", "ticks-or-ends=100"]
         let run = try await Probe.run(backend, steps, under: .preload())
         // Foundation waits for edges. If it gets EAGAIN although data is present, it loses a wake-up; a real kernel
         // never does that. The service notices it and ends its timers.
@@ -28,14 +28,14 @@ import Testing
         ["epoll_wait", "epoll_pwait", "ppoll", "poll"]
     )
     func aHundredTicksComeDespiteInterruptedWaits(backend: Backend, call: String) async throws {
-        let steps = ["schedule=1x10000", "ticks=100"]
+        let steps = ["schedule=1x2000", "ticks-or-ends=100"]
         let run = try await Probe.run(backend, steps, under: .strace("\(call):error=EINTR:when=1+2"))
         #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
     }
 
     @Test(arguments: Backend.available)
     func aHundredTicksComeDespiteTenThousandSignalsASecond(backend: Backend) async throws {
-        let run = try await Probe.run(backend, ["signals=10000", "schedule=1x10000", "ticks=100"])
+        let run = try await Probe.run(backend, ["signals=10000", "schedule=1x2000", "ticks-or-ends=100"])
         #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
         #expect(run.report?.step("signals")?.isMet == true)
     }

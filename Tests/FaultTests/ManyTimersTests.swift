@@ -7,7 +7,7 @@ import Testing
 import TimerAlarms
 
 /// Many timers, threads and signals. Faults 40 to 42, and 44.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ManyTimersTests {
+@Suite(.works, .timeLimit(.minutes(60))) struct ManyTimersTests {
     typealias Backend = TimerService.Backend
 
     /// Timers that are cancelled long before their deadline leave nothing behind.
@@ -25,7 +25,7 @@ import TimerAlarms
                     .cancel()
                 }
             }
-            try churn(20_000)
+            try churn(Self.churned / 10)
             let (descriptors, kilobytes) = (ProcFS.openDescriptors, Memory.residentKilobytes)
             try churn(Self.churned)
             // Heaps keep some pages; a leak of a hundred bytes per timer would be many times as much.
@@ -37,11 +37,10 @@ import TimerAlarms
         }
     }
 
-    /// Fewer in a debug build, which checks its invariants after each change.
-    private static let churned = _isDebugAssertConfiguration() ? 200_000 : 2_000_000
+    private static let churned = Effort.of(30_000, thorough: 2_000_000)
 
     /// Fault 49. They end within four looks of the caretaker, a second apart.
-    @Test(.enabled(if: LongTests.areOn, LongTests.areOff))
+    @Test(.enabled(if: Effort.isThorough, Effort.isShort))
     func aMillionTimersOfOneTargetEndWithItAndLeaveSiblingsAlone() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(300)
@@ -103,7 +102,7 @@ import TimerAlarms
         let ticks = (0..<64).map { _ in Log() }
         try await onThreads(8) { thread in
             var random = SeededGenerator(seed: UInt64(thread))
-            for _ in 0..<2_000 {
+            for _ in 0..<Effort.of(500, thorough: 2_000) {
                 let number = Int.random(in: 0..<64, using: &random)
                 let timer = places[number].value
                 switch Int.random(in: 0..<6, using: &random) {

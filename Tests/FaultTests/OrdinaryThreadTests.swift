@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Workers of Dispatch that a tick on its way makes. Fault 46.
-struct OrdinaryThreadTests {
+@Suite(.waits) struct OrdinaryThreadTests {
     /// What a worker inherits from the thread that makes it.
     private struct Inherited: Hashable, Sendable {
         let processors: [Int]

@@ -46,7 +46,8 @@ enum Probe {
         }
     }
 
-    /// Runs the probe with timers on a backend; the probe's own `Probe.perform` describes the steps.
+    /// Runs the probe with timers on a backend; the probe's own `Probe.perform` describes the steps. The caretaker's
+    /// seconds pass ten times as fast, unless the run is thorough.
     ///
     /// - Parameters:
     ///   - backend: the backend of the timers.
@@ -54,7 +55,6 @@ enum Probe {
     ///   - clock: the clock of their deadlines.
     ///   - means: the means to inject faults.
     ///   - seconds: the time after which the probe ends itself with SIGALRM.
-    ///   - isAlone: whether no other child may run at the same time.
     ///   - body: called with the process id once the probe runs.
     /// - Returns: how the probe ended, and its report.
     /// - Throws: `POSIXError` if the probe could not be started.
@@ -64,14 +64,13 @@ enum Probe {
         on clock: TimerClock = .suspending,
         under means: Means = .none,
         limit seconds: Int = 60,
-        alone isAlone: Bool = false,
         meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Run {
+        let always = ["SWIFT_BACKTRACE": "enable=no"].merging(Effort.isThorough ? [:] : ["FAULT_PROBE_HURRY": "1"]) { $1 }
         let outcome = try await Child.run(
             means.command + [path, backend.rawValue, clock.rawValue, "\(seconds)"] + steps,
-            environment: means.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 },
+            environment: means.environment.merging(always) { $1 },
             limit: Double(seconds) + 10,
-            alone: isAlone,
             meanwhile: body
         )
         let report = try? JSONDecoder().decode(ProbeReport.self, from: Data(outcome.output.utf8))
@@ -83,4 +82,52 @@ enum Probe {
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("fault-probe").path
     }
+}
+
+/// The checks of a probe's report.
+extension Probe.Run {
+    /// Why the fault was not reported, or which timer misbehaved; nil if all is well. Each schedule must have thrown
+    /// an error of the system, or its timers must have ticked on their grid, or ended once because the backend
+    /// failed. A timer that goes on must have accounted for that many deadlines.
+    func silence(ticks: UInt64) -> String? {
+        guard let report else { return "no report" }
+        let refusals = report.steps.compactMap(\.refusal)
+        if let refusal = refusals.first(where: { !Self.systemErrors.contains($0.code) }) {
+            return "refused for another reason: \(refusal.text)"
+        }
+        if report.timers.isEmpty && refusals.isEmpty { return "neither a timer nor an error" }
+        for timer in report.timers {
+            if let flaw = timer.flaw { return flaw }
+            if timer.ends.count > 1 { return "a timer ended more than once: \(timer.ends)" }
+            switch timer.ends.first {
+            // The probe may shut the service down afterwards.
+            case nil, "service shut down":
+                if timer.accounted < ticks { return "a timer is silent after \(timer.accounted) deadlines" }
+            case .some(let end):
+                if !Self.failures.contains(end) { return "a timer ended: \(end)" }
+            }
+        }
+        return nil
+    }
+
+    /// Nil if the run shows no fault: every timer goes on ticking on its grid. Otherwise, the reason.
+    func trouble(ticks: UInt64) -> String? {
+        if let refusal = report?.steps.compactMap(\.refusal).first { return refusal.text }
+        if let end = report?.timers.flatMap(\.ends).first { return "a timer ended: \(end)" }
+        if report?.timers.isEmpty == true { return "no timer" }
+        return silence(ticks: ticks)
+    }
+
+    /// The codes of errors for a refusing system.
+    private static let systemErrors: Set<String> = ["refused by the system", "unavailable", "backend failed"]
+    /// The codes of errors for a failed backend.
+    private static let failures: Set<String> = ["refused by the system", "backend failed"]
+}
+
+extension ProbeReport.Timer {
+    /// The number of deadlines that the ticks stand for.
+    var accounted: UInt64 { ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
+
+    /// The period in nanoseconds.
+    static let tenMilliseconds: UInt64 = 10_000_000
 }

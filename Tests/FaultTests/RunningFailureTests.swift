@@ -6,7 +6,7 @@ import TimerAlarms
 
 /// Failing calls and closed descriptors under running timers: each timer ends once with the failure, or goes on as
 /// before, and no thread spins. Faults 4 and 6.
-@Suite(.timeLimit(.minutes(60))) struct RunningFailureTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct RunningFailureTests {
     typealias Backend = TimerService.Backend
 
     /// All calls in which a backend may wait.
@@ -18,7 +18,7 @@ import TimerAlarms
 
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available.filter { $0 != .dispatch })
     func aTimerfdThatCanNoLongerBeSetEndsTheTimers(backend: Backend) async throws {
-        let steps = Self.running + ["arm=timerfd_settime:22:0:1000000000", "ends=15", "rest=1"] + Self.again
+        let steps = Self.running + ["arm=timerfd_settime:22:0:1000000000", "ends=15", "rest=0.3"] + Self.again
         let run = try await Probe.run(backend, steps, under: .preload(), limit: 90)
         try expectEnds(run)
         try expectIdle(run)
@@ -28,19 +28,19 @@ import TimerAlarms
     /// timers tick on their grid, and no code of the library runs that could notice it.
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler))
     func dispatchTicksOnIfItsTimerfdCanNoLongerBeSet() async throws {
-        let steps = Self.running + ["arm=timerfd_settime:22:0:1000000000", "ticks=100"] + Self.again
-        let run = try await Probe.run(.dispatch, steps + ["rest=1"], under: .preload())
+        let steps = Self.running + ["arm=timerfd_settime:22:0:1000000000", "ticks=30"] + Self.again
+        let run = try await Probe.run(.dispatch, steps + ["rest=0.3"], under: .preload())
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
         #expect((run.report?.refusedCalls ?? 0) > 0)
-        #expect(run.report?.step("ticks=100")?.isMet == true, "\(run)")
+        #expect(run.report?.step("ticks=30")?.isMet == true, "\(run)")
         // Once the timer can be set again, the thread stops spinning.
         #expect((run.report?.step("rest")?.load ?? 1) < 0.25, "\(run)")
     }
 
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, [EBADF, EINVAL])
     func aWaitThatFailsOnceEndsTheTimersOrIsSurvived(backend: Backend, error: Int32) async throws {
-        let steps = Self.running + ["arm=\(Self.waits):\(error):0:1", "ticks-or-ends=20", "rest=1"] + Self.again
+        let steps = Self.running + ["arm=\(Self.waits):\(error):0:1", "ticks-or-ends=20", "rest=0.3"] + Self.again
         let run = try await Probe.run(backend, steps, under: .preload(), limit: 90)
         // libdispatch takes this for a descriptor that the program closed, and traps, without code of the library.
         if backend == .dispatch && error == EBADF { return #expect(run.outcome.signal == SIGILL, "\(run)") }
@@ -51,7 +51,7 @@ import TimerAlarms
 
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, [EBADF, EINVAL])
     func aWaitThatFailsForeverEndsTheTimers(backend: Backend, error: Int32) async throws {
-        let steps = Self.running + ["arm=\(Self.waits):\(error):0:1000000000", "ends=15", "rest=1"] + Self.again
+        let steps = Self.running + ["arm=\(Self.waits):\(error):0:1000000000", "ends=15", "rest=0.3"] + Self.again
         let run = try await Probe.run(backend, steps, under: .preload(), limit: 90)
         if backend == .dispatch && error == EBADF { return #expect(run.outcome.signal == SIGILL, "\(run)") }
         try expectEnds(run)
@@ -66,7 +66,7 @@ import TimerAlarms
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: [EBADF, EINVAL])
     func aFailedLibeventLoopEndsTheTimersByItself(error: Int32) async throws {
         let waits = "epoll_wait,epoll_pwait,epoll_pwait2"
-        let steps = Self.running + ["arm=\(waits):\(error):0:1000000000", "ends=15", "rest=1"] + Self.again
+        let steps = Self.running + ["arm=\(waits):\(error):0:1000000000", "ends=15", "rest=0.3"] + Self.again
         let run = try await Probe.run(.libevent, steps, under: .preload(), limit: 90)
         try expectEnds(run)
         expectOwnFailure(run)
@@ -94,11 +94,13 @@ import TimerAlarms
     /// Another part of the program closes the descriptors, and opens files that get their numbers.
     @Test(arguments: Backend.available, ["[timerfd]", "[eventpoll]", "[eventfd]", "all"])
     func descriptorsClosedFromOutsideEndTheTimersAndCloseNoOtherFile(backend: Backend, kind: String) async throws {
-        let start = ["schedule=1x10000", "ticks-or-ends=5", "shutdown"]
+        // A trial of Dispatch waits for seconds before it refuses.
+        let count = backend == .dispatch ? Effort.of(1, thorough: 4) : 4
+        let starts = Array(repeating: ["schedule=1x10000", "ticks-or-ends=5", "shutdown"], count: count)
         let steps =
             Self.running
-            + ["close=\(kind)", "reuse", "ticks-or-ends=20", "rest=1", "shutdown", "rest=0.3", "still-open"]
-            + start + start + start + start
+            + ["close=\(kind)", "reuse", "ticks-or-ends=20", "rest=0.3", "shutdown", "rest=0.3", "still-open"]
+            + starts.joined()
         let run = try await Probe.run(backend, steps, limit: 90)
         // libdispatch and Foundation trap if their epoll descriptor is a different file, without code of the library.
         if [.dispatch, .runLoop].contains(backend) && kind != "[timerfd]" && run.outcome.signal == SIGILL { return }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A process that stands still, or hardly runs: ticks are late and counted, never early, never lost. Faults 12 to 16.
-@Suite(.timeLimit(.minutes(60))) struct StallTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct StallTests {
     typealias Backend = TimerService.Backend
 
     /// The policies, in the probe's notation.
@@ -14,7 +14,7 @@ import Testing
     private static let period: UInt64 = 20_000_000
 
     private static func steps(_ policy: String, _ mark: Mark) -> [String] {
-        ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "ticks=100"]
+        ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "ticks=30"]
     }
 
     /// Fault 47. A yield would end the thread's time until its next period.
@@ -71,7 +71,7 @@ import Testing
             return
         }
         let steps = [
-            "schedule=1x10000", "ticks=3", "write=\(group.path)/cgroup.procs:0", "rest=3",
+            "schedule=1x10000", "ticks=3", "write=\(group.path)/cgroup.procs:0", "rest=1",
             "write=/sys/fs/cgroup/cpu/cgroup.procs:0", "ticks=5",
         ]
         let run = try await Probe.run(backend, steps)
@@ -79,39 +79,45 @@ import Testing
         try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
     }
 
-    /// Four threads for each processor, and one more, which never pause. The probe runs alone, so that it disturbs
-    /// no other test.
-    @Test(arguments: Backend.available)
-    func aBusyProcessLosesNoDeadline(backend: Backend) async throws {
+    /// In each process, four threads for each processor, and one more, which never pause.
+    @Test(.alone) func aBusyProcessLosesNoDeadline() async throws {
         let threads = ProcessInfo.processInfo.activeProcessorCount * 4 + 1
-        let steps = ["schedule=1x10000", "ticks=3", "spin=\(threads)x1.5", "rest=1.5", "ticks=5"]
-        let run = try await Probe.run(backend, steps, alone: true)
-        try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
+        let steps = ["schedule=1x10000", "ticks=3", "spin=\(threads)x0.5", "rest=0.5", "ticks=5"]
+        try await onEachBackend { backend in try await Probe.run(backend, steps) }
     }
 
     /// Real-time threads occupy every processor for 0.9 s, below the kernel's limit of 0.95 s in a second.
-    @Test(.enabled(if: Tools.canBeRealTime, Tools.noRealTime), arguments: Backend.available)
-    func aProcessStarvedByRealTimeThreadsLosesNoDeadline(backend: Backend) async throws {
-        let mark = Mark()
-        let steps = ["schedule=1x10000", "ticks=3", "mark=\(mark.path)", "rest=1.2", "ticks=5"]
+    @Test(.alone, .enabled(if: Tools.canBeRealTime, Tools.noRealTime))
+    func aProcessStarvedByRealTimeThreadsLosesNoDeadline() async throws {
+        let marks = Backend.available.map { _ in Mark() }
         let threads = ProcessInfo.processInfo.activeProcessorCount
-        let run = try await Probe.run(backend, steps, alone: true) { _ in
-            mark.wait()
-            let hog = Process()
-            hog.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            hog.arguments = [
-                "chrt", "-f", "50", Probe.path, "timerfd", "suspending", "5", "spin=\(threads)x0.9", "rest=1",
-            ]
-            hog.standardOutput = FileHandle.nullDevice
-            try? hog.run()
-            hog.waitUntilExit()
+        let steps = ["spin=\(threads)x0.9", "rest=1"]
+        async let hog = onOwnThread { for mark in marks { mark.wait() } }
+        async let starved: Void = onEachBackend { backend in
+            let mark = marks[Backend.available.firstIndex(of: backend) ?? 0]
+            return try await Probe.run(
+                backend,
+                ["schedule=1x10000", "ticks=3", "mark=\(mark.path)", "rest=1.2", "ticks=5"]
+            )
         }
-        try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds)
+        try await hog
+        let means = Probe.Means(command: ["chrt", "-f", "50"])
+        _ = try await Probe.run(.timerFD, steps, under: means)
+        try await starved
+    }
+
+    /// Runs a probe of each backend at the same time, and expects that none of them loses a deadline.
+    private func onEachBackend(_ run: @escaping @Sendable (Backend) async throws -> Probe.Run) async throws {
+        let runs = try await withThrowingTaskGroup { group in
+            for backend in Backend.available { group.addTask { try await run(backend) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for run in runs { try expectExactCount(run, period: ProbeReport.Timer.tenMilliseconds) }
     }
 
     /// Expects the ticks of a policy after a stall of at least that many deadlines.
     private func expect(_ run: Probe.Run, _ policy: String, missed: UInt64) throws {
-        #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
+        #expect(run.outcome.code == 0 && run.trouble(ticks: 30) == nil, "\(run)")
         let ticks = try #require(run.report?.timers.first?.ticks)
         let late = ticks.filter { $0.delivered - $0.deadline >= Self.period }
         let most = try #require(ticks.max { $0.missed < $1.missed })
@@ -135,7 +141,7 @@ import Testing
 
     /// Expects that each tick stands for exactly the deadlines that had passed.
     private func expectExactCount(_ run: Probe.Run, period: UInt64) throws {
-        #expect(run.outcome.code == 0 && run.trouble(ticks: 100) == nil, "\(run)")
+        #expect(run.outcome.code == 0 && run.trouble(ticks: 40) == nil, "\(run)")
         let ticks = try #require(run.report?.timers.first?.ticks)
         let tooFew = ticks.filter { $0.deadline + ($0.missed + 1) * period <= $0.woke }
         let tooMany = ticks.filter { $0.deadline + $0.missed * period > $0.delivered }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a process gets of its thread options, even without rights or with one processor.
-@Suite(.timeLimit(.minutes(60))) struct UnprivilegedTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct UnprivilegedTests {
     typealias Options = TimerService.ThreadOptions
 
     @Test(.enabled(if: Tools.isRoot, Tools.notRoot))

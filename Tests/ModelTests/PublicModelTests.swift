@@ -6,14 +6,9 @@ import Testing
 /// Compares the library on virtual time, step by step through the public interface, with a naive model of
 /// its contract.
 ///
-/// A release build performs a million steps. A debug build, which checks the scheduler's invariants after each
-/// mutation, performs a fortieth of them.
+/// A million steps in a thorough run.
 @Suite(.timeLimit(.minutes(60))) struct PublicModelTests {
-    #if DEBUG
-    static let runs = 100
-    #else
-    static let runs = 4_000
-    #endif
+    static let runs = Effort.of(40, thorough: 4_000)
     static let stepsPerRun = 250
     /// The first of other seeds, to hunt for rare differences: `make hunt`.
     static let hunted = ProcessInfo.processInfo.environment["PRECISE_TIMER_SEED"].flatMap(UInt64.init)

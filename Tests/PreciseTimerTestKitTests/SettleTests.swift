@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Code that delivers elsewhere, tested on virtual time.
-@Suite(.timeLimit(.minutes(10))) struct SettleTests {
+@Suite(.timeLimit(.minutes(60))) struct SettleTests {
     @MainActor private final class ViewModel {
         var refreshes = 0
         func refresh() { refreshes += 1 }
@@ -105,6 +105,32 @@ import Testing
         consumer.cancel()
         _ = await consumer.result
         #expect(virtual.pendingCount == 0)
+    }
+
+    /// Each time that the loop's task and the settling one give their thread away, they wait for tasks that block it.
+    @Test func aLoopWhoseTaskHardlyGetsAThreadRunsItsBody() async {
+        await #expect(processExitsWith: .success) {
+            let (virtual, log) = (VirtualTime(), Log())
+            let consumer = Task {
+                for try await tick in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) {
+                    for _ in 0..<20 { await Task.yield() }
+                    log.note(tick)
+                }
+            }
+            while virtual.pendingCount == 0 { await virtual.settle() }
+            for _ in 0..<2 * ProcFS.processors.count {
+                Task {
+                    while log.count == 0 {
+                        pause(.milliseconds(60))
+                        await Task.yield()
+                    }
+                }
+            }
+            virtual.advance(by: .seconds(1))
+            await virtual.settle()
+            #expect(log.count == 1)
+            consumer.cancel()
+        }
     }
 
     /// Settling waits for it. The test looks at what settling looks at, because the machine may hold up any task for as

@@ -7,7 +7,7 @@ import TimerAlarms
 
 /// Services on a loop or queue of the host: its thread delivers, any thread may schedule, and a shutdown
 /// releases everything.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct AttachmentTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct AttachmentTests {
     #if RunLoop
     // MARK: A run loop
 

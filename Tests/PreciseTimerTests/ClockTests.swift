@@ -1,9 +1,10 @@
 import PreciseTimer
 import TestSupport
 import Testing
+import TimerAlarms
 
 /// Timers on every clock that a backend can wait on.
-@Suite(.timeLimit(.minutes(60))) struct ClockTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct ClockTests {
     typealias Backend = TimerService.Backend
 
     private static let pairs = Backend.available.flatMap { backend in
@@ -52,5 +53,107 @@ import Testing
         let service = try TimerService(.timerFD, clock: .wall)
         service.shutdown()
         #expect(service.now.clock == .wall)
+    }
+}
+
+/// A step of the wall clock, from two readings of its distance to a clock that is never set.
+struct WallClockOffsetTests {
+    private func step(_ first: (Int64, error: Int64), _ second: (Int64, error: Int64)) -> Duration? {
+        WallClockOffset(nanoseconds: first.0, error: first.error)
+            .step(to: WallClockOffset(nanoseconds: second.0, error: second.error))
+    }
+
+    @Test func stepsInBothDirectionsAreTold() {
+        #expect(step((5_000, error: 50), (3_600_000_005_000, error: 60)) == .seconds(3_600))
+        #expect(step((3_600_000_005_000, error: 50), (5_000, error: 60)) == .seconds(-3_600))
+    }
+
+    @Test func aDifferenceWithinTheErrorsIsNoStep() {
+        for difference in [-110, -1, 0, 1, 110] as [Int64] {
+            #expect(step((5_000, error: 50), (5_000 + difference, error: 60)) == nil, "\(difference)")
+        }
+        #expect(step((5_000, error: 50), (5_111, error: 60)) == .nanoseconds(111))
+        #expect(step((5_000, error: 50), (4_889, error: 60)) == .nanoseconds(-111))
+    }
+
+    @Test func nobodySetsTheClockBetweenTwoReadings() {
+        // If somebody does, once in a while, one of three pairs is still without a step.
+        let steps = (0..<3).map { _ in WallClockOffset.now.step(to: .now) }
+        #expect(steps.contains(nil))
+    }
+}
+
+/// The clocks that a backend can wait on, and the errors for other clocks.
+struct BackendClockTests {
+    typealias Backend = TimerService.Backend
+
+    @Test(arguments: Backend.allCases, TimerClock.allCases)
+    func aClockIsSupportedOrRefusedWithTheNamesOfAbleBackends(backend: Backend, clock: TimerClock) throws {
+        guard backend.availability == .available else { return }
+        guard !backend.clocks.contains(clock) else {
+            let service = try TimerService(backend, clock: clock)
+            #expect(service.now.clock == clock)
+            return
+        }
+        let error = #expect(throws: TimerError.self) { try TimerService(backend, clock: clock) }
+        #expect(error?.code == .unavailable)
+        let words = error?.attempted.split { !$0.isLetter }.map(String.init) ?? []
+        #expect(words.contains(clock.rawValue))
+        let able = Backend.allCases.filter { $0.clocks.contains(clock) }
+        let named = Backend.allCases.filter { words.contains($0.rawValue) }
+        #expect(Set(named) == Set(able + [backend]))
+    }
+
+    @Test func everyBackendSupportsTheMonotonicClockAndTimerFDAndLibeventSupportAll() {
+        for backend in Backend.allCases { #expect(backend.clocks.contains(.suspending)) }
+        #expect(Backend.timerFD.clocks == Set(TimerClock.allCases))
+        #expect(Backend.libevent.clocks == Set(TimerClock.allCases))
+        #expect(Backend.dispatch.clocks == [.suspending, .wall])
+        #expect(Backend.runLoop.clocks == [.suspending])
+    }
+
+    @Test func wallTimeCountsFrom1970AndOtherClocksFromTheBoot() {
+        // The year 2020, and 100 years of uptime.
+        #expect(TimerClock.wall.now.nanoseconds > 1_577_836_800_000_000_000)
+        #expect(TimerClock.suspending.now.nanoseconds < 3_155_760_000_000_000_000)
+        #expect(TimerClock.suspending.now.nanoseconds <= TimerClock.continuous.now.nanoseconds)
+    }
+}
+
+/// A package trait adds a backend; without its trait, the backend is reported as unavailable and refuses to start.
+struct AvailabilityTests {
+    typealias Backend = TimerService.Backend
+
+    /// The backends that this build leaves out, and their traits.
+    private static let missing: [Backend: String] = {
+        var missing: [Backend: String] = [:]
+        #if !Libevent
+        missing[.libevent] = "Libevent"
+        #endif
+        #if !RunLoop
+        missing[.runLoop] = "RunLoop"
+        #endif
+        return missing
+    }()
+
+    @Test(arguments: Backend.allCases)
+    func aBackendIsUnavailableOnlyWithoutItsTrait(backend: Backend) throws {
+        guard let trait = Self.missing[backend] else {
+            #expect(backend.availability == .available)
+            return
+        }
+        let reason = "this build of PreciseTimer has the package trait \(trait) disabled"
+        #expect(backend.availability == .unavailable(reason))
+        let error = #expect(throws: TimerError.self) { try TimerService(backend) }
+        #expect(error?.code == .unavailable)
+        #expect(error?.attempted.contains("trait \(trait)") == true)
+    }
+
+    @Test(arguments: missing.keys)
+    func aTimerOnTheSharedServiceOfAMissingBackendIsRefused(backend: Backend) {
+        let error = #expect(throws: TimerError.self) {
+            try PreciseTimer.schedule(.once(after: .zero), on: backend.shared) { _, _ in }.cancel()
+        }
+        #expect(error?.code == .unavailable)
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Calls on a timer while its tick is on its way to a busy place.
-@Suite(.timeLimit(.minutes(60))) struct HopTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct HopTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

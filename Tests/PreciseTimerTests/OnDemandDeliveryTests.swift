@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A timer on demand, with every delivery.
-@Suite(.timeLimit(.minutes(60))) struct OnDemandDeliveryTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct OnDemandDeliveryTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The deadlines of each schedule, and the refused schedules.
-struct ScheduleTests {
+@Suite(.waits) struct ScheduleTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A service as a Swift `Clock`.
-@Suite(.timeLimit(.minutes(60))) struct ServiceClockTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct ServiceClockTests {
     private let virtual = VirtualTime()
 
     /// Sleeps on any clock, as a generic caller does.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Services, and the values about them, read well in messages and logs.
-struct ServiceDescriptionTests {
+@Suite(.waits) struct ServiceDescriptionTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

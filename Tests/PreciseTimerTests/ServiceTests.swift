@@ -4,7 +4,7 @@ import Testing
 import TimerAlarms
 
 /// The cost of services, their lifetime, and their effects on the process.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct ServiceTests {
+@Suite(.waits, .timeLimit(.minutes(60))) struct ServiceTests {
     typealias Backend = TimerService.Backend
 
     @Test func theDefaultIsTimerFD() {
@@ -57,15 +57,42 @@ import TimerAlarms
         for _ in 0..<20 { try TimerService(backend).shutdown() }
     }
 
+    /// In their own processes, since a shared service is everybody's.
     @Test(arguments: Backend.available)
-    func aSharedServiceIsStartedAgainByTheNextScheduleAfterAShutdown(backend: Backend) throws {
-        let (service, log) = (backend.shared, Log())
-        for _ in 0..<3 {
-            let before = log.count
-            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
-            #expect(eventually { log.count >= before + 3 })
-            service.shutdownForEveryone()
-            #expect(timer.state == .ended(.serviceShutDown))
+    func aSharedServiceIsStartedAgainByTheNextScheduleAfterAShutdown(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            let (service, log) = (backend.shared, Log())
+            for _ in 0..<3 {
+                let before = log.count
+                let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) {
+                    $0.note($1)
+                }
+                #expect(eventually { log.count >= before + 3 })
+                service.shutdownForEveryone()
+                #expect(timer.state == .ended(.serviceShutDown))
+            }
+        }
+    }
+
+    @Test(arguments: Backend.available)
+    func aSharedServiceCanBeStartedAgainFromInsideAHandler(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            let (service, old, new) = (backend.shared, Log(), Log())
+            // From the service's thread, so that neither of the two timers ticks before both are scheduled.
+            try PreciseTimer.schedule(.once(after: .zero), on: service, target: old) { old, _ in
+                for _ in 0..<2 {
+                    _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: old) { old, tick in
+                        old.note(tick)
+                        service.shutdownForEveryone()
+                        _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: new) {
+                            $0.note($1)
+                        }
+                    }
+                }
+            }
+            #expect(eventually { new.count >= 10 })
+            #expect(old.count == 1, "its sibling has ended with it")
+            #expect(service.pendingCount == 1)
         }
     }
 
@@ -78,26 +105,6 @@ import TimerAlarms
         }
         #expect(error?.code == .shutDown)
         #expect(service.now <= KernelClock.now(.suspending))
-    }
-
-    @Test(arguments: Backend.available)
-    func aSharedServiceCanBeStartedAgainFromInsideAHandler(backend: Backend) throws {
-        let service = backend.shared
-        let (old, new) = (Log(), Log())
-        // From the service's thread, so that neither of the two timers ticks before both are scheduled.
-        try PreciseTimer.schedule(.once(after: .zero), on: service, target: old) { old, _ in
-            for _ in 0..<2 {
-                _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: old) { old, tick in
-                    old.note(tick)
-                    service.shutdownForEveryone()
-                    _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: new) { $0.note($1) }
-                }
-            }
-        }
-        #expect(eventually { new.count >= 10 })
-        #expect(old.count == 1, "its sibling has ended with it")
-        #expect(service.pendingCount == 1)
-        service.shutdownForEveryone()
     }
 
     @Test func aFiringOfAnEarlierRunDeliversNoTickAndSetsNoAlarm() throws {
@@ -178,5 +185,26 @@ import TimerAlarms
     @Test func anAlarmThatDoesNotStartIsAnErrorOfTheService() {
         let error = #expect(throws: TimerError.self) { _ = try TimerService(alarm: RefusingAlarm(settings: 0)) }
         #expect(error == RefusingAlarm.refusal)
+    }
+}
+
+/// The identity read is that of the running thread, even in an async function of a release build.
+struct ThreadIdentityTests {
+    @Test func theThreadIdentityIsReadAgainAfterASuspension() async {
+        for _ in 0..<200 {
+            let before = ThreadID.current
+            #expect(before == stableIdentity(), "one thread always has the same identity")
+            await hop()
+            #expect(ThreadID.current == stableIdentity())
+        }
+    }
+
+    /// Read in a function that the compiler cannot merge with its caller.
+    @inline(never) @_optimize(none) private func stableIdentity() -> ThreadID { ThreadID.current }
+
+    private func hop() async {
+        await withTaskGroup { group in
+            for _ in 0..<4 { group.addTask { try? await Task.sleep(for: .microseconds(50)) } }
+        }
     }
 }

@@ -1,4 +1,4 @@
-internal import Dispatch
+package import Dispatch
 package import PreciseTimer
 
 /// The kinds of delivery.
@@ -128,5 +128,18 @@ package final class Place: Sendable {
             let job = UnownedJob(job)
             queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
         }
+    }
+}
+
+/// A serial queue that is suspended until a test runs it.
+package final class SuspendedQueue: Sendable {
+    package let queue = DispatchQueue(label: "test.queue")
+
+    package init() { queue.suspend() }
+
+    /// Runs the blocks that are in the queue, and leaves the queue running. Call it once.
+    package func letRun() {
+        queue.resume()
+        queue.sync {}
     }
 }

@@ -4,9 +4,9 @@ internal import TimerAlarms
 /// Waits until a condition holds. Returns false if it does not within half a minute, which is longer than any stall
 /// of a busy host.
 package func eventually(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<30_000 {
+    for attempt in 0..<attempts {
         if condition() { return true }
-        KernelClock.sleep(for: .milliseconds(1))
+        KernelClock.sleep(for: patience(attempt))
     }
     return condition()
 }
@@ -16,12 +16,19 @@ package func eventually(_ condition: () -> Bool) -> Bool {
 ///
 /// Counts attempts instead of time: while other tests block all threads of tasks, no attempt is used up.
 package func soon(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<30_000 {
+    for attempt in 0..<attempts {
         if condition() { return true }
-        try? await Task.sleep(for: .milliseconds(1))
+        try? await Task.sleep(for: patience(attempt))
     }
     return condition()
 }
+
+/// Half a minute of attempts.
+private let attempts = 6_050
+
+/// The time between two attempts. Who has waited for long can wait a little longer, and many who wait at the same time
+/// would keep a processor busy.
+private func patience(_ attempt: Int) -> Duration { attempt < 50 ? .milliseconds(1) : .milliseconds(5) }
 
 /// Runs a blocking body on its own thread. There are only as many threads for tasks as processors, and other
 /// tests need them.
@@ -41,14 +48,14 @@ package func pause(_ duration: Duration) { KernelClock.sleep(for: duration) }
 /// Runs a body on a number of threads, started together, and waits for all of them.
 package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws {
     let running = try beginThreads(count, body)
-    while running.withLock({ $0 }) > 0 { KernelClock.sleep(for: .microseconds(200)) }
+    while running.withLock({ $0 }) > 0 { KernelClock.sleep(for: .milliseconds(1)) }
 }
 
 /// Runs a body on a number of threads, all begun at once, and waits for all of them without blocking a thread that
 /// tasks need.
 package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async throws {
     let running = try beginThreads(count, body)
-    while running.withLock({ $0 }) > 0 { try await Task.sleep(for: .microseconds(200)) }
+    while running.withLock({ $0 }) > 0 { try await Task.sleep(for: .milliseconds(2)) }
 }
 
 private func beginThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) throws -> Lock<Int> {

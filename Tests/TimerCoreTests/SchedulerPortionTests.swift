@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 @_spi(Engine) import TimerCore
 
@@ -34,11 +35,7 @@ final class SchedulerPortionTests {
     }
 
     @Test func manyTimersOfOneInstantTickInOrderOfScheduling() {
-        #if DEBUG
-        let count = 100_000
-        #else
-        let count = 1_000_000
-        #endif
+        let count = Effort.of(20_000, thorough: 1_000_000)
         let timers = (0..<count).map { _ in scheduler.add(once(at: 10)).timer }
         scheduler.beginLook(at: 10)
         let wrong = timers.count { timer in

@@ -1,6 +1,8 @@
-#if DEBUG
 import TestSupport
 import Testing
+import TimerCore
+
+#if DEBUG
 @testable @_spi(Engine) import TimerCore
 
 /// Which timers the list retains, which are closing, and that iteration misses no timer.
@@ -62,4 +64,87 @@ struct TimerListTests {
         #expect(misplaced == 0)
     }
 }
+
+/// A list of plain values that grows and shrinks by segments keeps all its values.
+struct SegmentsTests {
+    @Test func tenThousandValuesSurviveGrowthChangesAndShrinking() {
+        var list = Segments<Int>()
+        for round in 0..<2 {
+            for value in 0..<10_000 { list.append(value) }
+            for position in 0..<10_000 where position % 3 == 0 { list[position] += round }
+            #expect((0..<10_000).allSatisfy { list[$0] == ($0 % 3 == 0 ? $0 + round : $0) })
+            for _ in 0..<7_000 { list.removeLast() }
+            #expect(list.count == 3_000)
+            #expect((0..<3_000).allSatisfy { list[$0] == ($0 % 3 == 0 ? $0 + round : $0) })
+            while list.count > 0 { list.removeLast() }
+        }
+    }
+
+    /// This runs in its own process, so that no other test allocates meanwhile.
+    @Test func aShrinkingListReleasesMemory() async {
+        await #expect(processExitsWith: .success) {
+            var list = Segments<SIMD64<UInt64>>()
+            let before = ProcFS.residentBytes
+            for value in 0..<100_000 { list.append(SIMD64(repeating: UInt64(value))) }
+            let grown = ProcFS.residentBytes - before
+            while list.count > 0 { list.removeLast() }
+            let left = ProcFS.residentBytes - before
+            #expect(grown > 100_000 * 500 && left < grown / 5, "\(left) of \(grown) bytes remain")
+        }
+    }
+
+    /// A list that grows and shrinks by one value at the end of a segment must not allocate each time.
+    @Test func oneEmptySegmentIsKept() async {
+        await #expect(processExitsWith: .success) {
+            var list = Segments<Page>()
+            for _ in 0..<2_048 { list.append(Page()) }
+            let full = ProcFS.residentBytes
+            for _ in 0..<1_100 { list.removeLast() }
+            let spare = full - ProcFS.residentBytes
+            #expect(spare < 2 << 20, "a segment of 4 MB is still there, and \(spare) bytes are not")
+            while list.count > 0 { list.removeLast() }
+            let freed = full - ProcFS.residentBytes
+            #expect(freed > 2 << 20, "\(freed) bytes were released")
+        }
+    }
+
+    /// So large that a segment is a mapping of its own, which the system takes back when it is released.
+    private struct Page: BitwiseCopyable {
+        typealias Words = SIMD64<UInt64>
+        let words: (Words, Words, Words, Words, Words, Words, Words, Words)
+
+        init() {
+            let word = Words(repeating: 1)
+            words = (word, word, word, word, word, word, word, word)
+        }
+    }
+}
 #endif
+
+/// Random numbers are the same on every machine.
+struct SeededGeneratorTests {
+    @Test func theNumbersAreThoseOfThePublishedGenerator() {
+        var random = SeededGenerator(seed: 1_234_567)
+        let published: [UInt64] = [
+            6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431, 16_408_922_859_458_223_821,
+        ]
+        #expect((0..<5).map { _ in random.next() } == published)
+    }
+
+    @Test func theSameSeedGivesTheSameNumbers() {
+        for seed in [0, 1, .max] as [UInt64] {
+            var (one, other) = (SeededGenerator(seed: seed), SeededGenerator(seed: seed))
+            #expect((0..<100).allSatisfy { _ in one.next() == other.next() })
+        }
+    }
+
+    @Test func neighbouringSeedsGiveOtherNumbers() {
+        var firsts: Set<UInt64> = []
+        for seed in 0..<1_000 as Range<UInt64> {
+            var random = SeededGenerator(seed: seed)
+            firsts.insert(random.next())
+        }
+        #expect(firsts.count == 1_000)
+    }
+}

@@ -6,7 +6,7 @@ import TimerProbe
 import TimerResults
 
 /// Carrying out a plan.
-struct MeasurementTests {
+@Suite(.works) struct MeasurementTests {
     @Test func aMeasurementStoppedInTheWarmUpHasNoRounds() async throws {
         let rows = [Row(.backend(.timerFD)), Row(.backend(.dispatch))]
         let (seen, rounds, wasStopped) = try await onOwnThread {
@@ -93,5 +93,46 @@ struct MeasurementTests {
     @Test func aRowNamedTwiceIsMeasuredOnce() throws {
         let floor = Row(.reference(.timerFD))
         #expect(try Short.plan([floor, floor]).rows == [floor])
+    }
+}
+
+struct PatienceTests {
+    @Test func aRowIsGivenUpOnlyWithoutTicks() {
+        let start = TimerInstant(nanoseconds: 100)
+        var patience = Patience(limit: .nanoseconds(10), now: start)
+        let answers = [(0, 10), (1, 11), (1, 21), (1, 22)].map { patience.isOver(ticks: $0, now: start + $1) }
+        #expect(answers == [false, false, false, true])
+    }
+}
+
+@Suite struct ProgressTests {
+    private func line(_ stage: Progress.Stage, elapsed: Duration, total: Duration = .seconds(12)) -> String {
+        Progress(stage: stage, row: "timerfd", elapsed: elapsed, total: total).line()
+    }
+
+    @Test func theBarFillsUp() {
+        #expect(line(.warmUp, elapsed: .zero) == "[                        ] warm-up: timerfd, 12 s left")
+        #expect(
+            line(.lap(2, of: 3), elapsed: .seconds(6))
+                == "[============            ] lap 2 of 3: timerfd, 6 s left"
+        )
+    }
+
+    @Test func theBarStaysFullWhenItTakesLonger() {
+        let full = "[========================] lap 3 of 3: timerfd, 0 s left"
+        #expect(line(.lap(3, of: 3), elapsed: .seconds(12)) == full)
+        #expect(line(.lap(3, of: 3), elapsed: .seconds(1_000_000_000)) == full)
+        #expect(line(.lap(3, of: 3), elapsed: .nanoseconds(5), total: .zero) == full)
+    }
+
+    @Test func aLongNameIsCutToFitTheLine() {
+        let progress = Progress(
+            stage: .lap(10, of: 10),
+            row: "peer-libevent-precise@handler:200us",
+            elapsed: .zero,
+            total: .seconds(12)
+        )
+        #expect(progress.line().count == 79)
+        #expect(progress.line().hasSuffix("…, 12 s left"))
     }
 }

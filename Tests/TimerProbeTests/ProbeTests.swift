@@ -5,7 +5,7 @@ import Testing
 import TimerProbe
 
 /// Recording ticks on any thread.
-struct ProbeTests {
+@Suite(.works) struct ProbeTests {
     /// An array that grows, or that is shared, would move.
     @Test(arguments: [Recording.Counting.calls, .deadlines])
     func recordingMovesNothingInMemory(_ counting: Recording.Counting) {

@@ -47,13 +47,21 @@ import TimerResults
 
     /// The table of a run without options, with figures of the usual length.
     private func plainRun() -> String {
-        let cells = [("dispatch", Int64(90_000)), ("timerfd", 80_000), ("libevent", 81_000), ("runloop", 190_000)]
-            .map { row, lateness in
-                let ticks = (0..<300).map { lateness + Int64($0 * 7919 % 9000) + ($0 == 200 ? 2_345_600 : 0) }
-                return Synthetic.cell(Synthetic.key(row), ticks, period: 10_000_000)
-            }
+        let rows: [(String, Int64)] = [
+            ("dispatch", 90_000), ("timerfd", 80_000), ("libevent", 81_000), ("runloop", 190_000),
+        ]
+        let cells = rows.map { row, lateness in
+            let ticks = (0..<300)
+                .map { (number: Int64) in
+                    lateness + number * 7919 % 9000 + (number == 200 ? 2_345_600 : 0)
+                }
+            return Synthetic.cell(Synthetic.key(row), ticks, period: 10_000_000)
+        }
         let floors = ["floor-nanosleep", RowKey.floor]
-            .map { Synthetic.cell(Synthetic.key($0, .reference), (0..<300).map { Int64(70_000 + $0 * 31 % 5000) }) }
+            .map { floor in
+                let ticks = (0..<300).map { (number: Int64) in 70_000 + number * 31 % 5000 }
+                return Synthetic.cell(Synthetic.key(floor, .reference), ticks)
+            }
         return ResultTable(Report(Synthetic.results([cells + floors]))).description
     }
 
@@ -117,5 +125,39 @@ import TimerResults
     )
     func colourIsForTerminalsThatAllowIt(isTerminal: Bool, environment: [String: String], isWanted: Bool) {
         #expect(Ink.isWanted(isTerminal: isTerminal, environment: environment) == isWanted)
+    }
+}
+
+@Suite struct JUnitTests {
+    private let report = Synthetic.comparison(rounds: 8)
+
+    private func file(_ rules: String...) throws -> String {
+        JUnitFile(try Judgement(rules.map { try Rule.parse($0) }, of: report, baseline: nil).findings).description
+    }
+
+    @Test func aRuleIsATestCase() throws {
+        let text = try file(
+            "timerfd.lateness.p50 > 1s",
+            "timerfd.lateness.p50 > 1ns",
+            "libevent.p50 later 1% than timerfd"
+        )
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(lines[0] == #"<?xml version="1.0" encoding="UTF-8"?>"#)
+        #expect(lines[1] == #"<testsuite name="compare-backends" tests="3" failures="1" errors="0" skipped="1">"#)
+        #expect(lines[2].contains("<system-out>timerfd.lateness.p50 is "))
+        #expect(lines[3].contains(#"<failure message="timerfd.lateness.p50 is "#))
+        #expect(lines[4].contains(#"<skipped message="libevent against timerfd: "#))
+        #expect(lines[5] == "</testsuite>")
+    }
+
+    @Test func aFailedMeasurementIsAnError() {
+        let text = JUnitFile([], errors: ["stopped by Ctrl-C: partial results"]).description
+        #expect(text.contains(#"tests="1" failures="0" errors="1" skipped="0""#))
+        #expect(text.contains(#"<error message="stopped by Ctrl-C: partial results"/>"#))
+    }
+
+    @Test func namesAreEscaped() throws {
+        let text = try file("timerfd.lateness.p50 > 1s")
+        #expect(text.contains(#"name="timerfd.lateness.p50 &gt; 1s" classname="timerfd""#))
     }
 }

@@ -167,11 +167,9 @@ import TimerResults
 
     @Test func manyLapsAndRowsMakeASmallPage() {
         let cells = (0..<14)
-            .map { row in
-                Synthetic.cell(
-                    Synthetic.key("row-\(row)", .peer),
-                    (0..<40).map { Int64((row + 1) * ($0 * 7919 % 1000)) }
-                )
+            .map { (row: Int64) in
+                let ticks = (0..<40).map { (number: Int64) in (row + 1) * (number * 7919 % 1000) }
+                return Synthetic.cell(Synthetic.key("row-\(row)", .peer), ticks)
             }
         #expect(page(cells, laps: 500).utf8.count < 250_000)
     }

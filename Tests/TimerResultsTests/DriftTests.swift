@@ -51,7 +51,7 @@ import TimerResults
 
     @Test func missedDeadlinesStretchTheTime() throws {
         // Only every second deadline has a tick, each 4 ns later than the one before: 2 ppm.
-        let points = (0..<501).map { Point(time: UInt64(2_000_000 * $0), lateness: Int64(4 * $0)) }
+        let points = (0..<501).map { (number: Int64) in Point(time: UInt64(2_000_000 * number), lateness: 4 * number) }
         let drift = try #require(Drift(points, period: 1_000_000))
         #expect(abs(drift.ppm - 2) < 1e-6)
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import ResultsSupport
 import Testing
 import TimerResults
@@ -135,5 +136,44 @@ import TimerResults
         #expect(Synthetic.results([[cell], [cell]], asked: 3).missingLaps == "only 2 of 3 laps were completed")
         let rounds = [Round(laps: 1, cells: [cell]), Round(laps: 0, isComplete: false, cells: [cell])]
         #expect(Results(hosts: whole.hosts, options: whole.options, rounds: rounds).isPartial)
+    }
+}
+
+@Suite struct LateTicksTests {
+    private func late(_ causes: LateTicks.Cause...) -> LateTicks {
+        causes.reduce(into: LateTicks(threshold: 1_000_000)) { $0.add($1) }
+    }
+
+    @Test func theMostFrequentCauseIsNamedFirst() {
+        #expect(
+            late(.stalled, .waited, .waited).words
+                == "3 ticks later than 1 ms: 2 waited for a processor, 1 held up by the host or by another thread"
+        )
+        #expect(late(.idle).words == "1 tick later than 1 ms: 1 waited for an idle processor to wake up")
+        #expect(late().words == "no tick later than 1 ms")
+    }
+
+    @Test func theCausesOfTwoTurnsAddUp() {
+        var cell = Synthetic.cell(Synthetic.key("timerfd"), [5], late: late(.waited))
+        cell.add(Synthetic.cell(Synthetic.key("timerfd"), [5]))
+        cell.add(Synthetic.cell(Synthetic.key("timerfd"), [5], late: late(.waited, .unseen)))
+        #expect(cell.late == late(.waited, .waited, .unseen))
+        #expect(cell.late?[.waited] == 2)
+        #expect(cell.late?.count == 3)
+    }
+
+    @Test func causesWithoutACountAreNone() {
+        #expect(Synthetic.cell(Synthetic.key("timerfd"), [5]).late == nil)
+        #expect(late(.waited)[.worked] == 0)
+    }
+}
+
+struct HostTests {
+    @Test
+    func factsMissingInAnOlderFileAreUnknown() throws {
+        let text = #"{"os":"Linux","kernel_release":"6.1","machine":"x","processors_online":2,"build":"release"}"#
+        let host = try JSONDecoder().decode(Host.self, from: Data(text.utf8))
+        #expect(host.clockSource == nil && host.cpuQuota == nil && host.usableProcessors == nil)
+        #expect(host.summary == "Linux 6.1 x, 2 processors, release build")
     }
 }

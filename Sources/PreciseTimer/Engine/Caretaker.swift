@@ -71,10 +71,10 @@ final class Caretaker: Sendable {
 
     /// Calls a body once a second, until it returns false. Slow bodies do not make the seconds longer.
     private func eachSecond(_ body: () -> Bool) {
-        var next = KernelClock.now(.suspending)
+        var next = CareClock.now
         repeat {
-            next = max(next.advanced(by: .seconds(1)), KernelClock.now(.suspending))
-            KernelClock.sleep(until: next)
+            next = max(next + 1_000_000_000, CareClock.now)
+            CareClock.sleep(until: next)
         } while body()
     }
 
@@ -85,7 +85,7 @@ final class Caretaker: Sendable {
         eachSecond {
             let cores = state.withLock { $0.cores }
             for core in cores {
-                if let silence = core.listen(at: KernelClock.now(.suspending)) { end(core, silence) }
+                if let silence = core.listen(at: CareClock.now) { end(core, silence) }
             }
             let idle = cores.filter { !$0.goesOnCaring() }
             return state.withLock { state in
@@ -138,5 +138,24 @@ final class Caretaker: Sendable {
             state.steps += 1
             return true
         }
+    }
+}
+
+/// The clock of the caretaker's seconds, in nanoseconds: the kernel's suspending clock, or, in a test, a faster one.
+package enum CareClock {
+    private static let speed = Atomic<UInt64>(1)
+
+    /// Lets the clock run ten times as fast, for the rest of the process.
+    package static func hurry() { speed.store(10, ordering: .relaxed) }
+
+    static var now: UInt64 { scaled(KernelClock.now(.suspending).nanoseconds) }
+
+    /// The length on this clock of some nanoseconds of the kernel's clock.
+    static func scaled(_ nanoseconds: UInt64) -> UInt64 { nanoseconds * speed.load(ordering: .relaxed) }
+
+    static func sleep(until instant: UInt64) {
+        KernelClock.sleep(
+            until: TimerInstant(nanoseconds: instant / speed.load(ordering: .relaxed), clock: .suspending)
+        )
     }
 }

@@ -5,10 +5,10 @@ import TimerCore
 /// Every order of the steps of a small world: an alarm, a queue, callers, and two timers. The scheduler is the real
 /// one. The engine's holds of the lock are mirrored in SmallEngine.swift.
 ///
-/// The ordinary bound takes some two seconds in a debug build. The large one, with `PRECISE_TIMER_LONG=1`, is for a
+/// The ordinary bound takes some two seconds in a debug build. The large one, with `PRECISE_TIMER_THOROUGH=1`, is for a
 /// release build.
 @Suite(.timeLimit(.minutes(10))) struct SmallWorldTests {
-    static let isLong = LongTests.areOn
+    static let isLong = Effort.isThorough
 
     @Test(arguments: Plan.all(isLong: isLong))
     func everyOrderKeepsThePromises(of plan: Plan) {
