@@ -1,13 +1,10 @@
 # A newcomer runs `make compare` and `make test`. Each target installs libevent's headers if they are missing.
 
-.PHONY: compare test check docs bench examples gallery verdicts races soak fuzz hunt lint libevent
+.PHONY: compare test thorough check docs bench examples gallery verdicts races soak fuzz hunt lint libevent
 
 # Swift 6.3 orders the traits of a package at random for each build, and compiles everything again if the order has
 # changed: https://github.com/swiftlang/swift-package-manager/issues/10525
 export SWIFT_DETERMINISTIC_HASHING = 1
-
-# How many tests run at the same time. All at once, the waiting ones would take half of the processors' time.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 32
 
 compare: libevent
 	swift run -c release compare-backends
@@ -16,6 +13,10 @@ compare: libevent
 test: libevent
 	swift test
 	PRECISE_TIMER_STEP_CLOCK=1 swift test --skip-build --filter ClockStepTests
+
+# What takes long, besides the tests: other builds, floods, the sanitizers, short searches. About 20 minutes.
+thorough: libevent
+	.ci/run no-traits thorough-tests release-tests soak fuzz thread-sanitizer address-sanitizer
 
 # Build, tests and lint, to run before each commit. All stages: .ci/run
 check:
@@ -51,7 +52,7 @@ verdicts: libevent
 
 # The instrument's own threads under the thread sanitizer. Takes some 7 minutes.
 races: libevent
-	PRECISE_TIMER_SHORT_RACES=1 swift test --sanitize=thread --scratch-path .build-races \
+	swift test --sanitize=thread --scratch-path .build-races \
 	    --filter '[.]ProbeTests|PeerTests/everyPeerTicks|LoadTests/spinning'
 
 # A minute each, or SECONDS.
