@@ -129,9 +129,10 @@ extension PreciseTimer {
 extension PreciseTimer {
     /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
     ///
-    /// After it returns, no handler of the timer runs or will run. Called from inside the handler, or from the
-    /// `deinit` of a target that dies with the delivery, it returns at once. It blocks the calling thread while the
-    /// handler runs: do not hold a lock that the handler waits for, and do not let two handlers wait for each other.
+    /// After it returns, no handler of the timer runs or will run. The call that ended the timer returns after the
+    /// handler's captures were released and `onEnd` was called. Called from inside the handler, or from the `deinit` of
+    /// a target that dies with the delivery, it returns at once. It blocks the calling thread while the handler runs:
+    /// do not hold a lock that the handler waits for, and do not let two handlers wait for each other.
     @available(*, noasync, message: "use the async form, which does not block the thread")
     @discardableResult
     public func cancelAndWait() -> Bool {

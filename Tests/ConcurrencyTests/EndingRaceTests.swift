@@ -34,6 +34,31 @@ import Testing
         #expect(census.touches.value > 0)
     }
 
+    @Test(arguments: DeliveryKind.allCases)
+    func aCancelThatWaitsReturnsAfterTheFarewellOfTheTimerItEnds(kind: DeliveryKind) async throws {
+        let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
+        try await onThreads(2) { number in
+            for round in 0..<Self.rounds {
+                let ends = Count()
+                var captured: Mortal? = Mortal(census)
+                weak let capture = captured
+                let timer = try? place.schedule(
+                    .every(.microseconds(5), after: .zero),
+                    on: service,
+                    target: census,
+                    onEnd: { _ in ends.add(1) },
+                    handler: { [captured] _ in captured?.touch() }
+                )
+                captured = nil
+                pause(.microseconds((round + number) % 40))
+                guard timer?.cancelAndWait() == true else { continue }
+                if capture != nil || ends.value != 1 { census.overlaps.add(1) }
+            }
+        }
+        #expect(census.overlaps.value == 0, "the call returned before the captures were released and `onEnd` called")
+        #expect(census.touches.value > 0)
+    }
+
     /// A debug build warns of a handle that is dropped before the first tick, and reads for that what the ticks write.
     @Test func aHandleThatIsDroppedDuringADeliveryEndsTheTimerOnce() async throws {
         let (service, census) = (try TimerService(.timerFD), Census())

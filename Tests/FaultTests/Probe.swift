@@ -66,10 +66,11 @@ enum Probe {
         limit seconds: Int = 60,
         meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Run {
-        let always = ["SWIFT_BACKTRACE": "enable=no"].merging(Effort.isThorough ? [:] : ["FAULT_PROBE_HURRY": "1"]) { $1 }
+        var always = ["SWIFT_BACKTRACE": "enable=no"]
+        if !Effort.isThorough { always["FAULT_PROBE_HURRY"] = "1" }
         let outcome = try await Child.run(
             means.command + [path, backend.rawValue, clock.rawValue, "\(seconds)"] + steps,
-            environment: means.environment.merging(always) { $1 },
+            environment: means.environment.merging(always) { _, given in given },
             limit: Double(seconds) + 10,
             meanwhile: body
         )

@@ -81,24 +81,23 @@ final class ServiceCore: @unchecked Sendable {
     /// Ends a timer. Returns true for the call that ended it.
     @discardableResult
     func end(_ record: TimerRecord, _ ending: TimerEntry.Ending) -> Bool {
-        let (isOver, service) = locked(inForkedChild: (nil, nil)) { state -> (Bool?, TimerService?) in
-            (state.end(record, ending), state.takeServiceIfIdle())
-        }
-        if isOver == true { record.sayFarewell() }
-        withExtendedLifetime(service) {}
-        return isOver != nil
+        end(record, ending, nil).isEnding
     }
 
     /// Ends a timer. `mustWait` is true if the handler is running and the caller is not inside it; `resume` is then
-    /// called when the handler has returned.
+    /// called when the handler has returned and the farewell was said.
     func end(
         _ record: TimerRecord,
         _ ending: TimerEntry.Ending,
-        _ resume: @escaping @Sendable () -> Void
+        _ resume: (@Sendable () -> Void)?
     ) -> (isEnding: Bool, mustWait: Bool) {
-        let isEnding = end(record, ending)
-        let mustWait = locked(inForkedChild: false) { _ in record.awaitReturn(resume) }
-        return (isEnding, mustWait)
+        let (isOver, service, mustWait) = locked(inForkedChild: (nil, nil, false)) { state in
+            let isOver = state.end(record, ending)
+            return (isOver, state.takeServiceIfIdle(), resume.map(record.awaitReturn) ?? false)
+        }
+        if isOver == true { record.sayFarewell() }
+        withExtendedLifetime(service) {}
+        return (isOver != nil, mustWait)
     }
 
     func pause(_ record: TimerRecord) -> Bool {

@@ -19,7 +19,8 @@ extension SmallWorld {
         case .finish(let number, let run, let look, let wasServed, let byHop):
             finish(number, run, look, wasServed: wasServed, byHop: byHop, by: thread)
         case .bid(let number): bid(number, by: thread)
-        case .awaitReturn, .wait, .waited: wait(move, by: thread)
+        case .wait: break
+        case .waited(let number): waited(number, by: thread)
         case .stopAlarm(let run): engine.alarms[run].isStopped = true
         case .fail(let run): close(run: run, .backendFailed, by: thread)
         case .endClosing(let ending):
@@ -30,6 +31,7 @@ extension SmallWorld {
         case .beginStart, .finishStart, .admit: start(move, by: thread)
         case .put, .lookForEnd, .letGo, .endMailbox, .resume, .next, .news, .waitForNews: useMailbox(move, by: thread)
         case .carryOut(let order): engine.carryOut(order)
+        case .awaitReturn(let number): awaitReturn(number, by: thread)
         }
     }
 
@@ -101,21 +103,20 @@ extension SmallWorld {
         timers[number].waiting = []
     }
 
-    private func wait(_ move: Move, by thread: Int) {
-        switch move {
-        case .awaitReturn(let number):
-            let timer = timers[number]
-            guard let runner = timer.runner, runner != thread else {
-                timer.isOver = timer.runner == nil
-                return
-            }
-            timer.waiting.append(thread)
-            threads[thread].append(.wait(number))
-        case .waited(let number):
-            let timer = timers[number]
-            timer.isOver = true
-            if timer.isInHandler { fault = fault ?? "a wait for the handler of \(timer.name) ends while it runs" }
-        default: break
+    func awaitReturn(_ number: Int, by thread: Int) {
+        let timer = timers[number]
+        // From inside the handler it returns at once.
+        if timer.runner == thread { return }
+        if timer.runner != nil { timer.waiting.append(thread) }
+        threads[thread].append(timer.runner == nil ? .waited(number) : .wait(number))
+    }
+
+    private func waited(_ number: Int, by thread: Int) {
+        let timer = timers[number]
+        timer.isOver = true
+        if timer.isInHandler { fault = fault ?? "a wait for the handler of \(timer.name) ends while it runs" }
+        if timer.endedBy == thread, timer.farewells == 0 {
+            fault = fault ?? "a wait for timer \(timer.name), which it has ended, returns before the farewell"
         }
     }
 

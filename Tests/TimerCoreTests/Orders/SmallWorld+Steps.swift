@@ -151,7 +151,10 @@ final class SmallWorld: World {
         case .cancel, .cancelAndWait:
             let mustSayFarewell = engine.end(timer, .cancelled, by: thread)
             engine.takeServiceIfIdle()
-            if call.kind == .cancelAndWait { threads[thread].append(.awaitReturn(call.timer)) }
+            if call.kind == .cancelAndWait {
+                let isLate = plan.plant == .waitsInAnotherHold
+                isLate ? threads[thread].append(.awaitReturn(call.timer)) : awaitReturn(call.timer, by: thread)
+            }
             if mustSayFarewell == true { threads[thread].append(.bid(call.timer)) }
         case .pause: engine.pause(timer, by: thread)
         case .resume: engine.resume(timer, by: thread)

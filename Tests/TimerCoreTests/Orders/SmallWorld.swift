@@ -14,6 +14,8 @@ enum Plant: Sendable {
     case keepsAHopAfterTheEnd
     /// A task does not look into the mailbox again when it begins to wait.
     case waitsWithoutALook
+    /// A call that ends a timer and waits for its handler lets go of the lock in between.
+    case waitsInAnotherHold
 }
 
 /// What a world consists of, and how much may happen in it.
@@ -77,7 +79,6 @@ enum Move: Hashable {
     case finish(Int, run: Int, look: UInt64, wasServed: Bool, byHop: Bool)
     case bid(Int)
     // Calls: `ServiceCore.end`, `close`, `admit`, `startAlarm`.
-    case awaitReturn(Int)
     case wait(Int)
     case waited(Int)
     case fail(run: Int)
@@ -95,6 +96,7 @@ enum Move: Hashable {
     case next(Int)
     case news(Int)
     case waitForNews(Int)
-    // A planted fault.
+    // Planted faults.
     case carryOut(SmallEngine.Order)
+    case awaitReturn(Int)
 }

@@ -64,6 +64,13 @@ import TimerCore
         expect(.waitsWithoutALook, in: plan, breaks: "the task sleeps beside news", after: 11)
     }
 
+    @Test func aCallThatEndsAndThenWaitsInAnotherHoldIsFound() {
+        var plan = Plan.of(TimerPlan(first: 1, period: 1))
+        plan.kinds = [.cancelAndWait]
+        let fault = "a wait for timer A, which it has ended, returns before the farewell"
+        expect(.waitsInAnotherHold, in: plan, breaks: fault, after: 10)
+    }
+
     private func expect(_ plant: Plant, in plan: Plan, breaks fault: String, after steps: Int) {
         #expect(Exploration { SmallWorld(plan) }.fault == nil, "without the planted fault")
         var plan = plan
