@@ -45,7 +45,8 @@ enum DispatchPreflight {
         }
     }
 
-    /// A timer that must fire twice, each time a millisecond after it was set, beside a timer in the far future.
+    /// A timer that must fire twice beside a timer in the far future: a millisecond after it was set, and then after
+    /// ten times as long as it was late.
     private final class Trial: Sendable {
         private let fired = DispatchSemaphore(value: 0)
         /// Stored with release when the timers have been started, so a thread that sees it does not share this trial,
@@ -66,19 +67,23 @@ enum DispatchPreflight {
 
         /// Dispatch opens the descriptor of a clock's timers when its event loop first has to wait for such a timer.
         /// It does not open it if the only timer is already due by then. So the trial begins with a timer that is an
-        /// hour away. The near timer may fire before the loop has opened the descriptor, but by its second firing
-        /// the loop has.
+        /// hour away. The near timer may fire before the loop has opened the descriptor, but before its second firing
+        /// the loop has to wait, even if the machine is as busy as at the first.
         private func startTimers(on clock: TimerClock) {
             let queue = DispatchQueue(label: "timer.preflight")
             let far = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
             far.set(after: .seconds(3600), on: clock)
             far.activate()
             let near = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+            let first = DispatchTime.now() + .milliseconds(1)
             // Relaxed: the queue calls the handler once at a time, and orders the calls.
             let firings = Atomic(0)
             near.setEventHandler {
                 guard firings.add(1, ordering: .relaxed).newValue == 2 else {
-                    return near.set(after: .milliseconds(1), on: clock)
+                    // A firing by the wall clock may come early, if that clock is set.
+                    let now = max(DispatchTime.now(), first)
+                    let late = Int(min(now.uptimeNanoseconds - first.uptimeNanoseconds, 10_000_000))
+                    return near.set(after: .nanoseconds(max(1_000_000, 10 * late)), on: clock)
                 }
                 self.fired.signal()
                 near.cancel()
