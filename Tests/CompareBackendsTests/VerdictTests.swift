@@ -62,12 +62,13 @@ import Testing
     }
 
     @Test func twoBuildsAreComparedInOneRun() async throws {
-        let against = ["against", try Command.path, "--quiet", "--laps", "8", "--backends", "timerfd"]
+        // Of 8 laps, the fewest, one that was disturbed would leave the verdict open.
+        let against = ["against", try Command.path, "--quiet", "--laps", "14", "--backends", "timerfd"]
         let later = try await Command.run(against + ["--plant", "timerfd=1000"])
         #expect(later.status == 1, "\(later)")
         #expect(later.complaint.contains("failed: timerfd.p50 later 10% than other:timerfd: "))
         #expect(later.output.contains("\nother:timerfd "))
-        let allowed = try await Command.run(against + ["--allow", "1000000%", "--turn", "100ms"])
+        let allowed = try await Command.run(against + ["--allow", "1000000%"])
         #expect(allowed.status == 0, "\(allowed)")
         #expect(allowed.complaints.count == 1 && allowed.complaint.hasPrefix("passed: "))
     }

@@ -150,12 +150,14 @@ import TimerAlarms
         withExtendedLifetime(services) {}
     }
 
-    @Test func noTimerDescriptorIsInherited() throws {
-        let services = try Backend.available.map { try TimerService($0) }
-        // Another test may close a descriptor before its flags are read, and its number may then belong to a
-        // different descriptor.
-        #expect(eventually { ProcFS.inheritableTimerDescriptors == [] })
-        withExtendedLifetime(services) {}
+    @Test func noTimerDescriptorIsInherited() async {
+        await #expect(processExitsWith: .success) {
+            // Those that this process has inherited itself.
+            let before = ProcFS.inheritableTimerDescriptors
+            let services = try Backend.available.map { try TimerService($0) }
+            precondition(ProcFS.inheritableTimerDescriptors == before)
+            withExtendedLifetime(services) {}
+        }
     }
 
     @Test func anAlarmThatCannotBeSetEndsItsTimersWithItsError() throws {

@@ -49,6 +49,21 @@ import TimerResults
         return (0..<count).map { _ in Int64(generator.next() % 1000) << Int64(generator.next() % 20) }
     }
 
+    /// A line of the text has a value in µs, the percentile, the number of values up to it, and another ratio.
+    @Test func percentilesAreThoseThatHdrHistogramWrites() {
+        let distribution = Distribution(some(5_000, seed: 6))
+        let lines = distribution.percentileText.split(separator: "\n")
+            .map { line in line.split(separator: " ").compactMap { Double($0) } }
+            .filter { $0.count == 4 }
+        #expect(lines.count > 50)
+        let differing = lines.filter { line in
+            // It writes a bucket's upper end, even beyond the greatest value.
+            let value = min(Int64((line[0] * 1000).rounded()), distribution.moments.max)
+            return value != distribution.percentile(line[1] * 100)
+        }
+        #expect(differing == [])
+    }
+
     @Test func distributionsAreAddedInAnyOrder() {
         let values = [some(300, seed: 1), some(50, seed: 2), some(0, seed: 3), some(777, seed: 4)]
         let all = Distribution(values.joined())

@@ -6,8 +6,8 @@ internal import Histogram
 /// Distributions can be added. So a percentile over several rounds or hosts is right; the mean of the rounds'
 /// percentiles would not be a percentile of anything.
 ///
-/// HdrHistogram counts and finds the percentiles (G. Tene, hdrhistogram.org). Only its non-empty buckets are kept: a
-/// whole histogram takes a quarter of a megabyte, and a result has hundreds.
+/// The buckets are those of HdrHistogram (G. Tene, hdrhistogram.org), which writes ``percentileText``. Only the ones
+/// that are not empty exist: a whole histogram takes a quarter of a megabyte, and a result has hundreds.
 package struct Distribution: Hashable, Sendable {
     /// A bucket that is not empty.
     package struct Bucket: Hashable, Sendable {
@@ -15,10 +15,16 @@ package struct Distribution: Hashable, Sendable {
         package let value: UInt64
         package fileprivate(set) var count: UInt64
 
-        /// The upper end: a bucket holds all values that have its first eleven binary digits.
-        fileprivate var greatest: UInt64 {
+        /// The upper end.
+        fileprivate var greatest: UInt64 { value | Self.rest(of: value) }
+
+        /// The lower end of a value's bucket, which holds all values that have its first eleven binary digits.
+        fileprivate static func lowest(of value: UInt64) -> UInt64 { value & ~rest(of: value) }
+
+        /// All ones in the digits after the eleventh.
+        private static func rest(of value: UInt64) -> UInt64 {
             let width = UInt64.bitWidth - value.leadingZeroBitCount
-            return value | ((1 << UInt64(Swift.max(width - 11, 0))) - 1)
+            return (1 << UInt64(Swift.max(width - 11, 0))) - 1
         }
     }
 
@@ -36,15 +42,18 @@ package struct Distribution: Hashable, Sendable {
     package init() {}
 
     /// The distribution of values in nanoseconds. Percentiles count a negative value, as of an early tick, as 0.
+    /// O(n log n).
     package init(_ values: some Sequence<Int64>) {
-        var histogram = Self.emptyHistogram
+        var ends: [UInt64] = []
         for value in values {
             moments.add(value)
-            histogram.record(min(UInt64(max(value, 0)), Self.greatest))
+            ends.append(Bucket.lowest(of: min(UInt64(max(value, 0)), Self.greatest)))
         }
-        guard moments.count > 0 else { return }
-        buckets = histogram.recordedValues()
-            .map { Bucket(value: histogram.lowestEquivalentForValue($0.value), count: $0.count) }
+        ends.sort()
+        for end in ends {
+            if buckets.last?.value != end { buckets.append(Bucket(value: end, count: 0)) }
+            buckets[buckets.count - 1].count += 1
+        }
     }
 
     /// A distribution from a file; nil if its parts contradict each other.
@@ -104,13 +113,12 @@ package struct Distribution: Hashable, Sendable {
     }
 
     private var histogram: Histogram<UInt64> {
-        var histogram = Self.emptyHistogram
+        var histogram = Histogram<UInt64>(
+            highestTrackableValue: Self.greatest,
+            numberOfSignificantValueDigits: .three
+        )
         for bucket in buckets { histogram.record(bucket.value, count: bucket.count) }
         return histogram
-    }
-
-    private static var emptyHistogram: Histogram<UInt64> {
-        Histogram(highestTrackableValue: greatest, numberOfSignificantValueDigits: .three)
     }
 }
 
