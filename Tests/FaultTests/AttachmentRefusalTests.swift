@@ -36,7 +36,7 @@ import Testing
                 }
             }
             _ = RunLoop.main
-            try await Task.sleep(for: .milliseconds(1))
+            Fault.openDispatch()
             Fault.closeDescriptorTable()
             for _ in 0..<3 {
                 let error = #expect(throws: TimerError.self) { try attach() }

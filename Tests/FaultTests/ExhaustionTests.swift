@@ -45,10 +45,10 @@ import Testing
     func aRunningTimerKeepsItsGridWhileOtherTimersAreRefused(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(90)
+            Fault.openDispatch()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 5 })
-            try await Task.sleep(for: .milliseconds(1))
             Fault.closeDescriptorTable()
             for other in Backend.available where other != backend {
                 let error = #expect(throws: TimerError.self) {

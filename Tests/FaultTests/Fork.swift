@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import Glibc
+import TestSupport
 
 /// Forking, which Swift hides with good reason, and the facts known of a child.
 enum Fork {
@@ -85,9 +87,19 @@ enum Fault {
     /// Ends the process with SIGALRM after a time: a hang is a failure.
     static func limitSeconds(_ seconds: UInt32) { alarm(seconds) }
 
+    /// Lets Dispatch open the descriptors that it needs for its first wait. A test's time limit causes that wait, at
+    /// any moment. To be called first.
+    static func openDispatch() {
+        let far = DispatchSource.makeTimerSource()
+        far.schedule(deadline: .now() + .seconds(3600))
+        far.activate()
+        precondition(eventually { !ProcFS.descriptors(on: "anon_inode:[timerfd]").isEmpty })
+        far.cancel()
+    }
+
     /// From now on no descriptor can be opened, until `openDescriptorTable`.
     ///
-    /// First wait in a task: Dispatch opens descriptors for its first wait, and ends the process if it cannot.
+    /// Before that call `openDispatch`: Dispatch ends the process if it cannot open its descriptors.
     static func closeDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 0) }
 
     static func openDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 1_000) }

@@ -44,11 +44,10 @@ import Testing
     func manyTimersCostNoMoreThanOne(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(60)
+            Fault.openDispatch()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(5)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 3 })
-            // Dispatch opens descriptors for its first wait, which the test's time limit causes: now they are open.
-            try await Task.sleep(for: .milliseconds(1))
             let (descriptors, threads) = (ProcFS.openDescriptors, ProcFS.threads(named: "").count)
             for number in 1..<Self.many {
                 let period = Duration.milliseconds(100 + number % 400)

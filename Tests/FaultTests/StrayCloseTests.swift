@@ -12,8 +12,7 @@ import Testing
     ) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.limitSeconds(60)
-            // Dispatch opens descriptors for its first wait.
-            try await Task.sleep(for: .milliseconds(1))
+            Fault.openDispatch()
             let before = Set(ProcFS.descriptors(on: "anon_inode:[timerfd]"))
             let (first, ends, lost, log) = (try TimerService(backend), Notes<TimerError>(), Log(), Log())
             try PreciseTimer.schedule(
