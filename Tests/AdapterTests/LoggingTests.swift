@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TimerAlarms
 
-@Suite(.waits) struct LoggingTests {
+@Suite(.waits("a log of a service whose threads the kernel names")) struct LoggingTests {
     let virtual = VirtualTime()
     let handler = InMemoryLogHandler()
     let target = Log()

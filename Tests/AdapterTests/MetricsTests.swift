@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import TimerAlarms
 
-@Suite(.waits) struct MetricsTests {
+@Suite(.waits("the metrics of a service with a thread of its own")) struct MetricsTests {
     let virtual = VirtualTime()
     let backend = TestMetrics()
     let log = Log()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The files that the command writes, and its work with saved results.
-@Suite(.works) struct FileTests {
+@Suite(.works("the command measures this machine")) struct FileTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
     /// Measures for a moment, with files in a folder that is removed afterwards.
@@ -25,7 +25,7 @@ import Testing
                     "--report", path("page.html"), "--samples", path("samples.csv"), "--histograms", path("histograms"),
                 ]
             )
-            #expect(outcome.status == 0)
+            #expect(outcome.code == 0)
             #expect(outcome.output.isEmpty)
             #expect(outcome.complaint.isEmpty)
             let lines = try text("out.csv").split(separator: "\n", omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ import Testing
                     "--backends", "timerfd", "--quiet", "--format", "markdown", "--output", path("out.md"),
                 ]
             )
-            #expect(outcome.status == 0)
+            #expect(outcome.code == 0)
             let hasLeftovers = try text("out.md").contains("xxx")
             #expect(!hasLeftovers)
         }
@@ -65,12 +65,12 @@ import Testing
             for (name, beginning) in beginnings {
                 let run =
                     CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path(name)]
-                #expect(try await Command.run(run).status == 0)
+                #expect(try await Command.run(run).code == 0)
                 #expect(try text(name).hasPrefix(beginning), "\(name)")
             }
             let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet"]
             let asked = try await Command.run(run + ["--format", "csv", "--output", path("out.json")])
-            #expect(asked.status == 0)
+            #expect(asked.code == 0)
             #expect(try text("out.json").hasPrefix("row,"), "an option counts more than a name")
         }
     }
@@ -78,7 +78,7 @@ import Testing
     @Test func savedResultsAreShownInEveryFormat() async throws {
         try await measured { _ in
             let run = CommandTests.shortRun + ["--backends", "timerfd,dispatch", "--quiet", "--output"]
-            #expect(try await Command.run(run + [path("out.json")]).status == 0)
+            #expect(try await Command.run(run + [path("out.json")]).code == 0)
             let table = try await Command.run(["show", path("out.json")])
             #expect(table.output.contains("\ntimerfd "))
             #expect(table.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
@@ -96,9 +96,9 @@ import Testing
     @Test func oneRunCannotBeMergedWithItself() async throws {
         try await measured { _ in
             let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path("out.json")]
-            #expect(try await Command.run(run).status == 0)
+            #expect(try await Command.run(run).code == 0)
             let merge = try await Command.run(["merge", path("out.json"), path("out.json")])
-            #expect(merge.status == 2)
+            #expect(merge.code == 2)
             #expect(merge.complaints.count == 1)
             #expect(merge.complaint.contains("the same measurement"), "\(merge.complaint)")
         }
@@ -106,18 +106,18 @@ import Testing
 
     @Test func oneFileIsNotWrittenTwice() async throws {
         let outcome = try await Command.run(["--output", "/tmp/nothing.html", "--report", "/tmp/../tmp/nothing.html"])
-        #expect(outcome.status == 2)
+        #expect(outcome.code == 2)
         #expect(outcome.complaint.contains("--output and --report name the same file"))
         #expect(!FileManager.default.fileExists(atPath: "/tmp/nothing.html"))
     }
 
     @Test func theVersionIsSaved() async throws {
         let version = try await Command.run(["--version"])
-        #expect(version.status == 0)
+        #expect(version.code == 0)
         #expect(version.output.contains(/^compare-backends [0-9]+\.[0-9]+\.[0-9]+/))
         try await measured { _ in
             let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path("out.json")]
-            #expect(try await Command.run(run).status == 0)
+            #expect(try await Command.run(run).code == 0)
             let number = try #require(version.output.split(whereSeparator: \.isWhitespace).dropFirst().first)
             #expect(try text("out.json").contains("\"version\" : \"\(number)\""))
             #expect(try text("out.json").contains(/"date" : "20[0-9-]+T[0-9:]+Z"/))
@@ -130,12 +130,12 @@ import Testing
                 let outcome = try await Command.run(
                     CommandTests.shortRun + ["--quiet", "--format", "json", "--output", path(name)]
                 )
-                #expect(outcome.status == 0)
+                #expect(outcome.code == 0)
             }
             let merge = try await Command.run([
                 "merge", path("one.json"), path("two.json"), "--output", path("all.json"),
             ])
-            #expect(merge.status == 0)
+            #expect(merge.code == 0)
             let merged = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("all.json").utf8))
             let one = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("one.json").utf8))
             let two = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("two.json").utf8))
@@ -145,15 +145,15 @@ import Testing
                 #expect(row.missed == first.missed + second.missed)
             }
             let diff = try await Command.run(["diff", path("one.json"), path("two.json")])
-            #expect(diff.status == 0)
+            #expect(diff.code == 0)
             #expect(diff.output.contains("timerfd"))
-            #expect(try await Command.run(["report", path("all.json"), "--output", path("page.html")]).status == 0)
+            #expect(try await Command.run(["report", path("all.json"), "--output", path("page.html")]).code == 0)
             #expect(try text("page.html").contains("timerfd"))
             let recommend = try await Command.run(["recommend", "--from", path("all.json")])
-            #expect(recommend.status == 0)
+            #expect(recommend.code == 0)
             #expect(recommend.output.hasPrefix("Take "))
             let impossible = try await Command.run(["recommend", "--from", path("all.json"), "--lateness", "1ns"])
-            #expect(impossible.status == 1)
+            #expect(impossible.code == 1)
             #expect(impossible.output.hasPrefix("No backend"))
         }
     }

@@ -10,7 +10,7 @@ import TimerCore
 ///
 /// Two are missing: `PollableAlarm.replacedIn` is used in a forked child only, and `MainActorCheck.former` only before
 /// the Swift runtime ends the process.
-@Suite(.works, .timeLimit(.minutes(60))) struct AtomicTests {
+@Suite(.works("threads race"), .timeLimit(.minutes(60))) struct AtomicTests {
     /// `TimerFDAlarm.deadline`, `wakesBy`, and `Spinner.margin`.
     @Test(arguments: [false, true])
     func aDeadlineThatIsSetWhileTheThreadFallsAsleepFires(spins: Bool) async throws {

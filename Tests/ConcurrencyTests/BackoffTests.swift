@@ -3,7 +3,7 @@ import Testing
 import TimerAlarms
 
 /// How a thread waits for a lock.
-@Suite(.waits) struct BackoffTests {
+@Suite(.waits("a thread yields to another")) struct BackoffTests {
     private func steps(isRealTime: Bool) -> [Backoff.Step] {
         var (backoff, steps) = (Backoff(), [Backoff.Step]())
         while steps.last != .wait, steps.count < 100 { steps.append(backoff.next(isRealTime)) }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Races between control and delivery, on every kind of delivery. The sanitizers run them, too.
-@Suite(.works, .timeLimit(.minutes(60))) struct DeliveryRaceTests {
+@Suite(.works("threads race"), .timeLimit(.minutes(60))) struct DeliveryRaceTests {
     /// On each of four threads.
     private static let rounds = Effort.of(500, thorough: 2_500)
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Races between the ends of timers and their ticks, on every kind of delivery. The sanitizers run them, too.
-@Suite(.works, .timeLimit(.minutes(60))) struct EndingRaceTests {
+@Suite(.works("threads race"), .timeLimit(.minutes(60))) struct EndingRaceTests {
     /// On each of some threads.
     private static let rounds = Effort.of(2_000, thorough: 25_000)
 

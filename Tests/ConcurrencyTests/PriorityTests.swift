@@ -6,7 +6,7 @@ import Testing
 import TimerAlarms
 
 /// A real-time thread that waits for a lock lends its priority to the thread that holds it.
-@Suite(.waits) struct PriorityTests {
+@Suite(.waits("the kernel lends a priority")) struct PriorityTests {
     @Test(.enabled(if: geteuid() == 0, "only root may give a thread a real-time priority here"))
     func theHolderOfALockInheritsThePriorityOfAWaitingThread() throws {
         let (lock, isHeld, isWaiting, isOver) = (Lock(0), Box<Int32>(), Box<Bool>(), Box<Bool>())

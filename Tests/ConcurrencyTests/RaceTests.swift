@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Races between callers and deliveries, on every backend. The sanitizers run them, too.
-@Suite(.works, .timeLimit(.minutes(60))) struct RaceTests {
+@Suite(.works("threads race"), .timeLimit(.minutes(60))) struct RaceTests {
     typealias Backend = TimerService.Backend
 
     /// On each of some threads.

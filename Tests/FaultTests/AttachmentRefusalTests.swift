@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// Attaching to a host's loop while the system refuses descriptors: the call throws, and later succeeds.
-@Suite(.waits, .timeLimit(.minutes(60))) struct AttachmentRefusalTests {
+@Suite(.waits("the kernel refuses descriptors to a host's loop"), .timeLimit(.minutes(60)))
+struct AttachmentRefusalTests {
     enum Attachment: String, CaseIterable, Codable, Sendable {
         #if RunLoop
         case runLoop

@@ -5,7 +5,7 @@ import Testing
 import TimerAlarms
 
 /// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
-@Suite(.waits, .timeLimit(.minutes(60))) struct CareTests {
+@Suite(.waits("the caretaker wakes up, and loops of hosts stand still"), .timeLimit(.minutes(60))) struct CareTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)

@@ -6,7 +6,7 @@ import Testing
 /// does not tick.
 ///
 /// Each fault happens in a separate child process.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ExhaustionTests {
+@Suite(.waits("the kernel refuses descriptors and threads"), .timeLimit(.minutes(60))) struct ExhaustionTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)

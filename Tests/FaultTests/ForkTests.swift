@@ -8,7 +8,7 @@ import CLibevent
 #endif
 
 /// Forked children of both kinds: from `fork`, and from `_Fork`, which runs no fork handlers.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ForkTests {
+@Suite(.waits("a fork copies one thread and all locks"), .timeLimit(.minutes(60))) struct ForkTests {
     typealias Backend = TimerService.Backend
 
     static let kinds: [String] = ["fork", "_Fork"].filter { (name: String) in unsafe dlsym(nil, name) != nil }

@@ -5,7 +5,7 @@ import Testing
 
 /// The library as a guest in a process: threads with unusual attributes, a descriptor table that fills up late,
 /// and a quick exit.
-@Suite(.waits, .timeLimit(.minutes(60))) struct GuestTests {
+@Suite(.waits("the process has limits that the kernel keeps"), .timeLimit(.minutes(60))) struct GuestTests {
     typealias Backend = TimerService.Backend
 
     /// Each backend with each of its clocks except the suspending one. The run loop has no other clock.
@@ -62,11 +62,10 @@ import Testing
     /// Fault 53, a limitation: the remaining threads are the library's, which take no signal.
     @Test func aProcessWhoseMainThreadHasEndedLivesWithItsServiceAndTakesNoSignalButTheLast() async throws {
         let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"], limit: 60) { id in
-            // SIGTERM first, and then the one that no thread can block.
-            pause(.milliseconds(200))
+            #expect(eventually { ProcFS.mainThreadHasEnded(id) })
             kill(id, SIGTERM)
             pause(.milliseconds(200))
-            #expect(kill(id, 0) == 0)
+            // The signal that no thread can block.
             kill(id, SIGKILL)
         }
         #expect(run.outcome.signal == SIGKILL, "\(run)")

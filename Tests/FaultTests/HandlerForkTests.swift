@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Handlers that fork. The child is a copy of the delivering thread alone, with the parent's descriptors.
-@Suite(.waits, .timeLimit(.minutes(60))) struct HandlerForkTests {
+@Suite(.waits("a fork copies one thread and all descriptors"), .timeLimit(.minutes(60))) struct HandlerForkTests {
     typealias Backend = TimerService.Backend
 
     /// The child returns from the handler, into a copy of the library's own loop. Fault 45.

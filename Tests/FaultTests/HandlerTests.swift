@@ -5,7 +5,7 @@ import Testing
 
 /// Handlers that trap, block, never return from an await, schedule again and again, or end everything. Faults 26, 29
 /// to 31, 35 and 36.
-@Suite(.waits, .timeLimit(.minutes(60))) struct HandlerTests {
+@Suite(.waits("handlers block threads, and end the process"), .timeLimit(.minutes(60))) struct HandlerTests {
     typealias Backend = TimerService.Backend
 
     /// The missed deadlines of an hour are computed, without a loop over 3,600,000 deadlines.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Waits that end early without cause: no tick is early, lost or invented. Faults 7, 8 and 19.
-@Suite(.waits, .timeLimit(.minutes(60))) struct InterruptionTests {
+@Suite(.waits("signals end the waits of real threads"), .timeLimit(.minutes(60))) struct InterruptionTests {
     typealias Backend = TimerService.Backend
 
     /// Every second call fails with EINTR (4) or EAGAIN (11).

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Ticks leave no memory behind, in debug and in release builds, on every backend.
-@Suite(.works, .timeLimit(.minutes(60))) struct LeftBehindTests {
+@Suite(.works("the process keeps or returns memory"), .timeLimit(.minutes(60))) struct LeftBehindTests {
     private static let ticks = Effort.of(15_000, thorough: 30_000)
 
     @Test(arguments: TimerService.Backend.available)
@@ -27,7 +27,7 @@ import Testing
 
 /// The memory cost of a tick, in a release build. A debug build allocates, because it notes a warning
 /// for each handler.
-@Suite(.waits, .timeLimit(.minutes(60))) struct AllocationTests {
+@Suite(.waits("malloc counts the allocations of a tick"), .timeLimit(.minutes(60))) struct AllocationTests {
     #if DEBUG
     private static let isReleaseBuild = false
     #else

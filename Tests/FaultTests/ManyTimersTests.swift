@@ -7,7 +7,7 @@ import Testing
 import TimerAlarms
 
 /// Many timers, threads and signals. Faults 40 to 42, and 44.
-@Suite(.works, .timeLimit(.minutes(60))) struct ManyTimersTests {
+@Suite(.works("the kernel divides the processors among threads"), .timeLimit(.minutes(60))) struct ManyTimersTests {
     typealias Backend = TimerService.Backend
 
     /// Timers that are cancelled long before their deadline leave nothing behind.

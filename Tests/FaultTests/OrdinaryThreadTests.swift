@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Workers of Dispatch that a tick on its way makes. Fault 46.
-@Suite(.waits) struct OrdinaryThreadTests {
+@Suite(.waits("Dispatch makes threads with the settings of their maker")) struct OrdinaryThreadTests {
     /// What a worker inherits from the thread that makes it.
     private struct Inherited: Hashable, Sendable {
         let processors: [Int]

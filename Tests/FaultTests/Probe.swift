@@ -69,19 +69,13 @@ enum Probe {
         var always = ["SWIFT_BACKTRACE": "enable=no"]
         if !Effort.isThorough { always["FAULT_PROBE_HURRY"] = "1" }
         let outcome = try await Child.run(
-            means.command + [path, backend.rawValue, clock.rawValue, "\(seconds)"] + steps,
+            means.command + [Child.path(of: "fault-probe"), backend.rawValue, clock.rawValue, "\(seconds)"] + steps,
             environment: means.environment.merging(always) { _, given in given },
             limit: Double(seconds) + 10,
             meanwhile: body
         )
         let report = try? JSONDecoder().decode(ProbeReport.self, from: Data(outcome.output.utf8))
         return Run(outcome: outcome, report: report)
-    }
-
-    /// The probe is in the folder of the tests' bundle.
-    static var path: String {
-        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
-        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("fault-probe").path
     }
 }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The library as a guest in the process: exits, forks, signals and idleness.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ProcessTests {
+@Suite(.waits("processes fork, exit and get signals"), .timeLimit(.minutes(60))) struct ProcessTests {
     private static let many = Effort.of(1_000, thorough: 10_000)
     typealias Backend = TimerService.Backend
 

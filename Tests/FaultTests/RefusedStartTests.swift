@@ -7,7 +7,7 @@ import Testing
 /// or stays silent.
 ///
 /// Faults 3, 4, 5, 10 and 11.
-@Suite(.waits, .timeLimit(.minutes(60))) struct RefusedStartTests {
+@Suite(.waits("the kernel refuses a call of a start"), .timeLimit(.minutes(60))) struct RefusedStartTests {
     typealias Backend = TimerService.Backend
 
     /// The calls that fail and the kernel's errors, as for strace's inject.

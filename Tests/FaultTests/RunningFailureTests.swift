@@ -6,7 +6,7 @@ import TimerAlarms
 
 /// Failing calls and closed descriptors under running timers: each timer ends once with the failure, or goes on as
 /// before, and no thread spins. Faults 4 and 6.
-@Suite(.waits, .timeLimit(.minutes(60))) struct RunningFailureTests {
+@Suite(.waits("the kernel refuses a call of a running alarm"), .timeLimit(.minutes(60))) struct RunningFailureTests {
     typealias Backend = TimerService.Backend
 
     /// All calls in which a backend may wait.

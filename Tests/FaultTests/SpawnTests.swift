@@ -6,7 +6,7 @@ import Testing
 
 /// The signals that a program receives if a handler starts it. Library threads and Dispatch's workers block all of
 /// them, and a program inherits the mask of the thread that starts it.
-@Suite(.waits, .timeLimit(.minutes(60))) struct SpawnTests {
+@Suite(.waits("a program inherits the mask of signals"), .timeLimit(.minutes(60))) struct SpawnTests {
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Backend.available)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A process that stands still, or hardly runs: ticks are late and counted, never early, never lost. Faults 12 to 16.
-@Suite(.waits, .timeLimit(.minutes(60))) struct StallTests {
+@Suite(.waits("a process is stopped, or gets no processor"), .timeLimit(.minutes(60))) struct StallTests {
     typealias Backend = TimerService.Backend
 
     /// The policies, in the probe's notation.
@@ -80,14 +80,14 @@ import Testing
     }
 
     /// In each process, four threads for each processor, and one more, which never pause.
-    @Test(.alone) func aBusyProcessLosesNoDeadline() async throws {
+    @Test(.alone("threads keep all processors busy")) func aBusyProcessLosesNoDeadline() async throws {
         let threads = ProcessInfo.processInfo.activeProcessorCount * 4 + 1
         let steps = ["schedule=1x10000", "ticks=3", "spin=\(threads)x0.5", "rest=0.5", "ticks=5"]
         try await onEachBackend { backend in try await Probe.run(backend, steps) }
     }
 
     /// Real-time threads occupy every processor for 0.9 s, below the kernel's limit of 0.95 s in a second.
-    @Test(.alone, .enabled(if: Tools.canBeRealTime, Tools.noRealTime))
+    @Test(.alone("threads keep all processors busy"), .enabled(if: Tools.canBeRealTime, Tools.noRealTime))
     func aProcessStarvedByRealTimeThreadsLosesNoDeadline() async throws {
         let marks = Backend.available.map { _ in Mark() }
         let threads = ProcessInfo.processInfo.activeProcessorCount

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A part of the program closes a descriptor that is not its own. Fault 52.
-@Suite(.waits) struct StrayCloseTests {
+@Suite(.waits("the kernel gives a closed number to the next descriptor")) struct StrayCloseTests {
     /// The kernel gives the number to the next service, whose timer the first one would set.
     @Test(arguments: [TimerService.Backend.timerFD, .hybrid])
     func aServiceWhoseDescriptorsNumberWentToAnotherServiceEndsAndLeavesThatOneAlone(

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 /// What a process gets of its thread options, even without rights or with one processor.
-@Suite(.waits, .timeLimit(.minutes(60))) struct UnprivilegedTests {
+@Suite(.waits("the kernel grants options to a thread, or refuses them"), .timeLimit(.minutes(60)))
+struct UnprivilegedTests {
     typealias Options = TimerService.ThreadOptions
 
     @Test(.enabled(if: Tools.isRoot, Tools.notRoot))

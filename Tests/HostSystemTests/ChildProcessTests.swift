@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Programs that run beside this process.
-@Suite(.waits) struct ChildProcessTests {
+@Suite(.waits("programs run beside this process")) struct ChildProcessTests {
     @Test func outputAndExitCodeAreKept() throws {
         var child = try ChildProcess("/bin/sh", ["-c", "echo out; echo err >&2; exit 3"])
         let end = wait(for: &child)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Every alarm of the package keeps the contract; an alarm that breaks a clause fails that clause's check.
-@Suite(.waits, .timeLimit(.minutes(60))) struct AlarmConformanceTests {
+@Suite(.waits("every alarm fires by its own clock"), .timeLimit(.minutes(60))) struct AlarmConformanceTests {
     typealias Clause = AlarmConformance.Clause
     typealias Backend = TimerService.Backend
 

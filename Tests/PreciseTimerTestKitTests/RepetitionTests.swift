@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Which alarms repeat by themselves, and when they fire.
-@Suite(.waits, .timeLimit(.minutes(60))) struct RepetitionTests {
+@Suite(.waits("every alarm fires by its own clock"), .timeLimit(.minutes(60))) struct RepetitionTests {
     /// A timerfd that repeats by itself ticks later, and a run loop's alarm is set with dates.
     private static let able = Mechanism.all.filter(isAble)
     private static let unable = Mechanism.all.filter { !isAble($0) }

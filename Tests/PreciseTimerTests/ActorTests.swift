@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Timers whose target is an actor with the default executor.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ActorTests {
+@Suite(.waits("actors run on threads of their own"), .timeLimit(.minutes(60))) struct ActorTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

@@ -6,7 +6,7 @@ import TimerAlarms
 import TimerCore
 
 /// A service's reaction to an alarm that fails, or that refuses an order.
-@Suite(.waits, .timeLimit(.minutes(60))) struct AlarmFailureTests {
+@Suite(.waits("other threads schedule while a start fails"), .timeLimit(.minutes(60))) struct AlarmFailureTests {
     /// An alarm that fails when a test asks it to.
     private final class FailingAlarm: TimerAlarm {
         private struct Callback: Sendable {

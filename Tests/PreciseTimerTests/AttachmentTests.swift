@@ -7,7 +7,7 @@ import TimerAlarms
 
 /// Services on a loop or queue of the host: its thread delivers, any thread may schedule, and a shutdown
 /// releases everything.
-@Suite(.waits, .timeLimit(.minutes(60))) struct AttachmentTests {
+@Suite(.waits("a host's loop or queue fires the timers"), .timeLimit(.minutes(60))) struct AttachmentTests {
     #if RunLoop
     // MARK: A run loop
 

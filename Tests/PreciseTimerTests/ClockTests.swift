@@ -4,7 +4,7 @@ import Testing
 import TimerAlarms
 
 /// Timers on every clock that a backend can wait on.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ClockTests {
+@Suite(.waits("the kernel has these clocks"), .timeLimit(.minutes(60))) struct ClockTests {
     typealias Backend = TimerService.Backend
 
     private static let pairs = Backend.available.flatMap { backend in

@@ -5,7 +5,8 @@ import Testing
 
 /// The replacements for patterns around NSTimer, with a group for each section of the guide ComingFromNSTimer: on every
 /// backend and on virtual time, which also asserts the exact ticks.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ComingFromNSTimerTests {
+@Suite(.waits("every backend and the main run loop fire by themselves"), .timeLimit(.minutes(60)))
+struct ComingFromNSTimerTests {
     let log = Log()
 }
 

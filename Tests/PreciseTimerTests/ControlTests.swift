@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Pausing, resuming, rescheduling and firing, on every backend and on virtual time.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ControlTests {
+@Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct ControlTests {
     private let log = Log()
 
     @Test(arguments: Ground.all)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The places in which handlers run, one at a time, and the deadlines that pass while a place is busy.
-@Suite(.waits, .timeLimit(.minutes(60))) struct DeliveryTests {
+@Suite(.waits("queues and actors call the handler when they like"), .timeLimit(.minutes(60))) struct DeliveryTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

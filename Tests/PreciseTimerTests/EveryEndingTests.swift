@@ -4,7 +4,7 @@ import Testing
 
 /// Promise 9, on every backend and on virtual time: one ending, for one reason, reported once, and awaited by
 /// `cancelAndWait`.
-@Suite(.waits, .timeLimit(.minutes(60))) struct EveryEndingTests {
+@Suite(.waits("every backend ends a timer by itself"), .timeLimit(.minutes(60))) struct EveryEndingTests {
     private let reasons = Notes<PreciseTimer.EndReason>()
 
     @Test(arguments: Ground.all)

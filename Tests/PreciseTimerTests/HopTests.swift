@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Calls on a timer while its tick is on its way to a busy place.
-@Suite(.waits, .timeLimit(.minutes(60))) struct HopTests {
+@Suite(.waits("a queue or an actor is busy while a tick is on its way"), .timeLimit(.minutes(60))) struct HopTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

@@ -5,7 +5,7 @@ import TimerAlarms
 import TimerCore
 
 /// A thread that spins sees what other threads do, keeps its budget, and says what it does.
-@Suite(.works, .timeLimit(.minutes(60))) struct HybridTests {
+@Suite(.works("a thread spins on a processor"), .timeLimit(.minutes(60))) struct HybridTests {
     private static let maySpin = ProcFS.processors.count > 1
     private static let oneProcessor: Comment = "needs two processors"
 

@@ -5,7 +5,7 @@ import Testing
 import TimerAlarms
 
 /// An alarm that fires early on purpose: its ticks are decided early, and delivered on time.
-@Suite(.waits, .timeLimit(.minutes(60))) struct LeadTests {
+@Suite(.waits("a thread waits awake for the deadline"), .timeLimit(.minutes(60))) struct LeadTests {
     private let alarm = LeadingAlarm()
     private let log = Log()
     private let deadline = TimerInstant(nanoseconds: 10_000)

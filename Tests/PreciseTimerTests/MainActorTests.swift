@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Handlers and methods isolated to a global actor, such as the main actor, run on that actor without a `deliver`.
-@Suite(.waits, .timeLimit(.minutes(60))) struct MainActorTests {
+@Suite(.waits("the main thread runs the handlers"), .timeLimit(.minutes(60))) struct MainActorTests {
     private let virtual = VirtualTime()
 
     /// A view model, as a newcomer would write it.

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// A timer on demand, with every delivery.
-@Suite(.waits, .timeLimit(.minutes(60))) struct OnDemandDeliveryTests {
+@Suite(.waits("queues and actors call the handler when they like"), .timeLimit(.minutes(60)))
+struct OnDemandDeliveryTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

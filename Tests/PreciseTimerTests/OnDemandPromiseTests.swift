@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A timer on demand keeps its promises on every backend and on virtual time, and ends like every other timer.
-@Suite(.waits, .timeLimit(.minutes(60))) struct OnDemandPromiseTests {
+@Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct OnDemandPromiseTests {
     private let log = Log()
     private let reasons = Notes<PreciseTimer.EndReason>()
 

@@ -4,7 +4,7 @@ import Testing
 
 /// Promises 1 to 5, on every backend and on virtual time: no tick early, no drift, no deadline lost, one handler at a
 /// time, and ticks in order.
-@Suite(.waits, .timeLimit(.minutes(60))) struct PromiseTests {
+@Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct PromiseTests {
     @Test(arguments: Ground.all)
     func ticksAreNeverEarlyAndNoDeadlineIsLost(ground: Ground) throws {
         let site = try ground.site()

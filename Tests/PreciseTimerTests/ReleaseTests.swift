@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Promises 6 to 9, on every backend and on virtual time: cancelling, releasing, living and ending.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ReleaseTests {
+@Suite(.waits("a real alarm's thread releases the handler"), .timeLimit(.minutes(60))) struct ReleaseTests {
     @Test(arguments: Ground.all)
     func siblingsCancelledInTheSameBatchDoNotRun(ground: Ground) throws {
         let site = try ground.site()

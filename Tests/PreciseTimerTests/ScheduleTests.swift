@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The deadlines of each schedule, and the refused schedules.
-@Suite(.waits) struct ScheduleTests {
+@Suite(.waits("every backend's clock goes on between two schedules")) struct ScheduleTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A service as a Swift `Clock`.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ServiceClockTests {
+@Suite(.waits("Swift's own sleep takes the clock of a service"), .timeLimit(.minutes(60))) struct ServiceClockTests {
     private let virtual = VirtualTime()
 
     /// Sleeps on any clock, as a generic caller does.

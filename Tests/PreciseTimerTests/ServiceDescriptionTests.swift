@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Services, and the values about them, read well in messages and logs.
-@Suite(.waits) struct ServiceDescriptionTests {
+@Suite(.waits("services of every backend describe themselves")) struct ServiceDescriptionTests {
     private let virtual = VirtualTime()
     private let log = Log()
 

@@ -4,7 +4,7 @@ import Testing
 import TimerAlarms
 
 /// The cost of services, their lifetime, and their effects on the process.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ServiceTests {
+@Suite(.waits("threads, descriptors and masks belong to the process"), .timeLimit(.minutes(60))) struct ServiceTests {
     typealias Backend = TimerService.Backend
 
     @Test func theDefaultIsTimerFD() {

@@ -6,7 +6,7 @@ import Testing
 import TimerAlarms
 
 /// A service's thread is what was asked for, or says why not.
-@Suite(.waits, .timeLimit(.minutes(60))) struct ThreadOptionsTests {
+@Suite(.waits("the kernel grants options to a thread"), .timeLimit(.minutes(60))) struct ThreadOptionsTests {
     typealias Backend = TimerService.Backend
     typealias Options = TimerService.ThreadOptions
 

@@ -63,7 +63,7 @@ struct TickTests {
 
 /// Backends rarely wake early: a deadline is rounded up on its way to the mechanism, so that a tick costs one firing.
 /// The hybrid backend fires early on purpose.
-@Suite(.waits, .timeLimit(.minutes(60))) struct RoundingTests {
+@Suite(.waits("the kernel rounds the time of a firing"), .timeLimit(.minutes(60))) struct RoundingTests {
     @Test(arguments: TimerService.Backend.available.filter { $0 != .hybrid })
     func firingsRarelyComeBeforeTheirDeadline(backend: TimerService.Backend) throws {
         let alarm = try backend.makeAlarm()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ticks as an asynchronous sequence, on virtual time: due ticks wait for the consumer.
-@Suite(.waits, .timeLimit(.minutes(60))) struct TicksTests {
+@Suite(.waits("tasks wait on threads of their own"), .timeLimit(.minutes(60))) struct TicksTests {
     private let virtual = VirtualTime()
 
     private func ticks(

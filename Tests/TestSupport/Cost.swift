@@ -4,10 +4,16 @@ package import Testing
 
 /// What a test on the real clock costs the machine, and so how many run beside each other.
 ///
-/// Tests on virtual time need no such trait. A body may block its thread: it runs on one of its own, and not on those
-/// of the tasks, of which there are only as many as processors.
+/// Tests on virtual time need no such trait. So each says what only real time can show; a failure repeats it. A body
+/// may block its thread: it runs on one of its own, and not on those of the tasks, of which there are only as many as
+/// processors.
 package struct Cost: TestTrait, SuiteTrait, TestScoping {
     fileprivate let places: Int
+    package let comments: [Comment]
+
+    fileprivate init(_ places: Int, _ reason: Comment) {
+        (self.places, comments) = (places, [reason])
+    }
 
     package var isRecursive: Bool { true }
 
@@ -26,11 +32,11 @@ package struct Cost: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == Cost {
     /// It mostly waits: for ticks, or for a child process.
-    package static var waits: Cost { Cost(places: 1) }
+    package static func waits(_ reason: Comment) -> Cost { Cost(1, reason) }
     /// It keeps a processor busy, or more than one for moments.
-    package static var works: Cost { Cost(places: Turnstile.places / 3) }
+    package static func works(_ reason: Comment) -> Cost { Cost(Turnstile.places / 3, reason) }
     /// It disturbs the whole machine: nothing that waits or works runs beside it. It comes last.
-    package static var alone: Cost { Cost(places: Turnstile.places) }
+    package static func alone(_ reason: Comment) -> Cost { Cost(Turnstile.places, reason) }
 }
 
 /// Lets in as many tests as the machine holds. First come, first served, but those that want all places come last.

@@ -6,7 +6,7 @@ import TimerProbe
 import TimerResults
 
 /// Loads on the machine and on the measured services.
-@Suite(.works)
+@Suite(.works("the loads keep processors and memory busy"))
 struct LoadTests {
     @Test(arguments: ["idle", "cpu:2", "handler:100us", "churn:5000", "pending:1000", "memory"])
     func everyRowAccountsForItsDeadlinesUnderEveryLoad(_ load: String) async throws {

@@ -6,7 +6,7 @@ import TimerProbe
 import TimerResults
 
 /// Carrying out a plan.
-@Suite(.works) struct MeasurementTests {
+@Suite(.works("turns measure real ticks and processor time")) struct MeasurementTests {
     @Test func aMeasurementStoppedInTheWarmUpHasNoRounds() async throws {
         let rows = [Row(.backend(.timerFD)), Row(.backend(.dispatch))]
         let (seen, rounds, wasStopped) = try await onOwnThread {

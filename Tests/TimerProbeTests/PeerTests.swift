@@ -6,7 +6,7 @@ import TimerProbe
 import TimerResults
 
 /// Real turns of timers without the library.
-@Suite(.works)
+@Suite(.works("the peers have clocks of their own"))
 struct PeerTests {
     @Test(arguments: Peer.available)
     func everyPeerAccountsForItsDeadlines(_ peer: Peer) async throws {
@@ -79,7 +79,7 @@ struct PeerTests {
 }
 
 /// The loops that backends are compared with.
-@Suite(.works) struct ReferenceTests {
+@Suite(.works("a bare loop sleeps in the kernel")) struct ReferenceTests {
     @Test func afterAStallEveryTimerIsOnItsGridAgain() {
         let start = TimerInstant(nanoseconds: 1_000_000)
         let probes = [UInt64(0), 300, 700]

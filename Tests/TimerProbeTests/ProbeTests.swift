@@ -5,7 +5,7 @@ import Testing
 import TimerProbe
 
 /// Recording ticks on any thread.
-@Suite(.works) struct ProbeTests {
+@Suite(.works("threads record at the same time")) struct ProbeTests {
     /// An array that grows, or that is shared, would move.
     @Test(arguments: [Recording.Counting.calls, .deadlines])
     func recordingMovesNothingInMemory(_ counting: Recording.Counting) {

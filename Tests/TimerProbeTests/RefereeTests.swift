@@ -5,7 +5,7 @@ import TimerProbe
 import TimerResults
 
 /// cyclictest, a program that measures by itself.
-@Suite(.works)
+@Suite(.works("cyclictest measures by itself"))
 struct RefereeTests {
     /// Output from a busy machine with a period of 50 µs.
     private static let text = """

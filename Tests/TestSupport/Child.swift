@@ -1,20 +1,22 @@
-import Foundation
-import Glibc
-import TestSupport
+package import Foundation
+internal import Glibc
 
 /// A program that a test runs as a child, in its own process group, which is killed if the program takes too long.
-enum Child {
+package enum Child {
     /// How the program ended.
-    struct Outcome: Sendable, CustomStringConvertible {
+    package struct Outcome: Sendable, CustomStringConvertible {
         /// The exit code; nil if a signal ended the program.
-        let code: Int32?
+        package let code: Int32?
         /// The signal that ended the program.
-        let signal: Int32?
-        let output: String
-        let complaint: String
+        package let signal: Int32?
+        package let output: String
+        package let complaint: String
+
+        /// The lines on standard error.
+        package var complaints: [Substring] { complaint.split(separator: "\n") }
 
         /// The text for a failed expectation.
-        var description: String {
+        package var description: String {
             let end = code.map { "exit code \($0)" } ?? "signal \(signal ?? 0)"
             return "\(end), standard error: \(complaint.suffix(600))"
         }
@@ -24,37 +26,48 @@ enum Child {
     ///
     /// - Parameters:
     ///   - command: the program and its arguments; a program without a slash is looked up in the `PATH`.
-    ///   - environment: variables in addition to those of this process.
+    ///   - environment: variables in addition to those of this process; an empty text removes one.
+    ///   - output: the file of its output; nil for one that the outcome shows.
     ///   - seconds: the time after which the process group is killed.
     ///   - body: called with the process id once the program runs, on the thread that waits for it.
     /// - Returns: how the program ended.
     /// - Throws: `POSIXError` if the program could not be started.
-    static func run(
+    package static func run(
         _ command: [String],
         environment: [String: String] = [:],
+        output: FileHandle? = nil,
         limit seconds: Double,
         meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Outcome {
-        try await onOwnThread { try runHere(command, environment, seconds, body) }
+        try await onOwnThread { try runHere(command, environment, output, seconds, body) }
+    }
+
+    /// The file of a program that was built with the tests: it lies beside their bundle.
+    package static func path(of program: String) -> String {
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(program).path
     }
 
     private static func runHere(
         _ command: [String],
         _ environment: [String: String],
+        _ output: FileHandle?,
         _ seconds: Double,
         _ body: ((pid_t) -> Void)?
     ) throws -> Outcome {
-        let (output, errors) = (try TemporaryFile(), try TemporaryFile())
-        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
-        let id = try spawn(command, variables, output.descriptor, errors.descriptor)
+        let (own, errors) = (try TemporaryFile(), try TemporaryFile())
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { _, given in given }
+            .filter { !$0.value.isEmpty }.map { "\($0.key)=\($0.value)" }
+        let descriptor = (output ?? own.handle).fileDescriptor
+        let id = try spawn(command, variables, descriptor, errors.handle.fileDescriptor)
         body?(id)
         let status = wait(for: id, seconds: seconds)
         let code: Int32? = status & 0x7f == 0 ? status >> 8 & 0xff : nil
         return Outcome(
             code: code,
             signal: code == nil ? status & 0x7f : nil,
-            output: output.text,
-            complaint: errors.text
+            output: try own.text,
+            complaint: try errors.text
         )
     }
 
@@ -108,19 +121,20 @@ enum Child {
     }
 }
 
-/// A file that a child writes to. It is removed with this value.
-private final class TemporaryFile {
-    private let handle: FileHandle
+/// A file that is removed with the value. Unlike a pipe it cannot fill up and stop the child.
+package final class TemporaryFile {
+    package let handle: FileHandle
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
-    init() throws {
-        try Data().write(to: url)
+    package init(_ content: String = "") throws {
+        try Data(content.utf8).write(to: url)
         handle = try FileHandle(forWritingTo: url)
     }
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    var descriptor: CInt { handle.fileDescriptor }
+    package var path: String { url.path }
 
-    var text: String { String(decoding: (try? Data(contentsOf: url)) ?? Data(), as: UTF8.self) }
+    /// The written text.
+    package var text: String { get throws { String(decoding: try Data(contentsOf: url), as: UTF8.self) } }
 }
