@@ -9,27 +9,24 @@ import Testing
     typealias Backend = TimerService.Backend
 
     @Test(arguments: Mechanism.all, Clause.allCases)
-    func realAlarmsKeepTheContract(mechanism: Mechanism, clause: Clause) async throws {
+    func realAlarmsKeepTheContract(mechanism: Mechanism, clause: Clause) {
         let conformance = AlarmConformance { try mechanism.makeAlarm() }
-        let violations = try await onOwnThread { conformance.violations(of: clause) }
-        #expect(violations == [])
+        #expect(conformance.violations(of: clause) == [])
     }
 
     /// A stop may come at any moment, even just before a thread or loop begins to wait.
     @Test(arguments: Mechanism.all)
-    func realAlarmsStoppedAtOnceAreReleased(mechanism: Mechanism) async throws {
-        let leaks = try await onOwnThread {
-            try (0..<500)
-                .filter { round in
-                    var alarm: (any TimerAlarm)? = try mechanism.makeAlarm()
-                    weak let gone = alarm
-                    try alarm?.start(onFire: {}, onFailure: { _ in })
-                    if round % 2 == 0 { try alarm?.set(mechanism.clock.now) }
-                    alarm?.stop()
-                    alarm = nil
-                    return !eventually { gone == nil }
-                }
-        }
+    func realAlarmsStoppedAtOnceAreReleased(mechanism: Mechanism) throws {
+        let leaks = try (0..<500)
+            .filter { round in
+                var alarm: (any TimerAlarm)? = try mechanism.makeAlarm()
+                weak let gone = alarm
+                try alarm?.start(onFire: {}, onFailure: { _ in })
+                if round % 2 == 0 { try alarm?.set(mechanism.clock.now) }
+                alarm?.stop()
+                alarm = nil
+                return !eventually { gone == nil }
+            }
         if mechanism.description.hasPrefix("runloop") {
             withKnownIssue("see RunLoopAlarm.stop()", isIntermittent: true) {
                 #expect(leaks.isEmpty, "the numbers of the rounds")
@@ -59,14 +56,12 @@ import Testing
     }
 
     @Test(arguments: Clause.allCases)
-    func anAlarmThatBreaksAClauseFailsItsCheck(clause: Clause) async throws {
+    func anAlarmThatBreaksAClauseFailsItsCheck(clause: Clause) throws {
         let conformance = AlarmConformance(patience: .milliseconds(500)) {
             BrokenAlarm(breaking: clause, over: try Backend.timerFD.makeAlarm())
         }
         // Firings merge if the thread of an alarm stands still, and then cannot overlap.
-        let violations = try await onOwnThread {
-            (0..<5).lazy.map { _ in conformance.violations(of: clause) }.first { !$0.isEmpty } ?? []
-        }
+        let violations = (0..<5).lazy.map { _ in conformance.violations(of: clause) }.first { !$0.isEmpty } ?? []
         #expect(violations.isEmpty == false)
         #expect(violations.contains { $0.hasPrefix("the alarm refused") } == false)
     }

@@ -57,10 +57,10 @@ import TimerResults
         #expect(LateTicks.Cause(of: 1000, from: account, to: younger, isStolen: true, longestIdleExit: 0) == .unseen)
     }
 
-    @Test func handlersThatWorkTooLongHoldUpTheNextTick() async throws {
+    @Test(.works("a turn measures real ticks")) func handlersThatWorkTooLongHoldUpTheNextTick() throws {
         for row in [Row(.backend(.timerFD)), Row(.reference(.nanosleep))] {
             let cell =
-                try await
+                try
                 Short.measure([row]) { request in
                     request.turn = .milliseconds(400)
                     request.loads = [.handler(.milliseconds(5))]
@@ -86,12 +86,12 @@ import TimerResults
         #expect(watch.late[.worked] + watch.late[.waited] == 3, "\(watch.late.words)")
     }
 
-    @Test func everyTickAboveTheThresholdIsCounted() async throws {
-        let cell = try await Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .zero }[0]
+    @Test(.works("a turn measures real ticks")) func everyTickAboveTheThresholdIsCounted() throws {
+        let cell = try Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .zero }[0]
         #expect(cell.late?.count == cell.ticks)
-        let none = try await Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .seconds(3600) }[0]
+        let none = try Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .seconds(3600) }[0]
         #expect(none.late?.count == 0)
-        #expect(try await Short.measure([Row(.reference(.timerFD))])[0].late == nil)
+        #expect(try Short.measure([Row(.reference(.timerFD))])[0].late == nil)
     }
 
     @Test func onlyInlineHandlersRunOnTheThreadThatTicks() {

@@ -11,7 +11,7 @@ struct LoadTests {
     @Test(arguments: ["idle", "cpu:2", "handler:100us", "churn:5000", "pending:1000", "memory"])
     func everyRowAccountsForItsDeadlinesUnderEveryLoad(_ load: String) async throws {
         let rows = [Row(.backend(.timerFD)), Row(.reference(.timerFD)), Row(.peer(.dispatchSource))]
-        let cells = try await Short.measure(rows) { $0.loads = [(try? Load.parse(load)) ?? .idle] }
+        let cells = try Short.measure(rows) { $0.loads = [(try? Load.parse(load)) ?? .idle] }
         #expect(cells.map(\.key.load) == [load, load, load])
         for cell in cells {
             #expect(UInt64(cell.ticks) + cell.missed >= 20)
@@ -23,7 +23,7 @@ struct LoadTests {
     @Test func theCostOfARowDoesNotIncludeItsLoad() async {
         // In its own process: the cost is that of a whole process.
         await #expect(processExitsWith: .success) {
-            let cells = try await Short.measure([Row(.reference(.timerFD))]) { request in
+            let cells = try Short.measure([Row(.reference(.timerFD))]) { request in
                 request.loads = [.cpu(2)]
                 request.turn = .milliseconds(500)
             }
@@ -34,7 +34,7 @@ struct LoadTests {
 
     @Test func manySpinningThreadsDoNotChangeTheCostOfARow() async {
         await #expect(processExitsWith: .success) {
-            let cells = try await Short.measureLaps(3, of: [Row(.reference(.timerFD))]) { request in
+            let cells = try Short.measureLaps(3, of: [Row(.reference(.timerFD))]) { request in
                 request.loads = [.cpu(64)]
                 request.turn = .milliseconds(100)
             }
@@ -146,7 +146,7 @@ struct LoadTests {
         #expect(ChurnLoad.goal(perSecond: 10_000_000, after: .max) == 184_467_440_737_095_516)
     }
 
-    @Test func loadsOfTimersDoNothingWithoutAService() async throws {
+    @Test func loadsOfTimersDoNothingWithoutAService() throws {
         for load in [Load.churn(1000), .pending(1000)] {
             let run = try LoadRun(load, on: nil)
             #expect(run.usage.cpuNanoseconds == 0)

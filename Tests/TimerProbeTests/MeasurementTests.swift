@@ -7,84 +7,64 @@ import TimerResults
 
 /// Carrying out a plan.
 @Suite(.works("turns measure real ticks and processor time")) struct MeasurementTests {
-    @Test func aMeasurementStoppedInTheWarmUpHasNoRounds() async throws {
+    @Test func aMeasurementStoppedInTheWarmUpHasNoRounds() throws {
         let rows = [Row(.backend(.timerFD)), Row(.backend(.dispatch))]
-        let (seen, rounds, wasStopped) = try await onOwnThread {
-            var seen: [String] = []
-            var measurement = Measurement(try Short.plan(rows) { $0.warmUp = .seconds(60) })
-            do throws(MeasurementError) {
-                try measurement.run { progress in
-                    seen.append(progress.row)
-                    return false
-                }
-            } catch {
-                return (seen, measurement.rounds, error == .stopped)
+        var seen: [String] = []
+        var measurement = Measurement(try Short.plan(rows) { $0.warmUp = .seconds(60) })
+        #expect(throws: MeasurementError.stopped) {
+            try measurement.run { progress in
+                seen.append(progress.row)
+                return false
             }
-            return (seen, measurement.rounds, false)
         }
-        #expect(wasStopped)
         #expect(seen.count == 1)
-        #expect(rounds.isEmpty)
+        #expect(measurement.rounds.isEmpty)
     }
 
     /// The default slack of 50 µs would put the floor above what stands on it.
     @Test(.enabled(if: geteuid() == 0, "only root may read another thread's slack for sure"))
-    func theFloorOfSleepsHasATimerSlackOfOneNanosecond() async throws {
-        let slacks = try await onOwnThread {
-            var (slacks, looks): ([Int], Int) = ([], 0)
-            var measurement = Measurement(try Short.plan([Row(.reference(.nanosleep))]) { $0.warmUp = .seconds(60) })
-            try? measurement.run { _ in
-                slacks += ProcFS.timerSlacks(ofThreadsNamed: "floor.nanosleep")
-                looks += 1
-                return !slacks.contains(1) && looks < 100
-            }
-            return slacks
+    func theFloorOfSleepsHasATimerSlackOfOneNanosecond() throws {
+        var (slacks, looks): ([Int], Int) = ([], 0)
+        var measurement = Measurement(try Short.plan([Row(.reference(.nanosleep))]) { $0.warmUp = .seconds(60) })
+        try? measurement.run { _ in
+            slacks += ProcFS.timerSlacks(ofThreadsNamed: "floor.nanosleep")
+            looks += 1
+            return !slacks.contains(1) && looks < 100
         }
         #expect(slacks.contains(1))
     }
 
-    @Test func aRoundHasTheLapsThatMakeAHundredDeadlines() async throws {
-        let rows = [Row(.backend(.timerFD)), Row(.reference(.timerFD))]
-        let rounds = try await onOwnThread {
-            var measurement = Measurement(
-                try Short.plan(rows) { request in
-                    request.turn = .milliseconds(100)
-                    request.laps = 5
-                }
-            )
-            try measurement.run(goesOn: { _ in true })
-            return measurement.rounds
+    @Test func aRoundHasTheLapsThatMakeAHundredDeadlines() throws {
+        let plan = try Short.plan([Row(.backend(.timerFD)), Row(.reference(.timerFD))]) { request in
+            request.turn = .milliseconds(100)
+            request.laps = 5
         }
+        var measurement = Measurement(plan)
+        try measurement.run(goesOn: { _ in true })
+        let rounds = measurement.rounds
         #expect(rounds.map(\.laps) == [2, 2, 1])
         #expect(rounds.map { $0.cells.map(\.medians.count) } == [[2, 2], [2, 2], [1, 1]])
         #expect(rounds.flatMap(\.cells).allSatisfy { $0.medians.allSatisfy { ($0 ?? 0) > 0 } })
     }
 
-    @Test func aMeasurementEndsEarlyIfItHasEnough() async throws {
-        let rounds = try await onOwnThread {
-            var measurement = Measurement(
-                try Short.plan([Row(.reference(.timerFD))]) { request in
-                    request.turn = .milliseconds(100)
-                    request.laps = 100
-                }
-            )
-            try measurement.run(goesOn: { _ in true }, isEnough: { $0.count == 2 })
-            return measurement.rounds
+    @Test func aMeasurementEndsEarlyIfItHasEnough() throws {
+        let plan = try Short.plan([Row(.reference(.timerFD))]) { request in
+            request.turn = .milliseconds(100)
+            request.laps = 100
         }
-        #expect(rounds.map(\.laps) == [2, 2])
+        var measurement = Measurement(plan)
+        try measurement.run(goesOn: { _ in true }, isEnough: { $0.count == 2 })
+        #expect(measurement.rounds.map(\.laps) == [2, 2])
     }
 
-    @Test func anInterruptedLapCountsAsTicksAndNotAsALap() async throws {
+    @Test func anInterruptedLapCountsAsTicksAndNotAsALap() throws {
         let rows = [Row(.reference(.timerFD)), Row(.reference(.nanosleep))]
-        let rounds = try await onOwnThread {
-            var turns = 0
-            var measurement = Measurement(try Short.plan(rows) { $0.laps = 100 })
-            do throws(MeasurementError) {
-                try measurement.run(goesOn: { _ in turns < 3 }, turnEnded: { _, _, _ in turns += 1 })
-            } catch {}
-            return measurement.rounds
+        var turns = 0
+        var measurement = Measurement(try Short.plan(rows) { $0.laps = 100 })
+        #expect(throws: MeasurementError.stopped) {
+            try measurement.run(goesOn: { _ in turns < 3 }, turnEnded: { _, _, _ in turns += 1 })
         }
-        let round = try #require(rounds.last)
+        let round = try #require(measurement.rounds.last)
         #expect(!round.isComplete)
         // On a busy machine a turn may be over before anyone asks whether to go on.
         #expect(round.cells.map(\.medians.count).max() == round.laps + 1)

@@ -9,23 +9,23 @@ import TimerResults
 @Suite(.works("the peers have clocks of their own"))
 struct PeerTests {
     @Test(arguments: Peer.available)
-    func everyPeerAccountsForItsDeadlines(_ peer: Peer) async throws {
-        let cell = try await Short.measure([Row(.peer(peer))])[0]
+    func everyPeerAccountsForItsDeadlines(_ peer: Peer) throws {
+        let cell = try Short.measure([Row(.peer(peer))])[0]
         #expect(cell.key == RowKey(row: peer.rawValue, kind: .peer, load: "idle"))
         #expect(UInt64(cell.ticks) + cell.missed >= 20)
     }
 
     /// These peers cannot be given a start. They are measured on their own grid.
     @Test(arguments: Peer.available.filter { [.asyncTimer, .libeventPrecise].contains($0) }, [1, 3])
-    func repeatingPeersAreNeverEarlyOnTheirGrid(_ peer: Peer, timers: Int) async throws {
-        let cell = try await Short.measure([Row(.peer(peer))]) { $0.timers = timers }[0]
+    func repeatingPeersAreNeverEarlyOnTheirGrid(_ peer: Peer, timers: Int) throws {
+        let cell = try Short.measure([Row(.peer(peer))]) { $0.timers = timers }[0]
         // libevent counts whole microseconds.
         #expect(cell.lateness.moments.min >= -1000)
     }
 
     @Test(arguments: Peer.available)
-    func everyPeerTicksWithManyTimers(_ peer: Peer) async throws {
-        let cell = try await Short.measure([Row(.peer(peer))]) { $0.timers = 5 }[0]
+    func everyPeerTicksWithManyTimers(_ peer: Peer) throws {
+        let cell = try Short.measure([Row(.peer(peer))]) { $0.timers = 5 }[0]
         #expect(UInt64(cell.ticks) + cell.missed >= 100)
     }
 
@@ -34,9 +34,9 @@ struct PeerTests {
     func peersLeaveNoThreadsAndDescriptors(_ name: String) async {
         await #expect(processExitsWith: .success) { [name] in
             let row = Row(.peer(try #require(Peer(rawValue: name))))
-            try await Short.turns(2, of: row)
+            try Short.turns(2, of: row)
             let descriptors = ProcFS.openDescriptors
-            try await Short.turns(50, of: row)
+            try Short.turns(50, of: row)
             #expect(await soon { ProcFS.threads(named: "peer.").isEmpty })
             // Dispatch opens some descriptors at its first use, and keeps them.
             #expect(await soon { ProcFS.openDescriptors <= descriptors + 10 })
@@ -45,13 +45,13 @@ struct PeerTests {
 
     @Test func aStoppedTurnEndsItsPeer() async throws {
         for peer in Peer.available {
-            #expect(try await Short.isStopped(Row(.peer(peer))) { _ in false })
+            #expect(try Short.isStopped(Row(.peer(peer))) { _ in false })
         }
         #expect(await soon { ProcFS.threads(named: "peer.").isEmpty })
     }
 
-    @Test func peersAreMeasuredOnTheSuspendingClock() async throws {
-        let cell = try await Short.measure([Row(.peer(.dispatchSource))]) { $0.clock = .wall }[0]
+    @Test func peersAreMeasuredOnTheSuspendingClock() throws {
+        let cell = try Short.measure([Row(.peer(.dispatchSource))]) { $0.clock = .wall }[0]
         #expect(UInt64(cell.ticks) + cell.missed >= 20)
     }
 
@@ -65,10 +65,10 @@ struct PeerTests {
         #expect(throws: Problem.self) { try MeasurementPlan(request) }
     }
 
-    @Test func deadlinesOfATooShortPeriodAreAccountedFor() async throws {
+    @Test func deadlinesOfATooShortPeriodAreAccountedFor() throws {
         for peer in Peer.available {
             let cell =
-                try await
+                try
                 Short.measure([Row(.peer(peer))]) { request in
                     request.period = .microseconds(1)
                     request.turn = .microseconds(200)
@@ -105,8 +105,8 @@ struct PeerTests {
     }
 
     @Test(arguments: Reference.allCases)
-    func manyTimersAreAccountedFor(_ reference: Reference) async throws {
-        let cell = try await Short.measure([Row(.reference(reference))]) { $0.timers = 7 }[0]
+    func manyTimersAreAccountedFor(_ reference: Reference) throws {
+        let cell = try Short.measure([Row(.reference(reference))]) { $0.timers = 7 }[0]
         #expect(UInt64(cell.ticks) + cell.missed >= 140)
         #expect(cell.problem == nil)
     }

@@ -59,8 +59,8 @@ struct RefereeTests {
     }
 
     @Test(.enabled(if: Cyclictest.obstacle == nil))
-    func anInstalledCyclictestMeasures() async throws {
-        let cells = try await Short.measure([Row(.referee)]) { $0.loads = [.idle, .cpu(2)] }
+    func anInstalledCyclictestMeasures() throws {
+        let cells = try Short.measure([Row(.referee)]) { $0.loads = [.idle, .cpu(2)] }
         for cell in cells {
             #expect(cell.key.kind == .reference && cell.key.row == "cyclictest")
             #expect(cell.ticks > 0 && cell.early == 0 && cell.problem == nil)
@@ -72,10 +72,10 @@ struct RefereeTests {
     func cyclictestCanBeStoppedAndLeavesNoDescriptors() async {
         // In its own process, whose descriptors no other test opens.
         await #expect(processExitsWith: .success) {
-            try await Short.turns(1, of: Row(.referee))
+            try Short.turns(1, of: Row(.referee))
             let descriptors = ProcFS.openDescriptors
-            #expect(try await Short.isStopped(Row(.referee)) { $0.stage == .warmUp })
-            try await Short.turns(12, of: Row(.referee))
+            #expect(try Short.isStopped(Row(.referee)) { $0.stage == .warmUp })
+            try Short.turns(12, of: Row(.referee))
             // Dispatch opens some descriptors at its first use, and keeps them. Each turn opens two.
             #expect(await soon { ProcFS.openDescriptors <= descriptors + 10 })
         }

@@ -29,8 +29,8 @@ enum Short {
     static func measure(
         _ rows: [Row],
         _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
-    ) async throws -> [Cell] {
-        try await measureLaps(1, of: rows, change)
+    ) throws -> [Cell] {
+        try measureLaps(1, of: rows, change)
     }
 
     /// The cells of all rounds.
@@ -38,30 +38,26 @@ enum Short {
         _ count: Int,
         of rows: [Row],
         _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
-    ) async throws -> [Cell] {
+    ) throws -> [Cell] {
         let plan = try plan(rows) { request in
             request.laps = count
             change(&request)
         }
-        return try await onOwnThread {
-            var measurement = Measurement(plan)
-            try measurement.run(goesOn: { _ in true })
-            return measurement.rounds.flatMap(\.cells)
-        }
+        var measurement = Measurement(plan)
+        try measurement.run(goesOn: { _ in true })
+        return measurement.rounds.flatMap(\.cells)
     }
 
     /// Whether a measurement of a minute can be stopped.
-    static func isStopped(_ row: Row, _ goesOn: @escaping @Sendable (Progress) -> Bool) async throws -> Bool {
-        try await onOwnThread {
-            var measurement = Measurement(try plan([row]) { $0.turn = .seconds(60) })
-            do throws(MeasurementError) { try measurement.run(goesOn: goesOn) } catch { return error == .stopped }
-            return false
-        }
+    static func isStopped(_ row: Row, _ goesOn: (Progress) -> Bool) throws -> Bool {
+        var measurement = Measurement(try plan([row]) { $0.turn = .seconds(60) })
+        do throws(MeasurementError) { try measurement.run(goesOn: goesOn) } catch { return error == .stopped }
+        return false
     }
 
     /// Measures many turns of a row, each with two deadlines.
-    static func turns(_ count: Int, of row: Row) async throws {
-        _ = try await measure([row]) { request in
+    static func turns(_ count: Int, of row: Row) throws {
+        _ = try measure([row]) { request in
             request.period = .microseconds(200)
             request.turn = .milliseconds(2)
             request.laps = count

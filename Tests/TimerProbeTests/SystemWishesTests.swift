@@ -142,9 +142,9 @@ struct SystemWishesTests {
         #expect(throws: Problem.self) { try Self.grants(change) }
     }
 
-    @Test func rowsWithRefusedOptionsAreMeasuredAllTheSame() async throws {
+    @Test(.works("a turn measures real ticks")) func rowsWithRefusedOptionsAreMeasuredAllTheSame() throws {
         let rows = Row.of([.timerFD, .hybrid]) + Reference.allCases.map { Row(.reference($0)) }
-        let cells = try await Short.measure(rows) { request in
+        let cells = try Short.measure(rows) { request in
             request.wishes.options.affinity = [4095]
             request.wishes.options.idleLatency = .zero
             request.wishes.maximumSpin = .microseconds(50)
