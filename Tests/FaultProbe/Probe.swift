@@ -100,6 +100,8 @@ final class Probe {
         case "ticks-or-ends": return awaitTicks(UInt64(value) ?? 0, orEnds: true)
         // SECONDS: waits until every timer has ended.
         case "ends": return wait(seconds: Double(value) ?? 0) { timers.allSatisfy(\.hasEnded) }
+        // FILE: waits until the test has removed the file of a mark.
+        case "unmarked": return wait(seconds: 30) { unsafe access(value, F_OK) != 0 }
         // SECONDS: lets time pass, to measure the processor time.
         case "rest": pause(.milliseconds(Int((Double(value) ?? 0) * 1000)))
         // Ends the service, so that the next schedule starts another one.

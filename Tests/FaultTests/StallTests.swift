@@ -14,7 +14,7 @@ import Testing
     private static let period: UInt64 = 20_000_000
 
     private static func steps(_ policy: String, _ mark: Mark) -> [String] {
-        ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "ticks=30"]
+        ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "unmarked=\(mark.path)", "ticks=30"]
     }
 
     /// Fault 47. A yield would end the thread's time until its next period.
@@ -34,6 +34,7 @@ import Testing
             unsafe waitid(P_PID, id_t(id), &info, WSTOPPED | WEXITED | WNOWAIT)
             pause(.milliseconds(300))
             kill(id, SIGCONT)
+            mark.remove()
         }
         // 15 deadlines, or 14 if the process took a moment to stop.
         try expect(run, policy, missed: 13)
@@ -55,6 +56,7 @@ import Testing
             _ = eventually { (try? String(contentsOfFile: "\(path)/freezer.state", encoding: .utf8)) == "FROZEN\n" }
             pause(.milliseconds(200))
             ControlGroup.write("THAWED", to: "\(path)/freezer.state")
+            mark.remove()
         }
         try expect(run, policy, missed: 8)
     }

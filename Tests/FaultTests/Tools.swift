@@ -96,11 +96,13 @@ struct ControlGroup: ~Copyable {
     }
 }
 
-/// A file with which a probe reports its progress; removed with the value.
+/// A file with which a probe reports its progress, and is told to go on; removed with the value.
 final class Mark: Sendable {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    deinit { remove() }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
 
     /// Blocks until the probe has created the file, for half a minute at most.
     func wait() { _ = eventually { FileManager.default.fileExists(atPath: path) } }

@@ -38,9 +38,9 @@ struct LoadTests {
                 request.loads = [.cpu(64)]
                 request.turn = .milliseconds(100)
             }
-            // The host may stop a thread while it runs, at its expense.
-            let prices = cells.map { Double($0.cost.cpu) / Double($0.elapsed) }.sorted()
-            #expect(prices[0] >= 0 && prices[1] < 0.1)
+            // The host may stop a thread while it runs, at its expense. The price of the others would be in each lap.
+            let prices = cells.map { Double($0.cost.cpu) / Double($0.elapsed) }
+            #expect(prices.allSatisfy { $0 >= 0 } && prices.contains { $0 < 0.1 })
             for cell in cells {
                 #expect(cell.cost.contextSwitches >= 0)
                 #expect(cell.cost.wakeUps >= 0)
