@@ -12,7 +12,8 @@ enum Tools {
     /// The library that refuses calls, built from `refuse.c`; nil if there is no compiler.
     static let refusingLibrary: String? = {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("refuse.c")
-        let library = URL(fileURLWithPath: Child.path(of: "fault-probe")).deletingLastPathComponent().appendingPathComponent("refuse.so")
+        let programs = URL(fileURLWithPath: Child.path(of: "fault-probe")).deletingLastPathComponent()
+        let library = programs.appendingPathComponent("refuse.so")
         // Built under another name and then moved, because another test process may be using the old file.
         let fresh = "\(library.path).\(getpid())"
         let arguments = ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", fresh, source.path]
