@@ -26,8 +26,16 @@ package struct ResourceUsage: Hashable, Sendable {
 
     /// All threads except the calling thread, ended threads included.
     package static var ofOtherThreads: ResourceUsage {
-        ResourceUsage(of: wholeProcess) - ResourceUsage(of: callingThread)
+        var own = ResourceUsage(of: callingThread)
+        // A switch of this thread between the two readings would be in one of them only.
+        while true {
+            let (all, after) = (ofAllThreads, ResourceUsage(of: callingThread))
+            if after.switches == own.switches { return all - after }
+            own = after
+        }
     }
+
+    private var switches: Int64 { voluntarySwitches + involuntarySwitches }
 
     /// The kernel's RUSAGE_SELF and RUSAGE_THREAD. Glibc shows the second only to GNU sources. Swift sees both as a
     /// type that `getrusage` does not take.
