@@ -73,6 +73,51 @@ import Testing
         #expect(endings.all == [.serviceShutDown], "the farewell is before the return")
     }
 
+    /// The other timer's `onEnd` lets the handler return while the shutdown is ending timers.
+    @Test(arguments: [DeliveryKind.serialQueue, .actor])
+    func aShutdownWaitsForAFarewellThatBeginsMeanwhile(kind: DeliveryKind) async throws {
+        let (service, place, target) = (try TimerService(.timerFD), Place(kind), Log())
+        let (isInside, mayReturn, isEnding, mayEnd) = (Gate(), Gate(), Gate(), Gate())
+        let (hasEnded, isOver) = (Gate(), Gate())
+        let timer = try place.schedule(
+            .once(after: .zero),
+            on: service,
+            target: target,
+            onEnd: { _ in
+                isEnding.open()
+                mayEnd.pass()
+                hasEnded.open()
+            },
+            handler: { _ in
+                isInside.open()
+                mayReturn.pass()
+            }
+        )
+        await isInside.pass()
+        try PreciseTimer.schedule(
+            .onDemand,
+            on: service,
+            target: target,
+            onEnd: { _ in
+                mayReturn.open()
+                isEnding.pass()
+            },
+            handler: { _, _ in }
+        )
+        let task = Task {
+            await service.shutdownAndWait()
+            isOver.open()
+        }
+        await isEnding.pass()
+        // Long enough for a call that does not wait.
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(!isOver.isPassable)
+        mayEnd.open()
+        await task.value
+        #expect(hasEnded.isPassable)
+        #expect(timer.state == .ended(.serviceShutDown))
+    }
+
     @Test(
         arguments: [DeliveryKind.inline, .serialQueue, .actor],
         [.cancelled, .serviceShutDown] as [PreciseTimer.EndReason]
@@ -142,10 +187,9 @@ import Testing
             isOver.open()
         }
         #expect(await soon { service.activeTimers.isEmpty })
-        // Long enough for a call to ask for the handlers, and later for one that does not wait to return.
-        try await Task.sleep(for: .milliseconds(20))
         mayReturn.open()
         #expect(await soon { ended.value == 199 })
+        // Long enough for a call that does not wait.
         try await Task.sleep(for: .milliseconds(20))
         #expect(!isOver.isPassable)
         mayReturnLast.open()

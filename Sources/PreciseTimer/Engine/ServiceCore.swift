@@ -232,14 +232,18 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// Ends all timers and the alarm. Returns whether there was a service to end.
+    ///
+    /// Enters the group, if there is one, for each running handler that the caller is not inside of. The group is left
+    /// when the handler has returned and, if this call ends the timer, the farewell was said.
     @discardableResult
-    func shutdown() -> Bool {
-        close(.serviceShutDown, run: nil, TimerError(.shutDown, "scheduling on a service that was shut down"))
+    func shutdown(_ handlers: DispatchGroup? = nil) -> Bool {
+        let error = TimerError(.shutDown, "scheduling on a service that was shut down")
+        return close(.serviceShutDown, run: nil, error, handlers)
     }
 
-    /// Enters a group for each running handler that the caller is not inside of. The group is left when the handler has
-    /// returned. Asks in portions, so that other threads get the lock in between.
-    func awaitHandlers(_ handlers: DispatchGroup) {
+    /// Enters a group for each running handler that the caller is not inside of. Asks in portions, so that other
+    /// threads get the lock in between.
+    private func awaitHandlers(_ handlers: DispatchGroup) {
         var position = locked(inForkedChild: 0) { $0.scheduler.runningCount }
         while position > 0 {
             position = locked(inForkedChild: 0) { state in
@@ -261,8 +265,17 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Ends the alarm and, in portions, all timers. If `run` is given and is not the current run, this does nothing.
     @discardableResult
-    private func close(_ ending: TimerEntry.Ending, run: Int?, _ error: TimerError) -> Bool {
-        guard let remains = locked(inForkedChild: nil, { $0.close(run: run, answering: error) }) else { return false }
+    private func close(
+        _ ending: TimerEntry.Ending,
+        run: Int?,
+        _ error: TimerError,
+        _ handlers: DispatchGroup? = nil
+    ) -> Bool {
+        let remains = locked(inForkedChild: nil) { $0.close(run: run, answering: error) }
+        // No handler begins any more. After the timers have ended, a handler could return unseen, and its thread could
+        // still be saying the farewell.
+        if let handlers { awaitHandlers(handlers) }
+        guard let remains else { return false }
         remains.alarm?.stop()
         setup.release()
         while true {
