@@ -6,7 +6,7 @@ import Testing
 /// Races between the ends of timers and their ticks, on every kind of delivery. The sanitizers run them, too.
 @Suite(.works("threads race"), .timeLimit(.minutes(60))) struct EndingRaceTests {
     /// On each of some threads.
-    private static let rounds = Effort.of(2_000, thorough: 25_000)
+    private static let rounds = Effort.of(2_000, thorough: 25_000, inDebug: 5_000)
 
     @Test(arguments: DeliveryKind.allCases)
     func aCancelDuringDeliveryEndsTheTimerOnceAndReleasesItsHandler(kind: DeliveryKind) async throws {
@@ -57,6 +57,26 @@ import Testing
         }
         #expect(census.overlaps.value == 0, "the call returned before the captures were released and `onEnd` called")
         #expect(census.touches.value > 0)
+    }
+
+    @Test func aCancelThatWaitsReturnsAfterTheFarewellOfATimerWhoseActorIsGone() async throws {
+        let (service, census) = (try TimerService(.timerFD), Census())
+        try await onThreads(2) { number in
+            for round in 0..<Self.rounds {
+                let ends = Count()
+                // The actor is released at once.
+                let timer = try? PreciseTimer.schedule(
+                    .once(after: .zero),
+                    on: service,
+                    target: Meter(census),
+                    onEnd: { _ in ends.add(1) },
+                    handler: { meter, _ in meter.count() }
+                )
+                pause(.microseconds((round + number) % 40))
+                if timer?.cancelAndWait() == true, ends.value != 1 { census.overlaps.add(1) }
+            }
+        }
+        #expect(census.overlaps.value == 0, "the call returned before `onEnd` was called")
     }
 
     /// A debug build warns of a handle that is dropped before the first tick, and reads for that what the ticks write.

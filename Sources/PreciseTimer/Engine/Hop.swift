@@ -25,8 +25,8 @@ struct Hop: Sendable {
         let look = alarm.now
         if let actor = record.actor {
             await deliver(on: actor)
-        } else if core.begin(self, lookedAt: look, by: .nobody) != nil {
-            // The actor was released.
+        } else if core.begin(self, lookedAt: look, by: .thisThread) != nil {
+            // The actor was released. This thread says the farewell, and a cancel that waits must wait for it.
             _ = core.finish(self, lookedAt: look, nil)
         }
     }
@@ -46,7 +46,7 @@ struct Hop: Sendable {
     /// tick is ready.
     func take() -> (tick: PreciseTimer.Tick?, again: Bool) {
         let look = alarm.now
-        guard let due = core.begin(self, lookedAt: look, by: .nobody) else { return (nil, false) }
+        guard let due = core.begin(self, lookedAt: look, by: .thisThread) else { return (nil, false) }
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
         return (tick, core.finish(self, lookedAt: look, Served(due: due, lateness: tick.nanosecondsLate)))
     }

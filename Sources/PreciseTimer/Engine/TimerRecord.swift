@@ -15,7 +15,7 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
         var label: String?
         /// Called with the reason when the timer has ended.
         var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
-        /// Called when the running handler has returned.
+        /// Called when the running handler has returned and the farewell was said.
         var waiting: [@Sendable () -> Void] = []
         /// Why the backend failed, if that ended the timer.
         var error: TimerError?
@@ -127,8 +127,8 @@ class TimerRecord: TimerEntry, @unchecked Sendable {
     @inline(__always)
     final func countHandler(_ nanoseconds: UInt64) { extras?.counts?.countHandler(nanoseconds) }
 
-    /// Lets `resume` be called when the running handler has returned. Returns false, and forgets it, if no handler is
-    /// running, or if the caller is inside it. For timers that end.
+    /// Lets `resume` be called when the running handler has returned and the farewell was said. Returns false, and
+    /// forgets it, if no handler is running, or if the caller is inside it. For timers that end.
     final func awaitReturn(_ resume: @escaping @Sendable () -> Void) -> Bool {
         guard runner != .nobody, !runner.isCaller else { return false }
         onDemand.waiting.append(resume)
