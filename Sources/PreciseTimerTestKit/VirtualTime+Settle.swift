@@ -14,10 +14,10 @@ extension VirtualTime {
     /// ```
     ///
     /// It waits for ticks that are on their way, for handlers that are running, and for the bodies of `for await` loops
-    /// over ticks. A handler or a body may await the next `advance`, and cannot end before: after a second of real time
-    /// without any change, settling ends in spite of it. Tasks that have just been created are given some real
-    /// milliseconds; so is the body of the last tick of a loop with a count. If a test must be certain that a task has
-    /// begun its loop, it settles until ``pendingCount`` shows the loop's timer.
+    /// over ticks. A handler or a body may await the next `advance`, and cannot end before: after about a second
+    /// without any change, longer on a busy machine, settling ends in spite of it. Tasks that have just been created
+    /// are given some real milliseconds; so is the body of the last tick of a loop with a count. If a test must be
+    /// certain that a task has begun its loop, it settles until ``pendingCount`` shows the loop's timer.
     ///
     /// - Returns: false if after ten real seconds, or when the calling task was cancelled, a tick was still on its way,
     ///   or a handler still occupied a thread or a queue.

@@ -46,7 +46,7 @@ enum DispatchPreflight {
     }
 
     /// A timer that must fire twice beside a timer in the far future: a millisecond after it was set, and then after
-    /// ten times as long as it was late.
+    /// ten times as long as it was late, but at least 1 ms and at most 100 ms.
     private final class Trial: Sendable {
         private let fired = DispatchSemaphore(value: 0)
         /// Stored with release when the timers have been started, so a thread that sees it does not share this trial,

@@ -5,9 +5,8 @@
 /// queues with update and finding minimum spanning trees", 1975). Each timer knows its position in the heap, so
 /// removal takes logarithmic time and no cancelled timer stays in the queue.
 ///
-/// A timer is in at most one queue. Two invariants are checked after every mutation in debug builds (see
-/// DeadlineQueue.swift): no element comes before its parent, and a timer's position is that of
-/// its element.
+/// A timer is in at most one queue. Two invariants are checked after every mutation in debug builds
+/// (`checkInvariants`): no element comes before its parent, and a timer's position is that of its element.
 package struct DeadlineQueue: ~Copyable {
     /// A timer at an instant. It does not retain the timer: the owner of the queue must.
     @safe
