@@ -8,7 +8,7 @@ import ServiceLifecycleTestKit
 import TestSupport
 import Testing
 
-@Suite(.waits("a shutdown by a signal, while timers tick"), .timeLimit(.minutes(10))) struct LifecycleTests {
+@Suite(.waits("a shutdown by a signal, while timers tick"), .timeLimit(.minutes(60))) struct LifecycleTests {
     @Test func aServiceEndsWithTheProgramAndWaitsForItsHandlers() async throws {
         let service = try TimerService(.timerFD)
         let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Notes<Bool>())

@@ -16,7 +16,7 @@ extension ClockStepTests {
             let deadline = service.now.advanced(by: .seconds(1_800))
             try PreciseTimer.schedule(.once(at: deadline), on: service, target: log) { $0.note($1) }
             withClockStepped(by: .seconds(3_600)) {
-                let hasTicked = soon { log.count == 1 }
+                let hasTicked = eventually(within: WallClock.patience) { log.count == 1 }
                 #expect(hasTicked)
             }
             #expect(log.ticks.map(\.deadline) == [deadline])
@@ -34,7 +34,7 @@ extension ClockStepTests {
                 pause(.milliseconds(1_200))
                 #expect(log.count == before)
             }
-            let hasTicked = soon { log.count == 1 }
+            let hasTicked = eventually(within: WallClock.patience) { log.count == 1 }
             #expect(hasTicked)
             #expect(log.ticks.allSatisfy { $0.lateness >= .zero })
         }
@@ -46,10 +46,10 @@ extension ClockStepTests {
             let timer = try PreciseTimer.schedule(.every(.milliseconds(10), at: start), on: service, target: log) {
                 $0.note($1)
             }
-            let hasBegun = soon { log.count >= 3 }
+            let hasBegun = eventually(within: WallClock.patience) { log.count >= 3 }
             withClockStepped(by: .seconds(3_600)) {
                 let before = log.count
-                let goesOn = soon { log.count >= before + 3 }
+                let goesOn = eventually(within: WallClock.patience) { log.count >= before + 3 }
                 #expect(goesOn)
             }
             timer.cancel()
@@ -67,7 +67,7 @@ extension ClockStepTests {
                 for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
                     withClockStepped(by: distance) {
                         let before = log.count
-                        let goesOn = soon { log.count >= before + 3 }
+                        let goesOn = eventually(within: WallClock.patience) { log.count >= before + 3 }
                         #expect(goesOn)
                     }
                 }
@@ -84,8 +84,13 @@ extension ClockStepTests {
             let task = Task { for try await step in steps { told.append(step) } }
             let isTold = try await onOwnThread {
                 var isTold = false
-                withClockStepped(by: .seconds(3_600)) { isTold = soon { !told.all.isEmpty } }
-                return isTold && soon { told.all.map(\.by).reduce(.zero, +).magnitude < .seconds(1) }
+                withClockStepped(by: .seconds(3_600)) {
+                    isTold = eventually(within: WallClock.patience) { !told.all.isEmpty }
+                }
+                guard isTold else { return false }
+                return eventually(within: WallClock.patience) {
+                    told.all.map(\.by).reduce(.zero, +).magnitude < .seconds(1)
+                }
             }
             #expect(isTold)
             let first = try #require(told.all.first)

@@ -12,6 +12,9 @@ enum WallClock {
     /// How to enable these tests.
     static let whatItTakes: Comment = "steps the clock: needs PRECISE_TIMER_STEP_CLOCK=1 and the right to set the clock"
 
+    /// How long a test waits at most, because the clock is stepped meanwhile.
+    static let patience = Duration.seconds(3)
+
     /// Nanoseconds from a reading of CLOCK_MONOTONIC to one of CLOCK_REALTIME, measured without a stall in between.
     static var offset: Int64 {
         while true {
@@ -69,14 +72,4 @@ func withClockStepped(by distance: Duration, _ body: () throws -> Void) rethrows
         #expect(isStepped)
         try body()
     }
-}
-
-/// Waits until a condition holds; returns false if it does not hold within three seconds. It does not wait longer,
-/// because the clock is stepped meanwhile.
-func soon(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<3_000 {
-        if condition() { return true }
-        pause(.milliseconds(1))
-    }
-    return condition()
 }

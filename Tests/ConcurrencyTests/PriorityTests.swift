@@ -7,7 +7,7 @@ import TimerAlarms
 
 /// A real-time thread that waits for a lock lends its priority to the thread that holds it.
 @Suite(.waits("the kernel lends a priority")) struct PriorityTests {
-    @Test(.enabled(if: geteuid() == 0, "only root may give a thread a real-time priority here"))
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
     func theHolderOfALockInheritsThePriorityOfAWaitingThread() throws {
         let (lock, isHeld, isWaiting, isOver) = (Lock(0), Box<Int32>(), Box<Bool>(), Box<Bool>())
         try TimerAlarms.Thread.start("test.holder") {
@@ -36,7 +36,7 @@ import TimerAlarms
 
     /// Without inheritance, the second thread would keep the first from running, and so the third from getting the
     /// lock, for as long as it likes (the inversion of priorities that stopped Mars Pathfinder).
-    @Test(.enabled(if: geteuid() == 0, "only root may give a thread a real-time priority here"))
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
     func aThreadOfMiddlePriorityCannotKeepTheHolderFromReleasingTheLock() throws {
         let (lock, isHeld, isTrying, hasLock) = (Lock(0), Box<Bool>(), Box<Bool>(), Box<Bool>())
         let gaveUp = Box<Bool>()

@@ -99,9 +99,9 @@ final class Probe {
         // COUNT: the same, but an ended timer counts, too.
         case "ticks-or-ends": return awaitTicks(UInt64(value) ?? 0, orEnds: true)
         // SECONDS: waits until every timer has ended.
-        case "ends": return wait(seconds: Double(value) ?? 0) { timers.allSatisfy(\.hasEnded) }
+        case "ends": return eventually(within: .seconds(Double(value) ?? 0)) { timers.allSatisfy(\.hasEnded) }
         // FILE: waits until the test has removed the file of a mark.
-        case "unmarked": return wait(seconds: 30) { unsafe access(value, F_OK) != 0 }
+        case "unmarked": return eventually { unsafe access(value, F_OK) != 0 }
         // SECONDS: lets time pass, to measure the processor time.
         case "rest": pause(.milliseconds(Int((Double(value) ?? 0) * 1000)))
         // Ends the service, so that the next schedule starts another one.
@@ -167,7 +167,7 @@ final class Probe {
         // The thread is asleep by now, or sets the alarm itself, which is right as well.
         pause(.milliseconds(3))
         try timer.handle.reschedule(.every(period))
-        return wait(seconds: 20) { timer.accounted > 0 || timer.hasEnded }
+        return eventually(within: .seconds(20)) { timer.accounted > 0 || timer.hasEnded }
     }
 
     private func cancel() -> Bool {
@@ -179,17 +179,8 @@ final class Probe {
 
     private func awaitTicks(_ count: UInt64, orEnds: Bool) -> Bool {
         let goals = timers.dropFirst(shutDown).filter { !$0.hasEnded }.map { ($0, $0.accounted + count) }
-        return wait(seconds: 20) {
+        return eventually(within: .seconds(20)) {
             goals.allSatisfy { timer, goal in timer.accounted >= goal || orEnds && timer.hasEnded }
         }
-    }
-
-    private func wait(seconds: Double, until condition: () -> Bool) -> Bool {
-        let end = Reading.seconds + seconds
-        while !condition() {
-            if Reading.seconds >= end { return false }
-            pause(.milliseconds(2))
-        }
-        return true
     }
 }

@@ -29,7 +29,7 @@ enum ServiceSteps {
             onEnd: { ends.append("\($0)") },
             handler: { _, _ in }
         )
-        return wait { !ends.all.isEmpty }
+        return eventually { !ends.all.isEmpty }
     }
 
     /// Whether a watch of the wall clock ends when it is told to.
@@ -46,17 +46,9 @@ enum ServiceSteps {
             watch.stop()
         }
         // The watch's thread holds it until the thread ends.
-        let ends = wait { released == nil }
+        let ends = eventually { released == nil }
         if let failure = failures.all.first { throw failure }
         return ends
-    }
-
-    private static func wait(until condition: () -> Bool) -> Bool {
-        for _ in 0..<10_000 {
-            if condition() { return true }
-            pause(.milliseconds(1))
-        }
-        return false
     }
 
     private final class Target: Sendable {}

@@ -103,8 +103,8 @@ import TimerAlarms
     /// Fault 50. The looks at the alarms would follow each other at once.
     @Test(.enabled(if: Tools.canTrace, Tools.noTracing), arguments: ["EPERM", "ENOSYS"])
     func aSleepThatTheSystemRefusesEndsNoTimerAndKeepsNoProcessorBusy(error: String) async throws {
-        let steps = ["schedule=3x10000", "ticks=30", "rest=0.5"]
-        let run = try await Probe.run(.timerFD, steps, under: .strace("clock_nanosleep:error=\(error)"))
+        let steps = ["schedule=3x10000", "ticks=30", "rest=\(Effort.isThorough ? 5 : 0.5)"]
+        let run = try await Probe.run(.timerFD, steps, under: .strace("clock_nanosleep:error=\(error)"), hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.trouble(ticks: 20) == nil, "\(run)")
         #expect((run.report?.step("rest")?.load ?? 1) < 0.25, "\(run)")
@@ -113,6 +113,7 @@ import TimerAlarms
     @Test func aSilentAlarmOnAHostsLoopWaitsForItsHost() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(60)
+            CareClock.hurry()
             let (log, reasons) = (Log(), Notes<PreciseTimer.EndReason>())
             let timers = try TimerService.pollable()
             try PreciseTimer.schedule(
@@ -123,7 +124,6 @@ import TimerAlarms
                 handler: { $0.note($1) }
             )
             // Half as long again as the time after which an alarm with its own thread would fail.
-            CareClock.hurry()
             pause(.milliseconds(900))
             #expect(reasons.all == [])
             timers.process()

@@ -23,7 +23,7 @@ import Testing
     /// Like the test above, in a program without a test runner, because the runner takes descriptors meanwhile.
     @Test(arguments: Backend.available, 0..<12)
     func aBackendWithFewDescriptorsTicksOrRefuses(backend: Backend, left: Int) async throws {
-        let run = try await Probe.run(backend, ["fill=\(left)", "schedule=3x10000", "ticks-or-ends=5"])
+        let run = try await Probe.run(backend, ["fill=\(left)", "schedule=3x10000", "ticks-or-ends=5"], hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
         let isRefused = run.report?.step("schedule")?.refusal != nil

@@ -54,32 +54,18 @@ enum Fork {
     /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child. A
     /// child that does not end in time is killed.
     static func exitCode(of child: pid_t, within limit: Double = 60) -> Int32 {
-        let end = seconds + limit
+        let end = Reading.seconds + limit
         var status: Int32 = 0
         while true {
             let ended = unsafe waitpid(child, &status, WNOHANG)
             if ended == child { break }
             if ended == -1, errno != EINTR { return -255 }
-            if seconds > end { kill(child, SIGKILL) }
+            if Reading.seconds > end { kill(child, SIGKILL) }
             usleep(1_000)
         }
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
     }
 
-    /// The processor time of this process.
-    static var cpuSeconds: Double { read(CLOCK_PROCESS_CPUTIME_ID) }
-
-    /// The processor time of the calling thread.
-    static var threadSeconds: Double { read(CLOCK_THREAD_CPUTIME_ID) }
-
-    /// Seconds of monotonic time.
-    static var seconds: Double { read(CLOCK_MONOTONIC) }
-
-    private static func read(_ clock: clockid_t) -> Double {
-        var time = timespec()
-        _ = unsafe clock_gettime(clock, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
 }
 
 /// Makes the system refuse resources, in a test's separate process.
@@ -123,17 +109,6 @@ enum Fault {
     static func limitRealTime(milliseconds: UInt64) {
         // RLIMIT_RTTIME, which Glibc does not show to Swift, in microseconds.
         setLimit(15, milliseconds * 1_000)
-    }
-
-    /// From now on the process's threads, also those it starts later, run on the first processor only. Returns whether
-    /// that was obtained.
-    static func useOneProcessor() -> Bool {
-        // Glibc shows this function to GNU sources only.
-        typealias Function = @convention(c) (pid_t, Int, UnsafePointer<UInt>) -> CInt
-        guard let address = unsafe dlsym(nil, "sched_setaffinity") else { return false }
-        var first: UInt = 1
-        let call = unsafe unsafeBitCast(address, to: Function.self)
-        return unsafe call(getpid(), MemoryLayout<UInt>.size, &first) == 0
     }
 
     private static func setLimit(_ resource: Int32, _ soft: UInt64) {

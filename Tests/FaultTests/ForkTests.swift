@@ -55,8 +55,8 @@ import CLibevent
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: timers.service, target: target) { $0.note($1) }
             let loop = { (seconds: Double) in
-                let end = Fork.seconds + seconds
-                while Fork.seconds < end {
+                let end = Reading.seconds + seconds
+                while Reading.seconds < end {
                     if Poll.isReadable(timers.descriptor, within: 100) { timers.process() }
                 }
             }
@@ -65,10 +65,10 @@ import CLibevent
             // The parent's timers tick at the same time.
             let before = target.count
             let child = { () -> Int32 in
-                let (before, count) = (Fork.cpuSeconds, target.count)
+                let (before, count) = (Reading.cpuSeconds, target.count)
                 loop(1)
                 if target.count > count { return 2 }
-                return Fork.cpuSeconds - before < 0.25 ? 0 : 1
+                return Reading.cpuSeconds - before < 0.25 ? 0 : 1
             }
             let code = Fork.outcome(by: kind, of: child, meanwhile: { loop(1.2) })
             #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -14: it hangs")
@@ -100,10 +100,10 @@ import CLibevent
             let before = target.count
             let child = { () -> Int32 in
                 _ = unsafe event_reinit(host.base)
-                let (before, count) = (Fork.cpuSeconds, target.count)
+                let (before, count) = (Reading.cpuSeconds, target.count)
                 loop(1000)
                 if target.count > count { return 2 }
-                return Fork.cpuSeconds - before < 0.25 ? 0 : 1
+                return Reading.cpuSeconds - before < 0.25 ? 0 : 1
             }
             let code = Fork.outcome(by: kind, of: child, meanwhile: { loop(1200) })
             #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -14: it hangs")

@@ -15,7 +15,7 @@ import Testing
         let start = service.now.advanced(by: .milliseconds(-min(3_600_000, Int(service.now.nanoseconds / 2_000_000))))
         let passed = UInt64(start.duration(to: service.now) / .milliseconds(1))
         let log = Log()
-        let cpu = Fork.threadSeconds
+        let cpu = Reading.threadSeconds
         let timer = try PreciseTimer.schedule(
             .every(.milliseconds(1), at: start),
             on: service,
@@ -25,7 +25,7 @@ import Testing
         let isTicking = eventually { log.count >= 10 }
         #expect(isTicking)
         timer.cancel()
-        #expect(Fork.threadSeconds - cpu < 1)
+        #expect(Reading.threadSeconds - cpu < 1)
         let ticks = log.ticks
         let (first, third) = (ticks[0], ticks[2])
         #expect(first.index == 0 && first.deadline == start)

@@ -5,7 +5,7 @@ import Testing
 import TimerAlarms
 
 /// A thread that is late only because it is held up. Fault 51.
-@Suite(.waits("the kernel stops a thread, or hardly lets it run"), .timeLimit(.minutes(10))) struct HeldUpTests {
+@Suite(.waits("the kernel stops a thread, or hardly lets it run"), .timeLimit(.minutes(60))) struct HeldUpTests {
     @Test func aThreadIsHeldUpWhileItWaitsForAProcessorAndNotWhileItSleeps() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(60)

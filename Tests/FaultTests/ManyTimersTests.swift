@@ -26,10 +26,10 @@ import TimerAlarms
                 }
             }
             try churn(Self.churned / 10)
-            let (descriptors, kilobytes) = (ProcFS.openDescriptors, Memory.residentKilobytes)
+            let (descriptors, bytes) = (ProcFS.openDescriptors, ProcFS.residentBytes)
             try churn(Self.churned)
             // Heaps keep some pages; a leak of a hundred bytes per timer would be many times as much.
-            #expect(Memory.residentKilobytes < kilobytes + kilobytes / 20 + 1_024)
+            #expect(ProcFS.residentBytes < bytes + bytes / 20 + 1 << 20)
             // The test runner may open some meanwhile.
             #expect(ProcFS.openDescriptors <= descriptors + 10)
             #expect(service.pendingCount == 0)
@@ -37,7 +37,7 @@ import TimerAlarms
         }
     }
 
-    private static let churned = Effort.of(30_000, thorough: 2_000_000)
+    private static let churned = Effort.of(30_000, thorough: 2_000_000, inDebug: 200_000)
 
     /// Fault 49. They end within four looks of the caretaker, a second apart.
     @Test(.enabled(if: Effort.isThorough, Effort.isShort))
@@ -223,14 +223,4 @@ private struct NotedThreads {
     var count: Int { noted.count }
 
     func isDisjoint(with others: [UInt]) -> Bool { Set(noted).isDisjoint(with: others) }
-}
-
-/// The kernel's figures for this process's memory.
-private enum Memory {
-    static var residentKilobytes: Int {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
-        return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-            ?? line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
-    }
 }

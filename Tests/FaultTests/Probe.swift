@@ -46,8 +46,7 @@ enum Probe {
         }
     }
 
-    /// Runs the probe with timers on a backend; the probe's own `Probe.perform` describes the steps. The caretaker's
-    /// seconds pass ten times as fast, unless the run is thorough.
+    /// Runs the probe with timers on a backend; the probe's own `Probe.perform` describes the steps.
     ///
     /// - Parameters:
     ///   - backend: the backend of the timers.
@@ -55,6 +54,8 @@ enum Probe {
     ///   - clock: the clock of their deadlines.
     ///   - means: the means to inject faults.
     ///   - seconds: the time after which the probe ends itself with SIGALRM.
+    ///   - isHurried: whether the caretaker's seconds pass ten times as fast, unless the tests are thorough. For faults
+    ///     that the caretaker finds; a timer that must go on would have only half a second to be late.
     ///   - body: called with the process id once the probe runs.
     /// - Returns: how the probe ended, and its report.
     /// - Throws: `POSIXError` if the probe could not be started.
@@ -64,10 +65,11 @@ enum Probe {
         on clock: TimerClock = .suspending,
         under means: Means = .none,
         limit seconds: Int = 60,
+        hurried isHurried: Bool = false,
         meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Run {
         var always = ["SWIFT_BACKTRACE": "enable=no"]
-        if !Effort.isThorough { always["FAULT_PROBE_HURRY"] = "1" }
+        if isHurried, !Effort.isThorough { always["FAULT_PROBE_HURRY"] = "1" }
         let outcome = try await Child.run(
             means.command + [Child.path(of: "fault-probe"), backend.rawValue, clock.rawValue, "\(seconds)"] + steps,
             environment: means.environment.merging(always) { _, given in given },

@@ -19,7 +19,8 @@ import Testing
 
     @Test(.enabled(if: Tools.canTrace, Tools.noTracing), arguments: Backend.available, refusedCalls)
     func aCallRefusedFromTheStartThrowsOrIsNotNeeded(backend: Backend, call: String) async throws {
-        let run = try await Probe.run(backend, ["schedule=3x10000", "ticks-or-ends=5"], under: .strace(call))
+        let steps = ["schedule=3x10000", "ticks-or-ends=5"]
+        let run = try await Probe.run(backend, steps, under: .strace(call), hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
     }
@@ -28,7 +29,7 @@ import Testing
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, 0..<12)
     func aTimerfdRefusedAfterSomeThrowsOrIsNotNeeded(backend: Backend, passed: Int) async throws {
         let steps = ["arm=timerfd_create:24:\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5"]
-        let run = try await Probe.run(backend, steps, under: .preload())
+        let run = try await Probe.run(backend, steps, under: .preload(), hurried: true)
         // Foundation ends the process if it is refused a loop's timer after the backend's trial succeeded.
         if backend == .runLoop && run.outcome.signal == SIGILL { return }
         #expect(run.outcome.code == 0, "\(run)")
@@ -40,7 +41,7 @@ import Testing
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler))
     func aTimerfdRefusedToLateThreadsThrows() async throws {
         let steps = ["arm=timerfd_create,late_threads:24:2:1000000", "schedule=3x10000", "ticks-or-ends=5"]
-        let run = try await Probe.run(.dispatch, steps, under: .preload())
+        let run = try await Probe.run(.dispatch, steps, under: .preload(), hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.report?.step("schedule")?.refusal?.code == "refused by the system", "\(run)")
         #expect((run.report?.refusedCalls ?? 0) > 0, "\(run)")
@@ -55,7 +56,7 @@ import Testing
     func aCallRefusedLaterThrowsUnlessTheLibraryBelowEndsTheProcess(backend: Backend, call: String) async throws {
         for passed in 1..<5 {
             let steps = ["arm=\(call):\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5"]
-            let run = try await Probe.run(backend, steps, under: .preload())
+            let run = try await Probe.run(backend, steps, under: .preload(), hurried: true)
             // libdispatch and Foundation trap there, and the library cannot prevent it.
             if [.dispatch, .runLoop].contains(backend) && run.outcome.signal == SIGILL { continue }
             #expect(run.outcome.code == 0, "\(run)")
@@ -68,7 +69,7 @@ import Testing
     func aThreadRefusedAfterSomeThrowsOrIsNotNeeded(backend: Backend, passed: Int) async throws {
         let steps = ["arm=pthread_create:11:\(passed):1000000", "schedule=3x10000", "ticks-or-ends=5", "disarm"]
         let again = ["shutdown", "schedule=3x10000", "ticks=5"]
-        let run = try await Probe.run(backend, steps + again, under: .preload())
+        let run = try await Probe.run(backend, steps + again, under: .preload(), hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
         #expect((run.report?.step("schedule")?.seconds ?? 60) < 30)
@@ -78,7 +79,7 @@ import Testing
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, 0..<4)
     func oneRefusedThreadThrowsOrDelays(backend: Backend, passed: Int) async throws {
         let steps = ["arm=pthread_create:11:\(passed):1", "schedule=3x10000", "ticks-or-ends=5", "schedule=3x10000"]
-        let run = try await Probe.run(backend, steps + ["ticks=5"], under: .preload())
+        let run = try await Probe.run(backend, steps + ["ticks=5"], under: .preload(), hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
@@ -88,7 +89,7 @@ import Testing
     @Test(.enabled(if: Tools.isRoot, Tools.notRoot), arguments: Backend.available)
     func aScheduleByAUserWithoutThreadsIsRefusedAndWorksLater(backend: Backend) async throws {
         let steps = ["nproc", "schedule=3x10000", "no-nproc", "schedule=3x10000", "ticks=5"]
-        let run = try await Probe.run(backend, steps)
+        let run = try await Probe.run(backend, steps, hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.report?.step("schedule")?.refusal?.code == "refused by the system", "\(run)")
         #expect((run.report?.step("schedule")?.seconds ?? 60) < 30)
@@ -110,7 +111,7 @@ import Testing
             "write=\(group.path)/pids.max:max",
             "shutdown", "schedule=3x10000", "ticks=5",
         ]
-        let run = try await Probe.run(backend, steps)
+        let run = try await Probe.run(backend, steps, hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.silence(ticks: 5) == nil, "\(run)")
         #expect((run.report?.step("schedule")?.seconds ?? 60) < 30)
@@ -124,7 +125,7 @@ import Testing
         let steps = [
             "arm=malloc:12:\(passed):\(times)", "schedule=1x10000", "disarm", "shutdown", "schedule=1x10000", "ticks=5",
         ]
-        let run = try await Probe.run(.libevent, steps, under: .preload())
+        let run = try await Probe.run(.libevent, steps, under: .preload(), hurried: true)
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
         let last = try #require(run.report?.timers.last, "the second schedule is not refused: \(run)")

@@ -80,7 +80,7 @@ struct UnprivilegedTests {
     @Test func withOneProcessorTheHybridBackendDoesNotSpinAndSaysSo() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(60)
-            try #require(Fault.useOneProcessor())
+            try #require(ProcFS.pinMainThread(to: 0))
             let (service, log) = (try TimerService(.hybrid), Log())
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
             #expect(eventually { log.count >= 100 })
@@ -92,7 +92,7 @@ struct UnprivilegedTests {
         }
     }
 
-    @Test(.enabled(if: Tools.isRoot, Tools.notRoot))
+    @Test(.enabled(if: ProcFS.mayLockMemory, "needs CAP_IPC_LOCK"))
     func memoryIsLockedAsItIsTouched() async {
         await #expect(processExitsWith: .success) {
             Fault.limitSeconds(60)

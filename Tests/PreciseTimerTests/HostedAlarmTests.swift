@@ -6,7 +6,7 @@ import Testing
 import TimerAlarms
 
 /// Alarms on a loop or queue of the host, driven by hand.
-@Suite(.waits("a host's loop polls real descriptors"), .timeLimit(.minutes(10))) struct HostedAlarmTests {
+@Suite(.waits("a host's loop polls real descriptors"), .timeLimit(.minutes(60))) struct HostedAlarmTests {
     /// A handler may call the loop's own method, or run the loop. An expiry in that call must not be lost.
     @Test func anExpiryDuringANestedCallStaysReadable() throws {
         let (alarm, firings) = (try PollableAlarm(.suspending), Count())

@@ -4,7 +4,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-@Suite(.waits("a shutdown waits for handlers on other threads"), .timeLimit(.minutes(10))) struct ShutdownTests {
+@Suite(.waits("a shutdown waits for handlers on other threads"), .timeLimit(.minutes(60))) struct ShutdownTests {
     @Test(arguments: TimerService.Backend.available)
     func aSharedServiceIsNotShutDownByAccident(backend: TimerService.Backend) async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {

@@ -11,7 +11,6 @@ import TimerAlarms
     typealias Options = TimerService.ThreadOptions
 
     private static let withOwnThread = Backend.available.filter { $0 != .dispatch }
-    private static let isRoot = geteuid() == 0
     /// A processor that the process may use.
     private static let processor = ProcFS.processors.first ?? 0
     private static let mayLimitIdleLatency = unsafe access("/dev/cpu_dma_latency", W_OK) == 0
@@ -49,7 +48,7 @@ import TimerAlarms
         #expect(try TimerService.pollable().service.grant.items == [])
     }
 
-    @Test(.enabled(if: isRoot, "only root may have it for sure"), arguments: withOwnThread)
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"), arguments: withOwnThread)
     func aRealTimeThreadIsOneAndItsThreadsAreOrdinary(backend: Backend) throws {
         let service = try TimerService(
             backend,
@@ -80,7 +79,7 @@ import TimerAlarms
         #expect(other == ProcFS.Scheduling(policy: SCHED_OTHER, priority: 0))
     }
 
-    @Test(.enabled(if: isRoot, "only root may have it for sure"))
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
     func theDeadlinePolicyIsObtainedOrRefusedWithItsReason() throws {
         let policy = Options.Policy.deadline(
             runtime: .microseconds(100),
@@ -101,7 +100,7 @@ import TimerAlarms
     }
 
     /// Three different numbers, so that none can stand for another.
-    @Test(.enabled(if: isRoot && hasReader, "only root may have it for sure, and chrt reads it"))
+    @Test(.enabled(if: ProcFS.maySchedule && hasReader, "needs CAP_SYS_NICE, and chrt"))
     func theDeadlinePolicyHasTheNumbersThatWereAskedFor() throws {
         let policy = Options.Policy.deadline(
             runtime: .microseconds(100),
@@ -197,7 +196,7 @@ import TimerAlarms
         #expect(throws: TimerError.self) { try required.applyToCallingThread() }
     }
 
-    @Test(.enabled(if: isRoot, "only root may have it for sure"))
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
     func roundRobinIsGrantedToo() throws {
         let service = try TimerService(.timerFD, thread: Options(policy: .roundRobin(priority: 3)))
         #expect(service.grant.refusals == [])

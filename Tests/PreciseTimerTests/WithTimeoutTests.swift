@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-@Suite(.waits("operations run in tasks that only real time ends"), .timeLimit(.minutes(10))) struct WithTimeoutTests {
+@Suite(.waits("operations run in tasks that only real time ends"), .timeLimit(.minutes(60))) struct WithTimeoutTests {
     private struct Broken: Error, Equatable { var number = 0 }
 
     @Test(arguments: Ground.all)

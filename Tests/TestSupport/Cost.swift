@@ -22,12 +22,18 @@ package struct Cost: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
     ) async throws {
-        // Of a suite's cost and that of one of its tests, the higher one counts.
-        if test.traits.contains(where: { ($0 as? Cost)?.places ?? 0 > places }) { return try await function() }
+        // Of a suite's cost and that of one of its tests, the higher one counts, once.
+        if Self.isInside { return try await function() }
+        let places = test.traits.reduce(places) { max($0, ($1 as? Cost)?.places ?? 0) }
         await Turnstile.shared.enter(places)
         defer { Turnstile.shared.leave(places) }
-        try await withTaskExecutorPreference(OwnThreads.shared) { try await function() }
+        try await Self.$isInside.withValue(true) {
+            try await withTaskExecutorPreference(OwnThreads.shared) { try await function() }
+        }
     }
+
+    /// Whether the test has its places.
+    @TaskLocal private static var isInside = false
 }
 
 extension Trait where Self == Cost {
@@ -101,8 +107,15 @@ package enum Effort {
     /// Why a test that takes many seconds does not run.
     package static let isShort: Comment = "takes long: set PRECISE_TIMER_THOROUGH=1"
 
-    /// A number of rounds, timers or seeds.
-    package static func of(_ few: Int, thorough many: Int) -> Int { isThorough ? many : few }
+    /// A number of rounds, timers or seeds. A debug build checks invariants after each change, so its thorough run may
+    /// have its own number.
+    package static func of(_ few: Int, thorough many: Int, inDebug some: Int? = nil) -> Int {
+        #if DEBUG
+        isThorough ? some ?? many : few
+        #else
+        isThorough ? many : few
+        #endif
+    }
 
     /// All of a table's cases in a thorough run, and otherwise every fifth.
     package static func some<Case>(_ cases: [Case]) -> [Case] {

@@ -109,6 +109,19 @@ package enum ProcFS {
         return unsafe call(getpid(), MemoryLayout<UInt>.size, &mask) == 0
     }
 
+    /// Whether the process may give its threads real-time policies and read their slack: CAP_SYS_NICE. Root in
+    /// a container may not.
+    package static let maySchedule = isCapable(of: 23)
+
+    /// Whether the process may lock as much memory as it likes: CAP_IPC_LOCK.
+    package static let mayLockMemory = isCapable(of: 14)
+
+    /// Whether the process has a capability (capabilities(7)).
+    private static func isCapable(of number: UInt64) -> Bool {
+        let set = field("CapEff:", of: "/proc/self/status").flatMap { UInt64($0, radix: 16) } ?? 0
+        return set >> number & 1 == 1
+    }
+
     /// A thread's policy and real-time priority.
     package struct Scheduling: Hashable, Sendable {
         package let policy: Int32
@@ -139,4 +152,22 @@ package enum ProcFS {
     }
 
     private static func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
+}
+
+/// Readings of the kernel's clocks, in seconds.
+package enum Reading {
+    /// Monotonic time.
+    package static var seconds: Double { read(CLOCK_MONOTONIC) }
+
+    /// The processor time of this process.
+    package static var cpuSeconds: Double { read(CLOCK_PROCESS_CPUTIME_ID) }
+
+    /// The processor time of the calling thread.
+    package static var threadSeconds: Double { read(CLOCK_THREAD_CPUTIME_ID) }
+
+    private static func read(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        _ = unsafe clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
 }

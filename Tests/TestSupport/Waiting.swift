@@ -1,10 +1,10 @@
 internal import PreciseTimer
 internal import TimerAlarms
 
-/// Waits until a condition holds. Returns false if it does not within half a minute, which is longer than any stall
+/// Waits until a condition holds. Returns false if it does not within a time: half a minute is longer than any stall
 /// of a busy host.
-package func eventually(_ condition: () -> Bool) -> Bool {
-    for attempt in 0..<attempts {
+package func eventually(within time: Duration = .seconds(30), _ condition: () -> Bool) -> Bool {
+    for attempt in 0..<attempts(in: time) {
         if condition() { return true }
         KernelClock.sleep(for: patience(attempt))
     }
@@ -16,15 +16,15 @@ package func eventually(_ condition: () -> Bool) -> Bool {
 ///
 /// Counts attempts instead of time: while other tests block all threads of tasks, no attempt is used up.
 package func soon(_ condition: () -> Bool) async -> Bool {
-    for attempt in 0..<attempts {
+    for attempt in 0..<attempts(in: .seconds(30)) {
         if condition() { return true }
         try? await Task.sleep(for: patience(attempt))
     }
     return condition()
 }
 
-/// Half a minute of attempts.
-private let attempts = 6_050
+/// The number of attempts in a time.
+private func attempts(in time: Duration) -> Int { 40 + Int(time / .milliseconds(5)) }
 
 /// The time between two attempts. Who has waited for long can wait a little longer, and many who wait at the same time
 /// would keep a processor busy.

@@ -4,7 +4,7 @@ import Testing
 
 /// Compares the scheduler with a naive model, operation by operation.
 struct SchedulerModelTests {
-    private static let seeds = Effort.of(3, thorough: 80)
+    private static let seeds = Effort.of(3, thorough: 80, inDebug: 16)
     /// For each seed. A debug build checks the scheduler's invariants after each of them.
     private static let operations = Effort.of(6_000, thorough: 10_000)
 

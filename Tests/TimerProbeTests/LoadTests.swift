@@ -6,7 +6,7 @@ import TimerProbe
 import TimerResults
 
 /// Loads on the machine and on the measured services.
-@Suite(.works("the loads keep processors and memory busy"))
+@Suite(.serialized, .works("the loads keep processors and memory busy"))
 struct LoadTests {
     @Test(arguments: ["idle", "cpu:2", "handler:100us", "churn:5000", "pending:1000", "memory"])
     func everyRowAccountsForItsDeadlinesUnderEveryLoad(_ load: String) async throws {
@@ -34,13 +34,13 @@ struct LoadTests {
 
     @Test func manySpinningThreadsDoNotChangeTheCostOfARow() async {
         await #expect(processExitsWith: .success) {
-            let cells = try Short.measureLaps(3, of: [Row(.reference(.timerFD))]) { request in
+            let cells = try Short.measureLaps(5, of: [Row(.reference(.timerFD))]) { request in
                 request.loads = [.cpu(64)]
                 request.turn = .milliseconds(100)
             }
-            // The host may stop a thread while it runs, at its expense. The price of the others would be in each lap.
-            let prices = cells.map { Double($0.cost.cpu) / Double($0.elapsed) }
-            #expect(prices.contains { $0 < 0.1 }, "\(prices)")
+            // The host may stop a thread while it runs, at its expense.
+            let prices = cells.map { Double($0.cost.cpu) / Double($0.elapsed) }.sorted()
+            #expect(prices[2] < 0.1, "\(prices)")
             for cell in cells {
                 // The kernel's figures are whole microseconds.
                 #expect(cell.cost.cpu > -10_000, "\(cell.cost)")
