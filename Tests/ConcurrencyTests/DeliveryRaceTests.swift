@@ -1,3 +1,4 @@
+import Dispatch
 import PreciseTimer
 import TestSupport
 import Testing
@@ -67,6 +68,16 @@ import Testing
         let grid = ticks.filter { start.duration(to: $0.deadline) == .microseconds(50) * Int($0.index) }
         #expect(grid.flaw(from: start, every: .microseconds(50)) == nil)
         #expect(ticks.count > grid.count, "some ticks were extra ticks")
+    }
+
+    /// Dispatch frees a replaced value of a queue, even if another thread is reading it.
+    @Test func aPlaceIsMadeWhileAnotherOneIsAskedWhereItIs() {
+        let (place, isOver) = (Place(.mainActor), Gate())
+        DispatchQueue.main.async {
+            for _ in 0..<2_000_000 where !place.isHere { Issue.record("not on the main queue") }
+            isOver.open()
+        }
+        while !isOver.isPassable { _ = Place(.mainActor) }
     }
 
     private final class Census: Sendable {

@@ -14,7 +14,12 @@ package final class Place: Sendable {
     package let kind: DeliveryKind
     private let queue: DispatchQueue
     private let actor = Worker()
-    private static let mainKey = DispatchSpecificKey<Bool>()
+    /// Set once, because Dispatch frees a replaced value even if another thread is reading it.
+    private static let mainKey: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
     package init(_ kind: DeliveryKind) {
@@ -25,7 +30,6 @@ package final class Place: Sendable {
             kind == .concurrentQueue
             ? DispatchQueue(label: "test.place", qos: .userInitiated, attributes: .concurrent)
             : DispatchQueue(label: "test.place")
-        DispatchQueue.main.setSpecific(key: Self.mainKey, value: true)
         queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
         actor.queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
     }
