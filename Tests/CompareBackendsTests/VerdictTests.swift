@@ -9,6 +9,8 @@ import Testing
     ]
     /// Of 8 laps, the fewest, one that was disturbed would leave the verdict open.
     private static let twoEqualRows = twoRows + ["--laps", "14"]
+    /// A difference of a million, which no disturbance of a row reaches.
+    private static let planted = ["--plant", "timerfd=1000", "--plant", "timerfd#2=0.001"]
 
     /// The pairs, as a user's program would declare them.
     private struct Pairs: Decodable {
@@ -22,7 +24,7 @@ import Testing
     }
 
     @Test func aPlantedChangeIsFound() async throws {
-        let outcome = try await Command.run(Self.twoEqualRows + ["--plant", "timerfd=1000", "--format", "json"])
+        let outcome = try await Command.run(Self.twoEqualRows + Self.planted + ["--format", "json"])
         #expect(outcome.code == 0)
         let pairs = try JSONDecoder().decode(Pairs.self, from: Data(outcome.output.utf8)).pairs
         let middle = try #require(pairs.first { $0.figure == "p50" })
@@ -31,7 +33,7 @@ import Testing
     }
 
     @Test func aRuleFailsOnAPlantedChangeAndIsUndecidedWithFewLaps() async throws {
-        let rule = ["--fail-if", "timerfd.p50 later 5% than timerfd#2", "--plant", "timerfd=1000"]
+        let rule = ["--fail-if", "timerfd.p50 later 5% than timerfd#2"] + Self.planted
         let failed = try await Command.run(Self.twoEqualRows + rule)
         #expect(failed.code == 1)
         #expect(failed.complaint.hasPrefix("failed: timerfd.p50 later 5% than timerfd#2: timerfd against timerfd#2: "))
@@ -92,7 +94,7 @@ import Testing
     @Test func rulesAreWrittenForCISystems() async throws {
         let (summary, junit) = (try TemporaryFile("# Job\n"), try TemporaryFile())
         let judged = try await Command.run(
-            Self.twoEqualRows + ["--plant", "timerfd=1000", "--junit", junit.path]
+            Self.twoEqualRows + Self.planted + ["--junit", junit.path]
                 + ["--fail-if", "timerfd.p50 later 5% than timerfd#2"],
             by: ["GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY=\(summary.path)"]
         )
