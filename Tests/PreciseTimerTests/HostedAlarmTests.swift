@@ -67,7 +67,7 @@ import TimerAlarms
     @Test func theDescriptorsOfARunLoopAreOpenWhenItsStartReturns() async {
         // A separate process, in which no other test opens descriptors.
         await #expect(processExitsWith: .success) {
-            let alarms = (0..<10).map { _ in RunLoopAlarm() }
+            let alarms = (0..<40).map { _ in RunLoopAlarm() }
             for alarm in alarms {
                 try alarm.start(onFire: {}, onFailure: { _ in })
                 let atOnce = ProcFS.openDescriptors
