@@ -85,17 +85,17 @@ let package = Package(
             providers: [.apt(["libevent-dev"]), .brew(["libevent"])]
         ),
 
-        .target(name: "TimerCore", swiftSettings: settings),
+        .target(name: "TimerKernel", dependencies: ["CLinuxTimers"], swiftSettings: settings),
         .target(
             name: "TimerAlarms",
             dependencies: [
-                "TimerCore", "CLinuxTimers",
+                "TimerKernel", "CLinuxTimers",
                 .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
             ],
             swiftSettings: settings
         ),
-        .target(name: "PreciseTimer", dependencies: ["TimerCore", "TimerAlarms"], swiftSettings: settings),
-        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms"], swiftSettings: settings),
+        .target(name: "PreciseTimer", dependencies: ["TimerKernel", "TimerAlarms"], swiftSettings: settings),
+        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel"], swiftSettings: settings),
 
         .target(name: "PreciseTimerFoundation", dependencies: ["PreciseTimer"], swiftSettings: settings),
 
@@ -142,7 +142,7 @@ let package = Package(
         .executableTarget(
             name: "timer-soak",
             dependencies: [
-                "PreciseTimer", "TimerAlarms", "HostSystem",
+                "PreciseTimer", "TimerKernel", "TimerAlarms", "HostSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ifInstrument),
             ],
             path: "Tests/Soak",
@@ -152,28 +152,28 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "PreciseTimer", "PreciseTimerTestKit", "TimerAlarms",
+                "PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel",
                 .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
             ],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
-        .testTarget(name: "TimerCoreTests", dependencies: ["TimerCore", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "TimerCoreTests", dependencies: ["PreciseTimer", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PreciseTimerTests",
             dependencies: [
-                "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerTestKit", "TimerAlarms", "TestSupport",
+                "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "TestSupport",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PreciseTimerTestKitTests",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ModelTests",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"],
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "TestSupport"],
             swiftSettings: settings
         ),
         .target(
@@ -189,19 +189,19 @@ let package = Package(
         ),
         .testTarget(
             name: "ConcurrencyTests",
-            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
+            dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel", "TestSupport"],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "fault-probe",
-            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
+            dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel", "TestSupport"],
             path: "Tests/FaultProbe",
             swiftSettings: settings
         ),
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "PreciseTimer", "TimerAlarms", "TestSupport", "fault-probe",
+                "PreciseTimer", "TimerAlarms", "TimerKernel", "TestSupport", "fault-probe",
                 .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
             ],
             exclude: ["refuse.c"],
@@ -209,7 +209,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ClockStepTests",
-            dependencies: ["PreciseTimer", "TimerAlarms", "TestSupport"],
+            dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel", "TestSupport"],
             swiftSettings: settings
         ),
         .target(
@@ -260,7 +260,7 @@ for adapter in adapters {
 package.targets.append(
     .testTarget(
         name: "AdapterTests",
-        dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TestSupport"]
+        dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "TestSupport"]
             + adapters.flatMap { adapter -> [Target.Dependency] in
                 let condition: TargetDependencyCondition? = .when(traits: [adapter.trait])
                 return [adapter.other.product, adapter.other.forTests]

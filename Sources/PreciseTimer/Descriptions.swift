@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 // How the public types read in messages, in logs and in the debugger. Reading a description changes nothing, and
 // calls nothing of the user's.

@@ -19,7 +19,8 @@ extension PreciseTimer {
         handler: @escaping @Sendable (isolated Target, Tick) async -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try service.core.admit(ActorRecord(request, target: target, handler: handler), request, service)
+        let record = Record(request, .targetActor, target: target, Handler(handler))
+        return try service.core.admit(record, request, service)
     }
 
     // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
@@ -81,7 +82,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = IsolatedTargetRecord(request, target: target, isolation: isolation, handler: handler)
+        let record = Record(request, .isolated(to: isolation), target: target, Handler(handler))
         return try service.core.admit(record, request, service)
     }
 
@@ -102,7 +103,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = IsolatedHandleRecord(request, target: nil, isolation: isolation, handler: handler)
+        let record = Record(request, .isolated(to: isolation), target: nil, Handler(handler))
         return try service.core.admit(record, request, service)
     }
 

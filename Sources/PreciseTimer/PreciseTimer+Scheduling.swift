@@ -48,7 +48,7 @@ extension PreciseTimer {
         handler: @escaping @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = TargetRecord(request, deliver.destination, target: target, handler: handler)
+        let record = Record(request, deliver.destination, target: target, Handler(handler))
         return try service.core.admit(record, request, service)
     }
 
@@ -70,7 +70,8 @@ extension PreciseTimer {
         handler: @escaping @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try service.core.admit(HandleRecord(request, deliver.destination, handler: handler), request, service)
+        let record = Record(request, deliver.destination, target: nil, Handler(handler))
+        return try service.core.admit(record, request, service)
     }
 }
 

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 extension PreciseTimer {
     /// What the ticks of a timer or a service were like since it began to collect statistics. A plain value.

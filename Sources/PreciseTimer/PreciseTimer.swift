@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 /// A timer that runs on time, and the handle that controls it.
 ///
@@ -21,15 +21,15 @@ internal import TimerAlarms
 /// All members may be used from any thread, and from inside a handler. They take O(log n) time for n timers on the
 /// service. They never deliver a tick themselves: a tick that a call makes due comes with the service's next look.
 public final class PreciseTimer: Sendable {
-    let record: TimerRecord
+    let record: Record
     let core: ServiceCore
 
-    init(_ record: TimerRecord, of core: ServiceCore) {
+    init(_ record: Record, of core: ServiceCore) {
         self.record = record
         self.core = core
     }
 
-    deinit { if record.handleIsTarget { core.handleReleased(record) } }
+    deinit { if record.user.handleIsTarget { core.handleReleased(record) } }
 
     // MARK: Control
 

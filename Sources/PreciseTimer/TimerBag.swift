@@ -1,4 +1,5 @@
 internal import TimerAlarms
+internal import TimerKernel
 
 /// Holds timers, and cancels them when it is released.
 ///

@@ -1,6 +1,6 @@
 public import Dispatch
 internal import TimerAlarms
-public import TimerCore
+public import TimerKernel
 
 /// Services without a thread, on a loop or queue of the host that runs their handlers.
 extension TimerService {

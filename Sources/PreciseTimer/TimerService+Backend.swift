@@ -1,5 +1,5 @@
 public import TimerAlarms
-public import TimerCore
+public import TimerKernel
 
 /// Backends, and services that run on them.
 extension TimerService {

@@ -1,7 +1,7 @@
 #if RunLoop
 public import Foundation
 internal import TimerAlarms
-public import TimerCore
+public import TimerKernel
 
 /// A service on a run loop of the host's, in a build with the trait `RunLoop`.
 extension TimerService {

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import TimerAlarms
+internal import TimerKernel
 
 /// Ending services.
 extension TimerService {

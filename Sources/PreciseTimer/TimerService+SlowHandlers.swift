@@ -1,5 +1,5 @@
 internal import TimerAlarms
-internal import TimerCore
+internal import TimerKernel
 
 extension TimerService {
     /// A place in your code that scheduled timers, and whose handler ran for longer than its period. A plain value.

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 /// A running backend: one alarm, with the deadlines and deliveries of any number of timers.
 ///
@@ -80,13 +80,13 @@ extension TimerService {
         /// How late the last tick was; nil if there was no tick yet.
         public let lastLateness: Duration?
 
-        init(_ record: TimerRecord, _ clock: TimerClock, isTargetAlive: Bool) {
+        init(_ record: Record, _ clock: TimerClock, isTargetAlive: Bool) {
             label = record.label
             (file, line) = record.callSite
             nextDeadline = TimerInstant(nanoseconds: record.nextDeadline, clock: clock).unlessNever
             isPaused = record.isPaused
             self.isTargetAlive = isTargetAlive
-            ticks = record.ticks
+            ticks = record.user.ticks
             lastLateness = record.latenessOfLastTick
         }
     }

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-public import TimerCore
+public import TimerKernel
 
 /// A service as a Swift `Clock`: the service's alarm wakes the tasks that sleep on it.
 ///

@@ -72,7 +72,8 @@ public struct TimerTicks: AsyncSequence, Sendable {
                 ticks.file,
                 ticks.line
             ) { mailbox.end($0) }
-            handle = try ticks.service.core.admit(MailboxRecord(request, mailbox), request, ticks.service)
+            let record = Record(request, .mailbox(mailbox), target: mailbox, nil)
+            handle = try ticks.service.core.admit(record, request, ticks.service)
         }
 
         deinit { handle.cancel() }

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-public import TimerCore
+public import TimerKernel
 
 extension PreciseTimer {
     /// Why ``withTimeout(_:tolerance:on:label:file:line:operation:)`` has no result of its operation.

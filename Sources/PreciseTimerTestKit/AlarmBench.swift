@@ -1,5 +1,6 @@
 internal import PreciseTimer
 internal import TimerAlarms
+internal import TimerKernel
 
 /// One started alarm under test. Sets it as a service does, and records its firings.
 final class AlarmBench: Sendable {

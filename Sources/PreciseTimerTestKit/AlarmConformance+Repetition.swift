@@ -1,5 +1,6 @@
 internal import PreciseTimer
 internal import TimerAlarms
+internal import TimerKernel
 
 /// The check of the last clause: an alarm that repeats by itself.
 extension AlarmConformance {

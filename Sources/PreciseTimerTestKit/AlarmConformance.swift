@@ -1,5 +1,6 @@
 public import PreciseTimer
 internal import TimerAlarms
+internal import TimerKernel
 
 /// Checks an alarm against the contract of `TimerAlarm`, clause by clause.
 ///

@@ -1,5 +1,6 @@
 internal import PreciseTimer
 internal import TimerAlarms
+internal import TimerKernel
 
 // How the public types read in messages, in logs and in the debugger.
 

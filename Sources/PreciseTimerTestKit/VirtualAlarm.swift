@@ -1,5 +1,6 @@
 package import PreciseTimer
 internal import TimerAlarms
+internal import TimerKernel
 
 /// An alarm with its own clock. Both move only when a test moves them, and fail when a test injects a fault.
 package final class VirtualAlarm: SteppingAlarm {

@@ -1,7 +1,7 @@
 package import Dispatch
 internal import Glibc
 internal import Synchronization
-package import TimerCore
+package import TimerKernel
 
 /// One strict Dispatch timer source, on its own serial queue or on a queue of the host.
 ///
@@ -64,7 +64,9 @@ package final class DispatchAlarm: TimerAlarm {
         source.withLock { source in
             guard let deadline = deadline.map(Self.safe) else { return source.schedule(deadline: .distantFuture) }
             if clock == .wall {
-                source.schedule(wallDeadline: DispatchWallTime(timespec: timespec(deadline)), leeway: .nanoseconds(0))
+                let (seconds, nanoseconds) = deadline.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+                let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
+                source.schedule(wallDeadline: DispatchWallTime(timespec: time), leeway: .nanoseconds(0))
             } else {
                 let time = DispatchTime(uptimeNanoseconds: deadline.nanoseconds)
                 source.schedule(deadline: time, leeway: .nanoseconds(0))

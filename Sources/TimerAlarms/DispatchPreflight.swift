@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Synchronization
-internal import TimerCore
+internal import TimerKernel
 
 /// Checks that Dispatch timers can work in this process.
 ///

@@ -1,7 +1,7 @@
 #if Libevent
 internal import CLibevent
 internal import Synchronization
-package import TimerCore
+package import TimerKernel
 
 /// A timerfd on an event base, with an event that stays until the alarm is stopped.
 ///

@@ -1,6 +1,6 @@
 internal import CLinuxTimers
 internal import Glibc
-internal import TimerCore
+internal import TimerKernel
 
 /// Checks that the process can make the event loops that a library is about to need, if that library would end the
 /// process without them.

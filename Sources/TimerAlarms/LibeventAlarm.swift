@@ -4,7 +4,7 @@ internal import CLibevent
 internal import CLinuxTimers
 internal import Glibc
 internal import Synchronization
-package import TimerCore
+package import TimerKernel
 
 /// An event base with a thread that runs it, for the timer of an ``EventBaseAlarm``.
 ///

@@ -1,5 +1,5 @@
 #if !Libevent
-package import TimerCore
+package import TimerKernel
 
 /// The libevent backend of a build without the package trait `Libevent`.
 package enum LibeventBackend {

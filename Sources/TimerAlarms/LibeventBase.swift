@@ -1,7 +1,7 @@
 #if Libevent
 internal import CLibevent
 internal import Synchronization
-internal import TimerCore
+internal import TimerKernel
 
 /// Creates event bases that several threads may use.
 enum LibeventBase {

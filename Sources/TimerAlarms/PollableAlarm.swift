@@ -1,5 +1,5 @@
 internal import Synchronization
-package import TimerCore
+package import TimerKernel
 
 /// A timerfd without a thread, for the host's loop to wait on. The host calls ``process()`` when it is readable.
 package final class PollableAlarm: TimerAlarm {

@@ -2,7 +2,7 @@
 internal import Dispatch
 package import Foundation
 internal import Synchronization
-package import TimerCore
+package import TimerKernel
 
 /// One `Timer` on a run loop, on a thread of its own or on a loop of the host.
 ///

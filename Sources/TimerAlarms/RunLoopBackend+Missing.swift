@@ -1,5 +1,5 @@
 #if !RunLoop
-package import TimerCore
+package import TimerKernel
 
 /// The run loop backend of a build without the trait `RunLoop`, which does not link Foundation.
 package enum RunLoopBackend {

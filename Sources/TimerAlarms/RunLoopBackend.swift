@@ -1,5 +1,5 @@
 #if RunLoop
-package import TimerCore
+package import TimerKernel
 
 /// The run loop backend of a build with the trait `RunLoop`.
 package enum RunLoopBackend {

@@ -1,7 +1,7 @@
 internal import CLinuxTimers
 internal import Glibc
 internal import Synchronization
-package import TimerCore
+internal import TimerKernel
 
 /// Lets an alarm's thread spin as its plan decides, unless that would keep other threads from running.
 package final class Spinner: Sendable {

@@ -1,5 +1,5 @@
 internal import Synchronization
-package import TimerCore
+package import TimerKernel
 
 /// One thread that sleeps in `read` on one timerfd until the deadline or, with a ``Spinner``, until shortly before it,
 /// and then reads the clock in a loop.

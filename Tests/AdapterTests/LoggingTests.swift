@@ -7,6 +7,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 @Suite(.waits("a log of a service whose threads the kernel names")) struct LoggingTests {
     let virtual = VirtualTime()

@@ -7,6 +7,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 @Suite(.waits("the metrics of a service with a thread of its own")) struct MetricsTests {
     let virtual = VirtualTime()

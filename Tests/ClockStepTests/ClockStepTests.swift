@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 import TimerAlarms
-import TimerCore
+import TimerKernel
 
 /// The effects of a step of the clock. These tests step the clock themselves, so they run alone: see the Makefile.
 @Suite(.serialized, .timeLimit(.minutes(60)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))

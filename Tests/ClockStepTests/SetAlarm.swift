@@ -1,6 +1,7 @@
 import PreciseTimer
 import TestSupport
 import TimerAlarms
+import TimerKernel
 
 /// A started alarm with one deadline, which is set again after an early firing, as a service does.
 final class SetAlarm: Sendable {

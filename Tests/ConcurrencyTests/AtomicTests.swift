@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 import TimerAlarms
-import TimerCore
+import TimerKernel
 
 /// Every atomic variable that no lock protects, used by two threads at once. The thread sanitizer runs these, too.
 ///

@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// How a thread waits for a lock.
 @Suite(.waits("a thread yields to another")) struct BackoffTests {

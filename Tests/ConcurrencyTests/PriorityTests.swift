@@ -4,13 +4,14 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// A real-time thread that waits for a lock lends its priority to the thread that holds it.
 @Suite(.waits("the kernel lends a priority")) struct PriorityTests {
     @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
     func theHolderOfALockInheritsThePriorityOfAWaitingThread() throws {
         let (lock, isHeld, isWaiting, isOver) = (Lock(0), Box<Int32>(), Box<Bool>(), Box<Bool>())
-        try TimerAlarms.Thread.start("test.holder") {
+        try TimerKernel.Thread.start("test.holder") {
             lock.withLock { _ in
                 isHeld.value = Self.thread
                 while isOver.value == nil { usleep(200) }
@@ -19,7 +20,7 @@ import TimerAlarms
         #expect(eventually { isHeld.value != nil })
         let holder = try #require(isHeld.value)
         #expect(Self.priority(of: holder).map { $0 > 0 } == true, "an ordinary thread")
-        try TimerAlarms.Thread.start("test.waiter") {
+        try TimerKernel.Thread.start("test.waiter") {
             var parameters = sched_param()
             parameters.sched_priority = 10
             isWaiting.value = unsafe sched_setscheduler(0, SCHED_FIFO, &parameters) == 0
@@ -64,7 +65,7 @@ import TimerAlarms
 
     /// Starts a real-time thread on one processor.
     private static func start(priority: Int, _ body: @escaping @Sendable () -> Void) throws {
-        try TimerAlarms.Thread.start("test.priority") {
+        try TimerKernel.Thread.start("test.priority") {
             let one = Set(ProcFS.processors.prefix(1))
             let options = TimerService.ThreadOptions(policy: .fifo(priority: priority), affinity: one)
             let grant = try? options.applyToCallingThread()

@@ -3,6 +3,7 @@ import PreciseTimer
 import Synchronization
 import TestSupport
 import TimerAlarms
+import TimerKernel
 
 /// Steps that use a service in other ways than periodic timers do.
 enum ServiceSteps {

@@ -3,6 +3,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
 @Suite(.waits("the caretaker wakes up, and loops of hosts stand still"), .timeLimit(.minutes(60))) struct CareTests {

@@ -3,6 +3,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// A thread that is late only because it is held up. Fault 51.
 @Suite(.waits("the kernel stops a thread, or hardly lets it run"), .timeLimit(.minutes(60))) struct HeldUpTests {

@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// Many timers, threads and signals. Faults 40 to 42, and 44.
 @Suite(.works("the kernel divides the processors among threads"), .timeLimit(.minutes(60))) struct ManyTimersTests {

@@ -3,6 +3,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// Failing calls and closed descriptors under running timers: each timer ends once with the failure, or goes on as
 /// before, and no thread spins. Faults 4 and 6.

@@ -1,6 +1,7 @@
 import PreciseTimer
 import PreciseTimerTestKit
 import TimerAlarms
+import TimerKernel
 
 /// Performs steps with the library, through its public interface, and records the observed events.
 final class LibraryRun: Sendable {

@@ -3,6 +3,7 @@ import PreciseTimer
 import PreciseTimerTestKit
 import Synchronization
 import TimerAlarms
+import TimerKernel
 
 /// A working alarm that is made to break one clause of the contract.
 final class BrokenAlarm: TimerAlarm {

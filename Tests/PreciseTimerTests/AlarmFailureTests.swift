@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerAlarms
-import TimerCore
+import TimerKernel
 
 /// A service's reaction to an alarm that fails, or that refuses an order.
 @Suite(.waits("other threads schedule while a start fails"), .timeLimit(.minutes(60))) struct AlarmFailureTests {

@@ -4,6 +4,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// Services on a loop or queue of the host: its thread delivers, any thread may schedule, and a shutdown
 /// releases everything.

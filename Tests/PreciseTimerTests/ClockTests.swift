@@ -2,6 +2,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// Timers on every clock that a backend can wait on.
 @Suite(.waits("the kernel has these clocks"), .timeLimit(.minutes(60))) struct ClockTests {

@@ -2,7 +2,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
-import TimerCore
+import TimerKernel
 
 /// A thread that spins sees what other threads do, keeps its budget, and says what it does.
 @Suite(.works("a thread spins on a processor"), .timeLimit(.minutes(60))) struct HybridTests {

@@ -3,6 +3,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// An alarm that fires early on purpose: its ticks are decided early, and delivered on time.
 @Suite(.waits("a thread waits awake for the deadline"), .timeLimit(.minutes(60))) struct LeadTests {

@@ -1,5 +1,6 @@
 import PreciseTimer
 import TimerAlarms
+import TimerKernel
 
 /// An alarm that fires when a test asks it to, even after a stop, and records its settings.
 final class ManualAlarm: TimerAlarm {

@@ -2,6 +2,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// The cost of services, their lifetime, and their effects on the process.
 @Suite(.waits("threads, descriptors and masks belong to the process"), .timeLimit(.minutes(60))) struct ServiceTests {

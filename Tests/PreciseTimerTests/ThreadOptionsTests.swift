@@ -4,6 +4,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// A service's thread is what was asked for, or says why not.
 @Suite(.waits("the kernel grants options to a thread"), .timeLimit(.minutes(60))) struct ThreadOptionsTests {

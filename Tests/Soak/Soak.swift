@@ -3,6 +3,7 @@ import Foundation
 import HostSystem
 import PreciseTimer
 import TimerAlarms
+import TimerKernel
 
 /// The command: runs the soak, prints its progress and its report.
 @main

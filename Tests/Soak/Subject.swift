@@ -1,6 +1,7 @@
 import PreciseTimer
 import Synchronization
 import TimerAlarms
+import TimerKernel
 
 /// One timer under observation: checks every tick against the promises.
 final class Subject: Sendable {

@@ -2,6 +2,7 @@
 internal import Dispatch
 package import Foundation
 internal import TimerAlarms
+internal import TimerKernel
 
 /// A run loop of another thread. The thread runs it while a source is attached.
 @safe
@@ -14,7 +15,7 @@ package final class HostRunLoop: Sendable {
         let made = DispatchSemaphore(value: 0)
         let (isAttached, end) = (isAttached, end)
         let box = LoopBox()
-        try? TimerAlarms.Thread.start("test.host") {
+        try? TimerKernel.Thread.start("test.host") {
             unsafe box.loop = RunLoop.current
             made.signal()
             isAttached.wait()

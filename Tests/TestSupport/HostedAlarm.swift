@@ -2,6 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import PreciseTimer
 internal import TimerAlarms
+internal import TimerKernel
 
 /// An attached alarm, with a thread that acts as its host and runs the loop.
 final class HostedAlarm: TimerAlarm {

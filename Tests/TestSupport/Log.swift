@@ -1,5 +1,6 @@
 package import PreciseTimer
 internal import TimerAlarms
+internal import TimerKernel
 
 /// A target that records its ticks.
 package final class Log: Sendable {

@@ -1,6 +1,7 @@
 internal import Dispatch
 package import PreciseTimer
 internal import TimerAlarms
+internal import TimerKernel
 
 /// A way to make alarms on one clock. Every test for all alarms runs on each.
 package struct Mechanism: Sendable, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import Testing
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// A grid's deadlines are computed from their step.
 struct GridTests {
@@ -54,7 +55,7 @@ struct GridTests {
 
 /// The order and the number of late ticks with more than one timer or look.
 final class LatePolicyTests {
-    private var scheduler = Scheduler()
+    private var scheduler = PlainScheduler()
 
     @Test func ticksOfSeveralTimersThatCatchUpComeInOrderOfDeadline() {
         let slow = scheduler.add(every(30, from: 30), policy: .catchUp(limit: 10)).timer
@@ -103,8 +104,8 @@ final class LatePolicyTests {
     }
 
     @Test func afterAPortionOfLateTicksOtherDueTimersGetTheirTurn() {
-        let (slow, other) = (scheduler.add(every(1, from: 1), policy: .catchUp(limit: 1_000)).timer, TimerEntry())
-        let portion = UInt64(Scheduler.portion)
+        let (slow, other) = (scheduler.add(every(1, from: 1), policy: .catchUp(limit: 1_000)).timer, PlainRecord(Nothing()))
+        let portion = UInt64(PlainScheduler.portion)
         let first = scheduler.firing(at: 200) { scheduler, ticked in
             if ticked.due.index == 0 { _ = scheduler.add(other, on: once(at: 2)) }
         }
@@ -112,6 +113,6 @@ final class LatePolicyTests {
         #expect(first.alarm == .set(2), "at once")
         let second = scheduler.firing(at: 200).ticks
         #expect(second.prefix(2) == [Ticked(other, 0, 2), Ticked(slow, portion + 1, portion + 2)])
-        #expect(second.count == 2 + Scheduler.portion)
+        #expect(second.count == 2 + PlainScheduler.portion)
     }
 }

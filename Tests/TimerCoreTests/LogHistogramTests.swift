@@ -1,5 +1,6 @@
 import Testing
-import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// Every length has a bucket, and the buckets leave no gap and are narrow.
 struct LogHistogramTests {

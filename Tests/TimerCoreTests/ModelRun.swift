@@ -1,9 +1,10 @@
 import TestSupport
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// A scheduler and its model, which undergo the same operations.
 struct ModelRun: ~Copyable {
-    private var scheduler = Scheduler()
+    private var scheduler = PlainScheduler()
     private var model: [NaiveTimer] = []
     private var random: SeededGenerator
     /// The maximum number of timers.
@@ -164,7 +165,7 @@ struct ModelRun: ~Copyable {
 
     private mutating func beginLook() {
         scheduler.beginLook(at: now)
-        (look, isGathered, isDone, repeats) = (now, false, false, Scheduler.portion)
+        (look, isGathered, isDone, repeats) = (now, false, false, PlainScheduler.portion)
         // A repeating alarm also fires needlessly, and continues after that.
         if let goesOnEvery { while let next = armed, next <= now { armed = next + goesOnEvery } } else { armed = nil }
         looks += 1
@@ -185,17 +186,17 @@ struct ModelRun: ~Copyable {
         isGathered = true
         let expected = model.indices.filter { model[$0].isOfThisLook && model[$0].isWaiting }
             .min { (model[$0].next ?? 0, model[$0].order) < (model[$1].next ?? 0, model[$1].order) }
-        switch scheduler.next() {
-        case .notFound: seen.insert("notFound")
-        case .none:
-            expect(nil, expected, "nothing is due")
-            isDone = true
-        case .of(let timer):
+        if let timer = scheduler.firstDue() {
             expect(timer, expected.map { model[$0].timer }, "the timer whose turn comes")
             guard let expected, difference == nil else { return }
             let isHop = model[expected].order % 3 == 0
             model[expected].isTaken(inline: isHop ? nil : looks)
-            if !isHop { begin(expected, at: look) }
+            if isHop { scheduler.send(timer) } else { begin(expected, at: look) }
+        } else if scheduler.hasDue {
+            seen.insert("notFound")
+        } else {
+            expect(nil, expected, "nothing is due")
+            isDone = true
         }
     }
 
@@ -257,7 +258,7 @@ struct ModelRun: ~Copyable {
         )
     }
 
-    private mutating func carryOut(_ order: Scheduler.AlarmOrder?) {
+    private mutating func carryOut(_ order: AlarmOrder?) {
         if order == .disarm {
             expect(goesOnEvery != nil, true, "only a repeating alarm is disarmed")
             (armed, goesOnEvery) = (nil, nil)
@@ -280,8 +281,9 @@ struct ModelRun: ~Copyable {
         if let broken = scheduler.brokenInvariant { difference = difference ?? broken }
         expect(scheduler.count, model.count { !$0.hasEnded }, "count")
         let (first, exact) = (scheduler.nextLook, model.filter(\.isWaiting).compactMap(\.look).min())
-        // Timers that are closing are still queued.
-        if scheduler.closing == nil { expect(first != nil, exact != nil, "whether there is a next look") }
+        // Timers that are closing are still queued, and a timer that the look has called may keep its place.
+        let isCalling = model.contains { $0.isInDelivery && $0.inline != nil }
+        if scheduler.closing == nil, !isCalling { expect(first != nil, exact != nil, "whether there is a next look") }
         if let exact {
             expect(first.map { $0 <= exact } ?? false, true, "the next look is no later than the exact one")
             if look == nil { expect(armed.map { $0 <= exact } ?? false, true, "the alarm is set in time") }

@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
-import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// The length of a step is exact, even if it is not a whole number of nanoseconds. The tests compare it with 128-bit
 /// arithmetic, which cannot overflow here.

@@ -1,9 +1,10 @@
 import Testing
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// After a close, the present timers are ended one by one and do not tick. Newer timers keep ticking.
 final class SchedulerCloseTests {
-    private var scheduler = Scheduler()
+    private var scheduler = PlainScheduler()
 
     @Test func everyTimerPresentAtTheCloseIsEndedOnce() {
         let timers = (0..<5).map { scheduler.add(once(at: 10 + UInt64($0))).timer }
@@ -65,7 +66,7 @@ final class SchedulerCloseTests {
         let due = scheduler.begin(timer, at: 11)
         let sequel = scheduler.finish(timer, lookedAt: 11, now: 11)
         #expect(due == nil && sequel == .waits(.leave))
-        let order = scheduler.add(TimerEntry(), on: once(at: 30))
+        let order = scheduler.add(PlainRecord(Nothing()), on: once(at: 30))
         #expect(order == .set(20) || order == .set(30))
     }
 
@@ -78,12 +79,12 @@ final class SchedulerCloseTests {
             scheduler.resume(timers[3]),
         ]
         #expect(orders == [.leave, .leave, .leave])
-        let order = scheduler.add(TimerEntry(), on: once(at: 90))
+        let order = scheduler.add(PlainRecord(Nothing()), on: once(at: 90))
         #expect(order != .leave)
     }
 
     @Test func aCloseEndsTheLook() {
-        let (old, newer) = ((0..<2).map { _ in scheduler.add(once(at: 10)).timer }, TimerEntry())
+        let (old, newer) = ((0..<2).map { _ in scheduler.add(once(at: 10)).timer }, PlainRecord(Nothing()))
         let firing = scheduler.firing(at: 10) { scheduler, _ in
             scheduler.close()
             #expect(scheduler.look == nil)

@@ -1,9 +1,10 @@
 import Testing
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// Ending, pausing, rescheduling and firing, on plain numbers.
 final class SchedulerControlTests {
-    private var scheduler = Scheduler()
+    private var scheduler = PlainScheduler()
 
     @Test func anEndedTimerIsNeverDueAndDoesNotSetTheAlarm() {
         let timer = scheduler.add(every(10, from: 10)).timer
@@ -80,7 +81,7 @@ final class SchedulerControlTests {
     }
 
     @Test func timersThatComeDueDuringALookWaitForTheNextLook() {
-        let (added, first) = (TimerEntry(), scheduler.add(once(at: 10)).timer)
+        let (added, first) = (PlainRecord(Nothing()), scheduler.add(once(at: 10)).timer)
         let (paused, rescheduled) = (scheduler.add(once(at: 11)).timer, scheduler.add(once(at: 30)).timer)
         let firing = scheduler.firing(at: 20) { scheduler, ticked in
             #expect(ticked.timer == first)

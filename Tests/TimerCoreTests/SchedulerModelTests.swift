@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// Compares the scheduler with a naive model, operation by operation.
 struct SchedulerModelTests {
@@ -43,7 +44,7 @@ struct SchedulerModelTests {
 /// One timer by the letter of the contract: it counts its deadlines one by one. Slow, but short enough to be
 /// obviously right.
 struct NaiveTimer {
-    let timer: TimerEntry
+    let timer: PlainRecord
     /// The order among equal deadlines.
     var order: Int
     var grid: NaiveGrid

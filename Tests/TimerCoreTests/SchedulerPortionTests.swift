@@ -1,27 +1,28 @@
 import TestSupport
 import Testing
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// However many timers there are, no method does more than one portion of work per call.
 final class SchedulerPortionTests {
-    private var scheduler = Scheduler()
+    private var scheduler = PlainScheduler()
 
     @Test func aThousandPostponedOrClosedTimersAreSkippedInPortions() {
         let postponed = (0..<500).map { _ in scheduler.add(once(at: 10)).timer }
         for timer in postponed { #expect(scheduler.reschedule(timer, on: once(at: 500)) == .leave) }
-        #expect(asks(at: 10) == 500 / Scheduler.portion)
+        #expect(asks(at: 10) == 500 / PlainScheduler.portion)
         #expect(scheduler.endLook() == .set(500))
         for _ in 0..<500 { _ = scheduler.add(once(at: 10)) }
         scheduler.close()
         let newer = scheduler.add(once(at: 500)).timer
-        #expect(asks(at: 500) == 1_000 / Scheduler.portion)
+        #expect(asks(at: 500) == 1_000 / PlainScheduler.portion)
         #expect(newer.whereabouts == .onItsWay)
     }
 
     @Test func aThousandTimersWithAToleranceAreGatheredInPortions() {
         let timers = (0..<1_000).map { scheduler.add(once(at: 2_000 - UInt64($0)), tolerance: 4_096).timer }
         #expect(scheduler.nextLook == 4_096)
-        #expect(asks(at: 4_096) == 1_000 / Scheduler.portion)
+        #expect(asks(at: 4_096) == 1_000 / PlainScheduler.portion)
         #expect(timers[999].whereabouts == .onItsWay)
         #expect(scheduler.takeNext() == timers[998])
     }
@@ -39,7 +40,7 @@ final class SchedulerPortionTests {
         let timers = (0..<count).map { _ in scheduler.add(once(at: 10)).timer }
         scheduler.beginLook(at: 10)
         let wrong = timers.count { timer in
-            guard case .of(timer) = scheduler.next() else { return true }
+            guard scheduler.firstDue() == timer else { return true }
             return scheduler.begin(timer, at: 10) == nil || scheduler.finish(timer, lookedAt: 10, now: 10) != .completes
         }
         #expect(wrong == 0)
@@ -51,7 +52,13 @@ final class SchedulerPortionTests {
     private func asks(at look: UInt64) -> Int {
         scheduler.beginLook(at: look)
         var asks = 0
-        while case .notFound = scheduler.next() { asks += 1 }
-        return asks
+        while true {
+            if let timer = scheduler.firstDue() {
+                scheduler.send(timer)
+                return asks
+            }
+            if !scheduler.hasDue { return asks }
+            asks += 1
+        }
     }
 }

@@ -1,9 +1,10 @@
 import Testing
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// The scheduler's decisions about deadlines and the alarm, on plain numbers.
 final class SchedulerTests {
-    private var scheduler = Scheduler()
+    private var scheduler = PlainScheduler()
 
     @Test func onlyATimerThatIsEarlierThanAllOthersSetsTheAlarm() {
         #expect(scheduler.add(every(1_000, from: 500)).alarm == .set(500))
@@ -144,7 +145,7 @@ final class SchedulerTests {
 
 /// A timer on demand has no deadline until it is rescheduled, and rests when its last deadline has been served.
 final class OnDemandTests {
-    private var scheduler = Scheduler()
+    private var scheduler = PlainScheduler()
 
     @Test func aTimerOnDemandRestsAfterEachDeadlineUntilItIsRescheduled() {
         let (timer, order) = scheduler.add(onDemand)

@@ -1,5 +1,6 @@
 import Testing
-import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// The difference between a silent alarm and a late one.
 struct SilenceTests {

@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
-import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// The margin before a deadline follows the wake-ups and keeps the budget.
 @Suite struct SpinPlanTests {

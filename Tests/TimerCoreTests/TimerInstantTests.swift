@@ -1,5 +1,6 @@
 import Testing
-import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// Instants and durations: exact, rounded up, saturating.
 struct TimerInstantTests {

@@ -1,18 +1,18 @@
 import TestSupport
 import Testing
-import TimerCore
+import PreciseTimer
 
 #if DEBUG
-@testable @_spi(Engine) import TimerCore
+@testable import PreciseTimer
 
 /// Which timers the list retains, which are closing, and that iteration misses no timer.
 struct TimerListTests {
     @Test func aTimerIsRetainedUntilItIsRemovedOrTheListEnds() {
-        var weak: [() -> TimerEntry?] = []
+        var weak: [() -> PlainRecord?] = []
         do {
-            var list = TimerList()
+            var list = TimerList<Nothing>()
             for _ in 0..<3_000 {
-                list.append(TimerEntry())
+                list.append(PlainRecord(Nothing()))
                 weak.append { [weak timer = list[list.count - 1]] in timer }
             }
             #expect(weak.allSatisfy { $0() != nil })
@@ -24,8 +24,8 @@ struct TimerListTests {
     }
 
     @Test func theClosedTimersAreTheFirstUntilTheyAreRemoved() {
-        var list = TimerList()
-        let timers = (0..<7).map { _ in TimerEntry() }
+        var list = TimerList<Nothing>()
+        let timers = (0..<7).map { _ in PlainRecord(Nothing()) }
         for timer in timers[..<4] { list.append(timer) }
         list.close()
         for timer in timers[4...] { list.append(timer) }
@@ -41,8 +41,8 @@ struct TimerListTests {
     @Test(arguments: 0..<4)
     func backwardIterationMissesNoTimerWhileTheListChanges(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        var list = TimerList()
-        for _ in 0..<300 { list.append(TimerEntry()) }
+        var list = TimerList<Nothing>()
+        for _ in 0..<300 { list.append(PlainRecord(Nothing())) }
         var missed = (0..<300).map { list[$0] }
         var (position, misplaced) = (list.count, 0)
         while position > 0, list.count > 0 {
@@ -51,7 +51,7 @@ struct TimerListTests {
             for _ in 0..<Int.random(in: 0..<3, using: &random) where list.count > 0 {
                 switch Int.random(in: 0..<10, using: &random) {
                 case 0: list.close()
-                case 1..<5: list.append(TimerEntry())
+                case 1..<5: list.append(PlainRecord(Nothing()))
                 default:
                     let leaving = list[Int.random(in: 0..<list.count, using: &random)]
                     list.remove(leaving)

@@ -1,10 +1,11 @@
 import TestSupport
 import Testing
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// A tolerance lets timers share a look, and makes no tick later than it allows.
 final class ToleranceTests {
-    private var scheduler = Scheduler()
+    private var scheduler = PlainScheduler()
 
     private struct Outcome {
         var looks = 0

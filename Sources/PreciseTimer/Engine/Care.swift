@@ -1,5 +1,5 @@
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 /// The caretaker's once-a-second checks of a service.
 extension ServiceCore {
@@ -35,9 +35,9 @@ extension ServiceCore {
     /// Ends the timers whose target was released, among the next `count` timers. It works in portions, so that no
     /// other thread waits long for the lock.
     func endTimersOfDeadTargets(among count: Int) {
-        for _ in 0..<(count + Scheduler.portion - 1) / Scheduler.portion {
+        for _ in 0..<(count + Scheduler<UserSide>.portion - 1) / Scheduler<UserSide>.portion {
             // The targets are released and the farewells said here, and each may fork.
-            let found = locked(inForkedChild: ServiceState.Found()) { $0.findDeadTargets(among: Scheduler.portion) }
+            let found = locked(inForkedChild: ServiceState.Found()) { $0.findDeadTargets(among: Scheduler<UserSide>.portion) }
             for record in found.ended.records { record.sayFarewell() }
         }
     }
@@ -72,8 +72,8 @@ extension ServiceState {
         var found = Found()
         for _ in 0..<min(count, scheduler.count) {
             care.position = (care.position > 0 ? min(care.position, scheduler.count) : scheduler.count) - 1
-            let record = TimerRecord.of(scheduler[care.position])
-            if let target = record.target {
+            let record = scheduler[care.position]
+            if let target = record.user.target {
                 found.targets.append(target)
             } else if end(record, record.endingIfTargetIsGone) == true {
                 found.ended.records.append(record)
@@ -112,12 +112,12 @@ extension ServiceState {
     /// Snapshots of the `count` timers below a position. A caller that goes from the last position to the first
     /// misses no timer, and may see some twice. The targets are returned as well, because each may be the last
     /// reference, which must not be released under the lock.
-    func see(_ count: Int, below position: Int) -> [(TimerRecord, TimerService.Snapshot, target: AnyObject?)] {
+    func see(_ count: Int, below position: Int) -> [(Record, TimerService.Snapshot, target: AnyObject?)] {
         let end = min(position, scheduler.count)
         return (max(0, end - count)..<end).reversed()
             .map { position in
-                let record = TimerRecord.of(scheduler[position])
-                let target = record.target
+                let record = scheduler[position]
+                let target = record.user.target
                 return (record, TimerService.Snapshot(record, clock, isTargetAlive: target != nil), target)
             }
     }

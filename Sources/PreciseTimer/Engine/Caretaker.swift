@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import TimerAlarms
-internal import TimerCore
+internal import TimerKernel
 
 /// Checks all services that have timers once a second, on two threads for the whole process: a target may be released,
 /// and an alarm may go silent, long before a deadline would show it.

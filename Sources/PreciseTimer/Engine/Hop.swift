@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import TimerAlarms
-internal import TimerCore
+internal import TimerKernel
 
 /// A tick on its way from the alarm's thread to its handler.
 struct Hop: Sendable {
     let core: ServiceCore
-    let record: TimerRecord
+    let record: Record
     /// When the alarm's thread found the tick due.
     let woke: TimerInstant
     /// The alarm whose clock is read.
@@ -82,10 +82,15 @@ enum Destination: Sendable {
     case mainActor
     /// On the main actor, for a handler that is isolated to it.
     case mainActorTask
-    /// On the actor that the handler is isolated to.
-    case actor
+    /// On an actor that the handler is isolated to.
+    indirect case actor(any Actor)
+    /// On the target, an actor that the handler is isolated to.
+    case targetActor
     /// In a mailbox, for a task that asks for the ticks.
     case mailbox(TickMailbox)
+
+    /// Where a handler runs that is isolated to an actor.
+    static func isolated(to actor: any Actor) -> Destination { actor is MainActor ? .mainActorTask : .actor(actor) }
 
     /// Sends a hop on its way.
     func send(_ hop: Hop) {
@@ -96,7 +101,7 @@ enum Destination: Sendable {
         case .mainActor: DispatchQueue.main.async { hop.deliver() }
         // A task that starts on the main actor avoids the shared thread pool, which other tasks may keep busy.
         case .mainActorTask: Task { @MainActor in await hop.deliver(on: MainActor.shared) }
-        case .actor: Task { await hop.deliverOnActor() }
+        case .actor, .targetActor: Task { await hop.deliverOnActor() }
         case .mailbox(let mailbox): mailbox.receive(hop)
         }
     }

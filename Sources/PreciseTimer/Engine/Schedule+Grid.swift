@@ -98,3 +98,19 @@ extension PreciseTimer.MissedTickPolicy {
         }
     }
 }
+
+extension Grid {
+    /// The nominal length of a step, or nil if there is only one deadline.
+    package var period: Duration? {
+        switch repetition {
+        case .none, .onDemand: nil
+        case .every(let period): period.duration
+        case .afterReturn(let delay): Duration(wholeNanoseconds: delay)
+        }
+    }
+}
+
+extension Period {
+    /// The length of one step, truncated to whole attoseconds.
+    package var duration: Duration { Duration(wholeNanoseconds: nanoseconds) / count }
+}

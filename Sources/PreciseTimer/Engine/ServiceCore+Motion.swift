@@ -1,5 +1,5 @@
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 /// What is still going on in a service after its last look, for tests on virtual time.
 package struct Motion: Equatable, Sendable {
@@ -18,20 +18,20 @@ extension ServiceCore {
         locked { state in
             var motion = Motion()
             for position in 0..<state.scheduler.count {
-                let record = TimerRecord.of(state.scheduler[position])
-                motion.activity &+= 1 &+ record.ticks
-                if case .mailbox(let mailbox) = record.destination {
+                let record = state.scheduler[position]
+                motion.activity &+= 1 &+ record.user.ticks
+                if case .mailbox(let mailbox) = record.user.destination {
                     let (isAwaited, isWoken) = mailbox.isAwaited
                     motion.hops += isWoken ? 1 : 0
                     motion.tasks += record.isInDelivery || !isAwaited ? 1 : 0
                 } else if record.isInDelivery {
-                    if record.runner.isTask { motion.tasks += 1 } else { motion.hops += 1 }
+                    if record.user.runner.isTask { motion.tasks += 1 } else { motion.hops += 1 }
                 }
             }
             for position in 0..<state.scheduler.runningCount {
-                let record = TimerRecord.of(state.scheduler.running(at: position))
-                guard record.hasEnded, record.runner != .nobody else { continue }
-                if record.runner.isTask { motion.tasks += 1 } else { motion.hops += 1 }
+                let record = state.scheduler.running(at: position)
+                guard record.hasEnded, record.user.runner != .nobody else { continue }
+                if record.user.runner.isTask { motion.tasks += 1 } else { motion.hops += 1 }
             }
             return motion
         }

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-internal import TimerCore
+internal import TimerKernel
 
 /// Starting a service's alarm. This may take seconds, so it happens without the lock of the state.
 extension ServiceCore {
@@ -24,7 +24,7 @@ extension ServiceCore {
             let made = try makeAlarm()
             alarm = made
             try made.start(
-                onFire: { self.deliverDue(run) },
+                onFire: { self.fired(run) },
                 onFailure: { self.fail(ServiceState.Failure(error: $0, run: run)) }
             )
             try locked { state throws(TimerError) in try state.finishStart(made) }

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 /// Runs a service: holds its state under one lock, and carries out the callers' requests. No object of the user is
 /// called or released while the lock is held.
@@ -50,7 +50,7 @@ final class ServiceCore: @unchecked Sendable {
     /// Adds a timer, and sets the alarm if the timer's first deadline is the earliest of all. Returns the
     /// timer's handle.
     func admit(
-        _ record: TimerRecord,
+        _ record: Record,
         _ request: borrowing TimerRequest,
         _ service: TimerService
     ) throws(TimerError) -> PreciseTimer {
@@ -64,7 +64,7 @@ final class ServiceCore: @unchecked Sendable {
                 guard state.isCaredFor, let now = state.now else { return (false, nil) }
                 let failure = state.admit(record, on: schedule.grid(from: now, using: &state.random), service)
                 // The caller gets the error, and no timer existed, so `onEnd` must not be called.
-                if failure != nil { record.onDemand.onEnd = nil }
+                if failure != nil { record.onDemand.extras.onEnd = nil }
                 return (true, failure)
             }
             if let failure {
@@ -80,15 +80,15 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Ends a timer. Returns true for the call that ended it.
     @discardableResult
-    func end(_ record: TimerRecord, _ ending: TimerEntry.Ending) -> Bool {
+    func end(_ record: Record, _ ending: TimerEnding) -> Bool {
         end(record, ending, nil).isEnding
     }
 
     /// Ends a timer. `mustWait` is true if the handler is running and the caller is not inside it; `resume` is then
     /// called when the handler has returned and the farewell was said.
     func end(
-        _ record: TimerRecord,
-        _ ending: TimerEntry.Ending,
+        _ record: Record,
+        _ ending: TimerEnding,
         _ resume: (@Sendable () -> Void)?
     ) -> (isEnding: Bool, mustWait: Bool) {
         let (isOver, service, mustWait) = locked(inForkedChild: (nil, nil, false)) { state in
@@ -100,19 +100,19 @@ final class ServiceCore: @unchecked Sendable {
         return (isOver != nil, mustWait)
     }
 
-    func pause(_ record: TimerRecord) -> Bool {
+    func pause(_ record: Record) -> Bool {
         locked(inForkedChild: false) { $0.scheduler.pause(record) }
     }
 
-    func resume(_ record: TimerRecord) -> Bool {
+    func resume(_ record: Record) -> Bool {
         carryOut { $0.scheduler.resume(record) }.0
     }
 
-    func fire(_ record: TimerRecord) -> Bool {
+    func fire(_ record: Record) -> Bool {
         carryOut { state in state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) } }.0
     }
 
-    func reschedule(_ record: TimerRecord, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
+    func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
         if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
         try schedule.validate(on: clock)
         let (isDone, failure) = carryOut { state in
@@ -125,7 +125,7 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order. Returns
     /// a failure if the alarm refuses, which ends all timers.
-    private func carryOut(_ decide: (inout ServiceState) -> Scheduler.AlarmOrder?) -> (Bool, ServiceState.Failure?) {
+    private func carryOut(_ decide: (inout ServiceState) -> AlarmOrder?) -> (Bool, ServiceState.Failure?) {
         let outcome = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
             decide(&state).map { (true, state.arm($0)) } ?? (false, nil)
         }
@@ -160,21 +160,21 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// A timer's name.
-    func label(of record: TimerRecord) -> String? { locked(inForkedChild: nil) { _ in record.label } }
+    func label(of record: Record) -> String? { locked(inForkedChild: nil) { _ in record.label } }
 
     /// The next deadline of a timer that has not ended.
-    func nextDeadline(of record: TimerRecord) -> TimerInstant? {
+    func nextDeadline(of record: Record) -> TimerInstant? {
         let next = locked(inForkedChild: .max) { _ in record.hasEnded ? .max : record.nextDeadline }
         return TimerInstant(nanoseconds: next, clock: clock).unlessNever
     }
 
     /// The period of a timer that has not ended.
-    func period(of record: TimerRecord) -> Duration? {
+    func period(of record: Record) -> Duration? {
         locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.nominalPeriod }
     }
 
     /// A timer's name, place, state and schedule.
-    func description(of record: TimerRecord) -> String {
+    func description(of record: Record) -> String {
         let (label, state, period) = locked(inForkedChild: (nil, nil, nil)) { _ in
             (
                 record.label,
@@ -189,13 +189,13 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// The state of a timer. If its target was released, this ends the timer.
-    func currentState(of record: TimerRecord) -> PreciseTimer.State {
+    func currentState(of record: Record) -> PreciseTimer.State {
         if lock.isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
         let (reason, isPaused) = locked { _ in (record.endReason, record.isPaused) }
         if let reason { return .ended(reason) }
         // Only the target is promoted here, never the handler's captures: `cancel()` must be the one to
         // release those.
-        if record.target != nil { return isPaused ? .paused : .scheduled }
+        if record.user.target != nil { return isPaused ? .paused : .scheduled }
         end(record, record.endingIfTargetIsGone)
         return .ended(locked { _ in record.endReason } ?? .targetReleased)
     }
@@ -205,10 +205,10 @@ final class ServiceCore: @unchecked Sendable {
         var (snapshots, seen) = ([TimerService.Snapshot](), Set<ObjectIdentifier>())
         var position = locked(inForkedChild: 0) { $0.scheduler.count }
         // Held to the end: an `ObjectIdentifier` is unique only while its object lives.
-        var records: [TimerRecord] = []
+        var records: [Record] = []
         while position > 0 {
-            let sights = locked { $0.see(Scheduler.portion, below: position) }
-            position -= Scheduler.portion
+            let sights = locked { $0.see(Scheduler<UserSide>.portion, below: position) }
+            position -= Scheduler<UserSide>.portion
             for (record, snapshot, _) in sights where seen.insert(ObjectIdentifier(record)).inserted {
                 records.append(record)
                 snapshots.append(snapshot)
@@ -220,12 +220,12 @@ final class ServiceCore: @unchecked Sendable {
     // MARK: The end
 
     /// Ends a timer whose target was its handle, which was released.
-    func handleReleased(_ record: TimerRecord) {
+    func handleReleased(_ record: Record) {
         let isEnding = end(record, .handleReleased)
         #if DEBUG
         // A delivery may be writing these facts.
         let isUnused = locked(inForkedChild: false) { _ in
-            record.ticks == 0 && record.runner == .nobody && !record.isOnDemand
+            record.user.ticks == 0 && record.user.runner == .nobody && !record.isOnDemand
         }
         if isEnding, isUnused { record.warnOfDroppedHandle() }
         #endif
@@ -248,9 +248,9 @@ final class ServiceCore: @unchecked Sendable {
         while position > 0 {
             position = locked(inForkedChild: 0) { state in
                 let end = min(position, state.scheduler.runningCount)
-                let begin = max(0, end - Scheduler.portion)
+                let begin = max(0, end - Scheduler<UserSide>.portion)
                 for position in begin..<end {
-                    let record = TimerRecord.of(state.scheduler.running(at: position))
+                    let record = state.scheduler.running(at: position)
                     if record.awaitReturn({ handlers.leave() }) { handlers.enter() }
                 }
                 return begin
@@ -266,7 +266,7 @@ final class ServiceCore: @unchecked Sendable {
     /// Ends the alarm and, in portions, all timers. If `run` is given and is not the current run, this does nothing.
     @discardableResult
     private func close(
-        _ ending: TimerEntry.Ending,
+        _ ending: TimerEnding,
         run: Int?,
         _ error: TimerError,
         _ handlers: DispatchGroup? = nil

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 /// All state that a service's lock protects. Methods return what they remove, so that the caller releases, calls or
 /// stops it only after releasing the lock.
@@ -31,7 +31,7 @@ struct ServiceState: ~Copyable {
         /// The number of timers.
         var count = 0
         /// The timers whose farewell must be said.
-        var records: [TimerRecord] = []
+        var records: [Record] = []
         /// The service, if the last of its timers is among them.
         var service: TimerService?
     }
@@ -48,13 +48,11 @@ struct ServiceState: ~Copyable {
     /// The alarm of the service if its wall clock is not the kernel's.
     let steppingAlarm: (any SteppingAlarm)?
     /// Decides which timers are due.
-    var scheduler = Scheduler()
+    var scheduler = Scheduler<UserSide>()
     /// Draws the random phases of timers.
     var random = SeededGenerator(seed: .random(in: 0 ... .max))
-    /// The statistics of the service, while they are collected.
-    var counts: TickCounts?
-    /// Watches the time of handlers.
-    var handlers = HandlerWatch()
+    /// Sees the ticks, if anybody wants to know of them.
+    var observer = Observer.ofNewService
     /// The service, held while a timer is pending, which keeps it alive.
     private var serviceWhilePending: TimerService?
     /// The error that ended a run while it was being started.
@@ -116,16 +114,17 @@ struct ServiceState: ~Copyable {
     }
 
     /// Adds a timer. The service is held while the timer is pending.
-    mutating func admit(_ record: TimerRecord, on grid: Grid, _ service: TimerService) -> Failure? {
+    mutating func admit(_ record: Record, on grid: Grid, _ service: TimerService) -> Failure? {
         if serviceWhilePending == nil { serviceWhilePending = service }
         return arm(scheduler.add(record, on: grid))
     }
 
     /// Ends a timer. Returns nil if it had ended before; otherwise whether the caller must say the farewell. If the
     /// handler is running, the farewell follows its return.
-    mutating func end(_ record: TimerRecord, _ ending: TimerEntry.Ending) -> Bool? {
-        handlers.forget(record)
-        return scheduler.end(record, ending) ? record.whereabouts != .runs : nil
+    mutating func end(_ record: Record, _ ending: TimerEnding) -> Bool? {
+        guard scheduler.end(record, ending) else { return nil }
+        if let observer { observer.ended(record) }
+        return !record.isInHandler
     }
 
     /// Removes and returns the service if its last timer has ended. The caller releases it outside the lock.
@@ -149,12 +148,11 @@ struct ServiceState: ~Copyable {
     }
 
     /// Ends up to a portion of the timers that a close has left. Its count is 0 when all have been ended.
-    mutating func endClosing(_ ending: TimerEntry.Ending, _ error: TimerError) -> Ended {
+    mutating func endClosing(_ ending: TimerEnding, _ error: TimerError) -> Ended {
         var ended = Ended()
-        while ended.count < Scheduler.portion, let timer = scheduler.closing {
-            let record = TimerRecord.of(timer)
+        while ended.count < Scheduler<UserSide>.portion, let record = scheduler.closing {
             ended.count += 1
-            if ending == .backendFailed { record.onDemand.error = error }
+            if ending == .backendFailed { record.onDemand.extras.error = error }
             if end(record, ending) == true { ended.records.append(record) }
         }
         ended.service = takeServiceIfIdle()
@@ -165,11 +163,11 @@ struct ServiceState: ~Copyable {
 
     /// Carries out the scheduler's order for the alarm. Returns a failure if the alarm refuses.
     @inline(__always)
-    mutating func arm(_ order: Scheduler.AlarmOrder) -> Failure? {
+    mutating func arm(_ order: AlarmOrder) -> Failure? {
         if case .leave = order { nil } else { carryOut(order) }
     }
 
-    private mutating func carryOut(_ order: Scheduler.AlarmOrder) -> Failure? {
+    private mutating func carryOut(_ order: AlarmOrder) -> Failure? {
         guard let alarm else { return nil }
         do throws(TimerError) {
             switch order {
@@ -188,9 +186,4 @@ struct ServiceState: ~Copyable {
             return Failure(error: error, run: run)
         }
     }
-}
-
-extension TimerRecord {
-    /// The record of a scheduler's timer: every such timer is one.
-    static func of(_ timer: TimerEntry) -> TimerRecord { unsafe unsafeDowncast(timer, to: TimerRecord.self) }
 }

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-internal import TimerCore
+internal import TimerKernel
 
 /// A mailbox in which a task waits for ticks. It holds at most one hop; the tick is decided only when the task
 /// takes the hop.

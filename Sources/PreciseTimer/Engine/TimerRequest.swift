@@ -1,4 +1,4 @@
-internal import TimerCore
+internal import TimerKernel
 
 /// A caller's request: everything but target, handler and destination.
 @safe

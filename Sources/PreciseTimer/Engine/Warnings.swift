@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import TimerAlarms
-internal import TimerCore
+internal import TimerKernel
 
 /// The warnings of debug builds about handlers that run for longer than their period.
 package enum SlowHandlerWarnings {
@@ -15,22 +15,24 @@ package enum SlowHandlerWarnings {
     fileprivate static func take() -> Bool { left.subtract(1, ordering: .relaxed).oldValue > 0 }
 }
 
-extension HandlerWatch.SlowPlace {
-    /// Warns the developer about a handler that runs for longer than its period.
+extension SlowPlace {
+    /// Warns the developer about a handler that runs for longer than its period. On a thread of its own: the caller
+    /// holds a lock.
     func warn() {
         guard SlowHandlerWarnings.take() else { return }
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
-        StandardError.write(
+        let warning =
             "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for longer than its period of "
-                + "\(period) in \(count) calls, once for \(time); its ticks are late, and inline handlers make the "
-                + "service's other timers late, too\n"
-        )
+            + "\(period) in \(count) calls, once for \(time); its ticks are late, and inline handlers make the "
+            + "service's other timers late, too\n"
+        // If the system refuses the thread, it has said enough.
+        try? Thread.start("timer.warning") { StandardError.write(warning) }
     }
 }
 
 /// Messages of debug builds on standard error.
-extension TimerRecord {
+extension Record {
     /// Warns the developer about a handle that was released before the first tick.
     func warnOfDroppedHandle() {
         let (file, line) = callSite
@@ -39,13 +41,27 @@ extension TimerRecord {
                 + "the timer; keep the handle, or schedule with a target\n"
         )
     }
+}
 
-    /// The message for a handler that asks for the main actor while it runs elsewhere. The Swift runtime ends the
-    /// process for that.
-    var warningOfMainActor: String {
-        let (file, line) = callSite
+extension TimerRequest {
+    /// A handler that, in a debug build, tells before the process ends if it asks for the main actor while it runs
+    /// elsewhere. The Swift runtime ends the process for that.
+    func checked(_ handler: Handler?) -> Handler? {
+        #if DEBUG
+        guard case .plain(let call) = handler else { return handler }
+        let (file, line) = unsafe (UInt(bitPattern: file), line)
         let name = label.map { " (\"\($0)\")" } ?? ""
-        return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but does not "
-            + "run on it; pass `deliver: .mainActor`, or isolate the handler: `{ @MainActor target, tick in … }`\n"
+        return .plain { target, tick in
+            MainActorCheck.begin {
+                let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
+                return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but does not "
+                    + "run on it; pass `deliver: .mainActor`, or isolate the handler: `{ @MainActor target, tick in … }`\n"
+            }
+            defer { MainActorCheck.end() }
+            call(target, tick)
+        }
+        #else
+        return handler
+        #endif
     }
 }

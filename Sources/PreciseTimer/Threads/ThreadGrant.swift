@@ -1,5 +1,5 @@
 internal import TimerAlarms
-public import TimerCore
+public import TimerKernel
 
 extension TimerService {
     /// What a service obtained of its ``ThreadOptions``.

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-internal import TimerCore
+internal import TimerKernel
 
 extension TimerService {
     /// What the thread of a service should be. By default an ordinary thread, whose sleeps take no timer slack.

@@ -1,5 +1,5 @@
 internal import TimerAlarms
-@_spi(Engine) internal import TimerCore
+internal import TimerKernel
 
 extension TimerService {
     /// How long and how often the thread of a ``Backend/hybrid`` service may spin, that is, read the clock in a loop.

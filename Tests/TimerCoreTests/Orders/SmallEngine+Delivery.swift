@@ -1,4 +1,5 @@
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// The steps from a firing of the alarm to the handlers. They mirror Delivery.swift.
 extension SmallEngine {
@@ -18,14 +19,20 @@ extension SmallEngine {
         guard run == self.run else { return .done }
         note(9, by: thread)
         isFirstTurn = false
-        guard case .of(let entry) = scheduler.next(), let timer = entry as? SmallTimer else {
+        guard let record = scheduler.firstDue(), let timer = record.user.timer else {
             let order = scheduler.endLook()
             if plant != .forgetsTimersAddedDuringALook || !hasNews { arm(order) }
             return .done
         }
-        if timer.plan.hops || timer.plan.isConsumed { return .send(timer.number) }
+        if timer.plan.hops || timer.plan.isConsumed {
+            scheduler.send(record)
+            return .send(timer.number)
+        }
         note(10, timer.number, woke, by: thread)
-        guard let due = scheduler.begin(timer, at: woke) else { return .send(timer.number) }
+        guard let due = scheduler.begin(record, at: woke) else {
+            scheduler.send(record)
+            return .send(timer.number)
+        }
         fault = fault ?? timer.expect(due, lookedAt: woke)
         timer.runner = thread
         return .call(timer.number, due)
@@ -34,7 +41,7 @@ extension SmallEngine {
     /// Decides the tick of a hop that has arrived; nil if the timer must not tick.
     mutating func begin(_ timer: SmallTimer, lookedAt look: UInt64, by thread: Int, _ fault: inout String?) -> Due? {
         note(10, timer.number, look, by: thread)
-        if let due = scheduler.begin(timer, at: look) {
+        if let due = scheduler.begin(timer.record, at: look) {
             fault = fault ?? timer.expect(due, lookedAt: look)
             timer.runner = thread
             return due
@@ -42,7 +49,7 @@ extension SmallEngine {
         note(11, timer.number, look, look, by: thread)
         timer.finish(lookedAt: look, now: look)
         timer.moves = 0
-        if case .waits(let order) = scheduler.finish(timer, lookedAt: look, now: look) { arm(order) }
+        arm(scheduler.putBack(timer.record, lookedAt: look, now: look))
         return nil
     }
 
@@ -56,21 +63,17 @@ extension SmallEngine {
     ) -> Outcome {
         timer.runner = nil
         if !wasServed { _ = end(timer, .targetReleased, by: thread) }
-        let now = timer.awaitsReturn && hasAlarm ? now : look
+        let now = timer.record.awaitsReturn && hasAlarm ? now : look
         note(byHop ? 12 : 13, timer.number, look, now, by: thread)
         timer.finish(lookedAt: look, now: now)
         timer.moves = 0
-        switch scheduler.finish(timer, lookedAt: look, byHop: byHop, now: now) {
-        case .waits(let order):
-            if plant != .forgetsTheOrderAfterAHop || !byHop { arm(order) }
-            // During a look there is no order, so `deliverDue` expects no failure.
-            if !byHop { failure = nil }
-            return .waits
-        case .again: return .again
-        case .completes, .hasEnded:
+        let order = scheduler.putBack(timer.record, lookedAt: look, byHop: byHop, now: now)
+        if plant != .forgetsTheOrderAfterAHop || !byHop { arm(order) }
+        if timer.record.hasEnded {
             takeServiceIfIdle()
             return .ended
         }
+        return timer.record.isInDelivery ? .again : .waits
     }
 }
 

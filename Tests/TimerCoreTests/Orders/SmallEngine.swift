@@ -1,4 +1,5 @@
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// The steps of the engine that need its lock, one method for each hold of the lock. All decisions are those of the
 /// real scheduler.
@@ -23,7 +24,7 @@ struct SmallEngine: ~Copyable {
         case idle, starting, running, ended
     }
 
-    var scheduler = Scheduler()
+    var scheduler = Scheduler<Backlink>()
     private(set) var phase = Phase.idle
     /// The number of the current run, and of its alarm.
     private(set) var run = 0
@@ -53,7 +54,7 @@ struct SmallEngine: ~Copyable {
 
     /// An order for an alarm.
     struct Order: Hashable {
-        let order: Scheduler.AlarmOrder
+        let order: AlarmOrder
         let period: UInt64?
         let run: Int
     }
@@ -108,16 +109,16 @@ struct SmallEngine: ~Copyable {
         let grid = timer.plan.grid(from: now, after: timer.plan.first)
         timer.schedule(at: grid.origin, order: history.count)
         if scheduler.look != nil { hasNews = true }
-        arm(scheduler.add(timer, on: grid))
+        arm(scheduler.add(timer.record, on: grid))
         return true
     }
 
     /// Ends a timer. Returns nil if it had ended before; otherwise whether the caller must say the farewell.
-    mutating func end(_ timer: SmallTimer, _ ending: TimerEntry.Ending, by thread: Int) -> Bool? {
+    mutating func end(_ timer: SmallTimer, _ ending: TimerEnding, by thread: Int) -> Bool? {
         note(2, timer.number, by: thread)
-        guard scheduler.end(timer, ending) else { return nil }
+        guard scheduler.end(timer.record, ending) else { return nil }
         timer.endedBy = thread
-        return plant == .saysFarewellOfARunningTimer || timer.whereabouts != .runs
+        return plant == .saysFarewellOfARunningTimer || !timer.record.isInHandler
     }
 
     mutating func takeServiceIfIdle() { if scheduler.count == 0 { holdsService = false } }
@@ -137,9 +138,9 @@ struct SmallEngine: ~Copyable {
     }
 
     /// Ends one of the timers that a close has left. A portion of the engine is larger; here, others come in between.
-    mutating func endClosing(_ ending: TimerEntry.Ending, by thread: Int) -> (SmallTimer?, mustSayFarewell: Bool) {
+    mutating func endClosing(_ ending: TimerEnding, by thread: Int) -> (SmallTimer?, mustSayFarewell: Bool) {
         defer { takeServiceIfIdle() }
-        guard let timer = scheduler.closing as? SmallTimer else { return (nil, false) }
+        guard let timer = scheduler.closing?.user.timer else { return (nil, false) }
         let mustSayFarewell = end(timer, ending, by: thread) == true
         return (timer, mustSayFarewell)
     }
@@ -148,13 +149,13 @@ struct SmallEngine: ~Copyable {
 
     mutating func pause(_ timer: SmallTimer, by thread: Int) {
         note(4, timer.number, by: thread)
-        if scheduler.pause(timer) { timer.pause() }
+        if scheduler.pause(timer.record) { timer.pause() }
     }
 
     mutating func resume(_ timer: SmallTimer, by thread: Int) {
         note(5, timer.number, by: thread)
         let wasQueued = timer.isQueued
-        guard let order = scheduler.resume(timer) else { return }
+        guard let order = scheduler.resume(timer.record) else { return }
         timer.isHeld = false
         noteMove(timer, wasQueued)
         arm(order)
@@ -164,7 +165,7 @@ struct SmallEngine: ~Copyable {
         note(6, timer.number, now + first, by: thread)
         let grid = timer.plan.grid(from: now, after: first)
         let wasQueued = timer.isQueued
-        guard hasAlarm, let order = scheduler.reschedule(timer, on: grid) else { return }
+        guard hasAlarm, let order = scheduler.reschedule(timer.record, on: grid) else { return }
         timer.schedule(at: grid.origin, order: history.count)
         noteMove(timer, wasQueued)
         arm(order)
@@ -173,7 +174,7 @@ struct SmallEngine: ~Copyable {
     mutating func fire(_ timer: SmallTimer, by thread: Int) {
         note(7, timer.number, now, by: thread)
         let wasQueued = timer.isQueued
-        guard hasAlarm, let order = scheduler.fire(timer, at: now) else { return }
+        guard hasAlarm, let order = scheduler.fire(timer.record, at: now) else { return }
         timer.fire(at: now)
         noteMove(timer, wasQueued)
         arm(order)
@@ -181,7 +182,7 @@ struct SmallEngine: ~Copyable {
 
     // MARK: The alarm
 
-    mutating func arm(_ order: Scheduler.AlarmOrder) {
+    mutating func arm(_ order: AlarmOrder) {
         guard order != .leave, hasAlarm else { return }
         let order = Order(order: order, period: scheduler.periodFromNext, run: run)
         if plant == .setsTheAlarmWithoutTheLock { owed = order } else { carryOut(order) }

@@ -1,4 +1,5 @@
-import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// The small worlds that are searched, each in a small bound for every test run and in a large one.
 extension Plan {

@@ -1,4 +1,5 @@
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// How a timer of a small world is scheduled.
 struct TimerPlan: Hashable, Sendable {
@@ -29,9 +30,10 @@ struct TimerPlan: Hashable, Sendable {
 
 /// A timer of a small world. Besides the scheduler's numbers it has the numbers of a naive reader of the promises, who
 /// counts its deadlines one at a time and remembers who called and ended it.
-final class SmallTimer: TimerEntry, @unchecked Sendable {
+final class SmallTimer {
     let plan: TimerPlan
     let number: Int
+    let record: TimerRecord<Backlink>
 
     // What the engine knows of it, as in `TimerRecord`.
     /// The thread that runs the handler.
@@ -67,8 +69,8 @@ final class SmallTimer: TimerEntry, @unchecked Sendable {
     init(_ plan: TimerPlan, _ number: Int) {
         self.plan = plan
         self.number = number
-        super.init()
-        setRules(policy: plan.policy, tolerance: plan.tolerance)
+        record = TimerRecord(Backlink(), policy: plan.policy, tolerance: plan.tolerance)
+        record.user.timer = self
     }
 
     var name: String { number == 0 ? "A" : "B" }
@@ -82,7 +84,7 @@ final class SmallTimer: TimerEntry, @unchecked Sendable {
 
     func pause() {
         isHeld = true
-        if !isInDelivery { burst = 0 }
+        if !record.isInDelivery { burst = 0 }
     }
 
     /// When the next tick is due; nil if no tick is.
@@ -140,13 +142,13 @@ final class SmallTimer: TimerEntry, @unchecked Sendable {
     func bid() -> String? {
         farewells += 1
         if farewells > 1 { return "timer \(name) has two farewells" }
-        if !hasEnded { return "timer \(name) has a farewell before its end" }
+        if !record.hasEnded { return "timer \(name) has a farewell before its end" }
         return isInHandler || runner != nil ? "the farewell of timer \(name) comes while its handler runs" : nil
     }
 
     /// Whether a tick is missing, if nothing is on its way any more.
     func isOwedTick(at now: UInt64) -> Bool {
-        if !isAdded || hasEnded || isHeld { return false }
+        if !isAdded || record.hasEnded || isHeld { return false }
         return extra != nil || next.map { $0 + plan.tolerance <= now } ?? false
     }
 
@@ -155,10 +157,24 @@ final class SmallTimer: TimerEntry, @unchecked Sendable {
         for number in [next, extra, index, ticksLeft] { hasher.combine(number) }
         for number in [runner, endedBy, burst, farewells, isQueued ? moves : 0] { hasher.combine(number) }
         for fact in [isAdded, isHeld, isClosed, targetIsGone, isInHandler, isOver] { hasher.combine(fact) }
-        hasher.combine(whereabouts)
-        hasher.combine(ending)
+        hasher.combine(record.whereabouts)
+        hasher.combine(record.ending)
         hasher.combine(waiting)
     }
 
-    var isQueued: Bool { whereabouts == .awaitsDeadline || whereabouts == .awaitsLook }
+        var hasEnded: Bool { record.hasEnded }
+    var isPaused: Bool { record.isPaused }
+    var isInDelivery: Bool { record.isInDelivery }
+    var nextDeadline: UInt64 { record.nextDeadline }
+    var nextLook: UInt64 { record.nextLook }
+
+    /// Whether it is in a queue.
+    var isQueued: Bool { [.awaitsDeadline, .awaitsLook, .isCalled].contains(record.whereabouts) }
+}
+
+/// The way back from a record to its timer.
+struct Backlink: UserFacts {
+    struct Extras: UserExtras {}
+
+    weak var timer: SmallTimer?
 }

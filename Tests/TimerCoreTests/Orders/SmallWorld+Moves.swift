@@ -1,4 +1,5 @@
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// What the threads do, one move at a time: with the lock or without it, never both.
 extension SmallWorld {

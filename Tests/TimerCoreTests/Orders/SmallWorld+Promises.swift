@@ -1,4 +1,5 @@
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// What must hold after each step, and at the end of an order.
 extension SmallWorld {
@@ -59,7 +60,7 @@ extension SmallWorld {
     private func combineScheduler(into hasher: inout Hasher) {
         hasher.combine(timers.count > 1 && timers[0].order < timers[1].order)
         hasher.combine(engine.scheduler.count)
-        if engine.scheduler.count > 0 { hasher.combine(engine.scheduler[0] === timers[0]) }
+        if engine.scheduler.count > 0 { hasher.combine(engine.scheduler[0] === timers[0].record) }
         hasher.combine(engine.scheduler.look)
         hasher.combine(engine.hasNews)
         hasher.combine(engine.isFirstTurn)
@@ -78,13 +79,13 @@ extension SmallWorld {
         }
         if engine.scheduler.count + engine.scheduler.runningCount > 0 { fault = "a timer is kept after its end" }
         if engine.holdsService { fault = "the service is held without a timer" }
-        let references = timers.map(Reference.init)
+        let references = timers.map { Reference(record: $0.record) }
         timers = []
-        if references.contains(where: { $0.timer != nil }) { fault = fault ?? "a timer is not released" }
+        if references.contains(where: { $0.record != nil }) { fault = fault ?? "a timer is not released" }
     }
 
     private struct Reference {
-        weak var timer: SmallTimer?
+        weak var record: TimerRecord<Backlink>?
     }
 
     private var brokenEnd: String? {

@@ -1,4 +1,5 @@
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// A service with one or two timers, an alarm, a queue, and the threads that call.
 ///
@@ -166,7 +167,7 @@ final class SmallWorld: World {
         }
     }
 
-    func close(run: Int?, _ ending: TimerEntry.Ending, by thread: Int) {
+    func close(run: Int?, _ ending: TimerEnding, by thread: Int) {
         let (hasClosed, alarm) = engine.close(run: run, by: thread)
         guard hasClosed else { return }
         threads[thread].append(.endClosing(ending))

@@ -1,4 +1,5 @@
-@_spi(Engine) import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// A fault that a search must find: a wrong variant of the engine.
 enum Plant: Sendable {
@@ -83,7 +84,7 @@ enum Move: Hashable {
     case waited(Int)
     case fail(run: Int)
     case stopAlarm(Int)
-    case endClosing(TimerEntry.Ending)
+    case endClosing(TimerEnding)
     case beginStart(Int)
     case finishStart(Int)
     case admit(Int)

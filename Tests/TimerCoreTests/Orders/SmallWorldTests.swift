@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
-import TimerCore
+import PreciseTimer
+import TimerKernel
 
 /// Every order of the steps of a small world: an alarm, a queue, callers, and two timers. The scheduler is the real
 /// one. The engine's holds of the lock are mirrored in SmallEngine.swift.

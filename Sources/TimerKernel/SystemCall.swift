@@ -1,10 +1,9 @@
 internal import Glibc
-internal import TimerCore
 
 /// Turns every result of the kernel into a value or a typed error.
-enum SystemCall {
+package enum SystemCall {
     /// Repeats a call until no signal interrupts it. Reads the errno of a failure at once.
-    static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Result<Number, Errno> {
+    package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Result<Number, Errno> {
         while true {
             let result = call()
             if result != -1 { return .success(result) }
@@ -15,14 +14,14 @@ enum SystemCall {
 }
 
 /// An error number of the system.
-struct Errno: Error, Hashable {
+package struct Errno: Error, Hashable {
     /// The number itself.
-    let number: Int32
+    package let number: Int32
 
-    init(_ number: Int32) { self.number = number }
+    package init(_ number: Int32) { self.number = number }
 
     /// The error for the caller.
-    func error(_ code: TimerError.Code = .systemRefused, attempting attempted: String) -> TimerError {
+    package func error(_ code: TimerError.Code = .systemRefused, attempting attempted: String) -> TimerError {
         TimerError(code, attempted, errno: number, systemMessage: unsafe String(cString: strerror(number)))
     }
 }

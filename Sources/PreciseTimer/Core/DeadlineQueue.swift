@@ -7,7 +7,7 @@
 ///
 /// A timer is in at most one queue. Two invariants are checked after every mutation in debug builds
 /// (`checkInvariants`): no element comes before its parent, and a timer's position is that of its element.
-package struct DeadlineQueue: ~Copyable {
+package struct DeadlineQueue<User: UserFacts>: ~Copyable {
     /// A timer at an instant. It does not retain the timer: the owner of the queue must.
     @safe
     struct Element: BitwiseCopyable {
@@ -15,15 +15,15 @@ package struct DeadlineQueue: ~Copyable {
         let nanoseconds: UInt64
         /// The order of scheduling, which decides between equal instants.
         let sequence: UInt64
-        private let reference: Unmanaged<TimerEntry>
+        private let reference: Unmanaged<TimerRecord<User>>
 
-        init(_ timer: TimerEntry, at nanoseconds: UInt64) {
+        init(_ timer: TimerRecord<User>, at nanoseconds: UInt64) {
             self.nanoseconds = nanoseconds
             sequence = timer.sequence
             unsafe reference = .passUnretained(timer)
         }
 
-        var timer: TimerEntry { unsafe reference.takeUnretainedValue() }
+        var timer: TimerRecord<User> { unsafe reference.takeUnretainedValue() }
 
         /// Whether this element leaves the queue before another.
         @inline(__always)
@@ -52,7 +52,7 @@ package struct DeadlineQueue: ~Copyable {
     var first: Element? { elements.count > 0 ? elements[0] : nil }
 
     /// Queues a timer, which must be in no queue. O(log n).
-    package mutating func push(_ timer: TimerEntry, at nanoseconds: UInt64) {
+    package mutating func push(_ timer: TimerRecord<User>, at nanoseconds: UInt64) {
         assert(timer.position < 0, "a timer is in one queue at most")
         let element = Element(timer, at: nanoseconds)
         elements.append(element)
@@ -61,7 +61,7 @@ package struct DeadlineQueue: ~Copyable {
     }
 
     /// Removes a timer, which must be in this queue. O(log n).
-    package mutating func remove(_ timer: TimerEntry) {
+    package mutating func remove(_ timer: TimerRecord<User>) {
         let hole = Int(timer.position)
         assert(elements[hole].timer === timer, "the timer is in this queue")
         timer.position = -1
@@ -77,9 +77,16 @@ package struct DeadlineQueue: ~Copyable {
         checkInvariants()
     }
 
+    /// Moves a timer of this queue to its new instant and sequence, which are later: one way down from its place, which
+    /// is the first one if the timer was called. O(log n).
+    package mutating func postpone(_ timer: TimerRecord<User>, to nanoseconds: UInt64) {
+        siftDown(Element(timer, at: nanoseconds), from: Int(timer.position))
+        checkInvariants()
+    }
+
     /// Moves a timer of this queue to an earlier instant. A later instant changes nothing: the timer comes out too
     /// early and is then queued again, so postponing a deadline again and again costs nothing. O(log n).
-    package mutating func hasten(_ timer: TimerEntry, to nanoseconds: UInt64) {
+    package mutating func hasten(_ timer: TimerRecord<User>, to nanoseconds: UInt64) {
         let element = Element(timer, at: nanoseconds)
         guard element.precedes(elements[Int(timer.position)]) else { return }
         siftUp(element, from: Int(timer.position))
@@ -120,32 +127,5 @@ package struct DeadlineQueue: ~Copyable {
     private mutating func place(_ element: Element, at position: Int) {
         elements[position] = element
         element.note(position)
-    }
-}
-
-/// A check of the queue's invariants.
-extension DeadlineQueue {
-    /// A description of the first broken invariant, or nil. O(n).
-    package var brokenInvariant: String? {
-        for position in 0..<elements.count {
-            let element = elements[position]
-            if position > 0, element.precedes(elements[(position - 1) / 4]) {
-                return "the element at \(position) comes before its parent"
-            }
-            if element.timer.position != position { return "the timer at \(position) has a wrong position" }
-        }
-        return nil
-    }
-
-    /// In debug builds, stops at the mutation that broke an invariant. A small queue is checked completely. Of
-    /// a large one only the root and its children are checked, so that a debug build stays usable with a
-    /// million timers.
-    func checkInvariants() {
-        assert(elements.count > 64 ? !rootIsBroken : brokenInvariant == nil, brokenInvariant ?? "the root is broken")
-    }
-
-    private var rootIsBroken: Bool {
-        guard let root = first else { return false }
-        return (1..<min(5, elements.count)).contains { elements[$0].precedes(root) } || root.timer.position != 0
     }
 }

@@ -1,61 +1,41 @@
 /// Decides which timers are due, which deadline comes next, and what the alarm must be set to. A pure state machine
 /// over numbers.
 ///
-/// A timer waits in one of two queues. Nearly all timers wait in the queue of deadlines. The queue of looks holds
-/// the timers that must not come out at their deadline. These are timers with a tolerance, which wait for a later
-/// look that they share with others, and timers that came due during a look, which wait for the next look, so that
-/// they cannot keep others from their turn.
-///
-/// Timers are delivered one at a time. ``beginLook(at:)`` takes the clock's reading. ``next()`` takes out the first
-/// timer that is due by then. ``begin(_:at:)`` decides on its tick just before the handler is called, and
-/// ``finish(_:lookedAt:byHop:now:)`` queues the timer again after the handler has returned. Deadlines that passed in
-/// between are counted then. This is why a paused timer, a slow handler, a busy queue and a slow consumer all get
-/// one late tick with the right count.
+/// A look begins with the clock's reading (``beginLook(at:)``). Then, step by step, ``firstDue()`` finds the first timer
+/// that is due by then. The caller either calls its handler at once, or sends the tick to where the handler runs.
+/// ``begin(_:at:)`` decides on the tick just before the handler is called, and ``putBack(_:lookedAt:byHop:now:)`` queues
+/// the timer again after the handler has returned. Deadlines that passed in between are counted then. This is why a
+/// paused timer, a slow handler, a busy queue and a slow consumer all get one late tick with the right count.
 ///
 /// The caller reads the clock and sets the alarm. Each method that can change the earliest deadline returns an
 /// ``AlarmOrder``, which the caller must carry out before it calls the scheduler again. There are no orders between
 /// ``beginLook(at:)`` and ``endLook()``: an alarm does not fire again before the caller has handled its last firing.
 /// No method does more than ``portion`` steps of O(log n).
-package struct Scheduler: ~Copyable {
-    /// What the caller must do with the alarm.
-    package enum AlarmOrder: Hashable, Sendable {
-        /// Nothing: the alarm is set early enough.
-        case leave
-        /// Set the alarm to this instant.
-        case set(UInt64)
-        /// Stop the alarm from firing again.
-        case disarm
-    }
-
-    /// The next turn in a look.
-    package enum Turn {
-        /// The turn of a timer, which is on its way from now on.
-        case of(TimerEntry)
-        /// No due timer was found yet: call again. Other threads may use the scheduler in between.
-        case notFound
-        /// No further timer is due.
-        case none
-    }
-
-    /// What a timer does after a delivery.
-    package enum Sequel: Hashable, Sendable {
-        /// It waits for its next deadline, or rests.
-        case waits(AlarmOrder)
-        /// It is on its way again, to another of its late deadlines.
-        case again
-        /// It has ended, for that was its last deadline.
-        case completes
-        /// It had ended before.
-        case hasEnded
-    }
+///
+/// There are two queues, because timers come out at one instant and have their turn by another. The queue of looks has
+/// the timers that must not come out at their deadline. These are timers with a tolerance, which wait for a later look
+/// that they share with others, and timers that came due during a look, which wait for the next one. All others are in
+/// the queue of deadlines. A due timer of the queue of looks moves there when its look begins.
+///
+/// One queue, by looks, would break one of three promises. Of two timers with the same look, the one with the earlier
+/// deadline would not tick first, unless all due timers were sorted before the first tick, which the first one would
+/// pay for with its lateness. If the one queue was by deadlines, a timer with a tolerance would be found at its
+/// deadline, and wake the thread then. And a timer that a handler makes due again and again would have the earliest
+/// deadline of all each time, and would keep the others from their turn. `OneQueueTests` show all three.
+@safe
+package struct Scheduler<User: UserFacts>: ~Copyable {
+    package typealias Record = TimerRecord<User>
 
     /// The maximum number of steps that one call performs.
     package static var portion: Int { 64 }
 
-    var timers = TimerList()
-    var deadlines = DeadlineQueue()
-    var looks = DeadlineQueue()
-    private var running = RunningTimers()
+    var timers = TimerList<User>()
+    var deadlines = DeadlineQueue<User>()
+    var looks = DeadlineQueue<User>()
+    /// The timers in a handler to which they were sent, and the one whose handler the look calls itself. That one is
+    /// not retained, like the others.
+    private var running = RunningTimers<User>()
+    private var called: Unmanaged<Record>?
     private var nextSequence: UInt64 = 0
     /// The instant of the alarm's next firing, as last ordered. Outside a look it is never later than ``nextLook``,
     /// unless all timers must be ended.
@@ -76,14 +56,18 @@ package struct Scheduler: ~Copyable {
 
     /// The timer at a position below ``count``. Positions change when a timer ends, but iterating from the last
     /// position to the first meets every timer, even if timers end in between. Constant time.
-    package subscript(position: Int) -> TimerEntry { timers[position] }
+    package subscript(position: Int) -> Record { timers[position] }
 
     /// The number of timers whose handler is running, also of those that have ended.
-    package var runningCount: Int { running.count }
+    package var runningCount: Int { running.count + (unsafe called == nil ? 0 : 1) }
 
     /// The running timer at a position below ``runningCount``. Iterate from the last position to the first. Constant
     /// time.
-    package func running(at position: Int) -> TimerEntry { running[position] }
+    package func running(at position: Int) -> Record {
+        if position < running.count { return running[position] }
+        guard let called = unsafe called else { preconditionFailure("there is no such position") }
+        return unsafe called.takeUnretainedValue()
+    }
 
     /// When the first timer comes out of its queue, or nil if no timer waits. This may be earlier than the earliest
     /// deadline, if that was postponed. Constant time.
@@ -98,7 +82,7 @@ package struct Scheduler: ~Copyable {
     // MARK: Requests
 
     /// Adds a timer. O(log n).
-    package mutating func add(_ timer: TimerEntry, on grid: Grid) -> AlarmOrder {
+    package mutating func add(_ timer: Record, on grid: Grid) -> AlarmOrder {
         timer.restart(on: grid, sequence: takeSequence())
         timers.append(timer)
         return enqueue(timer)
@@ -106,7 +90,7 @@ package struct Scheduler: ~Copyable {
 
     /// Ends a timer, which has no tick any more. Returns false if it had ended or was never added. The alarm stays
     /// as it is, because a spare firing is cheaper than a system call for every cancelled timer. O(log n).
-    package mutating func end(_ timer: TimerEntry, _ ending: TimerEntry.Ending) -> Bool {
+    package mutating func end(_ timer: Record, _ ending: TimerEnding) -> Bool {
         if timer.hasEnded || timer.place < 0 { return false }
         timer.ending = ending
         dequeue(timer)
@@ -117,19 +101,19 @@ package struct Scheduler: ~Copyable {
 
     /// Holds back all ticks until the timer is resumed; its grid stays. Returns false if it was paused or had ended.
     /// O(log n).
-    package mutating func pause(_ timer: TimerEntry) -> Bool {
+    package mutating func pause(_ timer: Record) -> Bool {
         if timer.hasEnded || timer.isPaused { return false }
         timer.isPaused = true
         // A timer in delivery keeps its count of late ticks: it may be resumed before the delivery ends.
         if !timer.isInDelivery { timer.stopCatchingUp() }
-        dequeue(timer)
+        place(timer, comesOut: false)
         checkInvariants()
         return true
     }
 
     /// Resumes a paused timer: deadlines that passed meanwhile are due at once. Returns nil if it was not paused.
     /// O(log n).
-    package mutating func resume(_ timer: TimerEntry) -> AlarmOrder? {
+    package mutating func resume(_ timer: Record) -> AlarmOrder? {
         if timer.hasEnded || !timer.isPaused { return nil }
         timer.isPaused = false
         return enqueue(timer)
@@ -137,14 +121,14 @@ package struct Scheduler: ~Copyable {
 
     /// Starts a timer anew on another grid, as the last among equal deadlines. Returns nil if it had ended.
     /// O(log n), or constant time if its next deadline is no earlier than before.
-    package mutating func reschedule(_ timer: TimerEntry, on grid: Grid) -> AlarmOrder? {
+    package mutating func reschedule(_ timer: Record, on grid: Grid) -> AlarmOrder? {
         if timer.hasEnded { return nil }
         timer.restart(on: grid, sequence: takeSequence())
         return enqueue(timer)
     }
 
     /// Asks for an extra tick, which does not change the grid. Returns nil if the timer had ended. O(log n).
-    package mutating func fire(_ timer: TimerEntry, at now: UInt64) -> AlarmOrder? {
+    package mutating func fire(_ timer: Record, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded { return nil }
         let (deadline, look) = (timer.nextDeadline, timer.nextLook)
         timer.askForExtra(at: now)
@@ -167,72 +151,92 @@ package struct Scheduler: ~Copyable {
         armed = goesOn ? (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod) : .max
     }
 
-    /// Takes out the first due timer, in the order of deadlines and then of scheduling. O(log n).
-    package mutating func next() -> Turn {
-        guard let look else { return .none }
+    /// Finds the first due timer, in the order of deadlines and then of scheduling. Nil if there is none, or if a
+    /// portion has found none: ``hasDue`` tells. O(log n).
+    package mutating func firstDue() -> Record? {
+        guard let look else { return nil }
         for _ in 0..<Self.portion {
-            if isGathering, let first = looks.first, first.nanoseconds <= look {
+            if isGathering, looks.firstInstant <= look, let first = looks.first {
                 place(first.timer, comesOut: true)
                 continue
             }
             isGathering = false
-            guard let first = deadlines.first, first.nanoseconds <= look else { return .none }
+            guard let first = deadlines.first, first.nanoseconds <= look else { return nil }
             let timer = first.timer
-            if timer.nextDeadline == first.nanoseconds, timer.sequence == first.sequence, !timers.isClosing(timer) {
-                deadlines.remove(timer)
-                timer.whereabouts = .onItsWay
-                return .of(timer)
-            }
-            // The timer was postponed, or must be ended.
+            let isTrue = timer.nextDeadline == first.nanoseconds && timer.sequence == first.sequence
+            if isTrue, timer.whereabouts == .awaitsDeadline, !timers.isClosing(timer) { return timer }
+            // The timer was postponed, must be ended, or is still in the handler that an earlier look called.
             place(timer, comesOut: true)
         }
-        return .notFound
+        return nil
     }
 
-    /// Decides on the tick of a timer that is on its way, from the deadlines that have passed at `now`. Returns nil
-    /// if the timer must not tick, because it has ended, is paused, or was rescheduled to a later deadline. The
-    /// caller must call ``finish(_:lookedAt:byHop:now:)`` in either case.
-    package mutating func begin(_ timer: TimerEntry, at now: UInt64) -> Due? {
-        assert(timer.whereabouts == .onItsWay, "a timer that begins was taken out")
+    /// Whether further timers may be due in this look.
+    package var hasDue: Bool {
+        let first = isGathering ? min(deadlines.firstInstant, looks.firstInstant) : deadlines.firstInstant
+        return look.map { first <= $0 && first != .max } ?? false
+    }
+
+    /// Takes the first due timer out of its queue. It is on its way to its handler from now on. O(log n).
+    package mutating func send(_ timer: Record) {
+        dequeue(timer)
+        timer.whereabouts = .onItsWay
+    }
+
+    /// Decides on the tick of the first due timer, or of a timer that is on its way, from the deadlines that have passed
+    /// at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to a later
+    /// deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case. Constant time.
+    package mutating func begin(_ timer: Record, at now: UInt64) -> Due? {
+        let isFirst = timer.whereabouts == .awaitsDeadline
+        assert(isFirst || timer.whereabouts == .onItsWay, "a timer that begins is due, or on its way")
         if timer.hasEnded || timer.isPaused || timers.isClosing(timer) { return nil }
         guard let due = timer.takeTick(at: now) else { return nil }
-        timer.whereabouts = .runs
-        running.append(timer)
+        if isFirst, unsafe called == nil {
+            timer.whereabouts = .isCalled
+            unsafe called = .passUnretained(timer)
+        } else {
+            dequeue(timer)
+            timer.whereabouts = .runs
+            running.append(timer)
+        }
         return due
     }
 
     /// Ends a delivery whose tick was decided on as of `look`. `now` matters only to a timer that awaits the return
-    /// of its handler.
+    /// of its handler. Afterwards the timer has ended, or it waits or rests, or it is on its way again.
     ///
     /// A timer that catches up continues with the next of its late deadlines, either by the same hop or, without a
     /// hop, in its turn in the same look. A look has a limited number of such turns; after that, other timers that
     /// have come due get theirs. O(log n).
-    package mutating func finish(
-        _ timer: TimerEntry,
-        lookedAt look: UInt64,
-        byHop: Bool = false,
-        now: UInt64
-    ) -> Sequel {
+    package mutating func putBack(_ timer: Record, lookedAt look: UInt64, byHop: Bool = false, now: UInt64) -> AlarmOrder {
         assert(timer.isInDelivery, "only a delivery that has begun can end")
+        if timer.whereabouts == .isCalled { unsafe called = nil }
         if timer.whereabouts == .runs { running.remove(timer) }
-        timer.whereabouts = .rests
-        timer.handlerReturned(at: now)
+        if timer.awaitsReturn { timer.handlerReturned(at: now) }
+        let isInQueue = timer.whereabouts == .isCalled && timer.position >= 0
+        timer.whereabouts = isInQueue ? .awaitsDeadline : .rests
+        if isInQueue, timer.isAhead(of: max(look, self.look ?? 0)), !timers.isClosing(timer) {
+            // Nearly every timer takes this path.
+            deadlines.postpone(timer, to: timer.nextDeadline)
+            return orderIfEarlier()
+        }
         let catchesUp = timer.catchesUp(at: look)
-        if timer.hasEnded { return .hasEnded }
+        if timer.hasEnded { return .leave }
         if catchesUp, byHop {
             timer.whereabouts = .onItsWay
-            return .again
+            return .leave
         }
+        dequeue(timer)
         if timer.isOver {
             _ = end(timer, .completed)
-            return .completes
+            return .leave
         }
         if catchesUp, repeats > 0, !timers.isClosing(timer) {
             repeats -= 1
             put(timer, in: .awaitsDeadline, at: timer.nextDeadline)
-            return .waits(.leave)
+            return .leave
         }
-        return .waits(enqueue(timer))
+        return enqueue(timer)
     }
 
     /// Ends a look after the due timers have been delivered, and sets the alarm to the earliest deadline by then.
@@ -285,24 +289,24 @@ package struct Scheduler: ~Copyable {
     }
 
     /// One of the timers that must still be ended after ``close()``.
-    package var closing: TimerEntry? { timers.closing > 0 ? timers[timers.closing - 1] : nil }
+    package var closing: Record? { timers.closing > 0 ? timers[timers.closing - 1] : nil }
 
     // MARK: The queues and the alarm
 
     /// Queues a waiting timer by its next deadline.
-    private mutating func enqueue(_ timer: TimerEntry) -> AlarmOrder {
+    private mutating func enqueue(_ timer: Record) -> AlarmOrder {
         place(timer, comesOut: false)
         return orderIfEarlier()
     }
 
     /// Queues a timer by its next deadline, unless it is in delivery. A due timer that comes out of a queue gets its
     /// turn in this look, by its deadline. A due timer that was in no queue waits for the next look.
-    private mutating func place(_ timer: TimerEntry, comesOut: Bool) {
-        if timer.isInDelivery { return }
+    private mutating func place(_ timer: Record, comesOut: Bool) {
+        if timer.isInDelivery { return comesOut ? dequeue(timer) : () }
         let (deadline, nextLook) = (timer.nextDeadline, timer.nextLook)
         if deadline == .max || timer.isPaused || timers.isClosing(timer) { return dequeue(timer) }
         let isDue = look.map { nextLook <= $0 } ?? false
-        let (queue, instant): (TimerEntry.Whereabouts, UInt64) =
+        let (queue, instant): (Record.Whereabouts, UInt64) =
             (isDue ? comesOut : nextLook == deadline) ? (.awaitsDeadline, deadline) : (.awaitsLook, nextLook)
         if comesOut || timer.whereabouts != queue { return put(timer, in: queue, at: instant) }
         // It is in that queue already, and only ever moves forward there.
@@ -310,17 +314,19 @@ package struct Scheduler: ~Copyable {
     }
 
     /// Moves a timer from its present queue, if any, into another.
-    private mutating func put(_ timer: TimerEntry, in queue: TimerEntry.Whereabouts, at instant: UInt64) {
+    private mutating func put(_ timer: Record, in queue: Record.Whereabouts, at instant: UInt64) {
         dequeue(timer)
         timer.whereabouts = queue
         if queue == .awaitsDeadline { deadlines.push(timer, at: instant) } else { looks.push(timer, at: instant) }
     }
 
-    private mutating func dequeue(_ timer: TimerEntry) {
+    /// Takes a timer out of its queue, if it is in one. A timer that was called stays in its handler.
+    private mutating func dequeue(_ timer: Record) {
         switch timer.whereabouts {
         case .awaitsDeadline: deadlines.remove(timer)
         case .awaitsLook: looks.remove(timer)
-        case .rests, .onItsWay, .runs: return
+        case .isCalled where timer.position >= 0: return deadlines.remove(timer)
+        case .rests, .isCalled, .onItsWay, .runs: return
         }
         timer.whereabouts = .rests
     }
@@ -338,4 +344,14 @@ package struct Scheduler: ~Copyable {
         armedPeriod = 0
         return .set(next)
     }
+}
+
+/// What the caller of a ``Scheduler`` must do with the alarm.
+package enum AlarmOrder: Hashable, Sendable {
+    /// Nothing: the alarm is set early enough.
+    case leave
+    /// Set the alarm to this instant.
+    case set(UInt64)
+    /// Stop the alarm from firing again.
+    case disarm
 }

@@ -1,6 +1,5 @@
 internal import CLinuxTimers
 internal import Glibc
-package import TimerCore
 
 /// Starts threads that disturb the host process as little as possible.
 package enum Thread {

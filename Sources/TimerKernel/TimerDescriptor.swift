@@ -1,7 +1,6 @@
 internal import CLinuxTimers
 internal import Glibc
 internal import Synchronization
-package import TimerCore
 
 /// A timerfd (see timerfd_create(2)), closed when the value ends.
 ///

@@ -1,5 +1,4 @@
 internal import Synchronization
-package import TimerCore
 
 /// One thread that sleeps until somebody sets the wall clock, and tells by how much. The kernel wakes it at once
 /// (TFD_TIMER_CANCEL_ON_SET in timerfd_create(2)). Clocks that are slewed, as by adjtime(3), are not set.
@@ -98,14 +97,4 @@ package struct WallClockOffset {
         let step = later.nanoseconds - nanoseconds
         return step.magnitude > (error + later.error).magnitude ? .nanoseconds(step) : nil
     }
-}
-
-/// An alarm whose wall clock is not the kernel's.
-package protocol SteppingAlarm: TimerAlarm {
-    /// Calls `onStep` for each step of the alarm's wall clock, with its length and the time after it, until the
-    /// returned function is called. Calls `onEnd` when the alarm is stopped, or at once if it was.
-    func watchSteps(
-        _ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
-        onEnd: @escaping @Sendable () -> Void
-    ) -> @Sendable () -> Void
 }

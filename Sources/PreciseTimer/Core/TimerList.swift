@@ -6,10 +6,10 @@
 /// After a shutdown, the service's timers are the first in the list until each of them has been ended. The service
 /// may have been started again by then; its newer timers come after them and keep ticking.
 @safe
-struct TimerList: ~Copyable {
+struct TimerList<User: UserFacts>: ~Copyable {
     @safe
     private struct Element: BitwiseCopyable {
-        let reference: Unmanaged<TimerEntry>
+        let reference: Unmanaged<TimerRecord<User>>
     }
 
     private var elements = Segments<Element>()
@@ -26,16 +26,16 @@ struct TimerList: ~Copyable {
     var count: Int { elements.count }
 
     /// The timer at a position. Constant time.
-    subscript(position: Int) -> TimerEntry { unsafe elements[position].reference.takeUnretainedValue() }
+    subscript(position: Int) -> TimerRecord<User> { unsafe elements[position].reference.takeUnretainedValue() }
 
     /// Adds a timer. Constant time.
-    mutating func append(_ timer: TimerEntry) {
+    mutating func append(_ timer: TimerRecord<User>) {
         timer.place = Int32(elements.count)
         unsafe elements.append(Element(reference: .passRetained(timer)))
     }
 
     /// Removes a timer. The caller holds it, so the reference released here is never the last. Constant time.
-    mutating func remove(_ timer: TimerEntry) {
+    mutating func remove(_ timer: TimerRecord<User>) {
         var hole = Int(timer.place)
         let element = elements[hole]
         if hole < closing {
@@ -56,7 +56,7 @@ struct TimerList: ~Copyable {
     var hasOpen: Bool { closing < elements.count }
 
     /// Whether a timer must be ended.
-    func isClosing(_ timer: TimerEntry) -> Bool { Int(timer.place) < closing }
+    func isClosing(_ timer: TimerRecord<User>) -> Bool { Int(timer.place) < closing }
 
     private mutating func move(_ source: Int, to hole: Int) {
         elements[hole] = elements[source]
@@ -69,11 +69,11 @@ struct TimerList: ~Copyable {
 ///
 /// The list may change while a caller iterates from its end to its beginning, as with ``TimerList``.
 @safe
-struct RunningTimers: ~Copyable {
+struct RunningTimers<User: UserFacts>: ~Copyable {
     /// Not private: Swift 6.3 would not find its metadata when it destroys a scheduler.
     @safe
     struct Element: BitwiseCopyable {
-        let reference: Unmanaged<TimerEntry>
+        let reference: Unmanaged<TimerRecord<User>>
     }
 
     private var elements = Segments<Element>()
@@ -82,17 +82,17 @@ struct RunningTimers: ~Copyable {
     var count: Int { elements.count }
 
     /// The timer at a position. Constant time.
-    subscript(position: Int) -> TimerEntry { unsafe elements[position].reference.takeUnretainedValue() }
+    subscript(position: Int) -> TimerRecord<User> { unsafe elements[position].reference.takeUnretainedValue() }
 
     /// Adds a timer, which is in no queue. Constant time.
-    mutating func append(_ timer: TimerEntry) {
+    mutating func append(_ timer: TimerRecord<User>) {
         assert(timer.position < 0, "a running timer is in no queue")
         timer.position = Int32(elements.count)
         unsafe elements.append(Element(reference: .passUnretained(timer)))
     }
 
     /// Removes a timer. Constant time.
-    mutating func remove(_ timer: TimerEntry) {
+    mutating func remove(_ timer: TimerRecord<User>) {
         let hole = Int(timer.position)
         if hole != elements.count - 1 {
             elements[hole] = elements[elements.count - 1]

@@ -1,6 +1,5 @@
 internal import CLinuxTimers
 internal import Glibc
-public import TimerCore
 
 /// Reads the kernel's clocks and sleeps.
 package enum KernelClock {

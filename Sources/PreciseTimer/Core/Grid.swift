@@ -35,15 +35,6 @@ package struct Grid: Hashable, Sendable {
         self.count = count
     }
 
-    /// The nominal length of a step, or nil if there is only one deadline.
-    package var period: Duration? {
-        switch repetition {
-        case .none, .onDemand: nil
-        case .every(let period): period.duration
-        case .afterReturn(let delay): Duration(wholeNanoseconds: delay)
-        }
-    }
-
     /// The deadline of a step, which saturates at `.max`; nil if that step has no deadline, or has none yet.
     /// Constant time.
     package func deadline(_ step: UInt64) -> UInt64? {
@@ -94,9 +85,6 @@ package struct Period: Hashable, Sendable {
         if instant > now { return instant - (instant - now - 1) / nanoseconds * nanoseconds }
         return (instant + (now - instant) / nanoseconds * nanoseconds).saturatingAdding(nanoseconds)
     }
-
-    /// The length of one step, truncated to whole attoseconds.
-    package var duration: Duration { Duration(wholeNanoseconds: nanoseconds) / count }
 
     /// Nanoseconds from the origin to a step, rounded up; nil if the number overflows. Constant time.
     package func offset(ofStep step: UInt64) -> UInt64? {

@@ -9,17 +9,18 @@ extension Scheduler {
         for position in 0..<timers.count {
             let timer = timers[position]
             if timer.place != position { return "a timer has a wrong place in the list" }
-            let isQueued = timer.whereabouts == .awaitsDeadline || timer.whereabouts == .awaitsLook
+            let isWaiting = timer.whereabouts == .awaitsDeadline || timer.whereabouts == .awaitsLook
+            let isQueued = isWaiting || timer.whereabouts == .isCalled && timer.position >= 0
             if isQueued { queued += 1 }
             if timers.isClosing(timer) || timer.isInDelivery { continue }
-            let isWaiting = !timer.isPaused && timer.nextDeadline != .max
-            if isQueued != isWaiting { return "a waiting timer is in no queue, or a queued timer does not wait" }
+            let mustWait = !timer.isPaused && timer.nextDeadline != .max
+            if isWaiting != mustWait { return "a waiting timer is in no queue, or a queued timer does not wait" }
             if let broken = brokenPlace(of: timer) { return broken }
         }
         return queued == deadlines.count + looks.count ? nil : "a queue has a timer that the list does not have"
     }
 
-    private func brokenPlace(of timer: TimerEntry) -> String? {
+    private func brokenPlace(of timer: Record) -> String? {
         switch timer.whereabouts {
         case .awaitsDeadline where deadlines.elements[Int(timer.position)].nanoseconds > timer.nextDeadline:
             "a timer comes out after its deadline"

@@ -2,7 +2,6 @@ internal import CLinuxTimers
 internal import Dispatch
 internal import Glibc
 internal import Synchronization
-package import TimerCore
 
 /// Makes a service's thread what was asked for, and remembers what came of it.
 package final class ThreadSetup: Sendable {

@@ -1,0 +1,310 @@
+/// Everything that the engine knows of one timer, in one object: its numbers here, and the user's side of it in
+/// ``user``, which the core carries and never looks at.
+///
+/// All instants are nanoseconds on the clock of the timer's scheduler. The lock that protects this scheduler protects
+/// the numbers, too. This is why the class is `@unchecked Sendable`, and why its accesses are not checked at run time.
+@safe
+package final class TimerRecord<User: UserFacts>: @unchecked Sendable {
+    /// What a timer is doing.
+    package enum Whereabouts: UInt8, Sendable {
+        /// It is in no queue: it has no next deadline, or not yet.
+        case rests
+        /// It is in the queue of deadlines.
+        case awaitsDeadline
+        /// It is in the queue of looks.
+        case awaitsLook
+        /// It is in its handler, which the look calls itself. It keeps its place in the queue of deadlines meanwhile.
+        case isCalled
+        /// It is due, and on its way to its handler.
+        case onItsWay
+        /// It is in its handler, to which it was sent.
+        case runs
+    }
+
+    /// What few timers need. Made on demand.
+    final class Side {
+        /// How many steps take the length of a period; nearly always one.
+        var count: UInt64 = 1
+        var policy = LatePolicy.skip
+        var tolerance: UInt64 = 0
+        /// How many ticks of the schedule remain; `.max` for no limit.
+        var remaining: UInt64 = .max
+        /// How many late deadlines have had consecutive ticks since the timer last caught up.
+        var burst = 0
+        /// The instant at which an extra tick was requested, or `.max`.
+        var extra: UInt64 = .max
+        /// The first step of the present grid, and the number of its deadline.
+        var first: (step: UInt64, index: UInt64) = (0, 0)
+        /// The user's part of it.
+        @safe @exclusivity(unchecked) var extras = User.Extras()
+    }
+
+    enum Repetition: UInt8 { case none, every, afterReturn, onDemand }
+
+    private struct Traits: OptionSet {
+        let rawValue: UInt8
+        static var isPaused: Traits { Traits(rawValue: 1) }
+        static var isOnDemand: Traits { Traits(rawValue: 2) }
+        /// The grid has no further deadline, or gets one only when the handler has returned.
+        static var isServed: Traits { Traits(rawValue: 4) }
+    }
+
+    /// The order among equal deadlines: each (re)schedule takes a new number.
+    @safe @exclusivity(unchecked) var sequence: UInt64 = 0
+    /// The oldest deadline of the grid that has had no tick, or `.max`.
+    @safe @exclusivity(unchecked) private var deadline: UInt64 = .max
+    // The grid, in less memory than a `Grid` takes.
+    @safe @exclusivity(unchecked) private var origin: UInt64 = .max
+    @safe @exclusivity(unchecked) private var length: UInt64 = 0
+    /// The number of the deadline.
+    @safe @exclusivity(unchecked) private var index: UInt64 = 0
+    @safe @exclusivity(unchecked) private(set) var side: Side?
+    /// The timer's position in its queue, or among the running timers.
+    @safe @exclusivity(unchecked) var position: Int32 = -1
+    /// The timer's position in the list of all timers.
+    @safe @exclusivity(unchecked) var place: Int32 = -1
+    @safe @exclusivity(unchecked) private var repetition = Repetition.none
+    @safe @exclusivity(unchecked) private var traits: Traits = []
+    /// What the timer is doing.
+    @safe @exclusivity(unchecked) package internal(set) var whereabouts = Whereabouts.rests
+    /// Whether the timer has ended, and why.
+    @safe @exclusivity(unchecked) package internal(set) var ending = TimerEnding.goesOn
+    /// The user's side of the timer.
+    @safe @exclusivity(unchecked) package var user: User
+
+    /// A timer that has no deadline until it is added to a scheduler.
+    package init(_ user: consuming User, policy: LatePolicy = .skip, tolerance: UInt64 = 0, isPaused: Bool = false) {
+        self.user = user
+        self.isPaused = isPaused
+        if policy == .skip, tolerance == 0 { return }
+        onDemand.policy = policy
+        onDemand.tolerance = tolerance
+    }
+
+    /// What few timers need, made if necessary.
+    var onDemand: Side {
+        if let side { return side }
+        let new = Side()
+        side = new
+        return new
+    }
+
+    // MARK: State
+
+    /// Whether the timer has ended and will not tick again.
+    package var hasEnded: Bool { ending != .goesOn }
+
+    /// Whether ticks are held back.
+    package internal(set) var isPaused: Bool {
+        get { traits.contains(.isPaused) }
+        set { if newValue { traits.insert(.isPaused) } else { traits.remove(.isPaused) } }
+    }
+
+    /// Whether the timer rests after its last deadline, instead of ending.
+    package var isOnDemand: Bool { traits.contains(.isOnDemand) }
+
+    /// Whether a tick is on its way to the handler, or the handler is running.
+    package var isInDelivery: Bool { whereabouts.rawValue >= Whereabouts.isCalled.rawValue }
+
+    /// Whether the handler is running.
+    package var isInHandler: Bool { whereabouts == .isCalled || whereabouts == .runs }
+
+    /// The deadlines of the timer's present schedule, from its next step on.
+    package var grid: Grid {
+        switch repetition {
+        case .none: Grid(origin: origin, firstStep: step)
+        case .every: Grid(origin: origin, repetition: .every(period), firstStep: step)
+        case .afterReturn: Grid(origin: origin, repetition: .afterReturn(length), firstStep: step)
+        case .onDemand: Grid(origin: origin, repetition: .onDemand, firstStep: step)
+        }
+    }
+
+    /// Whether the schedule had a count, and its last tick was taken.
+    package var isCountedOut: Bool { side?.remaining == 0 }
+
+    /// The period of the deadlines that follow the next one, if it is a whole number of nanoseconds below 2^60 and
+    /// no extra tick is requested.
+    var wholePeriod: UInt64? {
+        let isWhole = side.map { $0.count == 1 && $0.extra == .max } ?? true
+        return repetition == .every && isWhole && length < 1 << 60 ? length : nil
+    }
+
+    /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
+    package var leastPeriod: UInt64 {
+        guard repetition == .every else { return .max }
+        return side.map { $0.count == 1 ? length : length / $0.count } ?? length
+    }
+
+    private var period: Period { Period(nanoseconds: length, count: side?.count ?? 1) }
+
+    /// The step of the oldest deadline that has had no tick.
+    private var step: UInt64 {
+        guard let first = side?.first else { return index }
+        return (index - first.index).saturatingAdding(first.step)
+    }
+
+    /// When the next tick is due; `.max` if no tick remains, or if the next one must wait for a handler to return.
+    package var nextDeadline: UInt64 { side.map { min(deadline, $0.extra) } ?? deadline }
+
+    /// When to look for the next tick: at its deadline or, with a tolerance, at the first round instant from the
+    /// deadline on, which other timers are likely to share. Round instants are the multiples of the largest power of
+    /// two within the tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
+    package var nextLook: UInt64 {
+        side.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline
+    }
+
+    /// Whether the timer needs nothing at its side and waits for a deadline after an instant.
+    func isAhead(of instant: UInt64) -> Bool {
+        side == nil && deadline > instant && deadline != .max && !isPaused && !hasEnded
+    }
+
+    /// Whether no tick remains. A timer on demand is never over, nor is one whose deadline never comes.
+    var isOver: Bool {
+        traits.contains(.isServed) && !isOnDemand && side?.extra ?? .max == .max
+    }
+
+    // MARK: Changes
+
+    /// Starts anew on another grid. A requested extra tick belongs to the former schedule.
+    func restart(on grid: Grid, sequence: UInt64) {
+        self.sequence = sequence
+        index = 0
+        if let side { (side.extra, side.burst) = (.max, 0) }
+        if grid.count != .max || side != nil { onDemand.remaining = grid.count }
+        begin(grid)
+    }
+
+    private func begin(_ grid: Grid) {
+        origin = grid.origin
+        if grid.firstStep != 0 || side != nil { onDemand.first = (grid.firstStep, index) }
+        switch grid.repetition {
+        case .none: repetition = .none
+        case .every(let period):
+            (repetition, length) = (.every, period.nanoseconds)
+            if period.count != 1 || side != nil { onDemand.count = period.count }
+        case .afterReturn(let delay): (repetition, length) = (.afterReturn, delay)
+        case .onDemand:
+            repetition = .onDemand
+            traits.insert(.isOnDemand)
+        }
+        traits.remove(.isServed)
+        deadline = grid.firstStep == 0 ? grid.origin : grid.deadline(grid.firstStep) ?? .max
+    }
+
+    /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
+    /// wall clock may have been stepped back between them.
+    func askForExtra(at now: UInt64) { onDemand.extra = min(onDemand.extra, now) }
+
+    /// Takes the tick for the oldest deadline that has passed at `now`; nil if no deadline has passed.
+    func takeTick(at now: UInt64) -> Due? {
+        if let side { return takeTick(at: now, by: side) }
+        // Nearly every timer takes this path: its period is a whole number of nanoseconds, and its first step is 0.
+        if deadline > now || deadline == .max { return nil }
+        let missed = repetition != .every || now - deadline < length ? 0 : (now - deadline) / length
+        let tick = Due(index: index, deadline: deadline, missed: missed)
+        index = missed < .max - index ? index + missed + 1 : .max
+        if repetition != .every {
+            serve()
+            return tick
+        }
+        let (offset, isTooLong) = length.multipliedReportingOverflow(by: index)
+        let (next, isTooLate) = origin.addingReportingOverflow(offset)
+        deadline = isTooLong || isTooLate ? .max : next
+        return tick
+    }
+
+    private func takeTick(at now: UInt64, by side: Side) -> Due? {
+        let due = nextDeadline
+        if due > now || due == .max { return nil }
+        if due != deadline {
+            side.extra = .max
+            return Due(index: index, deadline: due, missed: 0)
+        }
+        side.burst += 1
+        let isTheRest = repetition == .every && side.burst >= side.policy.limit
+        let missed = isTheRest ? grid.latestStep(at: now) - step : 0
+        let tick = Due(index: index, deadline: due, missed: missed)
+        index = index.saturatingAdding(missed).saturatingAdding(1)
+        if side.remaining != .max { side.remaining -= 1 }
+        if repetition != .every || side.remaining == 0 {
+            serve()
+        } else if missed > 0, side.policy == .delay {
+            begin(grid.restarted(at: now))
+        } else {
+            deadline = grid.deadline(step) ?? .max
+        }
+        return tick
+    }
+
+    /// Notes that the grid has no further deadline, or none yet.
+    private func serve() {
+        deadline = .max
+        traits.insert(.isServed)
+    }
+
+    /// Whether the timer must deliver another late deadline that had passed at a look. If not, the burst ends.
+    func catchesUp(at look: UInt64) -> Bool {
+        guard let side, side.burst > 0 else { return false }
+        let next = nextDeadline
+        if side.burst < side.policy.limit, !isPaused, !hasEnded, next <= look, next != .max { return true }
+        stopCatchingUp()
+        return false
+    }
+
+    /// Ends a burst of late ticks; the remaining late deadlines begin a new burst.
+    func stopCatchingUp() { side?.burst = 0 }
+
+    /// Whether the next deadline is counted from the return of the handler.
+    package var awaitsReturn: Bool {
+        repetition == .afterReturn && traits.contains(.isServed) && side?.remaining != 0
+    }
+
+    /// Begins the next delay of a timer that awaits the return of its handler.
+    func handlerReturned(at now: UInt64) {
+        begin(Grid(origin: now.saturatingAdding(length), repetition: .afterReturn(length)))
+    }
+}
+
+/// What a record carries for its user.
+package protocol UserFacts {
+    /// The user's part of what few timers need.
+    associatedtype Extras: UserExtras
+}
+
+/// See ``UserFacts/Extras``.
+package protocol UserExtras {
+    init()
+}
+
+/// Whether a timer has ended, and why.
+package enum TimerEnding: UInt8, Sendable {
+    case goesOn
+    case completed, cancelled, targetReleased, handleReleased, serviceShutDown, backendFailed
+}
+
+/// The facts of a tick, as a look at the clock decided on them.
+package struct Due: Hashable, Sendable {
+    /// The number of the deadline that the tick stands for.
+    package let index: UInt64
+    /// That deadline, the oldest that has had no tick.
+    package let deadline: UInt64
+    /// How many later deadlines had passed as well and get no tick of their own.
+    package let missed: UInt64
+
+    /// The facts of a tick.
+    package init(index: UInt64, deadline: UInt64, missed: UInt64) {
+        self.index = index
+        self.deadline = deadline
+        self.missed = missed
+    }
+}
+
+extension UInt64 {
+    /// The first multiple of the largest power of two within the tolerance that is not before this instant.
+    fileprivate func roundedUp(within tolerance: UInt64) -> UInt64 {
+        guard tolerance > 1 else { return self }
+        let below: UInt64 = (1 << UInt64(63 - tolerance.leadingZeroBitCount)) - 1
+        let (sum, overflow) = addingReportingOverflow(below)
+        return overflow ? self : sum & ~below
+    }
+}

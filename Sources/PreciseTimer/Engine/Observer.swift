@@ -1,0 +1,191 @@
+internal import TimerKernel
+
+/// Sees the ticks of a service for those who want to know of them: the statistics of the service and of its timers, and
+/// slow handlers. A service has one only while somebody does; in a debug build always, for the warnings. The service's
+/// lock protects it.
+///
+/// Reading the clock after each handler would cost more than counting its tick. So the time of an inline handler ends
+/// with the service's next reading of the clock: for the next tick of the same look, or when the look pauses.
+@safe
+final class Observer {
+    /// The statistics of the service, while they are collected.
+    var counts: TickCounts?
+    /// Whether a timer has, or had, statistics of its own.
+    var countsTimers = false
+    /// The places whose handlers were slow.
+    private(set) var slowPlaces: [SlowPlace] = []
+    /// The timer whose inline handler returned last, if its time matters and is not known yet. Not retained: a timer
+    /// that ends is forgotten.
+    private var last: Unmanaged<Record>?
+    private var calledAt: UInt64 = 0
+
+    private static let mostPlaces = 16
+
+    init() { slowPlaces.reserveCapacity(Self.mostPlaces) }
+
+    /// A timer was delivered a tick.
+    func delivered(_ record: Record, _ served: Served) {
+        counts?.count(served)
+        record.side?.extras.counts?.count(served)
+        if let time = served.handlerTime { return handled(record, time) }
+        guard case .inline = record.user.destination else { return }
+        // This tick was delivered when the handler of the one before had returned.
+        pauses(at: served.delivered)
+        unsafe last = .passUnretained(record)
+        calledAt = served.delivered
+    }
+
+    /// Whether the time of a handler is not known yet.
+    var isOpen: Bool { unsafe last != nil }
+
+    /// The service reads its clock, and calls no handler: the last handler had returned by then. Nil if it has no clock
+    /// any more.
+    func pauses(at now: UInt64?) {
+        guard let record = unsafe last else { return }
+        unsafe last = nil
+        guard let now else { return }
+        // A wall clock may have been set back.
+        let time = now - min(now, calledAt)
+        unsafe record._withUnsafeGuaranteedRef { handled($0, time) }
+    }
+
+    /// A timer has ended: its object may not live until the next reading of the clock.
+    func ended(_ record: Record) {
+        if unsafe last?.toOpaque() == Unmanaged.passUnretained(record).toOpaque() { unsafe last = nil }
+    }
+
+    private func handled(_ record: Record, _ nanoseconds: UInt64) {
+        counts?.countHandler(nanoseconds)
+        record.side?.extras.counts?.countHandler(nanoseconds)
+        if nanoseconds > record.leastPeriod { noteSlow(record, nanoseconds) }
+    }
+
+    /// Notes that a handler ran for longer than its period. After the first 16 places, others are not noted. O(1).
+    private func noteSlow(_ record: Record, _ nanoseconds: UInt64) {
+        let (file, line) = unsafe record.storedSite
+        let (label, period) = (record.label, record.leastPeriod)
+        let known = slowPlaces.firstIndex { unsafe $0.file == file && $0.line == line && $0.label == label }
+        if let known {
+            slowPlaces[known].count += 1
+            if nanoseconds > slowPlaces[known].longest {
+                (slowPlaces[known].period, slowPlaces[known].longest) = (period, nanoseconds)
+            }
+            #if DEBUG
+            // The machine can hold up any handler once or twice.
+            if slowPlaces[known].count == 3 { slowPlaces[known].warn() }
+            #endif
+        } else if slowPlaces.count < Self.mostPlaces {
+            slowPlaces.append(
+                unsafe SlowPlace(label: label, file: file, line: line, period: period, longest: nanoseconds)
+            )
+        }
+    }
+}
+
+/// A place in the user's code that scheduled a timer, or many, whose handler was slow.
+@safe
+struct SlowPlace {
+    let label: String?
+    let file: UnsafePointer<UInt8>
+    let line: UInt32
+    /// The period and the time of the slowest call, in nanoseconds.
+    var period: UInt64
+    var longest: UInt64
+    var count: UInt64 = 1
+}
+
+/// The statistics of a timer or a service while they are collected. Counting a tick allocates nothing. The service's
+/// lock protects it.
+final class TickCounts {
+    /// The numbers, as they are copied under the lock.
+    struct Numbers {
+        var missed: UInt64 = 0
+        /// The deadline of the tick with the greatest lateness.
+        var longestSince: UInt64 = 0
+        /// How late the ticks were. It has one entry for each tick.
+        var lateness = LogHistogram()
+        var handlerTime = LogHistogram()
+    }
+
+    @safe @exclusivity(unchecked) private(set) var numbers = Numbers()
+
+    /// Counts a tick.
+    @inline(__always)
+    func count(_ served: Served) {
+        numbers.missed = numbers.missed.saturatingAdding(served.due.missed)
+        if served.lateness >= numbers.lateness.longest { numbers.longestSince = served.due.deadline }
+        numbers.lateness.add(served.lateness)
+    }
+
+    /// Counts the time of a handler.
+    @inline(__always)
+    func countHandler(_ nanoseconds: UInt64) { numbers.handlerTime.add(nanoseconds) }
+}
+
+/// Being observed.
+extension ServiceState {
+    /// Begins to collect the statistics of a timer, or of the service, or ends it. Exchanges them with those given, which
+    /// the caller releases without the lock.
+    mutating func collect(_ isWanted: Bool, _ counts: inout TickCounts?, of record: Record?) {
+        guard (self.counts(of: record) != nil) != isWanted else { return }
+        // The extras of a timer that has ended may be read without the lock.
+        if let record, record.hasEnded, isWanted { return }
+        let observer = self.observer ?? Observer()
+        if let record {
+            swap(&counts, &record.onDemand.extras.counts)
+            observer.countsTimers = true
+        } else {
+            swap(&counts, &observer.counts)
+        }
+        self.observer = observer.isNeeded ? observer : nil
+    }
+
+    /// The statistics of a timer, or of the service; nil if they are not collected.
+    func counts(of record: Record?) -> TickCounts? {
+        if let record { record.side?.extras.counts } else { observer?.counts }
+    }
+}
+
+extension Observer {
+    /// Whether anybody wants to know of the ticks.
+    fileprivate var isNeeded: Bool {
+        #if DEBUG
+        true
+        #else
+        counts != nil || countsTimers
+        #endif
+    }
+
+    /// The observer of a new service.
+    static var ofNewService: Observer? {
+        #if DEBUG
+        Observer()
+        #else
+        nil
+        #endif
+    }
+}
+
+/// Collecting and reading what an observer sees.
+extension ServiceCore {
+    /// Begins to collect the statistics of a timer, or of the service, or ends it.
+    func collectStatistics(_ isWanted: Bool, of record: Record?) {
+        var counts = isWanted ? TickCounts() : nil
+        locked(inForkedChild: ()) { $0.collect(isWanted, &counts, of: record) }
+    }
+
+    /// Whether the statistics of a timer, or of the service, are collected.
+    func collectsStatistics(of record: Record?) -> Bool {
+        locked(inForkedChild: false) { $0.counts(of: record) != nil }
+    }
+
+    /// The statistics of a timer, or of the service; nil if they are not collected.
+    func statistics(of record: Record?) -> PreciseTimer.Statistics? {
+        // Only the numbers are copied under the lock.
+        let numbers = locked(inForkedChild: nil) { $0.counts(of: record)?.numbers }
+        return numbers.map { PreciseTimer.Statistics($0, clock) }
+    }
+
+    /// The places whose handlers were slow, in a copy.
+    var slowPlaces: [SlowPlace] { locked(inForkedChild: []) { $0.observer?.slowPlaces.map(\.self) ?? [] } }
+}
