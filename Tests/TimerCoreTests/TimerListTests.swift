@@ -97,7 +97,7 @@ struct SegmentsTests {
     @Test func oneEmptySegmentIsKept() async {
         await #expect(processExitsWith: .success) {
             var list = Segments<Page>()
-            for _ in 0..<2_048 { list.append(Page()) }
+            for _ in 0..<2_045 { list.append(Page()) }
             let full = ProcFS.residentBytes
             for _ in 0..<1_100 { list.removeLast() }
             let spare = full - ProcFS.residentBytes

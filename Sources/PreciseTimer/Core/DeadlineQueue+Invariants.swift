@@ -1,5 +1,5 @@
 /// A check of the queue's invariants.
-extension DeadlineQueue {
+extension DeadlineQueue where User: ~Copyable {
     /// A description of the first broken invariant, or nil. O(n).
     package var brokenInvariant: String? {
         for position in 0..<elements.count {

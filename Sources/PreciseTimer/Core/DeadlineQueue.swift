@@ -7,7 +7,7 @@
 ///
 /// A timer is in at most one queue. Two invariants are checked after every mutation in debug builds
 /// (`checkInvariants`): no element comes before its parent, and a timer's position is that of its element.
-package struct DeadlineQueue<User: UserFacts>: ~Copyable {
+package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
     /// A timer at an instant. It does not retain the timer: the owner of the queue must.
     @safe
     struct Element: BitwiseCopyable {
@@ -107,20 +107,28 @@ package struct DeadlineQueue<User: UserFacts>: ~Copyable {
 
     private mutating func siftDown(_ element: Element, from start: Int) {
         var position = start
+        var hole = unsafe elements.address(of: start)
         while true {
             let firstChild = 4 * position + 1
-            guard firstChild < elements.count else { break }
-            var earliest = firstChild
-            var child = elements[firstChild]
-            for position in firstChild + 1..<min(firstChild + 4, elements.count) {
-                let other = elements[position]
-                if other.precedes(child) { (earliest, child) = (position, other) }
+            let count = elements.count - firstChild
+            if count <= 0 { break }
+            let children = unsafe elements.address(of: firstChild)
+            var earliest = 0
+            if count >= 4 {
+                let left = unsafe children[1].precedes(children[0]) ? 1 : 0
+                let right = unsafe children[3].precedes(children[2]) ? 3 : 2
+                earliest = unsafe children[right].precedes(children[left]) ? right : left
+            } else {
+                for child in 1..<count where unsafe children[child].precedes(children[earliest]) { earliest = child }
             }
-            guard child.precedes(element) else { break }
-            place(child, at: position)
-            position = earliest
+            guard unsafe children[earliest].precedes(element) else { break }
+            unsafe hole.pointee = children[earliest]
+            unsafe hole.pointee.note(position)
+            position = firstChild + earliest
+            unsafe hole = children + earliest
         }
-        place(element, at: position)
+        unsafe hole.pointee = element
+        element.note(position)
     }
 
     @inline(__always)

@@ -1,5 +1,5 @@
 /// A check of the scheduler's invariants.
-extension Scheduler {
+extension Scheduler where User: ~Copyable {
     /// A description of the first broken invariant, within or between the list, the queues and the alarm; or
     /// nil. O(n).
     package var brokenInvariant: String? {

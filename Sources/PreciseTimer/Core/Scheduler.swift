@@ -23,7 +23,7 @@
 /// deadline, and wake the thread then. And a timer that a handler makes due again and again would have the earliest
 /// deadline of all each time, and would keep the others from their turn. `OneQueueTests` show all three.
 @safe
-package struct Scheduler<User: UserFacts>: ~Copyable {
+package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     package typealias Record = TimerRecord<User>
 
     /// The maximum number of steps that one call performs.

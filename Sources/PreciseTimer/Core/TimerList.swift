@@ -6,7 +6,7 @@
 /// After a shutdown, the service's timers are the first in the list until each of them has been ended. The service
 /// may have been started again by then; its newer timers come after them and keep ticking.
 @safe
-struct TimerList<User: UserFacts>: ~Copyable {
+struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
     @safe
     private struct Element: BitwiseCopyable {
         let reference: Unmanaged<TimerRecord<User>>
@@ -69,7 +69,7 @@ struct TimerList<User: UserFacts>: ~Copyable {
 ///
 /// The list may change while a caller iterates from its end to its beginning, as with ``TimerList``.
 @safe
-struct RunningTimers<User: UserFacts>: ~Copyable {
+struct RunningTimers<User: UserFacts & ~Copyable>: ~Copyable {
     /// Not private: Swift 6.3 would not find its metadata when it destroys a scheduler.
     @safe
     struct Element: BitwiseCopyable {

@@ -4,7 +4,7 @@
 /// All instants are nanoseconds on the clock of the timer's scheduler. The lock that protects this scheduler protects
 /// the numbers, too. This is why the class is `@unchecked Sendable`, and why its accesses are not checked at run time.
 @safe
-package final class TimerRecord<User: UserFacts>: @unchecked Sendable {
+package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendable {
     /// What a timer is doing.
     package enum Whereabouts: UInt8, Sendable {
         /// It is in no queue: it has no next deadline, or not yet.
@@ -266,7 +266,7 @@ package final class TimerRecord<User: UserFacts>: @unchecked Sendable {
 }
 
 /// What a record carries for its user.
-package protocol UserFacts {
+package protocol UserFacts: ~Copyable {
     /// The user's part of what few timers need.
     associatedtype Extras: UserExtras
 }

@@ -2,7 +2,7 @@ internal import TimerAlarms
 internal import TimerKernel
 
 /// What comes next in a look, to be done without the lock.
-enum Step {
+enum Step: ~Copyable {
     /// Call a handler here.
     case call(Record, Due)
     /// Send a tick to its destination.
@@ -11,8 +11,10 @@ enum Step {
     case sayFarewell(Record, TimerService?)
     /// Ask again: much work remains, and other threads may need the lock.
     case askAgain
-    /// The look is over. The alarm is set, or the failure says why it could not be set.
-    case sleep(ServiceState.Failure?)
+    /// The look is over, and the alarm is set.
+    case sleep
+    /// The look is over, and the alarm could not be set.
+    case fail(ServiceState.Failure)
 }
 
 /// The steps from a firing of the alarm to the handlers that need the lock.
@@ -30,18 +32,21 @@ extension ServiceState {
         return (alarm, woke)
     }
 
-    /// One step of a look: puts back the timer that was just called, if any, takes the first one that is due, and
+    /// The step after another one: puts back the timer that was just called, if any, finds the first one that is due, and
     /// decides on its tick.
-    mutating func step(_ run: Int, lookedAt woke: TimerInstant, returning last: Record?, _ served: Served?) -> Step {
-        if let last {
-            let failure = putBack(last, served, lookedAt: woke)
+    mutating func step(_ run: Int, lookedAt woke: TimerInstant, after last: borrowing Step, _ served: Served?) -> Step {
+        switch last {
+        case .call(let record, _):
+            if let failure = putBack(record, served, lookedAt: woke) { return observed(.fail(failure)) }
             // The farewell comes before the next decision, because `onEnd` may change the next timer.
-            if last.hasEnded { return observed(.sayFarewell(last, takeServiceIfIdle())) }
-            if let failure { return observed(.sleep(failure)) }
+            if record.hasEnded { return observed(.sayFarewell(record, takeServiceIfIdle())) }
+        default: break
         }
-        guard run == self.run else { return .sleep(nil) }
+        guard run == self.run else { return .sleep }
         guard let record = scheduler.firstDue() else {
-            return observed(scheduler.hasDue ? .askAgain : .sleep(arm(scheduler.endLook())))
+            if scheduler.hasDue { return observed(.askAgain) }
+            if let failure = arm(scheduler.endLook()) { return observed(.fail(failure)) }
+            return observed(.sleep)
         }
         if case .inline = record.user.destination, let due = scheduler.begin(record, at: woke.nanoseconds) {
             record.user.runner = .thisThread
@@ -83,7 +88,7 @@ extension ServiceState {
     }
 
     /// A step that calls no handler from the look: the time of the last handler ends here.
-    private mutating func observed(_ step: Step) -> Step {
+    private mutating func observed(_ step: consuming Step) -> Step {
         if let observer, observer.isOpen { observer.pauses(at: now?.nanoseconds) }
         return step
     }
@@ -94,15 +99,12 @@ extension ServiceCore {
     /// Called when the alarm fires: delivers the due ticks, then sets the alarm for the next deadline.
     func fired(_ run: Int) {
         guard let (alarm, woke) = locked(inForkedChild: nil, { $0.beginLook(run) }) else { return }
-        var last: Record?
+        var step = Step.askAgain
         var served: Served?
         while true {
-            let step = locked(inForkedChild: .sleep(nil)) { $0.step(run, lookedAt: woke, returning: last, served) }
-            last = nil
+            step = locked(inForkedChild: .sleep) { $0.step(run, lookedAt: woke, after: step, served) }
             switch step {
-            case .call(let record, let due):
-                served = record.call(due, woke: woke, alarm)
-                last = record
+            case .call(let record, let due): served = record.call(due, woke: woke, alarm)
             case .send(let record):
                 _ = alarm.now(notBefore: woke)
                 setup.asOrdinaryThread {
@@ -110,9 +112,8 @@ extension ServiceCore {
                 }
             case .sayFarewell(let record, _): setup.asOrdinaryThread { record.sayFarewell() }
             case .askAgain: break
-            case .sleep(let failure):
-                if let failure { fail(failure) }
-                return
+            case .sleep: return
+            case .fail(let failure): return fail(failure)
             }
         }
     }

@@ -8,10 +8,10 @@ typealias Record = TimerRecord<UserSide>
 /// The user's side of a timer: whose it is, what is called, and where.
 ///
 /// The service's lock protects everything but two fields. The target is only read. The handler is called by the
-/// delivering thread, and released by the thread that says the farewell, when no delivery can run any more. So nobody
-/// copies the whole.
+/// delivering thread, and released by the thread that says the farewell, when no delivery can run any more. So
+/// nobody may copy the whole.
 @safe
-struct UserSide: UserFacts {
+struct UserSide: UserFacts, ~Copyable {
     /// What few timers need.
     struct Extras: UserExtras {
         /// The timer's name.
@@ -26,17 +26,16 @@ struct UserSide: UserFacts {
         var counts: TickCounts?
     }
 
-    // This order leaves no padding: a million timers are a million records. To read a constant, or a variable that it
-    // cannot set, a debug build would copy the whole.
-    var line: UInt32
+    // This order leaves no padding: a million timers are a million records.
+    fileprivate let line: UInt32
     /// The destination of the ticks.
-    var destination: Destination
+    let destination: Destination
     /// Whether the target is the timer's handle.
-    var handleIsTarget: Bool
-    var file: UnsafePointer<UInt8>
+    let handleIsTarget: Bool
+    fileprivate let file: UnsafePointer<UInt8>
     /// The target; nil if it was released. It must not be released under a lock: this may be the last reference.
-    weak var target: AnyObject?
-    var handler: Handler?
+    fileprivate(set) weak var target: AnyObject?
+    fileprivate var handler: Handler?
     /// The number of delivered ticks.
     var ticks: UInt64 = 0
     /// How late the last tick was, in nanoseconds.
@@ -48,19 +47,19 @@ struct UserSide: UserFacts {
 /// What is called for a tick.
 enum Handler: Sendable {
     /// A function that is called on the thread where the tick arrives.
-    case plain(@Sendable (AnyObject, PreciseTimer.Tick) -> Void)
+    case plain(Function<AnyObject>)
     /// A function that is called on its actor.
     case isolated(@Sendable (isolated any Actor, AnyObject, PreciseTimer.Tick) async -> Void)
 
     /// In a struct, because a bare function would be wrapped when its type changes.
-    private struct Function<Target>: Sendable {
+    struct Function<Target>: Sendable {
         let call: @Sendable (Target, PreciseTimer.Tick) -> Void
     }
 
     /// A function of a target. Erasing the target's type saves a metadata look-up for each timer. The cast is sound: a
     /// reference is passed in the same way for every class, and the function is only ever called with this target.
     init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void) {
-        self = .plain(unsafe unsafeBitCast(Function(call: call), to: Function<AnyObject>.self).call)
+        self = .plain(unsafe unsafeBitCast(Function(call: call), to: Function<AnyObject>.self))
     }
 }
 
@@ -103,10 +102,10 @@ extension Record {
 
     /// Calls the handler. Returns nil, without a call, if the target was released.
     func call(_ due: Due, woke: TimerInstant, _ alarm: any TimerAlarm) -> Served? {
-        guard let target = user.target, case .plain(let handler) = user.handler else { return nil }
+        guard let target = user.target, case .plain(let function) = user.handler else { return nil }
         // The clock is read last, when all else is ready for the call.
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now(notBefore: woke))
-        handler(target, tick)
+        function.call(target, tick)
         return Served(due: due, lateness: tick.nanosecondsLate)
     }
 

@@ -30,7 +30,7 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Runs `body` on the state while the lock is held.
     @inline(__always)
-    func locked<Result, Failure: Error>(
+    func locked<Result: ~Copyable, Failure: Error>(
         _ body: (inout ServiceState) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         lock.acquire()
@@ -40,7 +40,7 @@ final class ServiceCore: @unchecked Sendable {
 
     /// The same. In a forked child, where the lock may be held for ever, returns `answer` instead.
     @inline(__always)
-    func locked<Result>(
+    func locked<Result: ~Copyable>(
         inForkedChild answer: @autoclosure () -> Result,
         _ body: (inout ServiceState) -> Result
     ) -> Result {

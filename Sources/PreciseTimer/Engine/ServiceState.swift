@@ -19,11 +19,16 @@ struct ServiceState: ~Copyable {
         case ended(TimerError)
     }
 
-    /// The failure of a backend.
-    struct Failure {
+    /// The failure of a backend. An object, because nearly every answer of the state has room for one.
+    final class Failure: Sendable {
         let error: TimerError
         /// The run of the service that failed.
         let run: Int
+
+        init(error: TimerError, run: Int) {
+            self.error = error
+            self.run = run
+        }
     }
 
     /// The remaining work for timers that have just been ended.

@@ -16,18 +16,17 @@ package enum SlowHandlerWarnings {
 }
 
 extension SlowPlace {
-    /// Warns the developer about a handler that runs for longer than its period. On a thread of its own: the caller
-    /// holds a lock.
+    /// Warns the developer about a handler that runs for longer than its period. The service's lock is held: these are
+    /// a few lines in the life of a process, in debug builds only.
     func warn() {
         guard SlowHandlerWarnings.take() else { return }
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
-        let warning =
+        StandardError.write(
             "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for longer than its period of "
-            + "\(period) in \(count) calls, once for \(time); its ticks are late, and inline handlers make the "
-            + "service's other timers late, too\n"
-        // If the system refuses the thread, it has said enough.
-        try? Thread.start("timer.warning") { StandardError.write(warning) }
+                + "\(period) in \(count) calls, once for \(time); its ticks are late, and inline handlers make the "
+                + "service's other timers late, too\n"
+        )
     }
 }
 
@@ -48,17 +47,17 @@ extension TimerRequest {
     /// elsewhere. The Swift runtime ends the process for that.
     func checked(_ handler: Handler?) -> Handler? {
         #if DEBUG
-        guard case .plain(let call) = handler else { return handler }
+        guard case .plain(let function) = handler else { return handler }
         let (file, line) = unsafe (UInt(bitPattern: file), line)
         let name = label.map { " (\"\($0)\")" } ?? ""
-        return .plain { target, tick in
+        return Handler { (target: AnyObject, tick) in
             MainActorCheck.begin {
                 let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
                 return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but does not "
                     + "run on it; pass `deliver: .mainActor`, or isolate the handler: `{ @MainActor target, tick in … }`\n"
             }
             defer { MainActorCheck.end() }
-            call(target, tick)
+            function.call(target, tick)
         }
         #else
         return handler
