@@ -34,7 +34,7 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
 
         /// Tells the timer its position, without counting a reference.
         @inline(__always)
-        func note(_ position: Int) { unsafe reference._withUnsafeGuaranteedRef { $0.position = Int32(position) } }
+        func note(_ position: Int) { unsafe reference._withUnsafeGuaranteedRef { $0.position = Int32(truncatingIfNeeded: position) } }
     }
 
     /// The heap: the children of position i are 4i + 1 … 4i + 4.

@@ -11,12 +11,6 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     private var capacityOfDirectory = 8
     private var segments = 0
 
-    /// The binary logarithm of the number of values in a segment.
-    private static var shift: Int { 10 }
-
-    /// The first places of the first segment stay empty, so that no group 4i + 1 … 4i + 4 is in two segments.
-    private static var lead: Int { 3 }
-
     init() { unsafe directory = .allocate(capacity: capacityOfDirectory) }
 
     deinit {
@@ -39,13 +33,13 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     /// Where the value at a position is stored. The values at 4i + 1 … 4i + 4 lie side by side. Constant time.
     @inline(__always)
     func address(of position: Int) -> UnsafeMutablePointer<Element> {
-        let place = position + Self.lead
-        return unsafe directory[place >> Self.shift] + (place & (1 << Self.shift - 1))
+        let place = position + lead
+        return unsafe directory[place &>> shift] + (place & (1 &<< shift - 1))
     }
 
     /// Adds a value at the end. Takes at most the time of one allocation.
     mutating func append(_ element: Element) {
-        if count + Self.lead >= segments << Self.shift { addSegment() }
+        if count + lead >= segments << shift { addSegment() }
         count += 1
         self[count - 1] = element
     }
@@ -55,7 +49,7 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
         assert(count > 0, "there is nothing to take off")
         count -= 1
         // One empty segment is kept, so that a list that grows and shrinks by one value allocates nothing.
-        guard segments > 1, count + Self.lead <= (segments - 2) << Self.shift else { return }
+        guard segments > 1, count + lead <= (segments - 2) << shift else { return }
         segments -= 1
         unsafe directory[segments].deallocate()
     }
@@ -68,7 +62,15 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
             unsafe directory = larger
             capacityOfDirectory = segments * 2
         }
-        unsafe directory[segments] = .allocate(capacity: 1 << Self.shift)
+        unsafe directory[segments] = .allocate(capacity: 1 << shift)
         segments += 1
     }
 }
+
+// Not members of the type, which is generic: the compiler would ask for them at run time.
+
+/// The binary logarithm of the number of values in a segment.
+private var shift: Int { 10 }
+
+/// The first places of the first segment stay empty, so that no group 4i + 1 … 4i + 4 is in two segments.
+private var lead: Int { 3 }

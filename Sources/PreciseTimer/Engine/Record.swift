@@ -52,7 +52,7 @@ enum Handler: Sendable {
     case isolated(@Sendable (isolated any Actor, AnyObject, PreciseTimer.Tick) async -> Void)
 
     /// In a struct, because a bare function would be wrapped when its type changes.
-    struct Function<Target>: Sendable {
+    struct Function<Target: AnyObject>: Sendable {
         let call: @Sendable (Target, PreciseTimer.Tick) -> Void
     }
 

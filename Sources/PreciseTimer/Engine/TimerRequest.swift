@@ -31,7 +31,7 @@ struct TimerRequest {
             throw TimerError(.invalidSchedule, "\(attempted) (it must not be negative)")
         }
         self.schedule = schedule
-        self.tolerance = tolerance.nanosecondsOrForever
+        self.tolerance = tolerance == .zero ? 0 : tolerance.nanosecondsOrForever
         policy = missedTicks.latePolicy
         self.isPaused = isPaused
         self.label = label
