@@ -51,6 +51,9 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
     /// The earliest element, or nil if the queue is empty. Constant time.
     var first: Element? { elements.count > 0 ? elements[0] : nil }
 
+    /// When a timer of this queue leaves it. Constant time.
+    func instant(of timer: TimerRecord<User>) -> UInt64 { elements[Int(timer.position)].nanoseconds }
+
     /// Queues a timer, which must be in no queue. O(log n).
     package mutating func push(_ timer: TimerRecord<User>, at nanoseconds: UInt64) {
         assert(timer.position < 0, "a timer is in one queue at most")

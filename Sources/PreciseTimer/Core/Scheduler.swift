@@ -124,6 +124,10 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     package mutating func reschedule(_ timer: Record, on grid: Grid) -> AlarmOrder? {
         if timer.hasEnded { return nil }
         timer.restart(on: grid, sequence: takeSequence())
+        // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is then queued again.
+        if timer.whereabouts == .awaitsDeadline, timer.isAhead(of: max(deadlines.instant(of: timer), look ?? 0)) {
+            return .leave
+        }
         return enqueue(timer)
     }
 

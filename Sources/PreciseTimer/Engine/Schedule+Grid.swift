@@ -1,83 +1,88 @@
-/// Checks a schedule, and turns it into the core's grid.
+/// Checks a schedule, and turns it into numbers.
 extension PreciseTimer.Schedule {
-    /// Refuses a schedule that makes no sense, or that starts at an instant of another clock.
-    func validate(on clock: TimerClock) throws(TimerError) {
+    /// The schedule in nanoseconds, on a clock.
+    ///
+    /// - Throws: `TimerError` if the schedule makes no sense, or starts at an instant of another clock.
+    func plan(on clock: TimerClock) throws(TimerError) -> Plan {
+        var plan = Plan()
         switch repetition {
-        case .every(let period) where period <= .zero:
-            throw TimerError(.invalidSchedule, "scheduling every \(period.text) (a period must be longer than zero)")
-        case .rate(let count, let duration) where count <= 0 || duration <= .zero:
-            throw TimerError(
-                .invalidSchedule,
-                "scheduling \(count) ticks per \(duration.text) (the count and the duration must be more than zero)"
-            )
-        case .rate(let count, let duration) where count > duration.nanosecondsRoundedUp:
-            throw TimerError(
-                .invalidSchedule,
-                "scheduling \(count) ticks per \(duration.text) (there can be no more than one in a nanosecond)"
-            )
-        case .fixedDelay(let delay) where delay <= .zero:
-            throw TimerError(
-                .invalidSchedule,
-                "scheduling \(delay.text) after each return (the delay must be longer than zero)"
-            )
-        default: break
-        }
-        switch start {
-        case .after(let delay) where delay < .zero:
-            throw TimerError(.invalidSchedule, "scheduling after \(delay.text) (a delay must not be negative)")
-        case .at(let instant) where instant.clock != clock, .aligned(let instant) where instant.clock != clock:
-            throw TimerError(
-                .invalidSchedule,
-                "scheduling at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) "
-                    + "clock (make the instant from the service's `now`)"
-            )
-        default: break
-        }
-        if let count, count < 1 {
-            throw TimerError(.invalidSchedule, "scheduling \(count) ticks (the count must be at least 1)")
-        }
-        if let spread, spread < .zero {
-            throw TimerError(.invalidSchedule, "scheduling with a spread of \(spread.text) (it must not be negative)")
-        }
-    }
-
-    /// The deadlines, counted from `now`. The spread is drawn from `random`.
-    func grid(from now: TimerInstant, using random: inout SeededGenerator) -> Grid {
-        var origin = origin(from: now)
-        if let spread {
-            let offset = UInt64.random(in: 0...spread.nanosecondsOrForever, using: &random)
-            origin = TimerInstant(nanoseconds: origin, clock: now.clock).moved(by: offset).nanoseconds
-        }
-        let count = count.map(UInt64.init) ?? .max
-        return switch repetition {
-        case .none: Grid(origin: origin)
+        case .none: break
         case .every(let period):
-            Grid(origin: origin, repetition: .every(Period(nanoseconds: period.nanosecondsOrForever)), count: count)
+            if period <= .zero { throw refusal("every \(period.text) (a period must be longer than zero)") }
+            plan.repetition = .every(Period(nanoseconds: period.nanosecondsOrForever))
         case .rate(let rate, let duration):
-            Grid(
-                // A duration that cannot be represented has no known step: every deadline is never.
-                origin: duration.nanosecondsRoundedUp == .max ? .max : origin,
-                repetition: .every(Period(nanoseconds: UInt64(duration.nanosecondsRoundedUp), count: UInt64(rate))),
-                firstStep: 1,
-                count: count
-            )
+            plan.repetition = .every(try period(of: rate, per: duration))
+            plan.firstStep = 1
         case .fixedDelay(let delay):
-            Grid(origin: origin, repetition: .afterReturn(delay.nanosecondsOrForever), count: count)
-        case .onDemand: Grid(origin: origin, repetition: .onDemand)
+            if delay <= .zero { throw refusal("\(delay.text) after each return (the delay must be longer than zero)") }
+            plan.repetition = .afterReturn(delay.nanosecondsOrForever)
+        case .onDemand: plan.repetition = .onDemand
         }
+        switch start {
+        case .after(let delay):
+            if delay < .zero { throw refusal("after \(delay.text) (a delay must not be negative)") }
+            (plan.start, plan.isRelative) = (delay.nanosecondsOrForever, true)
+        case .at(let instant): plan.start = try nanoseconds(of: instant, on: clock)
+        case .aligned(to: let instant):
+            plan.start = try nanoseconds(of: instant, on: clock)
+            if case .every(let period) = plan.repetition { plan.aligned = period }
+        case .never: break
+        }
+        // A duration that cannot be represented has no known step: every deadline is never.
+        if case .rate(_, let duration) = repetition, duration.nanosecondsRoundedUp == .max { plan.start = .max }
+        if count != nil || spread != nil { try limit(&plan) }
+        return plan
     }
 
-    /// The instant of step 0, without the spread.
-    private func origin(from now: TimerInstant) -> UInt64 {
-        switch start {
-        case .after(let delay): return now.moved(by: delay.nanosecondsOrForever).nanoseconds
-        case .at(let instant): return instant.nanoseconds
-        case .aligned(to: let instant):
-            guard case .every(let period) = repetition else { return instant.nanoseconds }
-            return Period(nanoseconds: period.nanosecondsOrForever)
-                .next(after: now.nanoseconds, alignedTo: instant.nanoseconds)
-        case .never: return UInt64.max
+    private func limit(_ plan: inout Plan) throws(TimerError) {
+        if let count, count < 1 { throw refusal("\(count) ticks (the count must be at least 1)") }
+        if let spread, spread < .zero { throw refusal("with a spread of \(spread.text) (it must not be negative)") }
+        if let count, repetition != .none, repetition != .onDemand { plan.count = UInt64(count) }
+        if let spread { plan.spread = spread.nanosecondsOrForever }
+    }
+
+    private func period(of rate: Int, per duration: Duration) throws(TimerError) -> Period {
+        let nanoseconds = duration.nanosecondsRoundedUp
+        if rate <= 0 || nanoseconds <= 0 {
+            throw refusal("\(rate) ticks per \(duration.text) (the count and the duration must be more than zero)")
         }
+        if rate > nanoseconds {
+            throw refusal("\(rate) ticks per \(duration.text) (there can be no more than one in a nanosecond)")
+        }
+        return Period(nanoseconds: UInt64(nanoseconds), count: UInt64(rate))
+    }
+
+    private func nanoseconds(of instant: TimerInstant, on clock: TimerClock) throws(TimerError) -> UInt64 {
+        if instant.clock == clock { return instant.nanoseconds }
+        throw refusal(
+            "at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) clock "
+                + "(make the instant from the service's `now`)"
+        )
+    }
+
+    private func refusal(_ what: String) -> TimerError { TimerError(.invalidSchedule, "scheduling \(what)") }
+}
+
+/// A schedule that was checked, in nanoseconds: what is left to do when its timer is queued.
+struct Plan {
+    /// The first deadline, without the spread: an instant, or a delay from now.
+    var start: UInt64 = .max
+    var isRelative = false
+    /// If the first deadline is the next one after now that is a whole number of periods from the start, this period.
+    var aligned: Period?
+    var repetition = Grid.Repetition.none
+    var firstStep: UInt64 = 0
+    var count: UInt64 = .max
+    /// How much later the first deadline may be, at random.
+    var spread: UInt64 = 0
+
+    /// The deadlines. Reads the clock only if they depend on it. The spread is drawn from `random`.
+    @inline(__always)
+    func grid(from now: @autoclosure () -> UInt64, using random: inout SeededGenerator) -> Grid {
+        var origin = isRelative ? now().saturatingAdding(start) : start
+        if let aligned { origin = aligned.next(after: now(), alignedTo: start) }
+        if spread > 0 { origin = origin.saturatingAdding(.random(in: 0...spread, using: &random)) }
+        return Grid(origin: origin, repetition: repetition, firstStep: firstStep, count: count)
     }
 }
 

@@ -56,13 +56,13 @@ final class ServiceCore: @unchecked Sendable {
     ) throws(TimerError) -> PreciseTimer {
         let handle = PreciseTimer(record, of: self)
         record.adopt(handle)
-        let schedule = request.schedule
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
-        try schedule.validate(on: clock)
+        let plan = try request.schedule.plan(on: clock)
         while true {
+            // Another process was ruled out above.
             let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in
-                guard state.isCaredFor, let now = state.now else { return (false, nil) }
-                let failure = state.admit(record, on: schedule.grid(from: now, using: &state.random), service)
+                guard state.isCaredFor, let grid = state.grid(plan) else { return (false, nil) }
+                let failure = state.admit(record, on: grid, service)
                 // The caller gets the error, and no timer existed, so `onEnd` must not be called.
                 if failure != nil { record.onDemand.extras.onEnd = nil }
                 return (true, failure)
@@ -113,14 +113,14 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
-        try schedule.validate(on: clock)
+        let plan = try schedule.plan(on: clock)
         let (isDone, failure) = carryOut { state in
-            guard let now = state.now else { return nil }
-            return state.scheduler.reschedule(record, on: schedule.grid(from: now, using: &state.random))
+            state.grid(plan).flatMap { state.scheduler.reschedule(record, on: $0) }
         }
         if let failure { throw failure.error }
-        if !isDone { throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)") }
+        if isDone { return }
+        if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
+        throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)")
     }
 
     /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order. Returns

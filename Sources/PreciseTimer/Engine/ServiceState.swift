@@ -118,6 +118,12 @@ struct ServiceState: ~Copyable {
         if run == self.run { phase = .idle(makeAlarm) }
     }
 
+    /// The deadlines of a plan from now on; nil if the service is not running.
+    @inline(__always)
+    mutating func grid(_ plan: Plan) -> Grid? {
+        alarm == nil ? nil : plan.grid(from: alarm?.now.nanoseconds ?? 0, using: &random)
+    }
+
     /// Adds a timer. The service is held while the timer is pending.
     mutating func admit(_ record: Record, on grid: Grid, _ service: TimerService) -> Failure? {
         if serviceWhilePending == nil { serviceWhilePending = service }
