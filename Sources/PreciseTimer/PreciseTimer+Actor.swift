@@ -20,7 +20,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
         let record = Record(request, .targetActor, target: target, Handler(handler))
-        return try service.core.admit(record, request, service)
+        return try service.core.admit(record, request.schedule, service)
     }
 
     // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
@@ -83,7 +83,7 @@ extension PreciseTimer {
         let isolation = try actor(of: handler.isolation)
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
         let record = Record(request, .isolated(to: isolation), target: target, Handler(handler))
-        return try service.core.admit(record, request, service)
+        return try service.core.admit(record, request.schedule, service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
@@ -104,7 +104,7 @@ extension PreciseTimer {
         let isolation = try actor(of: handler.isolation)
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
         let record = Record(request, .isolated(to: isolation), target: nil, Handler(handler))
-        return try service.core.admit(record, request, service)
+        return try service.core.admit(record, request.schedule, service)
     }
 
     /// The actor of a handler. Refuses a function value of type `@isolated(any)` without an actor.

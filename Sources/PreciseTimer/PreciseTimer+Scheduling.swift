@@ -49,7 +49,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
         let record = Record(request, deliver.destination, target: target, Handler(handler))
-        return try service.core.admit(record, request, service)
+        return try service.core.admit(record, request.schedule, service)
     }
 
     /// Schedules a timer whose handle is its target. Keep the handle: the timer ends when it is released. The handler
@@ -71,7 +71,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
         let record = Record(request, deliver.destination, target: nil, Handler(handler))
-        return try service.core.admit(record, request, service)
+        return try service.core.admit(record, request.schedule, service)
     }
 }
 

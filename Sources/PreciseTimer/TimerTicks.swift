@@ -73,7 +73,7 @@ public struct TimerTicks: AsyncSequence, Sendable {
                 ticks.line
             ) { mailbox.end($0) }
             let record = Record(request, .mailbox(mailbox), target: mailbox, nil)
-            handle = try ticks.service.core.admit(record, request, ticks.service)
+            handle = try ticks.service.core.admit(record, request.schedule, ticks.service)
         }
 
         deinit { handle.cancel() }

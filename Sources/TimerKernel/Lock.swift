@@ -1,5 +1,6 @@
 internal import CLinuxTimers
 internal import Glibc
+internal import Synchronization
 
 /// A ``Mutex`` around the state that it protects.
 ///
@@ -50,6 +51,8 @@ package final class Mutex: Sendable {
     // Allocated before the first use and freed after the last one.
     private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let home = Process.generation
+    /// Where the number of this process is. Kept here, because each hold of the lock asks for it.
+    private nonisolated(unsafe) let page = unsafe Process.page
 
     package init() {
         unsafe mutex = .allocate(capacity: 1)
@@ -70,7 +73,10 @@ package final class Mutex: Sendable {
 
     /// Whether this is a forked child of the process that made the lock. The child cannot take it: another thread of
     /// the parent may have held it at the fork.
-    package var isOfAnotherProcess: Bool { Process.generation != home }
+    package var isOfAnotherProcess: Bool {
+        // Relaxed, as in `Process`. In a forked child the number is 0 until somebody asks for it, and then another one.
+        unsafe (page?.pointee.load(ordering: .relaxed) ?? Process.generation) != home
+    }
 
     /// Takes the lock. Until ``release()``, no code of the user may run, and no object of the user may be released.
     package func acquire() {

@@ -15,7 +15,7 @@ package enum Process {
 
     /// The number, or 0 while it is unknown. It is on a page that the kernel clears in a forked child (MADV_WIPEONFORK
     /// of madvise(2)), whatever call forked the child. Nil if the kernel cannot do this (before Linux 4.14).
-    private nonisolated(unsafe) static let page: UnsafeMutablePointer<Atomic<UInt>>? = {
+    nonisolated(unsafe) static let page: UnsafeMutablePointer<Atomic<UInt>>? = {
         let number = unsafe page_cleared_by_fork()?.bindMemory(to: Atomic<UInt>.self, capacity: 1)
         unsafe number?.initialize(to: Atomic(0))
         return unsafe number

@@ -51,13 +51,13 @@ final class ServiceCore: @unchecked Sendable {
     /// timer's handle.
     func admit(
         _ record: Record,
-        _ request: borrowing TimerRequest,
+        _ schedule: PreciseTimer.Schedule,
         _ service: TimerService
     ) throws(TimerError) -> PreciseTimer {
         let handle = PreciseTimer(record, of: self)
         record.adopt(handle)
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
-        let plan = try request.schedule.plan(on: clock)
+        let plan = try schedule.plan(on: clock)
         while true {
             // Another process was ruled out above.
             let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in

@@ -15,6 +15,7 @@ struct TimerRequest {
     let onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
 
     /// - Throws: `TimerError` if the tolerance or the policy makes no sense.
+    @inline(__always)
     init(
         _ schedule: PreciseTimer.Schedule,
         _ tolerance: Duration,
@@ -26,12 +27,8 @@ struct TimerRequest {
         _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)? = nil
     ) throws(TimerError) {
         try missedTicks.validate()
-        if tolerance < .zero {
-            let attempted = "scheduling with a tolerance of \(tolerance.text)"
-            throw TimerError(.invalidSchedule, "\(attempted) (it must not be negative)")
-        }
         self.schedule = schedule
-        self.tolerance = tolerance == .zero ? 0 : tolerance.nanosecondsOrForever
+        self.tolerance = tolerance == .zero ? 0 : try Self.nanoseconds(of: tolerance)
         policy = missedTicks.latePolicy
         self.isPaused = isPaused
         self.label = label
@@ -39,5 +36,11 @@ struct TimerRequest {
         unsafe self.file = (file.hasPointerRepresentation ? file : "?").utf8Start
         self.line = line
         self.onEnd = onEnd
+    }
+
+    private static func nanoseconds(of tolerance: Duration) throws(TimerError) -> UInt64 {
+        if tolerance > .zero { return tolerance.nanosecondsOrForever }
+        let attempted = "scheduling with a tolerance of \(tolerance.text)"
+        throw TimerError(.invalidSchedule, "\(attempted) (it must not be negative)")
     }
 }
