@@ -44,7 +44,7 @@ package final class DispatchAlarm: TimerAlarm {
         }
     }
 
-    package var now: TimerInstant { KernelClock.now(clock) }
+    package var now: TimerInstant { clock.now }
 
     package func start(
         onFire: @escaping @Sendable () -> Void,

@@ -35,7 +35,7 @@ package final class PollableAlarm: TimerAlarm {
     /// Whether the process is known to have closed the descriptor from outside.
     var isLost: Bool { timer.isLost }
 
-    package var now: TimerInstant { KernelClock.now(clock) }
+    package var now: TimerInstant { clock.now }
 
     package func start(
         onFire: @escaping @Sendable () -> Void,

@@ -49,7 +49,7 @@ package final class RunLoopAlarm: TimerAlarm {
         self.init(host: Host(loop: loop, mode: mode), setup: ThreadSetup())
     }
 
-    package var now: TimerInstant { KernelClock.now(.suspending) }
+    package var now: TimerInstant { TimerClock.suspending.now }
 
     package func start(
         onFire: @escaping @Sendable () -> Void,
@@ -95,10 +95,10 @@ package final class RunLoopAlarm: TimerAlarm {
         // timer would be late by that step, so it is set again.
         var isTrusted = false
         while !isTrusted {
-            let (wall, now) = (KernelClock.now(.wall), now)
+            let (wall, now) = (TimerClock.wall.now, now)
             unsafe timer.fireDate = Self.fireDate(wall, in: deadline.nanoseconds - min(now, deadline).nanoseconds)
             let passed = now.duration(to: self.now)
-            isTrusted = wall.duration(to: KernelClock.now(.wall)) > passed - .milliseconds(1)
+            isTrusted = wall.duration(to: TimerClock.wall.now) > passed - .milliseconds(1)
         }
     }
 

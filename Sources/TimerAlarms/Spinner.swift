@@ -39,7 +39,7 @@ package final class Spinner: Sendable {
 
     /// How many nanoseconds before a deadline the calling thread must wake, to spin from then on.
     func margin(before deadline: UInt64) -> UInt64 {
-        let now = KernelClock.now(.suspending).nanoseconds
+        let now = TimerClock.suspending.now.nanoseconds
         let decided = state.withLock { state in
             if state.look.map({ now - $0 >= Self.second }) ?? true {
                 state.obstacle = Self.obstacle

@@ -74,9 +74,9 @@ extension TimerAlarm {
     /// set back meanwhile, the time as it is.
     package func now(notBefore instant: TimerInstant) -> TimerInstant {
         var now = now
-        guard now < instant else { return now }
+        guard now.nanoseconds < instant.nanoseconds else { return now }
         let lead = lead
-        while now < instant, instant.nanoseconds - now.nanoseconds <= lead { now = self.now }
+        while now.nanoseconds < instant.nanoseconds, instant.nanoseconds - now.nanoseconds <= lead { now = self.now }
         return now
     }
 

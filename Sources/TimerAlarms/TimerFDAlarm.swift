@@ -43,7 +43,7 @@ package final class TimerFDAlarm: TimerAlarm {
         self.spinner = spinner
     }
 
-    package var now: TimerInstant { KernelClock.now(clock) }
+    package var now: TimerInstant { clock.now }
 
     /// An alarm that spins fires a little early, since the service's decision is slow after a sleep: the processor's
     /// caches are cold.
@@ -65,8 +65,11 @@ package final class TimerFDAlarm: TimerAlarm {
             while !isStopped.load(ordering: .sequentiallyConsistent) {
                 let next = deadline.load(ordering: .sequentiallyConsistent)
                 let (hasCome, wait) = try wait(for: next, onFire)
-                // The firing uses the deadline up, unless it was replaced in the meantime.
-                if hasCome, isUsedUp(next), !isStopped.load(ordering: .sequentiallyConsistent) { fire(onFire) }
+                if hasCome {
+                    // The firing uses the deadline up, unless it was replaced in the meantime.
+                    let change = deadline.compareExchange(expected: next, desired: .max, ordering: .sequentiallyConsistent)
+                    if change.exchanged, !isStopped.load(ordering: .sequentiallyConsistent) { fire(onFire) }
+                }
                 spinner?.learn(from: wait)
             }
         } catch {
@@ -77,11 +80,7 @@ package final class TimerFDAlarm: TimerAlarm {
     /// A handler may fork: a child that returns from it must not touch the parent's timerfd.
     private func fire(_ onFire: () -> Void) {
         onFire()
-        Thread.leaveForkedChild(of: home)
-    }
-
-    private func isUsedUp(_ next: UInt64) -> Bool {
-        deadline.compareExchange(expected: next, desired: .max, ordering: .sequentiallyConsistent).exchanged
+        if Process.generation != home { Thread.end() }
     }
 
     /// Waits until a deadline or, if it spins, until ``lead`` before it. Returns false if the thread must look again:
@@ -92,14 +91,15 @@ package final class TimerFDAlarm: TimerAlarm {
         var wait = SpinPlan.Wait(woke: begin.nanoseconds)
         if wait.woke >= next { return (true, wait) }
         let margin = next == .max ? 0 : min(spinner?.margin(before: next) ?? 0, next)
-        let alarm = min(next - margin, begin.moved(by: Self.minute).nanoseconds)
+        let alarm = min(next - margin, wait.woke + Self.minute)
         if wait.woke < alarm {
             guard try sleep(until: alarm, for: next) else { return (false, wait) }
             wait = SpinPlan.Wait(alarm: alarm, woke: now.nanoseconds)
         }
         guard wait.woke >= next - margin else { return (false, wait) }
+        if wait.woke >= next { return (true, wait) }
         // While there is time, a needless firing fetches what the next one needs into the processor's caches.
-        if wait.woke < next, isStillWaiting(for: next) { fire(onFire) }
+        if isStillWaiting(for: next) { fire(onFire) }
         return (spin(until: next, margin, &wait), wait)
     }
 

@@ -1,23 +1,26 @@
 internal import CLinuxTimers
 internal import Glibc
 
-/// Reads the kernel's clocks and sleeps.
-package enum KernelClock {
-    /// The time on a clock, read from the vDSO: on ordinary hosts this makes no system call.
-    package static func now(_ clock: TimerClock) -> TimerInstant {
+extension TimerClock {
+    /// The time on this clock. Any thread may read it. It comes from the vDSO: on ordinary hosts this makes no system
+    /// call.
+    public var now: TimerInstant {
         var time = timespec()
-        unsafe clock_gettime(clock.kernelID, &time)
-        return TimerInstant(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec), clock: clock)
+        unsafe clock_gettime(kernelID, &time)
+        return TimerInstant(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec), clock: self)
     }
+}
 
+/// Sleeps on the kernel's suspending clock.
+package enum KernelClock {
     /// Sleeps for a length of monotonic time. Signals do not end the sleep.
-    package static func sleep(for duration: Duration) { sleep(until: now(.suspending).advanced(by: duration)) }
+    package static func sleep(for duration: Duration) { sleep(until: TimerClock.suspending.now.advanced(by: duration)) }
 
     /// Sleeps until an instant of the suspending clock. Signals do not end the sleep.
     ///
     /// If a sandbox refuses clock_nanosleep(2), the thread waits on a futex: without these no lock works either.
     package static func sleep(until instant: TimerInstant) {
-        var time = timespec(instant)
+        var time = timespec(nanoseconds: instant.nanoseconds)
         var failure = EINTR
         while failure == EINTR { failure = unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) }
         guard failure != 0 else { return }
@@ -37,15 +40,10 @@ extension TimerClock {
 }
 
 extension timespec {
-    /// An instant in the kernel's format. An instant after the kernel's latest one (292 years) becomes that
-    /// latest one.
-    init(_ instant: TimerInstant) {
-        let nanoseconds = min(instant.nanoseconds, UInt64(Int64.max))
+    /// Nanoseconds since a clock's origin in the kernel's format. An instant after the kernel's latest one (292 years)
+    /// becomes that latest one.
+    init(nanoseconds: UInt64) {
+        let nanoseconds = min(nanoseconds, UInt64(Int64.max))
         self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
-}
-
-extension TimerClock {
-    /// The time on this clock. Any thread may read it; on ordinary hosts this makes no system call.
-    public var now: TimerInstant { KernelClock.now(self) }
 }

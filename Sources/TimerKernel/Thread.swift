@@ -41,8 +41,11 @@ package enum Thread {
     /// into a loop that does. So it ends at once. If the child has no other thread by then, it ends with code 0, and
     /// runs no exit handlers, which belong to the parent.
     package static func leaveForkedChild(of generation: UInt) {
-        if Process.generation != generation { thread_end() }
+        if Process.generation != generation { end() }
     }
+
+    /// Ends the calling thread, and nothing else.
+    package static func end() { thread_end() }
 
     private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let argument = unsafe argument else { return nil }

@@ -45,12 +45,10 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// - Parameter deadline: the instant of the expiry.
     /// - Throws: `TimerError` if the kernel refuses, or the descriptor is lost.
     package borrowing func set(_ deadline: TimerInstant?) throws(TimerError) {
-        try checkForLoss(attempting: "setting a timerfd")
+        if isLost { throw Errno(EBADF).error(.backendFailed, attempting: "setting a timerfd") }
         var setting = itimerspec()
         // A value of zero would disarm: the earliest deadline is 1 ns.
-        if let deadline {
-            setting.it_value = timespec(max(deadline, deadline.clock.firstNanosecond))
-        }
+        if let deadline { setting.it_value = timespec(nanoseconds: max(deadline.nanoseconds, 1)) }
         let number = number
         let flags = CInt(TFD_TIMER_ABSTIME) | (clock == .wall ? CInt(TFD_TIMER_CANCEL_ON_SET) : 0)
         switch SystemCall.retrying({ unsafe timerfd_settime(number, flags, &setting, nil) }) {
@@ -69,7 +67,7 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// Takes the expiry, so that the descriptor is unreadable. Returns whether there was one; on a blocking
     /// descriptor, waits for one.
     package borrowing func takeExpiry() throws(TimerError) -> Bool {
-        try checkForLoss(attempting: "reading a timerfd")
+        if isLost { throw Errno(EBADF).error(.backendFailed, attempting: "reading a timerfd") }
         let number = number
         var expirations: UInt64 = 0
         switch SystemCall.retrying({ unsafe read(number, &expirations, MemoryLayout<UInt64>.size) }) {
@@ -102,10 +100,6 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         }
     }
 
-    private borrowing func checkForLoss(attempting attempted: String) throws(TimerError) {
-        if isLost { throw Errno(EBADF).error(.backendFailed, attempting: attempted) }
-    }
-
     /// The error of a failed call. EBADF means that the descriptor is closed. EINVAL means that the number belongs
     /// to another file, since the arguments are always valid.
     private borrowing func failure(
@@ -116,11 +110,6 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         if [EBADF, EINVAL].contains(errno.number) { claim.lose() }
         return errno.error(code, attempting: attempted)
     }
-}
-
-extension TimerClock {
-    /// The earliest instant that a timerfd can be set to.
-    fileprivate var firstNanosecond: TimerInstant { TimerInstant(nanoseconds: 1, clock: self) }
 }
 
 /// Our claim to a descriptor's number.

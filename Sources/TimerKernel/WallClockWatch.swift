@@ -35,7 +35,7 @@ package final class WallClockWatch: Sendable {
 
     /// Sets the timer. From here on, a step wakes the thread: the offset is read afterwards, so that no step is lost in
     /// between.
-    private func arm() throws(TimerError) { try timer.set(KernelClock.now(.wall).moved(by: longestSleep)) }
+    private func arm() throws(TimerError) { try timer.set(TimerClock.wall.now.moved(by: longestSleep)) }
 
     private func run(
         from first: WallClockOffset,
@@ -50,7 +50,7 @@ package final class WallClockWatch: Sendable {
                 // After arming: a stop wakes the thread from now on.
                 if isStopped.load(ordering: .sequentiallyConsistent) { return }
                 let now = WallClockOffset.now
-                if let step = offset.step(to: now) { onStep(step, KernelClock.now(.wall)) }
+                if let step = offset.step(to: now) { onStep(step, TimerClock.wall.now) }
                 Thread.leaveForkedChild(of: home)
                 offset = now
             }
@@ -86,9 +86,9 @@ package struct WallClockOffset {
     }
 
     private static var reading: WallClockOffset {
-        let before = Int64(clamping: KernelClock.now(.continuous).nanoseconds)
-        let wall = Int64(clamping: KernelClock.now(.wall).nanoseconds)
-        let width = Int64(clamping: KernelClock.now(.continuous).nanoseconds) - before
+        let before = Int64(clamping: TimerClock.continuous.now.nanoseconds)
+        let wall = Int64(clamping: TimerClock.wall.now.nanoseconds)
+        let width = Int64(clamping: TimerClock.continuous.now.nanoseconds) - before
         return WallClockOffset(nanoseconds: wall - before - width / 2, error: width / 2 + 1)
     }
 

@@ -64,7 +64,7 @@ import TimerKernel
             let event = event.value
             self.event.value = nil
             event?()
-            return KernelClock.now(.suspending)
+            return TimerClock.suspending.now
         }
 
         func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {}

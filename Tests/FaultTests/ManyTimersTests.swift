@@ -59,10 +59,10 @@ import TimerKernel
                 }
             }
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
-            let begin = KernelClock.now(.suspending)
+            let begin = TimerClock.suspending.now
             target = nil
             #expect(eventually { ended.value == 1_000_000 })
-            let length = begin.duration(to: KernelClock.now(.suspending))
+            let length = begin.duration(to: TimerClock.suspending.now)
             let late = log.ticks.map(\.lateness).max() ?? .zero
             print("a million timers ended \(length) after their target; a sibling was late by \(late) at most")
             let ticks = log.ticks

@@ -20,7 +20,7 @@ import TimerKernel
 
         init(onStart: @escaping @Sendable (FailingAlarm) -> Void = { _ in }) { self.onStart = onStart }
 
-        var now: TimerInstant { KernelClock.now(.suspending) }
+        var now: TimerInstant { TimerClock.suspending.now }
 
         func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
             callback.withLock { $0 = Callback(onFailure: onFailure) }
@@ -214,7 +214,7 @@ final class RefusingAlarm: TimerAlarm {
         self.starts = starts ?? (settings > 0)
     }
 
-    var now: TimerInstant { KernelClock.now(.suspending) }
+    var now: TimerInstant { TimerClock.suspending.now }
 
     func start(
         onFire: @escaping @Sendable () -> Void,

@@ -105,7 +105,7 @@ import TimerKernel
             try PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { $0.note($1) }
         }
         #expect(error?.code == .shutDown)
-        #expect(service.now <= KernelClock.now(.suspending))
+        #expect(service.now <= TimerClock.suspending.now)
     }
 
     @Test func aFiringOfAnEarlierRunDeliversNoTickAndSetsNoAlarm() throws {

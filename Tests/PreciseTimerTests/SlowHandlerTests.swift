@@ -109,7 +109,7 @@ import Testing
         #expect(cancelled.state == .ended(.cancelled))
     }
 
-    /// The service must forget the timer, whose object may be gone before the next reading of the clock.
+    /// The service has no clock any more.
     @Test func theTimeOfAHandlerThatShutsItsServiceDownIsNotCounted() throws {
         let (alarm, log) = (ManualAlarm(), Log())
         let service = TimerService(startedOnUse: { alarm })
@@ -129,7 +129,7 @@ import Testing
         #expect(service.slowHandlers.isEmpty)
     }
 
-    @Test func theTimeOfAHandlerIsNotCountedIfTheNextShutsTheServiceDown() throws {
+    @Test func aHandlerIsNamedEvenIfTheNextShutsTheServiceDown() throws {
         let (alarm, log) = (ManualAlarm(), Log())
         let service = TimerService(startedOnUse: { alarm })
         let first = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { _, _ in
@@ -142,7 +142,7 @@ import Testing
         alarm.move(by: .milliseconds(1))
         alarm.fire()
         #expect(log.count == 1 && first.state == .ended(.serviceShutDown))
-        #expect(service.slowHandlers.isEmpty)
+        #expect(service.slowHandlers.map(\.longest) == [.milliseconds(5)])
     }
 
     @Test func onePlaceIsNamedOnceAndOnlyTheFirstPlacesAreNamed() throws {

@@ -29,12 +29,12 @@ struct TimerListTests {
         for timer in timers[..<4] { list.append(timer) }
         list.close()
         for timer in timers[4...] { list.append(timer) }
-        #expect(timers.map { list.isClosing($0) } == [true, true, true, true, false, false, false])
+        #expect(timers.map { $0.place < list.closing } == [true, true, true, true, false, false, false])
         list.remove(timers[1])
         list.remove(timers[4])
         #expect(list.closing == 3)
-        #expect([0, 2, 3].allSatisfy { list.isClosing(timers[$0]) } && timers[5...].allSatisfy { !list.isClosing($0) })
-        while list.closing > 0 { list.remove(list[list.closing - 1]) }
+        #expect([0, 2, 3].allSatisfy { (timers[$0].place < list.closing) } && timers[5...].allSatisfy { $0.place >= list.closing })
+        while list.closing > 0 { list.remove(list[Int(list.closing) - 1]) }
         #expect(list.count == 2)
     }
 

@@ -7,7 +7,7 @@ extension DeadlineQueue where User: ~Copyable {
             if position > 0, element.precedes(elements[(position - 1) / 4]) {
                 return "the element at \(position) comes before its parent"
             }
-            if element.timer.position != position { return "the timer at \(position) has a wrong position" }
+            if element.position != position { return "the timer at \(position) has a wrong position" }
         }
         return nil
     }

@@ -32,9 +32,13 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
             UInt128(nanoseconds) << 64 | UInt128(sequence) < UInt128(other.nanoseconds) << 64 | UInt128(other.sequence)
         }
 
-        /// Tells the timer its position, without counting a reference.
-        @inline(__always)
-        func note(_ position: Int) { unsafe reference._withUnsafeGuaranteedRef { $0.position = Int32(truncatingIfNeeded: position) } }
+        /// The timer's position in the queue, which it is told without counting a reference.
+        var position: Int {
+            get { unsafe reference._withUnsafeGuaranteedRef { Int($0.position) } }
+            nonmutating set {
+                unsafe reference._withUnsafeGuaranteedRef { $0.position = Int32(truncatingIfNeeded: newValue) }
+            }
+        }
     }
 
     /// The heap: the children of position i are 4i + 1 … 4i + 4.
@@ -110,12 +114,12 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
 
     private mutating func siftDown(_ element: Element, from start: Int) {
         var position = start
-        var hole = unsafe elements.address(of: start)
+        var hole = unsafe elements[addressOf: start]
         while true {
             let firstChild = 4 * position + 1
             let count = elements.count - firstChild
             if count <= 0 { break }
-            let children = unsafe elements.address(of: firstChild)
+            let children = unsafe elements[addressOf: firstChild]
             var earliest = 0
             if count >= 4 {
                 let left = unsafe children[1].precedes(children[0]) ? 1 : 0
@@ -126,17 +130,17 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
             }
             guard unsafe children[earliest].precedes(element) else { break }
             unsafe hole.pointee = children[earliest]
-            unsafe hole.pointee.note(position)
+            unsafe hole.pointee.position = position
             position = firstChild + earliest
             unsafe hole = children + earliest
         }
         unsafe hole.pointee = element
-        element.note(position)
+        element.position = position
     }
 
     @inline(__always)
     private mutating func place(_ element: Element, at position: Int) {
         elements[position] = element
-        element.note(position)
+        element.position = position
     }
 }

@@ -12,7 +12,7 @@ extension Scheduler where User: ~Copyable {
             let isWaiting = timer.whereabouts == .awaitsDeadline || timer.whereabouts == .awaitsLook
             let isQueued = isWaiting || timer.whereabouts == .isCalled && timer.position >= 0
             if isQueued { queued += 1 }
-            if timers.isClosing(timer) || timer.isInDelivery { continue }
+            if timer.place < timers.closing || timer.isInDelivery { continue }
             let mustWait = !timer.isPaused && timer.nextDeadline != .max
             if isWaiting != mustWait { return "a waiting timer is in no queue, or a queued timer does not wait" }
             if let broken = brokenPlace(of: timer) { return broken }

@@ -168,7 +168,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
             guard let first = deadlines.first, first.nanoseconds <= look else { return nil }
             let timer = first.timer
             let isTrue = timer.nextDeadline == first.nanoseconds && timer.sequence == first.sequence
-            if isTrue, timer.whereabouts == .awaitsDeadline, !timers.isClosing(timer) { return timer }
+            if isTrue, timer.whereabouts == .awaitsDeadline, timer.place >= timers.closing { return timer }
             // The timer was postponed, must be ended, or is still in the handler that an earlier look called.
             place(timer, comesOut: true)
         }
@@ -193,7 +193,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     package mutating func begin(_ timer: Record, at now: UInt64) -> Due? {
         let isFirst = timer.whereabouts == .awaitsDeadline
         assert(isFirst || timer.whereabouts == .onItsWay, "a timer that begins is due, or on its way")
-        if timer.hasEnded || timer.isPaused || timers.isClosing(timer) { return nil }
+        if timer.hasEnded || timer.isPaused || timer.place < timers.closing { return nil }
         guard let due = timer.takeTick(at: now) else { return nil }
         if isFirst, unsafe called == nil {
             timer.whereabouts = .isCalled
@@ -219,7 +219,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
         if timer.awaitsReturn { timer.handlerReturned(at: now) }
         let isInQueue = timer.whereabouts == .isCalled && timer.position >= 0
         timer.whereabouts = isInQueue ? .awaitsDeadline : .rests
-        if isInQueue, timer.isAhead(of: max(look, self.look ?? 0)), !timers.isClosing(timer) {
+        if isInQueue, timer.isAhead(of: max(look, self.look ?? 0)), timer.place >= timers.closing {
             // Nearly every timer takes this path.
             deadlines.postpone(timer, to: timer.nextDeadline)
             return orderIfEarlier()
@@ -235,7 +235,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
             _ = end(timer, .completed)
             return .leave
         }
-        if catchesUp, repeats > 0, !timers.isClosing(timer) {
+        if catchesUp, repeats > 0, timer.place >= timers.closing {
             repeats -= 1
             put(timer, in: .awaitsDeadline, at: timer.nextDeadline)
             return .leave
@@ -293,7 +293,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     }
 
     /// One of the timers that must still be ended after ``close()``.
-    package var closing: Record? { timers.closing > 0 ? timers[timers.closing - 1] : nil }
+    package var closing: Record? { timers.closing > 0 ? timers[Int(timers.closing) - 1] : nil }
 
     // MARK: The queues and the alarm
 
@@ -308,7 +308,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     private mutating func place(_ timer: Record, comesOut: Bool) {
         if timer.isInDelivery { return comesOut ? dequeue(timer) : () }
         let (deadline, nextLook) = (timer.nextDeadline, timer.nextLook)
-        if deadline == .max || timer.isPaused || timers.isClosing(timer) { return dequeue(timer) }
+        if deadline == .max || timer.isPaused || timer.place < timers.closing { return dequeue(timer) }
         let isDue = look.map { nextLook <= $0 } ?? false
         let (queue, instant): (Record.Whereabouts, UInt64) =
             (isDue ? comesOut : nextLook == deadline) ? (.awaitsDeadline, deadline) : (.awaitsLook, nextLook)

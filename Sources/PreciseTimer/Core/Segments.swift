@@ -22,19 +22,20 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     subscript(position: Int) -> Element {
         get {
             assert(position >= 0 && position < count, "there is no such position")
-            return unsafe address(of: position).pointee
+            return unsafe self[addressOf: position].pointee
         }
         set {
             assert(position >= 0 && position < count, "there is no such position")
-            unsafe address(of: position).pointee = newValue
+            unsafe self[addressOf: position].pointee = newValue
         }
     }
 
     /// Where the value at a position is stored. The values at 4i + 1 … 4i + 4 lie side by side. Constant time.
-    @inline(__always)
-    func address(of position: Int) -> UnsafeMutablePointer<Element> {
-        let place = position + lead
-        return unsafe directory[place &>> shift] + (place & (1 &<< shift - 1))
+    subscript(addressOf position: Int) -> UnsafeMutablePointer<Element> {
+        @inline(__always) get {
+            let place = position + lead
+            return unsafe directory[place &>> shift] + (place & (1 &<< shift - 1))
+        }
     }
 
     /// Adds a value at the end. Takes at most the time of one allocation.
@@ -49,7 +50,7 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
         assert(count > 0, "there is nothing to take off")
         count -= 1
         // One empty segment is kept, so that a list that grows and shrinks by one value allocates nothing.
-        guard segments > 1, count + lead <= (segments - 2) << shift else { return }
+        guard segments > 1, count + lead <= max((segments - 2) << shift, lead) else { return }
         segments -= 1
         unsafe directory[segments].deallocate()
     }

@@ -14,7 +14,7 @@ struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
 
     private var elements = Segments<Element>()
     /// How many timers, from the beginning of the list, must still be ended.
-    private(set) var closing = 0
+    private(set) var closing: Int32 = 0
 
     init() {}
 
@@ -38,10 +38,10 @@ struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
     mutating func remove(_ timer: TimerRecord<User>) {
         var hole = Int(timer.place)
         let element = elements[hole]
-        if hole < closing {
+        if timer.place < closing {
             closing -= 1
-            move(closing, to: hole)
-            hole = closing
+            move(Int(closing), to: hole)
+            hole = Int(closing)
         }
         if hole != elements.count - 1 { move(elements.count - 1, to: hole) }
         elements.removeLast()
@@ -50,13 +50,10 @@ struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
     }
 
     /// Marks all present timers as timers that must be ended.
-    mutating func close() { closing = elements.count }
+    mutating func close() { closing = Int32(elements.count) }
 
     /// Whether there are timers besides those that must be ended.
     var hasOpen: Bool { closing < elements.count }
-
-    /// Whether a timer must be ended.
-    func isClosing(_ timer: TimerRecord<User>) -> Bool { Int(timer.place) < closing }
 
     private mutating func move(_ source: Int, to hole: Int) {
         elements[hole] = elements[source]

@@ -148,7 +148,7 @@ package enum CareClock {
     /// Lets the clock run ten times as fast, for the rest of the process.
     package static func hurry() { speed.store(10, ordering: .relaxed) }
 
-    static var now: UInt64 { scaled(KernelClock.now(.suspending).nanoseconds) }
+    static var now: UInt64 { scaled(TimerClock.suspending.now.nanoseconds) }
 
     /// The length on this clock of some nanoseconds of the kernel's clock.
     static func scaled(_ nanoseconds: UInt64) -> UInt64 { nanoseconds * speed.load(ordering: .relaxed) }

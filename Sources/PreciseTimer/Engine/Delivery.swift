@@ -37,23 +37,23 @@ extension ServiceState {
     mutating func step(_ run: Int, lookedAt woke: TimerInstant, after last: borrowing Step, _ served: Served?) -> Step {
         switch last {
         case .call(let record, _):
-            if let failure = putBack(record, served, lookedAt: woke) { return observed(.fail(failure)) }
+            if let failure = putBack(record, served, lookedAt: woke) { return .fail(failure) }
             // The farewell comes before the next decision, because `onEnd` may change the next timer.
-            if record.hasEnded { return observed(.sayFarewell(record, takeServiceIfIdle())) }
+            if record.hasEnded { return .sayFarewell(record, takeServiceIfIdle()) }
         default: break
         }
         guard run == self.run else { return .sleep }
         guard let record = scheduler.firstDue() else {
-            if scheduler.hasDue { return observed(.askAgain) }
-            if let failure = arm(scheduler.endLook()) { return observed(.fail(failure)) }
-            return observed(.sleep)
+            if scheduler.hasDue { return .askAgain }
+            if let failure = arm(scheduler.endLook()) { return .fail(failure) }
+            return .sleep
         }
         if case .inline = record.user.destination, let due = scheduler.begin(record, at: woke.nanoseconds) {
             record.user.runner = .thisThread
             return .call(record, due)
         }
         scheduler.send(record)
-        return observed(.send(record))
+        return .send(record)
     }
 
     /// Decides the tick of a hop that has arrived. No tick if the timer has ended, is paused, or was rescheduled to a
@@ -78,7 +78,7 @@ extension ServiceState {
         if let served {
             record.user.ticks += 1
             record.user.lastLateness = served.lateness
-            if let observer { observer.delivered(record, served) }
+            if let observer { observer.delivered(record, served, now: now?.nanoseconds) }
         } else {
             _ = end(record, record.endingIfTargetIsGone)
         }
@@ -87,10 +87,24 @@ extension ServiceState {
         return arm(scheduler.putBack(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds))
     }
 
-    /// A step that calls no handler from the look: the time of the last handler ends here.
-    private mutating func observed(_ step: consuming Step) -> Step {
-        if let observer, observer.isOpen { observer.pauses(at: now?.nanoseconds) }
-        return step
+    /// Carries out the scheduler's order for the alarm. Returns a failure if the alarm refuses.
+    mutating func arm(_ order: AlarmOrder) -> Failure? {
+        guard order != .leave, let alarm else { return nil }
+        do throws(TimerError) {
+            if case .set(let nanoseconds) = order {
+                let deadline = TimerInstant(nanoseconds: nanoseconds, clock: clock)
+                if let period = scheduler.periodFromNext {
+                    if try alarm.set(deadline, every: period) { scheduler.alarmGoesOn(every: period) }
+                } else {
+                    try alarm.set(deadline)
+                }
+            } else {
+                try alarm.set(nil)
+            }
+            return nil
+        } catch {
+            return Failure(error: error, run: run)
+        }
     }
 }
 

@@ -15,7 +15,7 @@ struct Hop: Sendable {
     func deliver() {
         let look = alarm.now
         while let due = core.begin(self, lookedAt: look, by: .thisThread) {
-            let served = record.call(due, woke: woke, alarm)?.handled(by: alarm.now)
+            let served = record.call(due, woke: woke, alarm)
             guard core.finish(self, lookedAt: look, served) else { return }
         }
     }
@@ -57,19 +57,8 @@ struct Served {
     let due: Due
     /// How late it was, in nanoseconds.
     let lateness: UInt64
-    /// How long its handler ran, in nanoseconds; nil if that is not known yet, or if a consumer received it.
-    var handlerTime: UInt64?
-
     /// When the handler was called, in nanoseconds on the service's clock.
     var delivered: UInt64 { due.deadline + lateness }
-
-    /// The tick, with its handler's time until now.
-    func handled(by now: TimerInstant) -> Served {
-        var served = self
-        // A wall clock may have been set back.
-        served.handlerTime = now.nanoseconds - min(now.nanoseconds, delivered)
-        return served
-    }
 }
 
 /// How the ticks of a timer reach its handler.

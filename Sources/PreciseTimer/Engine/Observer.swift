@@ -3,10 +3,6 @@ internal import TimerKernel
 /// Sees the ticks of a service for those who want to know of them: the statistics of the service and of its timers, and
 /// slow handlers. A service has one only while somebody does; in a debug build always, for the warnings. The service's
 /// lock protects it.
-///
-/// Reading the clock after each handler would cost more than counting its tick. So the time of an inline handler ends
-/// with the service's next reading of the clock: for the next tick of the same look, or when the look pauses.
-@safe
 final class Observer {
     /// The statistics of the service, while they are collected.
     var counts: TickCounts?
@@ -14,50 +10,22 @@ final class Observer {
     var countsTimers = false
     /// The places whose handlers were slow.
     private(set) var slowPlaces: [SlowPlace] = []
-    /// The timer whose inline handler returned last, if its time matters and is not known yet. Not retained: a timer
-    /// that ends is forgotten.
-    private var last: Unmanaged<Record>?
-    private var calledAt: UInt64 = 0
-
     private static let mostPlaces = 16
 
     init() { slowPlaces.reserveCapacity(Self.mostPlaces) }
 
-    /// A timer was delivered a tick.
-    func delivered(_ record: Record, _ served: Served) {
+    /// A timer was delivered a tick, and its handler has returned by now. Without a clock, its time is not known.
+    func delivered(_ record: Record, _ served: Served, now: UInt64?) {
         counts?.count(served)
         record.side?.extras.counts?.count(served)
-        if let time = served.handlerTime { return handled(record, time) }
-        guard case .inline = record.user.destination else { return }
-        // This tick was delivered when the handler of the one before had returned.
-        pauses(at: served.delivered)
-        unsafe last = .passUnretained(record)
-        calledAt = served.delivered
-    }
-
-    /// Whether the time of a handler is not known yet.
-    var isOpen: Bool { unsafe last != nil }
-
-    /// The service reads its clock, and calls no handler: the last handler had returned by then. Nil if it has no clock
-    /// any more.
-    func pauses(at now: UInt64?) {
-        guard let record = unsafe last else { return }
-        unsafe last = nil
+        // What a task awaits has no handler.
+        if case .mailbox = record.user.destination { return }
         guard let now else { return }
         // A wall clock may have been set back.
-        let time = now - min(now, calledAt)
-        unsafe record._withUnsafeGuaranteedRef { handled($0, time) }
-    }
-
-    /// A timer has ended: its object may not live until the next reading of the clock.
-    func ended(_ record: Record) {
-        if unsafe last?.toOpaque() == Unmanaged.passUnretained(record).toOpaque() { unsafe last = nil }
-    }
-
-    private func handled(_ record: Record, _ nanoseconds: UInt64) {
-        counts?.countHandler(nanoseconds)
-        record.side?.extras.counts?.countHandler(nanoseconds)
-        if nanoseconds > record.leastPeriod { noteSlow(record, nanoseconds) }
+        let time = now - min(now, served.delivered)
+        counts?.countHandler(time)
+        record.side?.extras.counts?.countHandler(time)
+        if time > record.leastPeriod { noteSlow(record, time) }
     }
 
     /// Notes that a handler ran for longer than its period. After the first 16 places, others are not noted. O(1).

@@ -124,7 +124,7 @@ extension Record {
             await handler(actor, target, tick)
             return true
         }
-        return hasTarget ? Served(due: due, lateness: tick.nanosecondsLate).handled(by: alarm.now) : nil
+        return hasTarget ? Served(due: due, lateness: tick.nanosecondsLate) : nil
     }
 
     /// The last steps after the timer's end, when no thread can call the handler any more. Called once, outside any

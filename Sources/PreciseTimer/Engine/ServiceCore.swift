@@ -44,7 +44,10 @@ final class ServiceCore: @unchecked Sendable {
         inForkedChild answer: @autoclosure () -> Result,
         _ body: (inout ServiceState) -> Result
     ) -> Result {
-        lock.isOfAnotherProcess ? answer() : locked(body)
+        if lock.isOfAnotherProcess { return answer() }
+        lock.acquire()
+        defer { lock.release() }
+        return body(&state)
     }
 
     /// Adds a timer, and sets the alarm if the timer's first deadline is the earliest of all. Returns the
@@ -136,7 +139,7 @@ final class ServiceCore: @unchecked Sendable {
     // MARK: Facts
 
     /// The time on the service's clock.
-    var now: TimerInstant { nowOfAlarm ?? KernelClock.now(clock) }
+    var now: TimerInstant { nowOfAlarm ?? clock.now }
 
     /// The time on the clock of a running alarm.
     var nowOfAlarm: TimerInstant? { alarm?.now }

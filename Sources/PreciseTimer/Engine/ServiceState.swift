@@ -134,7 +134,6 @@ struct ServiceState: ~Copyable {
     /// handler is running, the farewell follows its return.
     mutating func end(_ record: Record, _ ending: TimerEnding) -> Bool? {
         guard scheduler.end(record, ending) else { return nil }
-        if let observer { observer.ended(record) }
         return !record.isInHandler
     }
 
@@ -168,33 +167,5 @@ struct ServiceState: ~Copyable {
         }
         ended.service = takeServiceIfIdle()
         return ended
-    }
-
-    // MARK: The alarm
-
-    /// Carries out the scheduler's order for the alarm. Returns a failure if the alarm refuses.
-    @inline(__always)
-    mutating func arm(_ order: AlarmOrder) -> Failure? {
-        if case .leave = order { nil } else { carryOut(order) }
-    }
-
-    private mutating func carryOut(_ order: AlarmOrder) -> Failure? {
-        guard let alarm else { return nil }
-        do throws(TimerError) {
-            switch order {
-            case .leave: break
-            case .disarm: try alarm.set(nil)
-            case .set(let nanoseconds):
-                let deadline = TimerInstant(nanoseconds: nanoseconds, clock: clock)
-                if let period = scheduler.periodFromNext {
-                    if try alarm.set(deadline, every: period) { scheduler.alarmGoesOn(every: period) }
-                } else {
-                    try alarm.set(deadline)
-                }
-            }
-            return nil
-        } catch {
-            return Failure(error: error, run: run)
-        }
     }
 }
