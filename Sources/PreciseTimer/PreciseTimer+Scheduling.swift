@@ -103,3 +103,14 @@ extension PreciseTimer {
         }
     }
 }
+
+extension PreciseTimer.Delivery {
+    /// The engine's value for this delivery.
+    var destination: Destination {
+        switch self {
+        case .inline: .inline
+        case .queue(let queue): .queue(queue)
+        case .mainActor: .mainActor
+        }
+    }
+}

@@ -82,7 +82,7 @@ extension PreciseTimer {
 
     /// The statistics so far, also after the timer has ended; nil if they are not collected. From any thread; copies 8
     /// KB under the service's lock.
-    public var statistics: Statistics? { core.statistics(of: record) }
+    public var statistics: Statistics? { core.statistics(of: record).map { Statistics($0, core.clock) } }
 }
 
 extension TimerService {
@@ -96,7 +96,9 @@ extension TimerService {
 
     /// The statistics so far, of timers that have ended, too; nil if they are not collected. From any thread; copies 8
     /// KB under the service's lock.
-    public var statistics: PreciseTimer.Statistics? { core.statistics(of: nil) }
+    public var statistics: PreciseTimer.Statistics? {
+        core.statistics(of: nil).map { PreciseTimer.Statistics($0, core.clock) }
+    }
 }
 
 extension PreciseTimer.Statistics {

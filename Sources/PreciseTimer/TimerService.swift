@@ -44,7 +44,7 @@ public final class TimerService: Sendable {
     public var now: TimerInstant { core.now }
 
     /// The facts of each timer that has not ended, in no particular order. O(n) for n timers.
-    public var activeTimers: [Snapshot] { core.snapshots }
+    public var activeTimers: [Snapshot] { core.survey { Snapshot($0, core.clock, isTargetAlive: $1) } }
 
     /// Ends the timers whose target was released. O(n) for n timers.
     package func endTimersOfDeadTargets() { core.endTimersOfDeadTargets(among: core.pendingCount) }

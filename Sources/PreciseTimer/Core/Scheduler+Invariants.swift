@@ -20,7 +20,7 @@ extension Scheduler where User: ~Copyable {
         return queued == deadlines.count + looks.count ? nil : "a queue has a timer that the list does not have"
     }
 
-    private func brokenPlace(of timer: Record) -> String? {
+    private func brokenPlace(of timer: Timer) -> String? {
         switch timer.whereabouts {
         case .awaitsDeadline where deadlines.elements[Int(timer.position)].nanoseconds > timer.nextDeadline:
             "a timer comes out after its deadline"

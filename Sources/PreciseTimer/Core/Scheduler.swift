@@ -24,7 +24,7 @@
 /// deadline of all each time, and would keep the others from their turn. `OneQueueTests` show all three.
 @safe
 package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
-    package typealias Record = TimerRecord<User>
+    package typealias Timer = TimerRecord<User>
 
     /// The maximum number of steps that one call performs.
     package static var portion: Int { 64 }
@@ -35,7 +35,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     /// The timers in a handler to which they were sent, and the one whose handler the look calls itself. That one is
     /// not retained, like the others.
     private var running = RunningTimers<User>()
-    private var called: Unmanaged<Record>?
+    private var called: Unmanaged<Timer>?
     private var nextSequence: UInt64 = 0
     /// The instant of the alarm's next firing, as last ordered. Outside a look it is never later than ``nextLook``,
     /// unless all timers must be ended.
@@ -56,14 +56,14 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// The timer at a position below ``count``. Positions change when a timer ends, but iterating from the last
     /// position to the first meets every timer, even if timers end in between. Constant time.
-    package subscript(position: Int) -> Record { timers[position] }
+    package subscript(position: Int) -> Timer { timers[position] }
 
     /// The number of timers whose handler is running, also of those that have ended.
     package var runningCount: Int { running.count + (unsafe called == nil ? 0 : 1) }
 
     /// The running timer at a position below ``runningCount``. Iterate from the last position to the first. Constant
     /// time.
-    package func running(at position: Int) -> Record {
+    package func running(at position: Int) -> Timer {
         if position < running.count { return running[position] }
         guard let called = unsafe called else { preconditionFailure("there is no such position") }
         return unsafe called.takeUnretainedValue()
@@ -82,7 +82,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     // MARK: Requests
 
     /// Adds a timer. O(log n).
-    package mutating func add(_ timer: Record, on grid: Grid) -> AlarmOrder {
+    package mutating func add(_ timer: Timer, on grid: Grid) -> AlarmOrder {
         timer.restart(on: grid, sequence: takeSequence())
         timers.append(timer)
         return enqueue(timer)
@@ -90,7 +90,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// Ends a timer, which has no tick any more. Returns false if it had ended or was never added. The alarm stays
     /// as it is, because a spare firing is cheaper than a system call for every cancelled timer. O(log n).
-    package mutating func end(_ timer: Record, _ ending: TimerEnding) -> Bool {
+    package mutating func end(_ timer: Timer, _ ending: TimerEnding) -> Bool {
         if timer.hasEnded || timer.place < 0 { return false }
         timer.ending = ending
         dequeue(timer)
@@ -101,7 +101,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// Holds back all ticks until the timer is resumed; its grid stays. Returns false if it was paused or had ended.
     /// O(log n).
-    package mutating func pause(_ timer: Record) -> Bool {
+    package mutating func pause(_ timer: Timer) -> Bool {
         if timer.hasEnded || timer.isPaused { return false }
         timer.isPaused = true
         // A timer in delivery keeps its count of late ticks: it may be resumed before the delivery ends.
@@ -113,7 +113,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// Resumes a paused timer: deadlines that passed meanwhile are due at once. Returns nil if it was not paused.
     /// O(log n).
-    package mutating func resume(_ timer: Record) -> AlarmOrder? {
+    package mutating func resume(_ timer: Timer) -> AlarmOrder? {
         if timer.hasEnded || !timer.isPaused { return nil }
         timer.isPaused = false
         return enqueue(timer)
@@ -121,7 +121,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// Starts a timer anew on another grid, as the last among equal deadlines. Returns nil if it had ended.
     /// O(log n), or constant time if its next deadline is no earlier than before.
-    package mutating func reschedule(_ timer: Record, on grid: Grid) -> AlarmOrder? {
+    package mutating func reschedule(_ timer: Timer, on grid: Grid) -> AlarmOrder? {
         if timer.hasEnded { return nil }
         timer.restart(on: grid, sequence: takeSequence())
         // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is then queued again.
@@ -132,7 +132,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     }
 
     /// Asks for an extra tick, which does not change the grid. Returns nil if the timer had ended. O(log n).
-    package mutating func fire(_ timer: Record, at now: UInt64) -> AlarmOrder? {
+    package mutating func fire(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded { return nil }
         let (deadline, look) = (timer.nextDeadline, timer.nextLook)
         timer.askForExtra(at: now)
@@ -157,7 +157,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// Finds the first due timer, in the order of deadlines and then of scheduling. Nil if there is none, or if a
     /// portion has found none: ``hasDue`` tells. O(log n).
-    package mutating func firstDue() -> Record? {
+    package mutating func firstDue() -> Timer? {
         guard let look else { return nil }
         for _ in 0..<Self.portion {
             if isGathering, looks.firstInstant <= look, let first = looks.first {
@@ -182,7 +182,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     }
 
     /// Takes the first due timer out of its queue. It is on its way to its handler from now on. O(log n).
-    package mutating func send(_ timer: Record) {
+    package mutating func send(_ timer: Timer) {
         dequeue(timer)
         timer.whereabouts = .onItsWay
     }
@@ -190,7 +190,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     /// Decides on the tick of the first due timer, or of a timer that is on its way, from the deadlines that have passed
     /// at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to a later
     /// deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case. Constant time.
-    package mutating func begin(_ timer: Record, at now: UInt64) -> Due? {
+    package mutating func begin(_ timer: Timer, at now: UInt64) -> Due? {
         let isFirst = timer.whereabouts == .awaitsDeadline
         assert(isFirst || timer.whereabouts == .onItsWay, "a timer that begins is due, or on its way")
         if timer.hasEnded || timer.isPaused || timer.place < timers.closing { return nil }
@@ -212,7 +212,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     /// A timer that catches up continues with the next of its late deadlines, either by the same hop or, without a
     /// hop, in its turn in the same look. A look has a limited number of such turns; after that, other timers that
     /// have come due get theirs. O(log n).
-    package mutating func putBack(_ timer: Record, lookedAt look: UInt64, byHop: Bool = false, now: UInt64) -> AlarmOrder {
+    package mutating func putBack(_ timer: Timer, lookedAt look: UInt64, byHop: Bool = false, now: UInt64) -> AlarmOrder {
         assert(timer.isInDelivery, "only a delivery that has begun can end")
         if timer.whereabouts == .isCalled { unsafe called = nil }
         if timer.whereabouts == .runs { running.remove(timer) }
@@ -293,24 +293,24 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     }
 
     /// One of the timers that must still be ended after ``close()``.
-    package var closing: Record? { timers.closing > 0 ? timers[Int(timers.closing) - 1] : nil }
+    package var closing: Timer? { timers.closing > 0 ? timers[Int(timers.closing) - 1] : nil }
 
     // MARK: The queues and the alarm
 
     /// Queues a waiting timer by its next deadline.
-    private mutating func enqueue(_ timer: Record) -> AlarmOrder {
+    private mutating func enqueue(_ timer: Timer) -> AlarmOrder {
         place(timer, comesOut: false)
         return orderIfEarlier()
     }
 
     /// Queues a timer by its next deadline, unless it is in delivery. A due timer that comes out of a queue gets its
     /// turn in this look, by its deadline. A due timer that was in no queue waits for the next look.
-    private mutating func place(_ timer: Record, comesOut: Bool) {
+    private mutating func place(_ timer: Timer, comesOut: Bool) {
         if timer.isInDelivery { return comesOut ? dequeue(timer) : () }
         let (deadline, nextLook) = (timer.nextDeadline, timer.nextLook)
         if deadline == .max || timer.isPaused || timer.place < timers.closing { return dequeue(timer) }
         let isDue = look.map { nextLook <= $0 } ?? false
-        let (queue, instant): (Record.Whereabouts, UInt64) =
+        let (queue, instant): (Timer.Whereabouts, UInt64) =
             (isDue ? comesOut : nextLook == deadline) ? (.awaitsDeadline, deadline) : (.awaitsLook, nextLook)
         if comesOut || timer.whereabouts != queue { return put(timer, in: queue, at: instant) }
         // It is in that queue already, and only ever moves forward there.
@@ -318,14 +318,14 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     }
 
     /// Moves a timer from its present queue, if any, into another.
-    private mutating func put(_ timer: Record, in queue: Record.Whereabouts, at instant: UInt64) {
+    private mutating func put(_ timer: Timer, in queue: Timer.Whereabouts, at instant: UInt64) {
         dequeue(timer)
         timer.whereabouts = queue
         if queue == .awaitsDeadline { deadlines.push(timer, at: instant) } else { looks.push(timer, at: instant) }
     }
 
     /// Takes a timer out of its queue, if it is in one. A timer that was called stays in its handler.
-    private mutating func dequeue(_ timer: Record) {
+    private mutating func dequeue(_ timer: Timer) {
         switch timer.whereabouts {
         case .awaitsDeadline: deadlines.remove(timer)
         case .awaitsLook: looks.remove(timer)

@@ -109,16 +109,20 @@ extension ServiceState {
         return isCaredFor
     }
 
-    /// Snapshots of the `count` timers below a position. A caller that goes from the last position to the first
-    /// misses no timer, and may see some twice. The targets are returned as well, because each may be the last
-    /// reference, which must not be released under the lock.
-    func see(_ count: Int, below position: Int) -> [(Record, TimerService.Snapshot, target: AnyObject?)] {
+    /// The `count` timers below a position, with what a caller wants to know of each. A caller that goes from the last
+    /// position to the first misses no timer, and may see some twice. The targets are returned as well, because each may
+    /// be the last reference, which must not be released under the lock.
+    func see<Facts>(
+        _ count: Int,
+        below position: Int,
+        _ facts: (Record, _ isTargetAlive: Bool) -> Facts
+    ) -> [(Record, Facts, target: AnyObject?)] {
         let end = min(position, scheduler.count)
         return (max(0, end - count)..<end).reversed()
             .map { position in
                 let record = scheduler[position]
                 let target = record.user.target
-                return (record, TimerService.Snapshot(record, clock, isTargetAlive: target != nil), target)
+                return (record, facts(record, target != nil), target)
             }
     }
 }

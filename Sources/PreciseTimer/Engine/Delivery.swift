@@ -8,7 +8,7 @@ enum Step: ~Copyable {
     /// Send a tick to its destination.
     case send(Record)
     /// Say the farewell of a timer. The service is there if this was its last timer.
-    case sayFarewell(Record, TimerService?)
+    case sayFarewell(Record, AnyObject?)
     /// Ask again: much work remains, and other threads may need the lock.
     case askAgain
     /// The look is over, and the alarm is set.

@@ -147,11 +147,10 @@ extension ServiceCore {
         locked(inForkedChild: false) { $0.counts(of: record) != nil }
     }
 
-    /// The statistics of a timer, or of the service; nil if they are not collected.
-    func statistics(of record: Record?) -> PreciseTimer.Statistics? {
-        // Only the numbers are copied under the lock.
-        let numbers = locked(inForkedChild: nil) { $0.counts(of: record)?.numbers }
-        return numbers.map { PreciseTimer.Statistics($0, clock) }
+    /// The numbers of a timer's or the service's statistics, which are all that is copied under the lock; nil if they are
+    /// not collected.
+    func statistics(of record: Record?) -> TickCounts.Numbers? {
+        locked(inForkedChild: nil) { $0.counts(of: record)?.numbers }
     }
 
     /// The places whose handlers were slow, in a copy.

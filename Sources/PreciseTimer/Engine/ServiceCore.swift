@@ -55,7 +55,7 @@ final class ServiceCore: @unchecked Sendable {
     func admit(
         _ record: Record,
         _ schedule: PreciseTimer.Schedule,
-        _ service: TimerService
+        _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
         let handle = PreciseTimer(record, of: self)
         record.adopt(handle)
@@ -203,21 +203,22 @@ final class ServiceCore: @unchecked Sendable {
         return .ended(locked { _ in record.endReason } ?? .targetReleased)
     }
 
-    /// The facts of the timers that have not ended, read in portions, so that other threads get the lock in between.
-    var snapshots: [TimerService.Snapshot] {
-        var (snapshots, seen) = ([TimerService.Snapshot](), Set<ObjectIdentifier>())
+    /// What a caller wants to know of each timer that has not ended, read in portions, so that other threads get the
+    /// lock in between.
+    func survey<Facts>(_ facts: (Record, _ isTargetAlive: Bool) -> Facts) -> [Facts] {
+        var (found, seen) = ([Facts](), Set<ObjectIdentifier>())
         var position = locked(inForkedChild: 0) { $0.scheduler.count }
         // Held to the end: an `ObjectIdentifier` is unique only while its object lives.
         var records: [Record] = []
         while position > 0 {
-            let sights = locked { $0.see(Scheduler<UserSide>.portion, below: position) }
+            let sights = locked { $0.see(Scheduler<UserSide>.portion, below: position, facts) }
             position -= Scheduler<UserSide>.portion
-            for (record, snapshot, _) in sights where seen.insert(ObjectIdentifier(record)).inserted {
+            for (record, facts, _) in sights where seen.insert(ObjectIdentifier(record)).inserted {
                 records.append(record)
-                snapshots.append(snapshot)
+                found.append(facts)
             }
         }
-        return snapshots
+        return found
     }
 
     // MARK: The end

@@ -38,7 +38,7 @@ struct ServiceState: ~Copyable {
         /// The timers whose farewell must be said.
         var records: [Record] = []
         /// The service, if the last of its timers is among them.
-        var service: TimerService?
+        var service: AnyObject?
     }
 
     private var phase: Phase
@@ -59,7 +59,7 @@ struct ServiceState: ~Copyable {
     /// Sees the ticks, if anybody wants to know of them.
     var observer = Observer.ofNewService
     /// The service, held while a timer is pending, which keeps it alive.
-    private var serviceWhilePending: TimerService?
+    private var serviceWhilePending: AnyObject?
     /// The error that ended a run while it was being started.
     private var endOfStart: TimerError?
     /// Whether the caretaker checks the service. It does while the service has timers.
@@ -125,7 +125,7 @@ struct ServiceState: ~Copyable {
     }
 
     /// Adds a timer. The service is held while the timer is pending.
-    mutating func admit(_ record: Record, on grid: Grid, _ service: TimerService) -> Failure? {
+    mutating func admit(_ record: Record, on grid: Grid, _ service: AnyObject) -> Failure? {
         if serviceWhilePending == nil { serviceWhilePending = service }
         return arm(scheduler.add(record, on: grid))
     }
@@ -138,7 +138,7 @@ struct ServiceState: ~Copyable {
     }
 
     /// Removes and returns the service if its last timer has ended. The caller releases it outside the lock.
-    mutating func takeServiceIfIdle() -> TimerService? { scheduler.count == 0 ? serviceWhilePending.take() : nil }
+    mutating func takeServiceIfIdle() -> AnyObject? { scheduler.count == 0 ? serviceWhilePending.take() : nil }
 
     /// Begins the end of all timers: no timer ticks any more. Returns the alarm, which the caller must stop, and the
     /// former phase, which may hold the alarm, too. Returns nil if there is nothing to end, or if `run` is given and

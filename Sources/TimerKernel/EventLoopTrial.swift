@@ -1,10 +1,9 @@
 internal import CLinuxTimers
 internal import Glibc
-internal import TimerKernel
 
 /// Checks that the process can make the event loops that a library is about to need, if that library would end the
 /// process without them.
-enum EventLoopTrial {
+package enum EventLoopTrial {
     /// Makes event loops as a library does, one inside the other, and closes them again. Each loop is an epoll that
     /// watches an event descriptor and a timer. Another thread may take the descriptors in between, so the check
     /// shrinks the danger to a moment but cannot remove it.
@@ -13,7 +12,7 @@ enum EventLoopTrial {
     ///   - count: the number of loops.
     ///   - spare: the number of additional descriptors that must be available.
     /// - Throws: `TimerError`, which names the refused resource.
-    static func check(_ count: Int, spare: Int = 0) throws(TimerError) {
+    package static func check(_ count: Int, spare: Int = 0) throws(TimerError) {
         if count == 0 { return try SpareDescriptors.check(spare) }
         let epoll = try Descriptor("creating an epoll") { epoll_create_closing() }
         let event = try Descriptor("creating an eventfd") { event_create_closing() }
@@ -51,12 +50,12 @@ enum EventLoopTrial {
 
 /// Checks that the process can open the descriptors that a library is about to need, if that library would end the
 /// process without them.
-enum SpareDescriptors {
+package enum SpareDescriptors {
     /// Opens a number of descriptors and closes them again. Another thread may take them in between, so the check
     /// shrinks the danger to a moment but cannot remove it.
     ///
     /// - Throws: `TimerError` if the system refuses one of them.
-    static func check(_ count: Int) throws(TimerError) {
+    package static func check(_ count: Int) throws(TimerError) {
         if count == 0 { return }
         let descriptor = try TimerDescriptor(.suspending)
         try check(count - 1)
