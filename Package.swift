@@ -95,14 +95,18 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "PreciseTimer", dependencies: ["TimerKernel", "TimerAlarms"], swiftSettings: settings),
-        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel"], swiftSettings: settings),
+        .target(
+            name: "PreciseTimerTestKit",
+            dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel"],
+            swiftSettings: settings
+        ),
 
         .target(name: "PreciseTimerFoundation", dependencies: ["PreciseTimer"], swiftSettings: settings),
 
         .target(
             name: "HostSystem",
             dependencies: [
-                "CLinuxTimers", .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
+                "TimerKernel", "CLinuxTimers", .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
                 .product(name: "SystemPackage", package: "swift-system", condition: ifInstrument),
             ],
             swiftSettings: settings
@@ -162,7 +166,8 @@ let package = Package(
         .testTarget(
             name: "PreciseTimerTests",
             dependencies: [
-                "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "TestSupport",
+                "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel",
+                "TestSupport",
             ],
             swiftSettings: settings
         ),

@@ -1,5 +1,6 @@
 internal import CLinuxTimers
 internal import Glibc
+internal import TimerKernel
 
 /// A clock of the kernel.
 package enum SystemClock: Sendable {
@@ -10,20 +11,18 @@ package enum SystemClock: Sendable {
     /// CLOCK_REALTIME.
     case realtime
 
-    var id: clockid_t {
+    private var clock: TimerClock {
         switch self {
-        case .monotonic: CLOCK_MONOTONIC
-        case .boottime: CLOCK_BOOTTIME
-        case .realtime: CLOCK_REALTIME
+        case .monotonic: .suspending
+        case .boottime: .continuous
+        case .realtime: .wall
         }
     }
 
+    var id: clockid_t { clock.kernelID }
+
     /// The time in nanoseconds since the clock's origin. Comes from the vDSO: no system call on ordinary hosts.
-    package var nanoseconds: UInt64 {
-        var time = timespec()
-        unsafe clock_gettime(id, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
+    package var nanoseconds: UInt64 { clock.now.nanoseconds }
 
     /// Nanoseconds to which the kernel rounds deadlines: 1 with high-resolution timers, and otherwise some milliseconds
     /// (clock_getres(2)); nil if it does not say.

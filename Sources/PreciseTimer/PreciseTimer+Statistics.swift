@@ -1,4 +1,3 @@
-internal import TimerAlarms
 internal import TimerKernel
 
 extension PreciseTimer {

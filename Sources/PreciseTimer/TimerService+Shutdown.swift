@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import TimerAlarms
 internal import TimerKernel
 
 /// Ending services.

@@ -1,4 +1,3 @@
-internal import TimerAlarms
 internal import TimerKernel
 
 /// A running backend: one alarm, with the deadlines and deliveries of any number of timers.

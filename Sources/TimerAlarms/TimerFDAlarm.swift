@@ -67,7 +67,11 @@ package final class TimerFDAlarm: TimerAlarm {
                 let (hasCome, wait) = try wait(for: next, onFire)
                 if hasCome {
                     // The firing uses the deadline up, unless it was replaced in the meantime.
-                    let change = deadline.compareExchange(expected: next, desired: .max, ordering: .sequentiallyConsistent)
+                    let change = deadline.compareExchange(
+                        expected: next,
+                        desired: .max,
+                        ordering: .sequentiallyConsistent
+                    )
                     if change.exchanged, !isStopped.load(ordering: .sequentiallyConsistent) { fire(onFire) }
                 }
                 spinner?.learn(from: wait)

@@ -1,4 +1,4 @@
-internal import CLinuxTimers
+package import CLinuxTimers
 internal import Glibc
 
 extension TimerClock {
@@ -30,7 +30,7 @@ package enum KernelClock {
 
 extension TimerClock {
     /// The kernel's id of the clock.
-    var kernelID: clockid_t {
+    package var kernelID: clockid_t {
         switch self {
         case .suspending: CLOCK_MONOTONIC
         case .continuous: CLOCK_BOOTTIME

@@ -6,7 +6,6 @@ import PreciseTimerLogging
 import PreciseTimerTestKit
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 @Suite(.waits("a log of a service whose threads the kernel names")) struct LoggingTests {

@@ -6,7 +6,6 @@ import PreciseTimerMetrics
 import PreciseTimerTestKit
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 @Suite(.waits("the metrics of a service with a thread of its own")) struct MetricsTests {

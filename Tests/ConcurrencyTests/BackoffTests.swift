@@ -1,6 +1,5 @@
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 /// How a thread waits for a lock.

@@ -3,7 +3,6 @@ import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 /// A real-time thread that waits for a lock lends its priority to the thread that holds it.

@@ -2,7 +2,6 @@ import Glibc
 import PreciseTimer
 import Synchronization
 import TestSupport
-import TimerAlarms
 import TimerKernel
 
 /// Steps that use a service in other ways than periodic timers do.

@@ -2,7 +2,6 @@ import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 /// A thread that is late only because it is held up. Fault 51.

@@ -4,7 +4,6 @@ import PreciseTimer
 import Synchronization
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 /// Many timers, threads and signals. Faults 40 to 42, and 44.

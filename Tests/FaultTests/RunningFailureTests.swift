@@ -2,7 +2,6 @@ import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 /// Failing calls and closed descriptors under running timers: each timer ends once with the failure, or goes on as

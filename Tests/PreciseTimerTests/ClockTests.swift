@@ -1,7 +1,6 @@
 import PreciseTimer
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 /// Timers on every clock that a backend can wait on.

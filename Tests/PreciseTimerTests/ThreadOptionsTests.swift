@@ -3,7 +3,6 @@ import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
-import TimerAlarms
 import TimerKernel
 
 /// A service's thread is what was asked for, or says why not.

@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerAlarms
 import TimerKernel
 
 /// The random operations of one thread on the timers, until it is told to stop.

@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerAlarms
 import TimerKernel
 
 /// The services that the timers use: the shared ones, and own ones that come and go.

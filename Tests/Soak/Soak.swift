@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import HostSystem
 import PreciseTimer
-import TimerAlarms
 import TimerKernel
 
 /// The command: runs the soak, prints its progress and its report.

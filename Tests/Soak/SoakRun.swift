@@ -1,6 +1,5 @@
 import HostSystem
 import PreciseTimer
-import TimerAlarms
 import TimerKernel
 
 /// One soak: its threads and tasks, from the first timer to the last check.

@@ -1,6 +1,5 @@
 import Dispatch
 import PreciseTimer
-import TimerAlarms
 import TimerKernel
 
 /// The present timers, each in a slot that one thread fills and any thread may disturb.

@@ -1,5 +1,4 @@
 import Synchronization
-import TimerAlarms
 import TimerKernel
 
 /// The counts of a soak, and the broken promises; for any thread.

@@ -1,7 +1,6 @@
 #if RunLoop
 internal import Dispatch
 package import Foundation
-internal import TimerAlarms
 internal import TimerKernel
 
 /// A run loop of another thread. The thread runs it while a source is attached.

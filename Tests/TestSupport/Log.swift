@@ -1,5 +1,4 @@
 package import PreciseTimer
-internal import TimerAlarms
 internal import TimerKernel
 
 /// A target that records its ticks.

@@ -1,5 +1,4 @@
 internal import PreciseTimer
-internal import TimerAlarms
 internal import TimerKernel
 
 /// Waits until a condition holds. Returns false if it does not within a time: half a minute is longer than any stall

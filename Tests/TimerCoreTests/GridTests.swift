@@ -1,5 +1,5 @@
-import Testing
 import PreciseTimer
+import Testing
 import TimerKernel
 
 /// A grid's deadlines are computed from their step.
@@ -104,7 +104,9 @@ final class LatePolicyTests {
     }
 
     @Test func afterAPortionOfLateTicksOtherDueTimersGetTheirTurn() {
-        let (slow, other) = (scheduler.add(every(1, from: 1), policy: .catchUp(limit: 1_000)).timer, PlainRecord(Nothing()))
+        let (slow, other) = (
+            scheduler.add(every(1, from: 1), policy: .catchUp(limit: 1_000)).timer, PlainRecord(Nothing())
+        )
         let portion = UInt64(PlainScheduler.portion)
         let first = scheduler.firing(at: 200) { scheduler, ticked in
             if ticked.due.index == 0 { _ = scheduler.add(other, on: once(at: 2)) }

@@ -1,6 +1,5 @@
-import Testing
 import PreciseTimer
-import TimerKernel
+import Testing
 
 /// Every length has a bucket, and the buckets leave no gap and are narrow.
 struct LogHistogramTests {

@@ -1,5 +1,5 @@
-import TestSupport
 import PreciseTimer
+import TestSupport
 import TimerKernel
 
 /// A scheduler and its model, which undergo the same operations.

@@ -1,6 +1,6 @@
+import PreciseTimer
 import TestSupport
 import Testing
-import PreciseTimer
 import TimerKernel
 
 /// The length of a step is exact, even if it is not a whole number of nanoseconds. The tests compare it with 128-bit

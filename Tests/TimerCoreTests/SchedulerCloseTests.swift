@@ -1,6 +1,5 @@
-import Testing
 import PreciseTimer
-import TimerKernel
+import Testing
 
 /// After a close, the present timers are ended one by one and do not tick. Newer timers keep ticking.
 final class SchedulerCloseTests {

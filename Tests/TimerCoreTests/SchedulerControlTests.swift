@@ -1,6 +1,5 @@
-import Testing
 import PreciseTimer
-import TimerKernel
+import Testing
 
 /// Ending, pausing, rescheduling and firing, on plain numbers.
 final class SchedulerControlTests {

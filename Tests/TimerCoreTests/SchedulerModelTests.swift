@@ -1,7 +1,6 @@
+import PreciseTimer
 import TestSupport
 import Testing
-import PreciseTimer
-import TimerKernel
 
 /// Compares the scheduler with a naive model, operation by operation.
 struct SchedulerModelTests {

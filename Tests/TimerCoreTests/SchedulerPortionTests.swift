@@ -1,7 +1,6 @@
+import PreciseTimer
 import TestSupport
 import Testing
-import PreciseTimer
-import TimerKernel
 
 /// However many timers there are, no method does more than one portion of work per call.
 final class SchedulerPortionTests {

@@ -1,6 +1,5 @@
-import Testing
 import PreciseTimer
-import TimerKernel
+import Testing
 
 /// The scheduler's decisions about deadlines and the alarm, on plain numbers.
 final class SchedulerTests {

@@ -1,6 +1,5 @@
-import Testing
 import PreciseTimer
-import TimerKernel
+import Testing
 
 /// The difference between a silent alarm and a late one.
 struct SilenceTests {

@@ -1,7 +1,6 @@
+import PreciseTimer
 import TestSupport
 import Testing
-import PreciseTimer
-import TimerKernel
 
 /// The margin before a deadline follows the wake-ups and keeps the budget.
 @Suite struct SpinPlanTests {

@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerKernel
 
 /// A thread that waits for deadlines as its plan decides, in virtual time. All lengths are in nanoseconds.
 struct SpinRun {

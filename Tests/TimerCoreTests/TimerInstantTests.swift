@@ -1,5 +1,5 @@
-import Testing
 import PreciseTimer
+import Testing
 import TimerKernel
 
 /// Instants and durations: exact, rounded up, saturating.

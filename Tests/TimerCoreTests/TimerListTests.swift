@@ -1,6 +1,6 @@
+import PreciseTimer
 import TestSupport
 import Testing
-import PreciseTimer
 
 #if DEBUG
 @testable import PreciseTimer
@@ -33,7 +33,10 @@ struct TimerListTests {
         list.remove(timers[1])
         list.remove(timers[4])
         #expect(list.closing == 3)
-        #expect([0, 2, 3].allSatisfy { (timers[$0].place < list.closing) } && timers[5...].allSatisfy { $0.place >= list.closing })
+        #expect(
+            [0, 2, 3].allSatisfy { (timers[$0].place < list.closing) }
+                && timers[5...].allSatisfy { $0.place >= list.closing }
+        )
         while list.closing > 0 { list.remove(list[Int(list.closing) - 1]) }
         #expect(list.count == 2)
     }

@@ -1,6 +1,6 @@
+import PreciseTimer
 import TestSupport
 import Testing
-import PreciseTimer
 import TimerKernel
 
 /// A tolerance lets timers share a look, and makes no tick later than it allows.

@@ -3,6 +3,7 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 internal import SystemPackage
+internal import TimerKernel
 
 /// A thread of this process, by the kernel's number. Any thread can read its account.
 package struct KernelThread: Hashable, Sendable {
@@ -24,52 +25,25 @@ package struct KernelThread: Hashable, Sendable {
         _ name: String,
         _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) -> KernelThread {
-        // A thread takes over its creator's signal mask, so it starts with everything blocked. Faults stay unblocked:
-        // the kernel ends a process that blocks them without asking a crash reporter.
-        var blocked = sigset_t()
-        var before = sigset_t()
-        unsafe sigfillset(&blocked)
-        for fault in [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS] { unsafe sigdelset(&blocked, fault) }
-        unsafe pthread_sigmask(SIG_SETMASK, &blocked, &before)
-        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-
-        let argument = Start(name, body)
-        let start = unsafe Unmanaged.passRetained(argument)
-        var thread = pthread_t()
-        let failure = unsafe pthread_create(&thread, nil, { unsafe KernelThread.run($0) }, start.toOpaque())
-        if failure != 0 {
-            unsafe start.release()
-            throw SystemError("starting the thread \(name)", Errno(rawValue: failure))
+        let start = Start()
+        do throws(TimerError) {
+            try Thread.start(name) {
+                start.number.store(current.number, ordering: .relaxed)
+                start.hasBegun.signal()
+                body()
+            }
+        } catch {
+            throw SystemError(error.attempted, SystemPackage.Errno(rawValue: error.errno ?? 0))
         }
-        pthread_detach(thread)
-        argument.hasBegun.wait()
-        return KernelThread(number: argument.number.load(ordering: .relaxed))
+        start.hasBegun.wait()
+        return KernelThread(number: start.number.load(ordering: .relaxed))
     }
 
-    private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        guard let argument = unsafe argument else { return nil }
-        let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-        _ = unsafe start.name.withCString { unsafe thread_name_set($0) }
-        // Scheduled as the main thread is, even if the thread that starts it is not.
-        thread_scheduling_copy(getpid())
-        start.number.store(current.number, ordering: .relaxed)
-        start.hasBegun.signal()
-        start.body()
-        return nil
-    }
-
-    /// The argument of a new thread.
+    /// What a new thread tells its creator.
     private final class Start: Sendable {
-        let name: String
-        let body: @Sendable () -> Void
         /// The new thread's number, once it has begun.
         let number = Atomic<Int32>(0)
         let hasBegun = DispatchSemaphore(value: 0)
-
-        init(_ name: String, _ body: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.body = body
-        }
     }
 }
 

@@ -212,7 +212,8 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     /// A timer that catches up continues with the next of its late deadlines, either by the same hop or, without a
     /// hop, in its turn in the same look. A look has a limited number of such turns; after that, other timers that
     /// have come due get theirs. O(log n).
-    package mutating func putBack(_ timer: Timer, lookedAt look: UInt64, byHop: Bool = false, now: UInt64) -> AlarmOrder {
+    package mutating func putBack(_ timer: Timer, lookedAt look: UInt64, byHop: Bool = false, now: UInt64) -> AlarmOrder
+    {
         assert(timer.isInDelivery, "only a delivery that has begun can end")
         if timer.whereabouts == .isCalled { unsafe called = nil }
         if timer.whereabouts == .runs { running.remove(timer) }

@@ -37,7 +37,9 @@ extension ServiceCore {
     func endTimersOfDeadTargets(among count: Int) {
         for _ in 0..<(count + Scheduler<UserSide>.portion - 1) / Scheduler<UserSide>.portion {
             // The targets are released and the farewells said here, and each may fork.
-            let found = locked(inForkedChild: ServiceState.Found()) { $0.findDeadTargets(among: Scheduler<UserSide>.portion) }
+            let found = locked(inForkedChild: ServiceState.Found()) {
+                $0.findDeadTargets(among: Scheduler<UserSide>.portion)
+            }
             for record in found.ended.records { record.sayFarewell() }
         }
     }

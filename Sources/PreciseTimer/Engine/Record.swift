@@ -81,7 +81,12 @@ extension Handler {
 extension Record {
     /// A timer that no service knows yet. A target is the handle if there is none: ``adopt(_:)``.
     @inline(__always)
-    convenience init(_ request: borrowing TimerRequest, _ destination: Destination, target: AnyObject?, _ handler: Handler?) {
+    convenience init(
+        _ request: borrowing TimerRequest,
+        _ destination: Destination,
+        target: AnyObject?,
+        _ handler: Handler?
+    ) {
         let user = unsafe UserSide(
             line: UInt32(clamping: request.line),
             destination: destination,

@@ -1,6 +1,3 @@
-internal import TimerAlarms
-internal import TimerKernel
-
 /// What is still going on in a service after its last look, for tests on virtual time.
 package struct Motion: Equatable, Sendable {
     /// Ticks on their way to a queue, an actor or a task that was woken for them, and handlers that occupy a thread:

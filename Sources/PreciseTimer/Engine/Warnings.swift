@@ -1,5 +1,4 @@
 internal import Synchronization
-internal import TimerAlarms
 internal import TimerKernel
 
 /// The warnings of debug builds about handlers that run for longer than their period.
@@ -53,7 +52,8 @@ extension TimerRequest {
         return Handler { (target: AnyObject, tick) in
             MainActorCheck.begin {
                 let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
-                return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but does not "
+                return
+                    "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but does not "
                     + "run on it; pass `deliver: .mainActor`, or isolate the handler: `{ @MainActor target, tick in … }`\n"
             }
             defer { MainActorCheck.end() }

@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerKernel
 
 /// The small worlds that are searched, each in a small bound for every test run and in a large one.
 extension Plan {

@@ -162,7 +162,7 @@ final class SmallTimer {
         hasher.combine(waiting)
     }
 
-        var hasEnded: Bool { record.hasEnded }
+    var hasEnded: Bool { record.hasEnded }
     var isPaused: Bool { record.isPaused }
     var isInDelivery: Bool { record.isInDelivery }
     var nextDeadline: UInt64 { record.nextDeadline }

@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerKernel
 
 /// What the threads do, one move at a time: with the lock or without it, never both.
 extension SmallWorld {

@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerKernel
 
 /// A service with one or two timers, an alarm, a queue, and the threads that call.
 ///

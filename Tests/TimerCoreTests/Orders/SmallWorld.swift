@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerKernel
 
 /// A fault that a search must find: a wrong variant of the engine.
 enum Plant: Sendable {

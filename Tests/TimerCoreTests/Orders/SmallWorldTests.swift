@@ -1,7 +1,6 @@
+import PreciseTimer
 import TestSupport
 import Testing
-import PreciseTimer
-import TimerKernel
 
 /// Every order of the steps of a small world: an alarm, a queue, callers, and two timers. The scheduler is the real
 /// one. The engine's holds of the lock are mirrored in SmallEngine.swift.
