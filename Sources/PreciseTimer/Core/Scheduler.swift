@@ -1,11 +1,12 @@
 /// Decides which timers are due, which deadline comes next, and what the alarm must be set to. A pure state machine
 /// over numbers.
 ///
-/// A look begins with the clock's reading (``beginLook(at:)``). Then, step by step, ``firstDue()`` finds the first timer
-/// that is due by then. The caller either calls its handler at once, or sends the tick to where the handler runs.
-/// ``begin(_:at:)`` decides on the tick just before the handler is called, and ``putBack(_:lookedAt:byHop:now:)`` queues
-/// the timer again after the handler has returned. Deadlines that passed in between are counted then. This is why a
-/// paused timer, a slow handler, a busy queue and a slow consumer all get one late tick with the right count.
+/// A look begins with the clock's reading (``beginLook(at:)``). Then, step by step, ``firstDue()`` finds the first
+/// timer that is due by then. The caller either calls its handler at once, or sends the tick to where the handler
+/// runs. ``begin(_:at:)`` decides on the tick just before the handler is called, and
+/// ``putBack(_:lookedAt:byHop:now:)`` queues the timer again after the handler has returned. Deadlines that passed in
+/// between are counted then. This is why a paused timer, a slow handler, a busy queue and a slow consumer all get one
+/// late tick with the right count.
 ///
 /// The caller reads the clock and sets the alarm. Each method that can change the earliest deadline returns an
 /// ``AlarmOrder``, which the caller must carry out before it calls the scheduler again. There are no orders between
@@ -124,7 +125,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     package mutating func reschedule(_ timer: Timer, on grid: Grid) -> AlarmOrder? {
         if timer.hasEnded { return nil }
         timer.restart(on: grid, sequence: takeSequence())
-        // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is then queued again.
+        // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is then queued anew.
         if timer.whereabouts == .awaitsDeadline, timer.isAhead(of: max(deadlines.instant(of: timer), look ?? 0)) {
             return .leave
         }
@@ -187,9 +188,9 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
         timer.whereabouts = .onItsWay
     }
 
-    /// Decides on the tick of the first due timer, or of a timer that is on its way, from the deadlines that have passed
-    /// at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to a later
-    /// deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case. Constant time.
+    /// Decides on the tick of the first due timer, or of a timer that is on its way, from the deadlines that have
+    /// passed at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to a
+    /// later deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case. Constant time.
     package mutating func begin(_ timer: Timer, at now: UInt64) -> Due? {
         let isFirst = timer.whereabouts == .awaitsDeadline
         assert(isFirst || timer.whereabouts == .onItsWay, "a timer that begins is due, or on its way")

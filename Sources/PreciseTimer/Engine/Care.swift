@@ -112,8 +112,8 @@ extension ServiceState {
     }
 
     /// The `count` timers below a position, with what a caller wants to know of each. A caller that goes from the last
-    /// position to the first misses no timer, and may see some twice. The targets are returned as well, because each may
-    /// be the last reference, which must not be released under the lock.
+    /// position to the first misses no timer, and may see some twice. The targets are returned as well, because each
+    /// may be the last reference, which must not be released under the lock.
     func see<Facts>(
         _ count: Int,
         below position: Int,

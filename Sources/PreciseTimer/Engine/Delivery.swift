@@ -32,8 +32,8 @@ extension ServiceState {
         return (alarm, woke)
     }
 
-    /// The step after another one: puts back the timer that was just called, if any, finds the first one that is due, and
-    /// decides on its tick.
+    /// The step after another one: puts back the timer that was just called, if any, finds the first one that is due,
+    /// and decides on its tick.
     mutating func step(_ run: Int, lookedAt woke: TimerInstant, after last: borrowing Step, _ served: Served?) -> Step {
         switch last {
         case .call(let record, _):

@@ -92,8 +92,8 @@ final class TickCounts {
 
 /// Being observed.
 extension ServiceState {
-    /// Begins to collect the statistics of a timer, or of the service, or ends it. Exchanges them with those given, which
-    /// the caller releases without the lock.
+    /// Begins to collect the statistics of a timer, or of the service, or ends it. Exchanges them with those given,
+    /// which the caller releases without the lock.
     mutating func collect(_ isWanted: Bool, _ counts: inout TickCounts?, of record: Record?) {
         guard (self.counts(of: record) != nil) != isWanted else { return }
         // The extras of a timer that has ended may be read without the lock.
@@ -147,8 +147,8 @@ extension ServiceCore {
         locked(inForkedChild: false) { $0.counts(of: record) != nil }
     }
 
-    /// The numbers of a timer's or the service's statistics, which are all that is copied under the lock; nil if they are
-    /// not collected.
+    /// The numbers of a timer's or the service's statistics, which are all that is copied under the lock; nil if they
+    /// are not collected.
     func statistics(of record: Record?) -> TickCounts.Numbers? {
         locked(inForkedChild: nil) { $0.counts(of: record)?.numbers }
     }

@@ -52,9 +52,9 @@ extension TimerRequest {
         return Handler { (target: AnyObject, tick) in
             MainActorCheck.begin {
                 let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
-                return
-                    "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but does not "
-                    + "run on it; pass `deliver: .mainActor`, or isolate the handler: `{ @MainActor target, tick in … }`\n"
+                return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but "
+                    + "does not run on it; pass `deliver: .mainActor`, or isolate the handler: "
+                    + "`{ @MainActor target, tick in … }`\n"
             }
             defer { MainActorCheck.end() }
             function.call(target, tick)

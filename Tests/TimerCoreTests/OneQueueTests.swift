@@ -1,0 +1,34 @@
+import PreciseTimer
+import Testing
+
+/// Why the scheduler has two queues: what one queue would do, by looks or by deadlines, and which promise that breaks.
+final class OneQueueTests {
+    private var scheduler = PlainScheduler()
+
+    /// By looks, the timer with the later deadline would come first.
+    @Test func ofTwoTimersOfOneLookTheEarlierDeadlineTicksFirst() {
+        let shared = scheduler.add(once(at: 10), tolerance: 64).timer
+        let exact = scheduler.add(once(at: 50)).timer
+        let byLook = [shared, exact].sorted { $0.nextLook < $1.nextLook }
+        #expect(scheduler.firing(at: 64).ticks.map(\.timer) == [shared, exact])
+        #expect(byLook == [exact, shared])
+    }
+
+    /// By deadlines, the alarm would fire at 10, and find that nothing must be done until 64.
+    @Test func aTimerWithAToleranceDoesNotWakeTheThreadAtItsDeadline() {
+        let (timer, order) = scheduler.add(once(at: 10), tolerance: 64)
+        #expect(timer.nextDeadline == 10)
+        #expect(order == .set(64))
+    }
+
+    /// By deadlines, a timer that makes itself due would be the first each time.
+    @Test func aTimerThatIsDueAgainAndAgainLeavesTheOthersTheirTurn() {
+        let greedy = scheduler.add(once(at: 1)).timer
+        let other = scheduler.add(once(at: 10)).timer
+        let firing = scheduler.firing(at: 20) { scheduler, ticked in
+            if ticked.timer == greedy { _ = scheduler.reschedule(greedy, on: once(at: 1)) }
+        }
+        #expect(firing.ticks.map(\.timer) == [greedy, other])
+        #expect(firing.alarm == .set(1))
+    }
+}
