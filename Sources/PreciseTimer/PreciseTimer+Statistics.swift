@@ -24,11 +24,10 @@ extension PreciseTimer {
         public private(set) var missed: UInt64
         /// How late the ticks were.
         public private(set) var lateness: Histogram
-        /// How long the handlers ran: from the tick's ``Tick/delivered`` to the service's next reading of the clock,
-        /// which includes some of its own work, a fraction of a microsecond. If a wall clock is set meanwhile, the step
-        /// is in it. Ticks that a task awaits have no handler.
-        /// If a call of `cancel` or `shutdown` ends a timer, the time of its last handler can be missing; if the call
-        /// comes from the handler itself, that of the call before.
+        /// How long the handlers ran: from the tick's ``Tick/delivered`` to a reading of the clock after the handler
+        /// has returned, which includes some of the service's own work, a fraction of a microsecond. If a wall clock is
+        /// set meanwhile, the step is in it. Ticks that a task awaits have no handler. The time of a handler that shuts
+        /// its service down is not known.
         public private(set) var handlerTime: Histogram
         /// The longest stall; nil if there was no tick.
         public private(set) var longestStall: Stall?

@@ -19,6 +19,9 @@ extension TimerService {
 
     /// The first 16 places whose handlers ran for longer than their period, in the order in which they were found.
     ///
+    /// A service notes them from the moment that it, or one of its timers, collects statistics; a debug build always.
+    /// If nobody asks for them, no handler is timed.
+    ///
     /// The time of a handler is that of ``PreciseTimer/Statistics/handlerTime``, and includes the time for which the
     /// machine did not run its thread. For a handler that awaits, it includes the waiting. Only timers with a period
     /// can be found: `.every` and `.rate`; if the handler rescheduled its timer, the new period counts. A debug build

@@ -189,8 +189,8 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     }
 
     /// Decides on the tick of the first due timer, or of a timer that is on its way, from the deadlines that have
-    /// passed at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to a
-    /// later deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case. Constant time.
+    /// passed at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to
+    /// a later deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case. Constant time.
     package mutating func begin(_ timer: Timer, at now: UInt64) -> Due? {
         let isFirst = timer.whereabouts == .awaitsDeadline
         assert(isFirst || timer.whereabouts == .onItsWay, "a timer that begins is due, or on its way")
