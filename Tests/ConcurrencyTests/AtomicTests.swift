@@ -167,6 +167,7 @@ import TimerKernel
         let services = try [TimerService(.timerFD), TimerService(.timerFD)]
         let log = Log()
         for service in services {
+            service.collectsStatistics = true
             try PreciseTimer.schedule(.every(.microseconds(100), count: 10), on: service, target: log) { _, _ in
                 pause(.microseconds(300))
             }

@@ -101,6 +101,7 @@ struct CodableTests {
     }
 
     @Test func aSlowHandlerIsTheSameAfterCoding() throws {
+        virtual.service.collectsStatistics = true
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, label: "slow") {
             [virtual] _, _ in virtual.advance(by: .milliseconds(3))
         }

@@ -56,6 +56,7 @@ import Testing
     }
 
     @Test func aSlowHandlerReadsAsItsPlaceAndItsCalls() throws {
+        virtual.service.collectsStatistics = true
         let (line, lengths): (UInt, Notes<Int>) = (#line + 1, Notes())
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, label: "clock") {
             [virtual] _, tick in

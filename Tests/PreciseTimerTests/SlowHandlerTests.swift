@@ -7,6 +7,7 @@ import Testing
 @Suite(.waits("a handler holds up the alarm's thread"), .timeLimit(.minutes(60))) struct SlowHandlerTests {
     @Test func aSlowHandlerIsNamedWithItsPlaceAndItsTime() throws {
         let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
         let line: UInt = #line + 1
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "slow", target: log) {
             [virtual] log, tick in
@@ -24,6 +25,7 @@ import Testing
 
     @Test func aHandlerWithinItsPeriodIsNotNamed() throws {
         let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
         for schedule in [PreciseTimer.Schedule.every(.seconds(1)), .rate(1, per: .seconds(1))] {
             try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { [virtual] _, _ in
                 virtual.advance(by: .milliseconds(499))
@@ -35,6 +37,7 @@ import Testing
 
     @Test func aHandlerThatTakesExactlyItsPeriodIsNotNamed() throws {
         let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { [virtual] log, tick in
             log.note(tick)
             virtual.advance(by: log.count < 3 ? .seconds(1) : .nanoseconds(1_000_000_001))
@@ -47,6 +50,7 @@ import Testing
 
     @Test func thePeriodOfARateIsThatOfOneTick() throws {
         let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
         try PreciseTimer.schedule(.rate(4, per: .seconds(1)), on: virtual.service, target: log) { [virtual] _, _ in
             virtual.advance(by: .milliseconds(251))
         }
@@ -56,6 +60,7 @@ import Testing
 
     @Test func aTimerWithoutAPeriodIsNotNamed() throws {
         let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
         for schedule in [PreciseTimer.Schedule.once(after: .seconds(1)), .fixedDelay(.seconds(1))] {
             try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { [virtual] _, _ in
                 virtual.advance(by: .seconds(60))
@@ -67,6 +72,7 @@ import Testing
 
     @Test func theTimeOfOneHandlerIsNotChargedToTheNext() throws {
         let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
         for name in ["quick", "slow", "late"] {
             try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: name, target: log) {
                 [virtual] _, _ in if name == "slow" { virtual.advance(by: .seconds(2)) }
@@ -96,6 +102,7 @@ import Testing
 
     @Test func theLastHandlerOfATimerIsWatchedToo() throws {
         let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
         try PreciseTimer.schedule(.every(.seconds(1), count: 1), on: virtual.service, label: "counted", target: log) {
             [virtual] _, _ in virtual.advance(by: .seconds(2))
         }
@@ -113,6 +120,7 @@ import Testing
     @Test func theTimeOfAHandlerThatShutsItsServiceDownIsNotCounted() throws {
         let (alarm, log) = (ManualAlarm(), Log())
         let service = TimerService(startedOnUse: { alarm })
+        service.collectsStatistics = true
         let ended = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) {
             [weak service] log, tick in
             log.note(tick)
@@ -132,6 +140,7 @@ import Testing
     @Test func aHandlerIsNamedEvenIfTheNextShutsTheServiceDown() throws {
         let (alarm, log) = (ManualAlarm(), Log())
         let service = TimerService(startedOnUse: { alarm })
+        service.collectsStatistics = true
         let first = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { _, _ in
             alarm.move(by: .milliseconds(5))
         }
@@ -147,6 +156,7 @@ import Testing
 
     @Test func onePlaceIsNamedOnceAndOnlyTheFirstPlacesAreNamed() throws {
         let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
         for number in 0..<40 {
             for _ in 0..<2 {
                 try PreciseTimer.schedule(.every(.seconds(60)), on: virtual.service, label: "\(number)", target: log) {
@@ -166,6 +176,7 @@ import Testing
         kind: DeliveryKind
     ) async throws {
         let (service, place, log) = (try TimerService(backend), Place(kind), Log())
+        service.collectsStatistics = true
         let timer = try place.schedule(.every(.milliseconds(1)), on: service, target: log) { tick in
             log.note(tick)
             pause(.milliseconds(3))
@@ -177,6 +188,38 @@ import Testing
         #expect(slow.file == "TestSupport/Place.swift" && slow.period == .milliseconds(1))
         #expect(slow.longest >= .milliseconds(3))
         service.shutdown()
+    }
+
+    @Test func aTimersOwnStatisticsAreEnough() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { [virtual] _, _ in
+            virtual.advance(by: .seconds(2))
+        }
+        timer.collectsStatistics = true
+        virtual.advance(by: .seconds(1))
+        #expect(virtual.service.slowHandlers.map(\.longest) == [.seconds(2)])
+    }
+
+    /// A reading of the clock takes longer than all the rest of a tick on the service's side.
+    @Test func aServiceThatNobodyObservesReadsItsClockOnceLess() throws {
+        let readings = try [false, true]
+            .map { isObserved in
+                let (alarm, log) = (ManualAlarm(), Log())
+                let service = try TimerService(alarm: alarm)
+                service.collectsStatistics = isObserved
+                try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
+                alarm.move(by: .seconds(1))
+                let before = alarm.now
+                alarm.moveWithEachReading(by: .nanoseconds(1))
+                alarm.fire()
+                #expect(log.count == 1)
+                return before.duration(to: alarm.now)
+            }
+        #if DEBUG
+        #expect(readings[1] == readings[0], "a debug build observes every service")
+        #else
+        #expect(readings[1] == readings[0] + .nanoseconds(1))
+        #endif
     }
 
     #if DEBUG

@@ -26,6 +26,15 @@ final class SchedulerPortionTests {
         #expect(scheduler.takeNext() == timers[998])
     }
 
+    /// While timers leave the queue of looks, nothing need be in the queue of deadlines.
+    @Test func aTimerBehindAHundredPostponedOnesHasItsTurnInTheSameLook() {
+        let postponed = (0..<100).map { _ in scheduler.add(once(at: 10), tolerance: 64).timer }
+        let timer = scheduler.add(once(at: 11), tolerance: 64).timer
+        for timer in postponed { #expect(scheduler.reschedule(timer, on: once(at: 1_000)) == .leave) }
+        #expect(asks(at: 64) == 1)
+        #expect(timer.whereabouts == .onItsWay)
+    }
+
     /// An early firing finds fifty postponed timers. The alarm must not fire for them again.
     @Test func theEndOfALookMovesPostponedTimersToTheirPlace() {
         let postponed = (0..<50).map { _ in scheduler.add(once(at: 10)).timer }

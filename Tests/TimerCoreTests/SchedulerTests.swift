@@ -133,6 +133,22 @@ final class SchedulerTests {
         #expect(scheduler.firing(at: hour).ticks == [Ticked(timer, 0, 0, missed: hour)])
     }
 
+    /// No alarm may fire twice at once. If one does, or if a service was started again meanwhile, both handlers run.
+    @Test func twoLooksThatOverlapCallATimerEach() {
+        let timers = [10, 11, 12].map { scheduler.add(every(100, from: $0)).timer }
+        for _ in 0..<2 {
+            scheduler.beginLook(at: 12)
+            let due = scheduler.firstDue()
+            #expect(due.flatMap { scheduler.begin($0, at: 12) } != nil)
+        }
+        #expect(scheduler.runningCount == 2)
+        #expect((0..<2).allSatisfy { timers[..<2].contains(scheduler.running(at: $0)) })
+        for timer in timers[..<2] { #expect(scheduler.finish(timer, lookedAt: 12, now: 12) == .waits(.leave)) }
+        #expect(scheduler.runningCount == 0)
+        #expect(scheduler.takeNext() == timers[2])
+        #expect(scheduler.brokenInvariant == nil)
+    }
+
     @Test func onlyTimersThatHaveNotEndedAreListed() {
         let timers = (0..<3).map { scheduler.add(once(at: 10 + UInt64($0))).timer }
         #expect(scheduler.end(timers[1]) == true)
