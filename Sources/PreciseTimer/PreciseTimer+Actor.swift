@@ -19,8 +19,7 @@ extension PreciseTimer {
         handler: @escaping @Sendable (isolated Target, Tick) async -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = Record(request, .targetActor, target: target, Handler(handler))
-        return try service.core.admit(record, request.schedule, service)
+        return try request.start(.targetActor, target: target, Handler(handler), on: service)
     }
 
     // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
@@ -42,18 +41,9 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        try Self.schedule(
-            schedule,
-            on: service,
-            tolerance: tolerance,
-            missedTicks: missedTicks,
-            label: label,
-            paused: paused,
-            file: file,
-            line: line,
-            target: target,
-            onEnd: onEnd
-        ) { target, tick async in handler(target, tick) }
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let handler = Handler { (target: isolated Target, tick) async in handler(target, tick) }
+        return try request.start(.targetActor, target: target, handler, on: service)
     }
 }
 
@@ -82,8 +72,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = Record(request, .isolated(to: isolation), target: target, Handler(handler))
-        return try service.core.admit(record, request.schedule, service)
+        return try request.start(.isolated(to: isolation), target: target, Handler(handler), on: service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
@@ -103,8 +92,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = Record(request, .isolated(to: isolation), target: nil, Handler(handler))
-        return try service.core.admit(record, request.schedule, service)
+        return try request.start(.isolated(to: isolation), target: nil, Handler(handler), on: service)
     }
 
     /// The actor of a handler. Refuses a function value of type `@isolated(any)` without an actor.

@@ -23,19 +23,9 @@ extension PreciseTimer {
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        try Self.schedule(
-            schedule,
-            on: service,
-            tolerance: tolerance,
-            missedTicks: missedTicks,
-            deliver: deliver,
-            label: label,
-            paused: paused,
-            file: file,
-            line: line,
-            target: target,
-            onEnd: onEnd
-        ) { target, tick in method(target)(tick) }
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let handler = Handler { (target: Target, tick) in method(target)(tick) }
+        return try request.start(deliver.destination, target: target, handler, on: service)
     }
 
     /// Schedules a timer that calls, on the main actor, a method of its target that is isolated to the main actor. It
@@ -55,18 +45,8 @@ extension PreciseTimer {
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        try Self.schedule(
-            schedule,
-            on: service,
-            tolerance: tolerance,
-            missedTicks: missedTicks,
-            label: label,
-            paused: paused,
-            file: file,
-            line: line,
-            target: target,
-            onEnd: onEnd
-        ) { @MainActor target, tick in method(target)(tick) }
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(.mainActorTask, target: target, Handler(onMainActor: method), on: service)
     }
 
     // Without this form, the compiler would choose the first one if `deliver` is given, and forget the isolation.
@@ -95,18 +75,16 @@ extension PreciseTimer {
                     + "on the main actor)"
             )
         }
-        return try Self.schedule(
-            schedule,
-            on: service,
-            tolerance: tolerance,
-            missedTicks: missedTicks,
-            label: label,
-            paused: paused,
-            file: file,
-            line: line,
-            calling: method,
-            target: target,
-            onEnd: onEnd
-        )
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(.mainActorTask, target: target, Handler(onMainActor: method), on: service)
+    }
+}
+
+extension Handler {
+    /// A method that is isolated to the main actor.
+    fileprivate init<Target: AnyObject & Sendable>(
+        onMainActor method: @escaping @Sendable (Target) -> @MainActor (PreciseTimer.Tick) -> Void
+    ) {
+        self.init { @MainActor (target: Target, tick: PreciseTimer.Tick) in method(target)(tick) }
     }
 }

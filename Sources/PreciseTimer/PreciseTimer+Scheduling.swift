@@ -48,8 +48,7 @@ extension PreciseTimer {
         handler: @escaping @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = Record(request, deliver.destination, target: target, Handler(handler))
-        return try service.core.admit(record, request.schedule, service)
+        return try request.start(deliver.destination, target: target, Handler(handler), on: service)
     }
 
     /// Schedules a timer whose handle is its target. Keep the handle: the timer ends when it is released. The handler
@@ -70,8 +69,7 @@ extension PreciseTimer {
         handler: @escaping @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        let record = Record(request, deliver.destination, target: nil, Handler(handler))
-        return try service.core.admit(record, request.schedule, service)
+        return try request.start(deliver.destination, target: nil, Handler(handler), on: service)
     }
 }
 
@@ -112,5 +110,18 @@ extension PreciseTimer.Delivery {
         case .queue(let queue): .queue(queue)
         case .mainActor: .mainActor
         }
+    }
+}
+
+extension TimerRequest {
+    /// Makes the timer of a request, on a service. Without a target, its handle is the target.
+    @inline(__always)
+    func start(
+        _ destination: Destination,
+        target: AnyObject?,
+        _ handler: Handler?,
+        on service: TimerService
+    ) throws(TimerError) -> PreciseTimer {
+        try service.core.admit(Record(self, destination, target: target, handler), schedule, service)
     }
 }

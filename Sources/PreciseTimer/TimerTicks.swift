@@ -72,8 +72,7 @@ public struct TimerTicks: AsyncSequence, Sendable {
                 ticks.file,
                 ticks.line
             ) { mailbox.end($0) }
-            let record = Record(request, .mailbox(mailbox), target: mailbox, nil)
-            handle = try ticks.service.core.admit(record, request.schedule, ticks.service)
+            handle = try request.start(.mailbox(mailbox), target: mailbox, nil, on: ticks.service)
         }
 
         deinit { handle.cancel() }

@@ -1,8 +1,8 @@
-#if Libevent
 package import TimerKernel
 
-/// The libevent backend of a build with the package trait `Libevent`.
+/// The libevent backend, if the package trait `Libevent` is enabled.
 package enum LibeventBackend {
+    #if Libevent
     /// The reason why it is unavailable; nil, since it is available.
     package static var whyUnavailable: String? { nil }
 
@@ -18,5 +18,18 @@ package enum LibeventBackend {
     ) throws(TimerError) -> any TimerAlarm {
         try unsafe EventBaseAlarm(base, clock)
     }
+    #else
+    package static var whyUnavailable: String? { "this build of PreciseTimer has the package trait Libevent disabled" }
+
+    package static func makeAlarm(_ clock: TimerClock, _ setup: ThreadSetup) throws(TimerError) -> any TimerAlarm {
+        throw TimerError(.unavailable, "starting the libevent backend (the package trait Libevent is disabled)")
+    }
+
+    package static func makeAlarm(
+        attachedTo base: OpaquePointer,
+        _ clock: TimerClock
+    ) throws(TimerError) -> any TimerAlarm {
+        throw TimerError(.unavailable, "attaching to a libevent base (the package trait Libevent is disabled)")
+    }
+    #endif
 }
-#endif
