@@ -57,6 +57,7 @@ struct Served {
     let due: Due
     /// How late it was, in nanoseconds.
     let lateness: UInt64
+
     /// When the handler was called, in nanoseconds on the service's clock.
     var delivered: UInt64 { due.deadline + lateness }
 }

@@ -4,7 +4,7 @@ import TimerKernel
 /// The steps from a firing of the alarm to the handlers. They mirror Delivery.swift.
 extension SmallEngine {
     /// Begins a look. Returns nil if an earlier run's alarm has fired.
-    mutating func look(_ run: Int, by thread: Int) -> UInt64? {
+    mutating func beginLook(_ run: Int, by thread: Int) -> UInt64? {
         guard run == self.run, hasAlarm else { return nil }
         var woke = now
         if let next = scheduler.nextLook, next > woke, next - woke <= lead { woke = next }
@@ -15,7 +15,7 @@ extension SmallEngine {
     }
 
     /// The next step of a look.
-    mutating func nextTurn(_ run: Int, lookedAt woke: UInt64, by thread: Int, _ fault: inout String?) -> Turn {
+    mutating func step(_ run: Int, lookedAt woke: UInt64, by thread: Int, _ fault: inout String?) -> Step {
         guard run == self.run else { return .done }
         note(9, by: thread)
         isFirstTurn = false
@@ -54,7 +54,7 @@ extension SmallEngine {
     }
 
     /// Ends a delivery. Nothing was served if the target was released.
-    mutating func finish(
+    mutating func putBack(
         _ timer: SmallTimer,
         lookedAt look: UInt64,
         wasServed: Bool,

@@ -9,7 +9,7 @@ import TimerKernel
 /// ServiceCore.swift. Left out are statistics and the caretaker.
 struct SmallEngine: ~Copyable {
     /// What comes next in a look, without the lock.
-    enum Turn: Hashable {
+    enum Step: Hashable {
         case call(Int, Due)
         case send(Int)
         case done

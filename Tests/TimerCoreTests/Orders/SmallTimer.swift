@@ -35,7 +35,7 @@ final class SmallTimer {
     let number: Int
     let record: TimerRecord<Backlink>
 
-    // What the engine knows of it, as in `TimerRecord`.
+    // What the engine knows of it, as in `UserSide`.
     /// The thread that runs the handler.
     var runner: Int?
     /// The threads that wait for the handler's return.

@@ -40,7 +40,7 @@ extension SmallWorld {
     private func deliver(_ move: Move, by thread: Int) {
         switch move {
         case .look(let run):
-            if let woke = engine.look(run, by: thread) { threads[thread].append(.turn(run: run, woke: woke)) }
+            if let woke = engine.beginLook(run, by: thread) { threads[thread].append(.turn(run: run, woke: woke)) }
         case .turn(let run, let woke): takeTurn(run, woke, by: thread)
         case .send(let number, _):
             let plan = timers[number].plan
@@ -59,7 +59,7 @@ extension SmallWorld {
     }
 
     private func takeTurn(_ run: Int, _ woke: UInt64, by thread: Int) {
-        switch engine.nextTurn(run, lookedAt: woke, by: thread, &fault) {
+        switch engine.step(run, lookedAt: woke, by: thread, &fault) {
         case .call(let number, _): threads[thread].append(.call(number, run: run, look: woke, byHop: false))
         case .send(let number):
             threads[thread] += [.turn(run: run, woke: woke), .send(number, woke: woke)]
@@ -75,7 +75,7 @@ extension SmallWorld {
         byHop: Bool,
         by thread: Int
     ) {
-        let outcome = engine.finish(
+        let outcome = engine.putBack(
             timers[number],
             lookedAt: look,
             wasServed: wasServed,

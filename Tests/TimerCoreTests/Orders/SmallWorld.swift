@@ -66,7 +66,7 @@ enum WorldStep: Hashable, Sendable {
 
 /// What a thread does next, in one step.
 enum Move: Hashable {
-    // The alarm's thread: `ServiceCore.deliverDue`.
+    // The alarm's thread: `ServiceCore.fired`.
     case look(run: Int)
     case turn(run: Int, woke: UInt64)
     case send(Int, woke: UInt64)
