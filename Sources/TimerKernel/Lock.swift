@@ -79,8 +79,9 @@ package final class Mutex: Sendable {
     }
 
     /// Takes the lock. Until ``release()``, no code of the user may run, and no object of the user may be released.
-    package func acquire() {
-        if unsafe pthread_mutex_trylock(mutex) == 0 { return }
+    package func acquire() { if unsafe pthread_mutex_trylock(mutex) != 0 { acquireLater() } }
+
+    private func acquireLater() {
         var backoff = Backoff()
         while true {
             switch backoff.next(thread_is_real_time() == 1) {

@@ -39,6 +39,7 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     }
 
     /// Adds a value at the end. Takes at most the time of one allocation.
+    @inline(__always)
     mutating func append(_ element: Element) {
         if count + lead >= segments << shift { addSegment() }
         count += 1
@@ -46,6 +47,7 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     }
 
     /// Removes the last value. Takes at most the time of one deallocation.
+    @inline(__always)
     mutating func removeLast() {
         assert(count > 0, "there is nothing to take off")
         count -= 1

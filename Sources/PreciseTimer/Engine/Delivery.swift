@@ -84,22 +84,26 @@ extension ServiceState {
         }
         // The clock is read only for a timer whose next deadline depends on it.
         let now = record.awaitsReturn ? self.now ?? look : look
-        return arm(scheduler.putBack(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds))
+        let order = scheduler.putBack(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds)
+        // There are no orders during a look.
+        if case .leave = order { return nil }
+        return arm(order)
     }
 
     /// Carries out the scheduler's order for the alarm. Returns a failure if the alarm refuses.
     mutating func arm(_ order: AlarmOrder) -> Failure? {
-        guard order != .leave, let alarm else { return nil }
+        guard let alarm else { return nil }
         do throws(TimerError) {
-            if case .set(let nanoseconds) = order {
+            switch order {
+            case .leave: break
+            case .disarm: try alarm.set(nil)
+            case .set(let nanoseconds):
                 let deadline = TimerInstant(nanoseconds: nanoseconds, clock: clock)
                 if let period = scheduler.periodFromNext {
                     if try alarm.set(deadline, every: period) { scheduler.alarmGoesOn(every: period) }
                 } else {
                     try alarm.set(deadline)
                 }
-            } else {
-                try alarm.set(nil)
             }
             return nil
         } catch {

@@ -130,7 +130,9 @@ final class ServiceCore: @unchecked Sendable {
     /// a failure if the alarm refuses, which ends all timers.
     private func carryOut(_ decide: (inout ServiceState) -> AlarmOrder?) -> (Bool, ServiceState.Failure?) {
         let outcome = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
-            decide(&state).map { (true, state.arm($0)) } ?? (false, nil)
+            guard let order = decide(&state) else { return (false, nil) }
+            if case .leave = order { return (true, nil) }
+            return (true, state.arm(order))
         }
         if let failure = outcome.1 { fail(failure) }
         return outcome

@@ -127,7 +127,9 @@ struct ServiceState: ~Copyable {
     /// Adds a timer. The service is held while the timer is pending.
     mutating func admit(_ record: Record, on grid: Grid, _ service: AnyObject) -> Failure? {
         if serviceWhilePending == nil { serviceWhilePending = service }
-        return arm(scheduler.add(record, on: grid))
+        let order = scheduler.add(record, on: grid)
+        if case .leave = order { return nil }
+        return arm(order)
     }
 
     /// Ends a timer. Returns nil if it had ended before; otherwise whether the caller must say the farewell. If the
