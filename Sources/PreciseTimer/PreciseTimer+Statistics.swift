@@ -24,9 +24,9 @@ extension PreciseTimer {
         public private(set) var missed: UInt64
         /// How late the ticks were.
         public private(set) var lateness: Histogram
-        /// How long the handlers ran: from the tick's ``Tick/delivered`` to a reading of the clock after the handler
-        /// has returned, which includes some of the service's own work, a fraction of a microsecond. If a wall clock is
-        /// set meanwhile, the step is in it. Ticks that a task awaits have no handler. The time of a handler that shuts
+        /// How long the handlers ran: from the tick's ``Tick/delivered`` until the handler has returned and its thread
+        /// has the service's lock, usually a fraction of a microsecond later. If a wall clock is set meanwhile, the
+        /// step is in it. Ticks that a task awaits have no handler. The time of a handler that shuts
         /// its service down is not known.
         public private(set) var handlerTime: Histogram
         /// The longest stall; nil if there was no tick.

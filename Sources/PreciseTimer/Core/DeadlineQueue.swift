@@ -87,7 +87,9 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
     /// Moves a timer of this queue to its new instant and sequence, which are later: one way down from its place, which
     /// is the first one if the timer was called. O(log n).
     package mutating func postpone(_ timer: TimerRecord<User>, to nanoseconds: UInt64) {
-        siftDown(Element(timer, at: nanoseconds), from: Int(timer.position))
+        let element = Element(timer, at: nanoseconds)
+        assert(elements[Int(timer.position)].precedes(element), "the new instant is later")
+        siftDown(element, from: Int(timer.position))
         checkInvariants()
     }
 

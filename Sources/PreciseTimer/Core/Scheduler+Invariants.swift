@@ -12,6 +12,7 @@ extension Scheduler where User: ~Copyable {
             let isWaiting = timer.whereabouts == .awaitsDeadline || timer.whereabouts == .awaitsLook
             let isQueued = isWaiting || timer.whereabouts == .isCalled && timer.position >= 0
             if isQueued { queued += 1 }
+            if timer.whereabouts == .isCalled, let broken = brokenPlace(of: timer) { return broken }
             if timer.place < timers.closing || timer.isInDelivery { continue }
             let mustWait = !timer.isPaused && timer.nextDeadline != .max
             if isWaiting != mustWait { return "a waiting timer is in no queue, or a queued timer does not wait" }
@@ -22,6 +23,8 @@ extension Scheduler where User: ~Copyable {
 
     private func brokenPlace(of timer: Timer) -> String? {
         switch timer.whereabouts {
+        case .isCalled where timer.position >= 0 && deadlines.elements[Int(timer.position)].timer !== timer:
+            "a called timer is not in its place"
         case .awaitsDeadline where deadlines.elements[Int(timer.position)].nanoseconds > timer.nextDeadline:
             "a timer comes out after its deadline"
         case .awaitsLook where looks.elements[Int(timer.position)].nanoseconds > timer.nextLook:

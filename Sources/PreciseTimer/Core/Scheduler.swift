@@ -33,8 +33,8 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     var timers = TimerList<User>()
     var deadlines = DeadlineQueue<User>()
     var looks = DeadlineQueue<User>()
-    /// The timers in a handler to which they were sent, and the one whose handler the look calls itself. That one is
-    /// not retained, like the others.
+    /// The timers that run and are in no queue, and the one whose handler the look calls itself. That one is not
+    /// retained, like the others.
     private var running = RunningTimers<User>()
     private var called: Unmanaged<Timer>?
     private var nextSequence: UInt64 = 0
@@ -190,7 +190,8 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// Decides on the tick of the first due timer, or of a timer that is on its way, from the deadlines that have
     /// passed at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to
-    /// a later deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case. Constant time.
+    /// a later deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case; before that, a first
+    /// due timer without a tick must be sent. Constant time.
     package mutating func begin(_ timer: Timer, at now: UInt64) -> Due? {
         let isFirst = timer.whereabouts == .awaitsDeadline
         assert(isFirst || timer.whereabouts == .onItsWay, "a timer that begins is due, or on its way")

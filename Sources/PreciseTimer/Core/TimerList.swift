@@ -61,8 +61,8 @@ struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
     }
 }
 
-/// The timers whose handler is running, also those that have ended meanwhile, in no particular order. They are not
-/// retained: the code that calls a handler holds its timer.
+/// The timers whose handler is running and that are in no queue, also those that have ended meanwhile, in no particular
+/// order. They are not retained: the code that calls a handler holds its timer.
 ///
 /// The list may change while a caller iterates from its end to its beginning, as with ``TimerList``.
 @safe

@@ -13,16 +13,18 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         case awaitsDeadline
         /// It is in the queue of looks.
         case awaitsLook
-        /// It is in its handler, which the look calls itself. It keeps its place in the queue of deadlines meanwhile.
+        /// It is in its handler, which the look calls itself. It keeps its place in the queue of deadlines meanwhile,
+        /// unless it ends, or another look meets it there.
         case isCalled
         /// It is due, and on its way to its handler.
         case onItsWay
-        /// It is in its handler, to which it was sent.
+        /// It is in its handler, and in no queue.
         case runs
     }
 
     /// What few timers need. Made on demand.
     final class Side {
+        // The rules, which have a meaning only if the timer has ``Traits/hasRules``.
         /// How many steps take the length of a period; nearly always one.
         var count: UInt64 = 1
         var policy = LatePolicy.skip
@@ -47,6 +49,8 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         static var isOnDemand: Traits { Traits(rawValue: 2) }
         /// The grid has no further deadline, or gets one only when the handler has returned.
         static var isServed: Traits { Traits(rawValue: 4) }
+        /// Something of its timing is at its side.
+        static var hasRules: Traits { Traits(rawValue: 8) }
     }
 
     /// The order among equal deadlines: each (re)schedule takes a new number.
@@ -77,8 +81,8 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         self.user = user
         self.isPaused = isPaused
         if policy == .skip, tolerance == 0 { return }
-        onDemand.policy = policy
-        onDemand.tolerance = tolerance
+        rulesOnDemand.policy = policy
+        rulesOnDemand.tolerance = tolerance
     }
 
     /// What few timers need, made if necessary.
@@ -87,6 +91,14 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         let new = Side()
         side = new
         return new
+    }
+
+    /// What is at the timer's side if its timing has any rules. A timer with no more than a name has none.
+    private var rules: Side? { traits.contains(.hasRules) ? side : nil }
+
+    private var rulesOnDemand: Side {
+        traits.insert(.hasRules)
+        return onDemand
     }
 
     // MARK: State
@@ -120,47 +132,47 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     }
 
     /// Whether the schedule had a count, and its last tick was taken.
-    package var isCountedOut: Bool { side?.remaining == 0 }
+    package var isCountedOut: Bool { rules?.remaining == 0 }
 
     /// The period of the deadlines that follow the next one, if it is a whole number of nanoseconds below 2^60 and
     /// no extra tick is requested.
     var wholePeriod: UInt64? {
-        let isWhole = side.map { $0.count == 1 && $0.extra == .max } ?? true
+        let isWhole = rules.map { $0.count == 1 && $0.extra == .max } ?? true
         return repetition == .every && isWhole && length < 1 << 60 ? length : nil
     }
 
     /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
     package var leastPeriod: UInt64 {
         guard repetition == .every else { return .max }
-        return side.map { $0.count == 1 ? length : length / $0.count } ?? length
+        return rules.map { $0.count == 1 ? length : length / $0.count } ?? length
     }
 
-    private var period: Period { Period(nanoseconds: length, count: side?.count ?? 1) }
+    private var period: Period { Period(nanoseconds: length, count: rules?.count ?? 1) }
 
     /// The step of the oldest deadline that has had no tick.
     private var step: UInt64 {
-        guard let first = side?.first else { return index }
+        guard let first = rules?.first else { return index }
         return (index - first.index).saturatingAdding(first.step)
     }
 
     /// When the next tick is due; `.max` if no tick remains, or if the next one must wait for a handler to return.
-    package var nextDeadline: UInt64 { side.map { min(deadline, $0.extra) } ?? deadline }
+    package var nextDeadline: UInt64 { rules.map { min(deadline, $0.extra) } ?? deadline }
 
     /// When to look for the next tick: at its deadline or, with a tolerance, at the first round instant from the
     /// deadline on, which other timers are likely to share. Round instants are the multiples of the largest power of
     /// two within the tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
     package var nextLook: UInt64 {
-        side.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline
+        rules.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline
     }
 
-    /// Whether the timer needs nothing at its side and waits for a deadline after an instant.
+    /// Whether the timer has no rules, and waits for a deadline after an instant.
     func isAhead(of instant: UInt64) -> Bool {
-        side == nil && deadline > instant && deadline != .max && !isPaused && !hasEnded
+        deadline > instant && deadline != .max && traits.isDisjoint(with: [.isPaused, .hasRules]) && !hasEnded
     }
 
     /// Whether no tick remains. A timer on demand is never over, nor is one whose deadline never comes.
     var isOver: Bool {
-        traits.contains(.isServed) && !isOnDemand && side?.extra ?? .max == .max
+        traits.contains(.isServed) && !isOnDemand && rules?.extra ?? .max == .max
     }
 
     // MARK: Changes
@@ -169,19 +181,19 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     func restart(on grid: Grid, sequence: UInt64) {
         self.sequence = sequence
         index = 0
-        if let side { (side.extra, side.burst) = (.max, 0) }
-        if grid.count != .max || side != nil { onDemand.remaining = grid.count }
+        if let rules { (rules.extra, rules.burst) = (.max, 0) }
+        if grid.count != .max || rules != nil { rulesOnDemand.remaining = grid.count }
         begin(grid)
     }
 
     private func begin(_ grid: Grid) {
         origin = grid.origin
-        if grid.firstStep != 0 || side != nil { onDemand.first = (grid.firstStep, index) }
+        if grid.firstStep != 0 || rules != nil { rulesOnDemand.first = (grid.firstStep, index) }
         switch grid.repetition {
         case .none: repetition = .none
         case .every(let period):
             (repetition, length) = (.every, period.nanoseconds)
-            if period.count != 1 || side != nil { onDemand.count = period.count }
+            if period.count != 1 || rules != nil { rulesOnDemand.count = period.count }
         case .afterReturn(let delay): (repetition, length) = (.afterReturn, delay)
         case .onDemand:
             repetition = .onDemand
@@ -193,11 +205,11 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
 
     /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
     /// wall clock may have been stepped back between them.
-    func askForExtra(at now: UInt64) { onDemand.extra = min(onDemand.extra, now) }
+    func askForExtra(at now: UInt64) { rulesOnDemand.extra = min(rulesOnDemand.extra, now) }
 
     /// Takes the tick for the oldest deadline that has passed at `now`; nil if no deadline has passed.
     func takeTick(at now: UInt64) -> Due? {
-        if let side { return takeTick(at: now, by: side) }
+        if let rules { return takeTick(at: now, by: rules) }
         // Nearly every timer takes this path: its period is a whole number of nanoseconds, and its first step is 0.
         if deadline > now || deadline == .max { return nil }
         let missed = repetition != .every || now - deadline < length ? 0 : (now - deadline) / length
@@ -213,22 +225,22 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         return tick
     }
 
-    private func takeTick(at now: UInt64, by side: Side) -> Due? {
+    private func takeTick(at now: UInt64, by rules: Side) -> Due? {
         let due = nextDeadline
         if due > now || due == .max { return nil }
         if due != deadline {
-            side.extra = .max
+            rules.extra = .max
             return Due(index: index, deadline: due, missed: 0)
         }
-        side.burst += 1
-        let isTheRest = repetition == .every && side.burst >= side.policy.limit
+        rules.burst += 1
+        let isTheRest = repetition == .every && rules.burst >= rules.policy.limit
         let missed = isTheRest ? grid.latestStep(at: now) - step : 0
         let tick = Due(index: index, deadline: due, missed: missed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
-        if side.remaining != .max { side.remaining -= 1 }
-        if repetition != .every || side.remaining == 0 {
+        if rules.remaining != .max { rules.remaining -= 1 }
+        if repetition != .every || rules.remaining == 0 {
             serve()
-        } else if missed > 0, side.policy == .delay {
+        } else if missed > 0, rules.policy == .delay {
             begin(grid.restarted(at: now))
         } else {
             deadline = grid.deadline(step) ?? .max
@@ -244,19 +256,19 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
 
     /// Whether the timer must deliver another late deadline that had passed at a look. If not, the burst ends.
     func catchesUp(at look: UInt64) -> Bool {
-        guard let side, side.burst > 0 else { return false }
+        guard let rules, rules.burst > 0 else { return false }
         let next = nextDeadline
-        if side.burst < side.policy.limit, !isPaused, !hasEnded, next <= look, next != .max { return true }
+        if rules.burst < rules.policy.limit, !isPaused, !hasEnded, next <= look, next != .max { return true }
         stopCatchingUp()
         return false
     }
 
     /// Ends a burst of late ticks; the remaining late deadlines begin a new burst.
-    func stopCatchingUp() { side?.burst = 0 }
+    func stopCatchingUp() { rules?.burst = 0 }
 
     /// Whether the next deadline is counted from the return of the handler.
     package var awaitsReturn: Bool {
-        repetition == .afterReturn && traits.contains(.isServed) && side?.remaining != 0
+        repetition == .afterReturn && traits.contains(.isServed) && rules?.remaining != 0
     }
 
     /// Begins the next delay of a timer that awaits the return of its handler.

@@ -78,13 +78,14 @@ extension ServiceState {
         if let served {
             record.user.ticks += 1
             record.user.lastLateness = served.lateness
-            if let observer { observer.delivered(record, served, now: now?.nanoseconds) }
+            if let observer, observer.isAwake { observer.delivered(record, served, now: now?.nanoseconds) }
         } else {
             _ = end(record, record.endingIfTargetIsGone)
         }
         // The clock is read only for a timer whose next deadline depends on it.
         let now = record.awaitsReturn ? self.now ?? look : look
         let order = scheduler.putBack(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds)
+        if record.ending == .completed, let observer { observer.ended(record) }
         // There are no orders during a look.
         if case .leave = order { return nil }
         return arm(order)
@@ -130,7 +131,7 @@ extension ServiceCore {
                 }
             case .sayFarewell(let record, _): setup.asOrdinaryThread { record.sayFarewell() }
             case .askAgain: break
-            case .sleep: return
+            case .sleep: return reportSlowHandlers()
             case .fail(let failure): return fail(failure)
             }
         }
@@ -150,6 +151,7 @@ extension ServiceCore {
             let failure = state.putBack(record, served, lookedAt: look, byHop: true)
             return (failure, record.hasEnded, record.whereabouts == .onItsWay, state.takeServiceIfIdle())
         }
+        reportSlowHandlers()
         if let failure { fail(failure) }
         if isOver { record.sayFarewell() }
         withExtendedLifetime(service) {}

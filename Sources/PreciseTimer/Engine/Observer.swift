@@ -1,13 +1,13 @@
 internal import TimerKernel
 
 /// Sees the ticks of a service for those who want to know of them: the statistics of the service and of its timers, and
-/// slow handlers. A service has one only while somebody does; in a debug build always, for the warnings. The service's
+/// slow handlers. A service has one as soon as somebody does; in a debug build always, for the warnings. The service's
 /// lock protects it.
 final class Observer {
     /// The statistics of the service, while they are collected.
     var counts: TickCounts?
-    /// Whether a timer has, or had, statistics of its own.
-    var countsTimers = false
+    /// How many timers that go on have statistics of their own.
+    fileprivate var countedTimers = 0
     /// The places whose handlers were slow.
     private(set) var slowPlaces: [SlowPlace] = []
     private static let mostPlaces = 16
@@ -38,10 +38,6 @@ final class Observer {
             if nanoseconds > slowPlaces[known].longest {
                 (slowPlaces[known].period, slowPlaces[known].longest) = (period, nanoseconds)
             }
-            #if DEBUG
-            // The machine can hold up any handler once or twice.
-            if slowPlaces[known].count == 3 { slowPlaces[known].warn() }
-            #endif
         } else if slowPlaces.count < Self.mostPlaces {
             slowPlaces.append(
                 unsafe SlowPlace(label: label, file: file, line: line, period: period, longest: nanoseconds)
@@ -60,6 +56,8 @@ struct SlowPlace {
     var period: UInt64
     var longest: UInt64
     var count: UInt64 = 1
+    /// Whether a debug build has warned of it.
+    var isReported = false
 }
 
 /// The statistics of a timer or a service while they are collected. Counting a tick allocates nothing. The service's
@@ -101,11 +99,11 @@ extension ServiceState {
         let observer = self.observer ?? Observer()
         if let record {
             swap(&counts, &record.onDemand.extras.counts)
-            observer.countsTimers = true
+            if !record.hasEnded { observer.countedTimers += isWanted ? 1 : -1 }
         } else {
             swap(&counts, &observer.counts)
         }
-        self.observer = observer.isNeeded ? observer : nil
+        self.observer = observer
     }
 
     /// The statistics of a timer, or of the service; nil if they are not collected.
@@ -115,13 +113,26 @@ extension ServiceState {
 }
 
 extension Observer {
-    /// Whether anybody wants to know of the ticks.
-    fileprivate var isNeeded: Bool {
+    /// Whether anybody wants to know of the ticks now.
+    var isAwake: Bool {
         #if DEBUG
         true
         #else
-        counts != nil || countsTimers
+        counts != nil || countedTimers > 0
         #endif
+    }
+
+    /// A timer has ended.
+    func ended(_ record: Record) { if record.side?.extras.counts != nil { countedTimers -= 1 } }
+
+    /// The places that a debug build must still report, each at its third slow call: the machine can hold up any
+    /// handler once or twice.
+    fileprivate func takeUnreported() -> [SlowPlace] {
+        slowPlaces.indices.compactMap { index in
+            guard slowPlaces[index].count >= 3, !slowPlaces[index].isReported else { return nil }
+            slowPlaces[index].isReported = true
+            return slowPlaces[index]
+        }
     }
 
     /// The observer of a new service.
@@ -151,6 +162,13 @@ extension ServiceCore {
     /// are not collected.
     func statistics(of record: Record?) -> TickCounts.Numbers? {
         locked(inForkedChild: nil) { $0.counts(of: record)?.numbers }
+    }
+
+    /// In a debug build, warns about handlers that were found to be slow. Without the lock: writing may block.
+    func reportSlowHandlers() {
+        #if DEBUG
+        for place in locked(inForkedChild: [], { $0.observer?.takeUnreported() ?? [] }) { place.warn() }
+        #endif
     }
 
     /// The places whose handlers were slow, in a copy.

@@ -8,8 +8,8 @@ typealias Record = TimerRecord<UserSide>
 /// The user's side of a timer: whose it is, what is called, and where.
 ///
 /// The service's lock protects everything but two fields. The target is only read. The handler is called by the
-/// delivering thread, and released by the thread that says the farewell, when no delivery can run any more. So
-/// nobody may copy the whole.
+/// delivering thread, and released by the thread that says the farewell, when no delivery can run any more. That thread
+/// also takes what the ``Extras`` have for it. So nobody may copy the whole.
 @safe
 struct UserSide: UserFacts, ~Copyable {
     /// What few timers need.

@@ -136,6 +136,7 @@ struct ServiceState: ~Copyable {
     /// handler is running, the farewell follows its return.
     mutating func end(_ record: Record, _ ending: TimerEnding) -> Bool? {
         guard scheduler.end(record, ending) else { return nil }
+        if let observer { observer.ended(record) }
         return !record.isInHandler
     }
 

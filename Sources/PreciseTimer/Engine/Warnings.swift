@@ -15,8 +15,7 @@ package enum SlowHandlerWarnings {
 }
 
 extension SlowPlace {
-    /// Warns the developer about a handler that runs for longer than its period. The service's lock is held: these are
-    /// a few lines in the life of a process, in debug builds only.
+    /// Warns the developer about a handler that runs for longer than its period.
     func warn() {
         guard SlowHandlerWarnings.take() else { return }
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
