@@ -82,6 +82,14 @@ enum Destination: Sendable {
     /// Where a handler runs that is isolated to an actor.
     static func isolated(to actor: any Actor) -> Destination { actor is MainActor ? .mainActorTask : .actor(actor) }
 
+    /// Whether an ordinary handler is called there.
+    var isPlain: Bool {
+        switch self {
+        case .inline, .queue, .mainActor: true
+        case .mainActorTask, .actor, .targetActor, .mailbox: false
+        }
+    }
+
     /// Sends a hop on its way.
     func send(_ hop: Hop) {
         switch self {

@@ -27,11 +27,11 @@ struct UserSide: UserFacts, ~Copyable {
     }
 
     // This order leaves no padding: a million timers are a million records.
-    fileprivate let line: UInt32
     /// The destination of the ticks.
     let destination: Destination
     /// Whether the target is the timer's handle.
     let handleIsTarget: Bool
+    fileprivate let line: UInt32
     fileprivate let file: UnsafePointer<UInt8>
     /// The target; nil if it was released. It must not be released under a lock: this may be the last reference.
     fileprivate(set) weak var target: AnyObject?
@@ -44,37 +44,52 @@ struct UserSide: UserFacts, ~Copyable {
     var runner = Runner.nobody
 }
 
-/// What is called for a tick.
-enum Handler: Sendable {
-    /// A function that is called on the thread where the tick arrives.
-    case plain(Function<AnyObject>)
-    /// A function that is called on its actor.
-    case isolated(@Sendable (isolated any Actor, AnyObject, PreciseTimer.Tick) async -> Void)
-
+/// What is called for a tick. The destination of the tick tells which of two kinds it is: a plain function, which is
+/// called on the thread where the tick arrives, or one that is isolated to an actor.
+///
+/// Types are erased by casts bit for bit. They are sound: a reference is passed in the same way for every class, a
+/// handler is only ever called with its own target, and in the way of its kind. Erasing the target's type saves a
+/// metadata look-up for each timer; an enumeration of both kinds would take eight bytes more.
+struct Handler: Sendable {
     /// In a struct, because a bare function would be wrapped when its type changes.
-    struct Function<Target: AnyObject>: Sendable {
+    private struct Plain<Target: AnyObject>: Sendable {
         let call: @Sendable (Target, PreciseTimer.Tick) -> Void
     }
 
-    /// A function of a target. Erasing the target's type saves a metadata look-up for each timer. The cast is sound: a
-    /// reference is passed in the same way for every class, and the function is only ever called with this target.
-    init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void) {
-        self = .plain(unsafe unsafeBitCast(Function(call: call), to: Function<AnyObject>.self))
+    private struct Isolated: Sendable {
+        let call: @Sendable (isolated any Actor, AnyObject, PreciseTimer.Tick) async -> Void
     }
-}
 
-extension Handler {
+    private let function: Plain<AnyObject>
+
+    /// A plain function.
+    init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void) {
+        function = unsafe unsafeBitCast(Plain(call: call), to: Plain<AnyObject>.self)
+    }
+
     /// A function that is isolated to an actor.
     init<Target: AnyObject & Sendable>(_ call: @escaping @isolated(any) @Sendable (Target, PreciseTimer.Tick) -> Void) {
-        self = .isolated { _, target, tick in
+        let isolated = Isolated { _, target, tick in
             // Does not suspend: the caller is on the actor already.
             await call(unsafe unsafeDowncast(target, to: Target.self), tick)
         }
+        function = unsafe unsafeBitCast(isolated, to: Plain<AnyObject>.self)
     }
 
     /// A function that is isolated to its target.
     init<Target: Actor>(_ call: @escaping @Sendable (isolated Target, PreciseTimer.Tick) async -> Void) {
-        self = .isolated { _, target, tick in await call(unsafe unsafeDowncast(target, to: Target.self), tick) }
+        let isolated = Isolated { _, target, tick in
+            await call(unsafe unsafeDowncast(target, to: Target.self), tick)
+        }
+        function = unsafe unsafeBitCast(isolated, to: Plain<AnyObject>.self)
+    }
+
+    /// Calls a plain function.
+    var call: @Sendable (AnyObject, PreciseTimer.Tick) -> Void { function.call }
+
+    /// Calls an isolated function.
+    var callOnActor: @Sendable (isolated any Actor, AnyObject, PreciseTimer.Tick) async -> Void {
+        unsafe unsafeBitCast(function, to: Isolated.self).call
     }
 }
 
@@ -88,12 +103,12 @@ extension Record {
         _ handler: Handler?
     ) {
         let user = unsafe UserSide(
-            line: UInt32(clamping: request.line),
             destination: destination,
             handleIsTarget: target == nil,
+            line: UInt32(clamping: request.line),
             file: request.file,
             target: target,
-            handler: request.checked(handler)
+            handler: destination.isPlain ? handler.map(request.checked) : handler
         )
         self.init(user, policy: request.policy, tolerance: request.tolerance, isPaused: request.isPaused)
         guard request.label != nil || request.onEnd != nil else { return }
@@ -108,10 +123,10 @@ extension Record {
 
     /// Calls the handler. Returns nil, without a call, if the target was released.
     func call(_ due: Due, woke: TimerInstant, _ alarm: any TimerAlarm) -> Served? {
-        guard let target = user.target, case .plain(let function) = user.handler else { return nil }
+        guard let target = user.target, let handler = user.handler else { return nil }
         // The clock is read last, when all else is ready for the call.
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now(notBefore: woke))
-        function.call(target, tick)
+        handler.call(target, tick)
         return Served(due: due, lateness: tick.nanosecondsLate)
     }
 
@@ -125,8 +140,8 @@ extension Record {
     ) async -> Served? {
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
         let hasTarget = await TaskDelivery.$current.withValue(identity) {
-            guard let target = user.target, case .isolated(let handler) = user.handler else { return false }
-            await handler(actor, target, tick)
+            guard let target = user.target, let handler = user.handler else { return false }
+            await handler.callOnActor(actor, target, tick)
             return true
         }
         return hasTarget ? Served(due: due, lateness: tick.nanosecondsLate) : nil

@@ -43,9 +43,8 @@ extension Record {
 extension TimerRequest {
     /// A handler that, in a debug build, tells before the process ends if it asks for the main actor while it runs
     /// elsewhere. The Swift runtime ends the process for that.
-    func checked(_ handler: Handler?) -> Handler? {
+    func checked(_ handler: Handler) -> Handler {
         #if DEBUG
-        guard case .plain(let function) = handler else { return handler }
         let (file, line) = unsafe (UInt(bitPattern: file), line)
         let name = label.map { " (\"\($0)\")" } ?? ""
         return Handler { (target: AnyObject, tick) in
@@ -56,7 +55,7 @@ extension TimerRequest {
                     + "`{ @MainActor target, tick in … }`\n"
             }
             defer { MainActorCheck.end() }
-            function.call(target, tick)
+            handler.call(target, tick)
         }
         #else
         return handler
