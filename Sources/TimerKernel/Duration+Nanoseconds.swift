@@ -7,9 +7,10 @@ extension Duration {
         return Int64(clamping: rest > 0 ? whole + 1 : whole)
     }
 
-    /// Whole nanoseconds, rounded up, of a length that must not be negative. A length beyond the range of `Int64`
-    /// becomes `UInt64.max`, which stands for forever.
-    package var nanosecondsOrForever: UInt64 {
+    /// Whole nanoseconds, rounded up; nil if the length is negative. A length beyond the range of `Int64` becomes
+    /// `UInt64.max`, which stands for forever.
+    package var nanosecondsUnlessNegative: UInt64? {
+        let attoseconds = attoseconds
         // Dividing 128 bits by 64 is several times as fast as dividing by 128. The condition keeps the quotient
         // within 63 bits.
         let (high, low) = (UInt64(truncatingIfNeeded: attoseconds >> 64), UInt64(truncatingIfNeeded: attoseconds))
@@ -17,8 +18,15 @@ extension Duration {
             let (whole, rest) = (1_000_000_000 as UInt64).dividingFullWidth((high, low))
             return rest > 0 ? whole + 1 : whole
         }
+        if attoseconds < 0 { return nil }
         let nanoseconds = nanosecondsRoundedUp
         return nanoseconds == .max ? .max : UInt64(nanoseconds)
+    }
+
+    /// The same of a length that must not be negative.
+    package var nanosecondsOrForever: UInt64 {
+        guard let nanoseconds = nanosecondsUnlessNegative else { preconditionFailure("a length is not negative") }
+        return nanoseconds
     }
 
     /// The sum; saturates.

@@ -63,7 +63,7 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
         assert(timer.position < 0, "a timer is in one queue at most")
         let element = Element(timer, at: nanoseconds)
         elements.append(element)
-        siftUp(element, from: elements.count - 1)
+        siftUp(element, from: elements.count &- 1)
         checkInvariants()
     }
 
@@ -72,7 +72,7 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
         let hole = Int(timer.position)
         assert(elements[hole].timer === timer, "the timer is in this queue")
         timer.position = -1
-        let last = elements[elements.count - 1]
+        let last = elements[elements.count &- 1]
         elements.removeLast()
         if hole < elements.count {
             if hole > 0, last.precedes(elements[(hole - 1) / 4]) {

@@ -33,7 +33,7 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     /// Where the value at a position is stored. The values at 4i + 1 … 4i + 4 lie side by side. Constant time.
     subscript(addressOf position: Int) -> UnsafeMutablePointer<Element> {
         @inline(__always) get {
-            let place = position + lead
+            let place = position &+ lead
             return unsafe directory[place &>> shift] + (place & (1 &<< shift - 1))
         }
     }
@@ -41,18 +41,18 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     /// Adds a value at the end. Takes at most the time of one allocation.
     @inline(__always)
     mutating func append(_ element: Element) {
-        if count + lead >= segments << shift { addSegment() }
-        count += 1
-        self[count - 1] = element
+        if count &+ lead >= segments &<< shift { addSegment() }
+        count &+= 1
+        self[count &- 1] = element
     }
 
     /// Removes the last value. Takes at most the time of one deallocation.
     @inline(__always)
     mutating func removeLast() {
         assert(count > 0, "there is nothing to take off")
-        count -= 1
+        count &-= 1
         // One empty segment is kept, so that a list that grows and shrinks by one value allocates nothing.
-        guard segments > 1, count + lead <= max((segments - 2) << shift, lead) else { return }
+        guard segments > 1, count &+ lead <= max((segments &- 2) &<< shift, lead) else { return }
         segments -= 1
         unsafe directory[segments].deallocate()
     }

@@ -30,7 +30,7 @@ struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// Adds a timer. Constant time.
     mutating func append(_ timer: TimerRecord<User>) {
-        timer.place = Int32(elements.count)
+        timer.place = Int32(truncatingIfNeeded: elements.count)
         unsafe elements.append(Element(reference: .passRetained(timer)))
     }
 
@@ -43,21 +43,22 @@ struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
             move(Int(closing), to: hole)
             hole = Int(closing)
         }
-        if hole != elements.count - 1 { move(elements.count - 1, to: hole) }
+        let last = elements.count &- 1
+        if hole != last { move(last, to: hole) }
         elements.removeLast()
         timer.place = -1
         unsafe element.reference.release()
     }
 
     /// Marks all present timers as timers that must be ended.
-    mutating func close() { closing = Int32(elements.count) }
+    mutating func close() { closing = Int32(truncatingIfNeeded: elements.count) }
 
     /// Whether there are timers besides those that must be ended.
     var hasOpen: Bool { closing < elements.count }
 
     private mutating func move(_ source: Int, to hole: Int) {
         elements[hole] = elements[source]
-        unsafe elements[hole].reference._withUnsafeGuaranteedRef { $0.place = Int32(hole) }
+        unsafe elements[hole].reference._withUnsafeGuaranteedRef { $0.place = Int32(truncatingIfNeeded: hole) }
     }
 }
 
@@ -84,7 +85,7 @@ struct RunningTimers<User: UserFacts & ~Copyable>: ~Copyable {
     /// Adds a timer, which is in no queue. Constant time.
     mutating func append(_ timer: TimerRecord<User>) {
         assert(timer.position < 0, "a running timer is in no queue")
-        timer.position = Int32(elements.count)
+        timer.position = Int32(truncatingIfNeeded: elements.count)
         unsafe elements.append(Element(reference: .passUnretained(timer)))
     }
 
@@ -93,7 +94,7 @@ struct RunningTimers<User: UserFacts & ~Copyable>: ~Copyable {
         let hole = Int(timer.position)
         if hole != elements.count - 1 {
             elements[hole] = elements[elements.count - 1]
-            unsafe elements[hole].reference._withUnsafeGuaranteedRef { $0.position = Int32(hole) }
+            unsafe elements[hole].reference._withUnsafeGuaranteedRef { $0.position = Int32(truncatingIfNeeded: hole) }
         }
         elements.removeLast()
         timer.position = -1

@@ -20,8 +20,10 @@ extension PreciseTimer.Schedule {
         }
         switch start {
         case .after(let delay):
-            if delay < .zero { throw refusal("after \(delay.text) (a delay must not be negative)") }
-            (plan.start, plan.isRelative) = (delay.nanosecondsOrForever, true)
+            guard let nanoseconds = delay.nanosecondsUnlessNegative else {
+                throw refusal("after \(delay.text) (a delay must not be negative)")
+            }
+            (plan.start, plan.isRelative) = (nanoseconds, true)
         case .at(let instant): plan.start = try nanoseconds(of: instant, on: clock)
         case .aligned(to: let instant):
             plan.start = try nanoseconds(of: instant, on: clock)

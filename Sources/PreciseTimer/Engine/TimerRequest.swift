@@ -39,7 +39,7 @@ struct TimerRequest {
     }
 
     private static func nanoseconds(of tolerance: Duration) throws(TimerError) -> UInt64 {
-        if tolerance > .zero { return tolerance.nanosecondsOrForever }
+        if let nanoseconds = tolerance.nanosecondsUnlessNegative { return nanoseconds }
         let attempted = "scheduling with a tolerance of \(tolerance.text)"
         throw TimerError(.invalidSchedule, "\(attempted) (it must not be negative)")
     }
