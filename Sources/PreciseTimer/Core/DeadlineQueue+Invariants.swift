@@ -19,6 +19,11 @@ extension DeadlineQueue where User: ~Copyable {
         assert(elements.count > 64 ? !rootIsBroken : brokenInvariant == nil, brokenInvariant ?? "the root is broken")
     }
 
+    /// In debug builds, stops if an element that only moves down may have to move up.
+    func checkIsLater(_ element: Element, than position: Int) {
+        assert(elements[position].precedes(element), "a timer is postponed to an earlier instant")
+    }
+
     private var rootIsBroken: Bool {
         guard let root = first else { return false }
         return (1..<min(5, elements.count)).contains { elements[$0].precedes(root) } || root.timer.position != 0

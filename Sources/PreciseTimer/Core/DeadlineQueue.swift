@@ -88,7 +88,7 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
     /// is the first one if the timer was called. O(log n).
     package mutating func postpone(_ timer: TimerRecord<User>, to nanoseconds: UInt64) {
         let element = Element(timer, at: nanoseconds)
-        assert(elements[Int(timer.position)].precedes(element), "the new instant is later")
+        checkIsLater(element, than: Int(timer.position))
         siftDown(element, from: Int(timer.position))
         checkInvariants()
     }
