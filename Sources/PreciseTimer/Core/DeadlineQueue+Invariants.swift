@@ -21,7 +21,7 @@ extension DeadlineQueue where User: ~Copyable {
 
     /// In debug builds, stops if an element that only moves down may have to move up.
     func checkIsLater(_ element: Element, than position: Int) {
-        assert(elements[position].precedes(element), "a timer is postponed to an earlier instant")
+        assert(elements[position].nanoseconds <= element.nanoseconds, "a timer is postponed to an earlier instant")
     }
 
     private var rootIsBroken: Bool {
