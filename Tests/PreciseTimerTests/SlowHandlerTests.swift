@@ -202,24 +202,35 @@ import Testing
 
     /// A reading of the clock takes longer than all the rest of a tick on the service's side.
     @Test func aServiceThatNobodyObservesReadsItsClockOnceLess() throws {
-        let readings = try [false, true]
-            .map { isObserved in
-                let (alarm, log) = (ManualAlarm(), Log())
-                let service = try TimerService(alarm: alarm)
-                service.collectsStatistics = isObserved
-                try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
-                alarm.move(by: .seconds(1))
-                let before = alarm.now
-                alarm.moveWithEachReading(by: .nanoseconds(1))
-                alarm.fire()
-                #expect(log.count == 1)
-                return before.duration(to: alarm.now)
-            }
+        let never = try readings { _, _ in }
+        let observed = try readings { service, _ in service.collectsStatistics = true }
+        let observedBefore = try readings { service, log in
+            service.collectsStatistics = true
+            service.collectsStatistics = false
+            let timer = try PreciseTimer.schedule(.once(after: .seconds(9)), on: service, target: log) { $0.note($1) }
+            timer.collectsStatistics = true
+            timer.cancel()
+        }
+        #expect(never == observedBefore)
         #if DEBUG
-        #expect(readings[1] == readings[0], "a debug build observes every service")
+        #expect(never == observed, "a debug build observes every service")
         #else
-        #expect(readings[1] == readings[0] + .nanoseconds(1))
+        #expect(never + 1 == observed)
         #endif
+    }
+
+    /// How often a service reads its clock for one tick, after it was prepared.
+    private func readings(_ prepare: (TimerService, Log) throws -> Void) throws -> Int {
+        let (alarm, log) = (ManualAlarm(), Log())
+        let service = try TimerService(alarm: alarm)
+        try prepare(service, log)
+        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
+        alarm.move(by: .seconds(1))
+        let before = alarm.now
+        alarm.moveWithEachReading(by: .nanoseconds(1))
+        alarm.fire()
+        #expect(log.count == 1)
+        return Int(before.duration(to: alarm.now) / .nanoseconds(1))
     }
 
     #if DEBUG
