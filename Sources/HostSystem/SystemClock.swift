@@ -46,14 +46,6 @@ package enum SystemClock: Sendable {
     }
 }
 
-extension timespec {
-    /// Nanoseconds as the kernel takes them. The kernel's time ends after 292 years.
-    init(nanoseconds: UInt64) {
-        let nanoseconds = min(nanoseconds, UInt64(Int64.max))
-        self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-    }
-}
-
 /// A timerfd without anything around it (timerfd_create(2)). Closed with the object.
 package final class BareTimer: Sendable {
     private let number: CInt

@@ -42,7 +42,7 @@ extension TimerClock {
 extension timespec {
     /// Nanoseconds since a clock's origin in the kernel's format. An instant after the kernel's latest one (292 years)
     /// becomes that latest one.
-    init(nanoseconds: UInt64) {
+    package init(nanoseconds: UInt64) {
         let nanoseconds = min(nanoseconds, UInt64(Int64.max))
         self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
