@@ -313,7 +313,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
         let (deadline, nextLook) = (timer.nextDeadline, timer.nextLook)
         if deadline == .max || timer.isPaused || timer.place < timers.closing { return dequeue(timer) }
         let isDue = look.map { nextLook <= $0 } ?? false
-        let (queue, instant): (Timer.Whereabouts, UInt64) =
+        let (queue, instant): (Whereabouts, UInt64) =
             (isDue ? comesOut : nextLook == deadline) ? (.awaitsDeadline, deadline) : (.awaitsLook, nextLook)
         if comesOut || timer.whereabouts != queue { return put(timer, in: queue, at: instant) }
         // It is in that queue already, and only ever moves forward there.
@@ -321,7 +321,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     }
 
     /// Moves a timer from its present queue, if any, into another.
-    private mutating func put(_ timer: Timer, in queue: Timer.Whereabouts, at instant: UInt64) {
+    private mutating func put(_ timer: Timer, in queue: Whereabouts, at instant: UInt64) {
         dequeue(timer)
         timer.whereabouts = queue
         if queue == .awaitsDeadline { deadlines.push(timer, at: instant) } else { looks.push(timer, at: instant) }

@@ -5,26 +5,9 @@
 /// the numbers, too. This is why the class is `@unchecked Sendable`, and why its accesses are not checked at run time.
 @safe
 package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendable {
-    /// What a timer is doing.
-    package enum Whereabouts: UInt8, Sendable {
-        /// It is in no queue: it has no next deadline, or not yet.
-        case rests
-        /// It is in the queue of deadlines.
-        case awaitsDeadline
-        /// It is in the queue of looks.
-        case awaitsLook
-        /// It is in its handler, which the look calls itself. It keeps its place in the queue of deadlines meanwhile,
-        /// unless it ends, or another look meets it there.
-        case isCalled
-        /// It is due, and on its way to its handler.
-        case onItsWay
-        /// It is in its handler, and in no queue.
-        case runs
-    }
-
     /// What few timers need. Made on demand.
     final class Side {
-        // The rules, which have a meaning only if the timer has ``Traits/hasRules``.
+        // The rules, which have a meaning only if the timer has ``TimerTraits/hasRules``.
         /// How many steps take the length of a period; nearly always one.
         var count: UInt64 = 1
         var policy = LatePolicy.skip
@@ -41,18 +24,6 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         @safe @exclusivity(unchecked) var extras = User.Extras()
     }
 
-    enum Repetition: UInt8 { case none, every, afterReturn, onDemand }
-
-    private struct Traits: OptionSet {
-        let rawValue: UInt8
-        static var isPaused: Traits { Traits(rawValue: 1) }
-        static var isOnDemand: Traits { Traits(rawValue: 2) }
-        /// The grid has no further deadline, or gets one only when the handler has returned.
-        static var isServed: Traits { Traits(rawValue: 4) }
-        /// Something of its timing is at its side.
-        static var hasRules: Traits { Traits(rawValue: 8) }
-    }
-
     /// The order among equal deadlines: each (re)schedule takes a new number.
     @safe @exclusivity(unchecked) var sequence: UInt64 = 0
     /// The oldest deadline of the grid that has had no tick, or `.max`.
@@ -67,8 +38,8 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     @safe @exclusivity(unchecked) var position: Int32 = -1
     /// The timer's position in the list of all timers.
     @safe @exclusivity(unchecked) var place: Int32 = -1
-    @safe @exclusivity(unchecked) private var repetition = Repetition.none
-    @safe @exclusivity(unchecked) private var traits: Traits = []
+    @safe @exclusivity(unchecked) private var repetition = TimerRepetition.none
+    @safe @exclusivity(unchecked) private var traits: TimerTraits = []
     /// What the timer is doing.
     @safe @exclusivity(unchecked) package internal(set) var whereabouts = Whereabouts.rests
     /// Whether the timer has ended, and why.
@@ -286,6 +257,40 @@ package protocol UserFacts: ~Copyable {
 /// See ``UserFacts/Extras``.
 package protocol UserExtras {
     init()
+}
+
+// Not members of the record, which is generic: if it is not specialised, as in a debug build, the compiler asks for its
+// types at run time.
+
+/// What a timer is doing.
+package enum Whereabouts: UInt8, Sendable {
+    /// It is in no queue: it has no next deadline, or not yet.
+    case rests
+    /// It is in the queue of deadlines.
+    case awaitsDeadline
+    /// It is in the queue of looks.
+    case awaitsLook
+    /// It is in its handler, which the look calls itself. It keeps its place in the queue of deadlines meanwhile,
+    /// unless it ends, or another look meets it there.
+    case isCalled
+    /// It is due, and on its way to its handler.
+    case onItsWay
+    /// It is in its handler, and in no queue.
+    case runs
+}
+
+/// The kind of a record's ``Grid/Repetition``.
+private enum TimerRepetition: UInt8 { case none, every, afterReturn, onDemand }
+
+/// What a record knows of its timer in a bit each.
+private struct TimerTraits: OptionSet {
+    let rawValue: UInt8
+    static var isPaused: TimerTraits { TimerTraits(rawValue: 1) }
+    static var isOnDemand: TimerTraits { TimerTraits(rawValue: 2) }
+    /// The grid has no further deadline, or gets one only when the handler has returned.
+    static var isServed: TimerTraits { TimerTraits(rawValue: 4) }
+    /// Something of its timing is at its side.
+    static var hasRules: TimerTraits { TimerTraits(rawValue: 8) }
 }
 
 /// Whether a timer has ended, and why.
