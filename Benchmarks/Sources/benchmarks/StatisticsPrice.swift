@@ -20,7 +20,7 @@ struct StatisticsPrice: Measurement {
                 "Asked: at most 15 ns for the service's statistics, and for a timer's. A handler counts its call.",
                 "All timers are due at once, on a clock that costs nothing; 20,000 ticks per round.",
                 "The statistics of 1,000 timers take 8 MB, which the processor's caches do not keep between ticks.",
-                "With statistics or without, a look reads the clock once more to end its last handler's time: "
+                "Each tick with statistics also reads the clock, to end its handler's time. The kernel's clock takes "
                     + "\(Unit.nanoseconds.text(readingOfTheClock())) here.",
             ]
         )
