@@ -8,56 +8,29 @@ internal import Synchronization
 /// Off the main actor, `MainActor.assumeIsolated` and its relatives end in a trap of libdispatch, which prints
 /// nothing on Linux. The Swift runtime calls a hook just before that (`swift_task_checkIsolated_hook` in its
 /// Concurrency.h). The first use of this type sets the hook, which calls the previous hook. There is no report if
-/// the program lacks this dynamic symbol, as with a statically linked Swift runtime, or has no key for threads left.
+/// the program lacks this dynamic symbol, as with a statically linked Swift runtime.
 package enum MainActorCheck {
     /// The runtime's check. The check and the hook use Swift's calling convention, which for three words equals that
     /// of C.
     private typealias Check = @convention(c) (_ identity: UInt, _ implementation: UInt) -> Void
     private typealias Hook = @convention(c) (_ identity: UInt, _ implementation: UInt, _ check: UInt) -> Void
 
-    /// A piece of code that a thread runs.
-    private final class Frame {
-        let warning: () -> String
-        /// The code that the thread continues with afterwards.
-        let outer: Frame?
-
-        init(_ warning: @escaping () -> String, in outer: Frame?) {
-            self.warning = warning
-            self.outer = outer
-        }
+    /// A piece of code that a thread runs. The tasks that it makes inherit the value, but not the thread.
+    private struct Code: Sendable {
+        let thread = ThreadID.current
+        let warning: @Sendable () -> String
     }
 
-    /// Records which code the calling thread is about to run. Call ``end()`` on the same thread afterwards.
+    @TaskLocal private static var code: Code?
+
+    /// Runs a body on the calling thread.
     ///
-    /// - Parameter warning: makes the line for standard error if the code needs the main actor on another thread.
-    package static func begin(_ warning: @escaping () -> String) {
-        if isInstalled { exchange(Frame(warning, in: current)) }
+    /// - Parameters:
+    ///   - body: the code.
+    ///   - warning: makes the line for standard error if the code needs the main actor on another thread.
+    package static func watch(_ body: () -> Void, warning: @escaping @Sendable () -> String) {
+        isInstalled ? $code.withValue(Code(warning: warning), operation: body) : body()
     }
-
-    /// Ends the last ``begin(_:)`` of this thread.
-    package static func end() {
-        if isInstalled { exchange(current?.outer) }
-    }
-
-    /// The code that the calling thread runs.
-    private static var current: Frame? {
-        guard let key, let frame = unsafe pthread_getspecific(key) else { return nil }
-        return unsafe Unmanaged<Frame>.fromOpaque(frame).takeUnretainedValue()
-    }
-
-    /// Replaces the current frame, which the thread retains.
-    private static func exchange(_ frame: Frame?) {
-        guard let key else { return }
-        let before = unsafe pthread_getspecific(key)
-        unsafe pthread_setspecific(key, frame.map { unsafe Unmanaged.passRetained($0).toOpaque() })
-        if let before = unsafe before { unsafe Unmanaged<Frame>.fromOpaque(before).release() }
-    }
-
-    /// The thread's own pointer to its frame; nil if the process has used up all such keys (PTHREAD_KEYS_MAX).
-    private static let key: pthread_key_t? = {
-        var key = pthread_key_t()
-        return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
-    }()
 
     private static let mainQueue = DispatchSpecificKey<Bool>()
     /// The previous hook, or 0. Relaxed, because no order here could help: the runtime reads its own hook without one.
@@ -66,7 +39,7 @@ package enum MainActorCheck {
 
     /// Whether the hook is set. The first use sets it.
     private static let isInstalled: Bool = {
-        guard key != nil, let symbol = unsafe dlsym(nil, "swift_task_checkIsolated_hook") else { return false }
+        guard let symbol = unsafe dlsym(nil, "swift_task_checkIsolated_hook") else { return false }
         DispatchQueue.main.setSpecific(key: mainQueue, value: true)
         let hook = unsafe symbol.assumingMemoryBound(to: Hook?.self)
         former.store(unsafe unsafeBitCast(hook.pointee, to: UInt.self), ordering: .relaxed)
@@ -88,8 +61,8 @@ package enum MainActorCheck {
     }
 
     private static func warn(of identity: UInt) {
-        guard let frame = current, !isOnMain else { return }
+        guard let code, code.thread == .current, !isOnMain else { return }
         let main = unsafe unsafeBitCast(MainActor.sharedUnownedExecutor, to: (UInt, UInt).self)
-        if identity == main.0 { StandardError.write(frame.warning()) }
+        if identity == main.0 { StandardError.write(code.warning()) }
     }
 }

@@ -48,14 +48,14 @@ extension TimerRequest {
         let (file, line) = unsafe (UInt(bitPattern: file), line)
         let name = label.map { " (\"\($0)\")" } ?? ""
         return Handler { (target: AnyObject, tick) in
-            MainActorCheck.begin {
+            MainActorCheck.watch {
+                handler.call(target, tick)
+            } warning: {
                 let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
                 return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but "
                     + "does not run on it; pass `deliver: .mainActor`, or isolate the handler: "
                     + "`{ @MainActor target, tick in … }`\n"
             }
-            defer { MainActorCheck.end() }
-            handler.call(target, tick)
         }
         #else
         return handler
