@@ -43,17 +43,10 @@ extension TimerService {
         ///   - reason: why the others were not.
         init(of settings: [ThreadSetting], _ outcomes: [ThreadSetup.Outcome], missingSince reason: String) {
             items = settings.map { setting in
-                guard let outcome = outcomes.first(where: { $0.setting == setting }) else {
-                    let attempt = "setting \(setting.option.rawValue)"
-                    let error = TimerError(.unavailable, "\(attempt) (\(reason))")
-                    return Item(option: setting.option, asked: setting.asked, refusal: error, advice: nil)
-                }
-                return Item(
-                    option: setting.option,
-                    asked: setting.asked,
-                    refusal: outcome.refusal,
-                    advice: outcome.advice
-                )
+                let (option, outcome) = (setting.option, outcomes.first { $0.setting.property == setting.property })
+                let missing = "setting \(option.rawValue) (\(reason))"
+                let refusal = outcome == nil ? TimerError(.unavailable, missing) : outcome?.refusal
+                return Item(option: option, asked: setting.asked, refusal: refusal, advice: outcome?.advice)
             }
         }
     }
@@ -80,27 +73,14 @@ extension TimerService.ThreadGrant.Item: CustomStringConvertible {
     }
 }
 
-/// The names of settings, in the words of the options.
 extension ThreadSetting {
     fileprivate var option: TimerService.ThreadGrant.Option {
-        switch self {
+        switch property {
         case .policy: .policy
         case .affinity: .affinity
         case .timerSlack: .timerSlack
         case .lockedMemory: .lockedMemory
         case .idleLatency: .idleLatency
-        }
-    }
-
-    fileprivate var asked: String {
-        switch self {
-        case .policy(.fifo(let priority)): "fifo:\(priority)"
-        case .policy(.roundRobin(let priority)): "rr:\(priority)"
-        case .policy(.deadline(let runtime, let deadline, let period)): "deadline:\(runtime):\(deadline):\(period) ns"
-        case .affinity(let processors): processors.sorted().map(String.init).joined(separator: ",")
-        case .timerSlack(let nanoseconds): "\(nanoseconds) ns"
-        case .lockedMemory: "yes"
-        case .idleLatency(let microseconds): "\(microseconds) µs"
         }
     }
 }

@@ -134,10 +134,10 @@ extension TimerService.ThreadOptions {
             settings.append(.timerSlack(slack.nanosecondsOrForever))
         }
         if !affinity.isEmpty { settings.append(.affinity(affinity)) }
-        if let policy = policy.setting { settings.append(.policy(policy)) }
+        if let policy = policy.setting { settings.append(policy) }
         if locksMemory { settings.append(.lockedMemory) }
         // Rounded down: no state that is slower than asked for.
-        if let idleLatency { settings.append(.idleLatency(Int32(idleLatency / .microseconds(1)))) }
+        if let idleLatency { settings.append(.idleLatency(microseconds: Int32(idleLatency / .microseconds(1)))) }
         return settings
     }
 
@@ -159,11 +159,11 @@ extension TimerService.ThreadOptions.Policy {
         }
     }
 
-    fileprivate var setting: ThreadSetting.Policy? {
+    fileprivate var setting: ThreadSetting? {
         switch self {
         case .normal: nil
-        case .fifo(let priority): .fifo(priority: Int32(priority))
-        case .roundRobin(let priority): .roundRobin(priority: Int32(priority))
+        case .fifo(let priority): .fifo(priority)
+        case .roundRobin(let priority): .roundRobin(priority)
         case .deadline(let runtime, let deadline, let period):
             .deadline(
                 runtime: runtime.nanosecondsOrForever,

@@ -1,134 +1,158 @@
 internal import CLinuxTimers
 internal import Glibc
 
-/// One property of a thread, or of its process, that the kernel is asked for.
-package enum ThreadSetting: Hashable, Sendable {
-    /// The processors that the thread may run on.
-    case affinity(Set<Int>)
-    /// How late the kernel may end a sleep that takes slack, in nanoseconds.
-    case timerSlack(UInt64)
-    /// The scheduling policy.
-    case policy(Policy)
-    /// All memory of the process stays in RAM.
-    case lockedMemory
-    /// The longest time that a processor may take to leave an idle state, in microseconds, while this is held.
-    case idleLatency(Int32)
+/// One property of a thread, or of its process, that the kernel is asked for: the call that asks, and what is said of
+/// it.
+package struct ThreadSetting: Sendable {
+    /// The properties. A thread is asked for each at most once.
+    package enum Property: Sendable { case affinity, timerSlack, policy, lockedMemory, idleLatency }
 
-    /// The real-time policies of sched(7).
-    package enum Policy: Hashable, Sendable {
-        case fifo(priority: Int32)
-        case roundRobin(priority: Int32)
-        /// In nanoseconds.
-        case deadline(runtime: UInt64, deadline: UInt64, period: UInt64)
-    }
+    package let property: Property
+    /// What is asked for, as `fifo:80`.
+    package let asked: String
+    /// The operation, as in an error's message.
+    let attempt: String
+    /// One sentence on what would help after a refusal.
+    let advice: @Sendable (_ errno: Int32) -> String
+    /// The processors of an affinity.
+    private(set) var mask: ProcessorMask?
+    /// Asks the kernel, for the calling thread or for the process. Returns the file that must be held, if there is one.
+    let make: @Sendable () throws(Errno) -> IdleLatencyFile?
 
     /// Whether the whole process or machine has this property, so that it is set without the thread.
-    package var isOfProcess: Bool {
-        switch self {
-        case .lockedMemory, .idleLatency: true
-        case .affinity, .timerSlack, .policy: false
+    var isOfProcess: Bool { property == .lockedMemory || property == .idleLatency }
+
+    /// The processors that the thread may run on.
+    package static func affinity(_ processors: Set<Int>) -> ThreadSetting {
+        let (mask, names) = (ProcessorMask(processors), processors.sorted().map(String.init))
+        return ThreadSetting(
+            property: .affinity,
+            asked: names.joined(separator: ","),
+            attempt: "restricting a thread to the processors \(names.joined(separator: ", "))",
+            advice: { _ in "Ask for processors that exist and that the process may use: see nproc and taskset." },
+            mask: mask,
+            make: { () throws(Errno) in
+                let before = ProcessorMask.ofThread
+                try mask.set()
+                // The kernel drops the processors that do not exist or are not allowed, and sets the rest.
+                if ProcessorMask.ofThread.begins(with: mask) { return nil }
+                try? before.set()
+                throw Errno(EINVAL)
+            }
+        )
+    }
+
+    /// How late the kernel may end a sleep that takes slack.
+    package static func timerSlack(_ nanoseconds: UInt64) -> ThreadSetting {
+        ThreadSetting(
+            property: .timerSlack,
+            asked: "\(nanoseconds) ns",
+            attempt: "setting a thread's timer slack to \(nanoseconds) ns",
+            advice: { _ in "The sandbox of the process forbids prctl(2); allow it there." },
+            make: { () throws(Errno) in try ask { timer_slack_set(UInt(nanoseconds)) } }
+        )
+    }
+
+    /// The real-time policies of sched(7). Threads that the thread creates later get the ordinary policy
+    /// (SCHED_FLAG_RESET_ON_FORK of sched_setattr(2)).
+    package static func fifo(_ priority: Int) -> ThreadSetting {
+        policy("fifo:\(priority)", "SCHED_FIFO, priority \(priority)") {
+            thread_policy_set(CInt(SCHED_FIFO), UInt32(priority), 0, 0, 0)
         }
+    }
+
+    package static func roundRobin(_ priority: Int) -> ThreadSetting {
+        policy("rr:\(priority)", "SCHED_RR, priority \(priority)") {
+            thread_policy_set(CInt(SCHED_RR), UInt32(priority), 0, 0, 0)
+        }
+    }
+
+    /// In nanoseconds.
+    package static func deadline(runtime: UInt64, deadline: UInt64, period: UInt64) -> ThreadSetting {
+        let advice = [
+            EBUSY: "The kernel cannot guarantee that much time: ask for less runtime in a period.",
+            EPERM: "Give the program CAP_SYS_NICE, and do not ask for an affinity beside this policy.",
+            EINVAL: "Ask for at least 1024 ns of runtime, no more than the deadline, and for a period of at least "
+                + "100 µs.",
+        ]
+        return policy("deadline:\(runtime):\(deadline):\(period) ns", "SCHED_DEADLINE", advice) {
+            thread_policy_set(CInt(SCHED_DEADLINE), 0, runtime, deadline, period)
+        }
+    }
+
+    private static func policy(
+        _ asked: String,
+        _ name: String,
+        _ advice: [Int32: String] = [
+            EPERM: "Raise the limit of real-time priorities (ulimit -r), or give the program CAP_SYS_NICE; a container "
+                + "needs --cap-add SYS_NICE."
+        ],
+        _ call: @escaping @Sendable () -> CInt
+    ) -> ThreadSetting {
+        ThreadSetting(
+            property: .policy,
+            asked: asked,
+            attempt: "making a thread real-time (\(name))",
+            advice: { advice[$0] ?? "This kernel or its sandbox does not offer the policy." },
+            make: { () throws(Errno) in try ask(call) }
+        )
+    }
+
+    /// All memory of the process stays in RAM.
+    package static let lockedMemory = ThreadSetting(
+        property: .lockedMemory,
+        asked: "yes",
+        attempt: "locking the process's memory",
+        advice: { _ in "Raise the limit of locked memory (ulimit -l), or give the program CAP_IPC_LOCK." },
+        make: { () throws(Errno) in try ask { memory_lock() } }
+    )
+
+    /// The longest time that a processor may take to leave an idle state, while the file is held.
+    package static func idleLatency(microseconds: Int32) -> ThreadSetting {
+        ThreadSetting(
+            property: .idleLatency,
+            asked: "\(microseconds) µs",
+            attempt: "limiting the idle latency to \(microseconds) µs",
+            advice: { errno in
+                errno == ENOENT
+                    ? "This kernel or container has no /dev/cpu_dma_latency; set the idle states on the host."
+                    : "Give the program's user permission to write /dev/cpu_dma_latency, or run it as root."
+            },
+            make: { () throws(Errno) in try IdleLatencyFile(microseconds) }
+        )
+    }
+
+    private static func ask(_ call: () -> CInt) throws(Errno) -> IdleLatencyFile? {
+        _ = try SystemCall.retrying(call).get()
+        return nil
     }
 }
 
-/// The system calls of the settings. Each returns the kernel's refusal, or nil.
-extension ThreadSetting {
-    /// Makes the setting, for the calling thread or for the process.
-    func make() -> Errno? {
-        switch self {
-        case .affinity: setAffinity()
-        case .timerSlack(let nanoseconds): Self.refusal { timer_slack_set(UInt(nanoseconds)) }
-        case .policy(let policy): policy.make()
-        case .lockedMemory: Self.refusal { memory_lock() }
-        case .idleLatency: preconditionFailure("a file keeps the latency")
-        }
-    }
+/// Processors, as sched_setaffinity(2) takes them.
+struct ProcessorMask: Sendable {
+    private var words: [UInt]
 
-    /// The kernel's mask of the processors; nil for other settings.
-    var mask: [UInt]? {
-        guard case .affinity(let processors) = self else { return nil }
-        var words = [UInt](repeating: 0, count: (processors.max() ?? 0) / UInt.bitWidth + 1)
+    init(_ processors: Set<Int>) {
+        words = [UInt](repeating: 0, count: (processors.max() ?? 0) / UInt.bitWidth + 1)
         for processor in processors { words[processor / UInt.bitWidth] |= 1 << UInt(processor % UInt.bitWidth) }
-        return words
     }
 
-    private func setAffinity() -> Errno? {
-        let (before, wanted) = (Self.present, mask ?? [])
-        if let refusal = Self.set(wanted) { return refusal }
-        // The kernel drops the processors that do not exist or are not allowed, and sets the rest.
-        if Self.present.starts(with: wanted) { return nil }
-        _ = Self.set(before)
-        return Errno(EINVAL)
-    }
-
-    private static func set(_ mask: [UInt]) -> Errno? {
-        refusal { unsafe thread_affinity_set(mask, UInt(mask.count * MemoryLayout<UInt>.size)) }
-    }
-
-    /// The calling thread's mask of processors, with room for all that the kernel could have.
-    private static var present: [UInt] {
-        var mask = [UInt](repeating: 0, count: 1024)
-        _ = unsafe thread_affinity(&mask, UInt(mask.count * MemoryLayout<UInt>.size))
+    /// The calling thread's processors.
+    static var ofThread: ProcessorMask {
+        // With room for all that the kernel could have.
+        var mask = ProcessorMask([UInt.bitWidth * 1024 - 1])
+        _ = unsafe thread_affinity(&mask.words, mask.size)
         return mask
     }
 
-    fileprivate static func refusal(_ call: () -> CInt) -> Errno? {
-        if case .failure(let errno) = SystemCall.retrying(call) { errno } else { nil }
-    }
-}
+    /// Lets the calling thread run on these only.
+    func set() throws(Errno) { _ = try SystemCall.retrying { unsafe thread_affinity_set(words, size) }.get() }
 
-extension ThreadSetting.Policy {
-    /// Threads that the thread creates later get the ordinary policy (SCHED_FLAG_RESET_ON_FORK of
-    /// sched_setattr(2)).
-    fileprivate func make() -> Errno? {
-        ThreadSetting.refusal {
-            switch self {
-            case .fifo(let priority): thread_policy_set(CInt(SCHED_FIFO), UInt32(priority), 0, 0, 0)
-            case .roundRobin(let priority): thread_policy_set(CInt(SCHED_RR), UInt32(priority), 0, 0, 0)
-            case .deadline(let runtime, let deadline, let period):
-                thread_policy_set(CInt(SCHED_DEADLINE), 0, runtime, deadline, period)
-            }
-        }
-    }
-}
+    /// Whether it has the same processors, as far as the other one goes.
+    func begins(with other: ProcessorMask) -> Bool { words.starts(with: other.words) }
 
-/// What is said about a setting that the kernel refused.
-extension ThreadSetting {
-    /// The beginning of an error's message.
-    var attempt: String {
-        switch self {
-        case .affinity(let processors):
-            "restricting a thread to the processors \(processors.sorted().map(String.init).joined(separator: ", "))"
-        case .timerSlack(let nanoseconds): "setting a thread's timer slack to \(nanoseconds) ns"
-        case .policy(.fifo(let priority)): "making a thread real-time (SCHED_FIFO, priority \(priority))"
-        case .policy(.roundRobin(let priority)): "making a thread real-time (SCHED_RR, priority \(priority))"
-        case .policy(.deadline): "making a thread real-time (SCHED_DEADLINE)"
-        case .lockedMemory: "locking the process's memory"
-        case .idleLatency(let microseconds): "limiting the idle latency to \(microseconds) µs"
-        }
-    }
-
-    /// One sentence on what would help.
-    func advice(on errno: Int32) -> String {
-        switch (self, errno) {
-        case (.affinity, _): "Ask for processors that exist and that the process may use: see nproc and taskset."
-        case (.timerSlack, _): "The sandbox of the process forbids prctl(2); allow it there."
-        case (.policy(.deadline), EBUSY):
-            "The kernel cannot guarantee that much time: ask for less runtime in a period."
-        case (.policy(.deadline), EPERM):
-            "Give the program CAP_SYS_NICE, and do not ask for an affinity beside this policy."
-        case (.policy(.deadline), EINVAL):
-            "Ask for at least 1024 ns of runtime, no more than the deadline, and for a period of at least 100 µs."
-        case (.policy, EPERM):
-            "Raise the limit of real-time priorities (ulimit -r), or give the program CAP_SYS_NICE; a container needs "
-                + "--cap-add SYS_NICE."
-        case (.policy, _): "This kernel or its sandbox does not offer the policy."
-        case (.lockedMemory, _): "Raise the limit of locked memory (ulimit -l), or give the program CAP_IPC_LOCK."
-        case (.idleLatency, ENOENT):
-            "This kernel or container has no /dev/cpu_dma_latency; set the idle states on the host."
-        case (.idleLatency, _): "Give the program's user permission to write /dev/cpu_dma_latency, or run it as root."
-        }
-    }
+    /// In bytes.
+    private var size: UInt { UInt(words.count * MemoryLayout<UInt>.size) }
 }
 
 /// The process's limit on real-time threads (RLIMIT_RTTIME of getrlimit(2)).
@@ -149,20 +173,14 @@ package enum RealTimeLimit {
 final class IdleLatencyFile: Sendable {
     private let descriptor: CInt
 
-    private init(descriptor: CInt) { self.descriptor = descriptor }
+    /// Opens the file and writes a latency in microseconds.
+    init(_ microseconds: Int32) throws(Errno) {
+        let path = "/dev/cpu_dma_latency"
+        let descriptor = try SystemCall.retrying { unsafe open(path, O_WRONLY | O_CLOEXEC) }.get()
+        self.descriptor = descriptor
+        var value = microseconds
+        _ = try SystemCall.retrying { unsafe write(descriptor, &value, MemoryLayout<Int32>.size) }.get()
+    }
 
     deinit { close(descriptor) }
-
-    /// Opens the file and writes a latency in microseconds. Returns nil and the refusal if that fails.
-    static func open(_ microseconds: Int32) -> (IdleLatencyFile?, Errno?) {
-        switch SystemCall.retrying({ unsafe Glibc.open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC) }) {
-        case .failure(let errno): return (nil, errno)
-        case .success(let descriptor):
-            let file = IdleLatencyFile(descriptor: descriptor)
-            var value = microseconds
-            let written = SystemCall.retrying { unsafe write(descriptor, &value, MemoryLayout<Int32>.size) }
-            if case .failure(let errno) = written { return (nil, errno) }
-            return (file, nil)
-        }
-    }
 }

@@ -11,7 +11,7 @@ package final class ThreadSetup: Sendable {
         /// Nil if the setting was obtained.
         package let refusal: TimerError?
         /// One sentence on what would help, if the setting was refused.
-        package var advice: String? { refusal?.errno.map { setting.advice(on: $0) } }
+        package var advice: String? { refusal?.errno.map(setting.advice) }
     }
 
     /// A reason for a thread to be late.
@@ -33,8 +33,8 @@ package final class ThreadSetup: Sendable {
     /// The settings that were asked for, in the order in which they are made.
     package let settings: [ThreadSetting]
     private let state = Lock(State())
-    /// The processors of the thread as the kernel's mask; nil if it may run on all.
-    private let processors: [UInt]?
+    /// The processors of the thread; nil if it may run on all.
+    private let processors: ProcessorMask?
     /// Whether the thread obtained them. Relaxed: only the thread itself reads what it has written.
     private let isPinned = Atomic(false)
 
@@ -73,11 +73,23 @@ package final class ThreadSetup: Sendable {
     }
 
     /// Makes the settings of a thread on the calling thread.
-    package func makeCallingThread() {
-        for setting in settings where !setting.isOfProcess {
-            let refusal = setting.make()
-            note(setting, refusal)
-            if case .affinity = setting { isPinned.store(refusal == nil, ordering: .relaxed) }
+    package func makeCallingThread() { make { !$0.isOfProcess } }
+
+    /// Makes the settings of the process.
+    package func makeProcess() { make(\.isOfProcess) }
+
+    /// A service that was restarted makes its settings anew.
+    private func make(_ isWanted: (ThreadSetting) -> Bool) {
+        for setting in settings where isWanted(setting) {
+            var (file, refusal): (IdleLatencyFile?, Errno?) = (nil, nil)
+            do throws(Errno) { file = try setting.make() } catch { refusal = error }
+            if setting.mask != nil { isPinned.store(refusal == nil, ordering: .relaxed) }
+            let outcome = Outcome(setting: setting, refusal: refusal?.error(attempting: setting.attempt))
+            state.withLock { state in
+                if let file { state.idleLatency = file }
+                state.outcomes.removeAll { $0.setting.property == setting.property }
+                state.outcomes.append(outcome)
+            }
         }
     }
 
@@ -93,32 +105,11 @@ package final class ThreadSetup: Sendable {
         // 0 stands for the slack that the thread began with (PR_SET_TIMERSLACK(2const)).
         _ = timer_slack_set(0)
         body()
-        _ = unsafe thread_affinity_set(processors, UInt(processors.count * MemoryLayout<UInt>.size))
-        for case .timerSlack(let nanoseconds) in settings { _ = timer_slack_set(UInt(nanoseconds)) }
-    }
-
-    /// Makes the settings of the process.
-    package func makeProcess() {
-        for setting in settings where setting.isOfProcess {
-            if case .idleLatency(let microseconds) = setting {
-                let (file, refusal) = IdleLatencyFile.open(microseconds)
-                state.withLock { $0.idleLatency = file }
-                note(setting, refusal)
-            } else {
-                note(setting, setting.make())
-            }
-        }
+        try? processors.set()
+        for setting in settings where setting.property == .timerSlack { _ = try? setting.make() }
     }
 
     /// Lets the processors idle as before. Memory stays locked, because unlocking it would also undo the locks of
     /// the host.
     package func release() { _ = state.withLock { $0.idleLatency.take() } }
-
-    /// A service that was restarted makes its settings anew.
-    private func note(_ setting: ThreadSetting, _ refusal: Errno?) {
-        state.withLock { state in
-            state.outcomes.removeAll { $0.setting == setting }
-            state.outcomes.append(Outcome(setting: setting, refusal: refusal?.error(attempting: setting.attempt)))
-        }
-    }
 }
