@@ -29,12 +29,32 @@ package final class LibeventAlarm: TimerAlarm {
     /// - Throws: `TimerError` if the system refuses something that the event base needs.
     package init(_ clock: TimerClock, setup: ThreadSetup = ThreadSetup()) throws(TimerError) {
         self.setup = setup
-        let base = try unsafe LibeventBase.make([])
+        let base = try unsafe Self.makeBase()
         do throws(TimerError) { alarm = try unsafe EventBaseAlarm(base, clock, ownsLoop: true) } catch {
             unsafe event_base_free(base)
             throw error
         }
         unsafe self.base = base
+    }
+
+    /// libevent's locks must be chosen before the first base exists.
+    private static let usesThreads = evthread_use_pthreads() == 0
+
+    /// A new base, which several threads may use, and the caller must free.
+    private static func makeBase() throws(TimerError) -> OpaquePointer {
+        guard usesThreads else { throw TimerError(.unavailable, "preparing libevent for threads") }
+        guard let configuration = unsafe event_config_new() else {
+            throw TimerError(.systemRefused, "configuring libevent")
+        }
+        defer { unsafe event_config_free(configuration) }
+        // libevent ends the process unless it gets an epoll, a timer, an event descriptor and a pair of sockets.
+        try EventLoopTrial.check(spare: 6)
+        // Only epoll offers the precise timer, and libevent would fall back to another method silently.
+        for method in ["poll", "select"] { unsafe event_config_avoid_method(configuration, method) }
+        guard let base = unsafe event_base_new_with_config(configuration) else {
+            throw TimerError(.systemRefused, "creating a libevent base (it needs descriptors)")
+        }
+        return unsafe base
     }
 
     deinit {

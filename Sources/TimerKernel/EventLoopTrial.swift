@@ -1,8 +1,8 @@
 internal import CLinuxTimers
 internal import Glibc
 
-/// Checks that the process can make the event loops that a library is about to need, if that library would end the
-/// process without them.
+/// Checks that the process can make the event loops, and open the descriptors, that a library is about to need, if that
+/// library would end the process without them.
 package enum EventLoopTrial {
     /// Makes event loops as a library does, one inside the other, and closes them again. Each loop is an epoll that
     /// watches an event descriptor and a timer. Another thread may take the descriptors in between, so the check
@@ -12,8 +12,14 @@ package enum EventLoopTrial {
     ///   - count: the number of loops.
     ///   - spare: the number of additional descriptors that must be available.
     /// - Throws: `TimerError`, which names the refused resource.
-    package static func check(_ count: Int, spare: Int = 0) throws(TimerError) {
-        if count == 0 { return try SpareDescriptors.check(spare) }
+    package static func check(_ count: Int = 0, spare: Int = 0) throws(TimerError) {
+        if count == 0 {
+            if spare == 0 { return }
+            let descriptor = try TimerDescriptor(.suspending)
+            try check(spare: spare - 1)
+            _ = consume descriptor
+            return
+        }
         let epoll = try Descriptor("creating an epoll") { epoll_create_closing() }
         let event = try Descriptor("creating an eventfd") { event_create_closing() }
         let timer = try TimerDescriptor(.suspending)
@@ -45,20 +51,5 @@ package enum EventLoopTrial {
                 throw errno.error(attempting: "adding a descriptor to an epoll")
             }
         }
-    }
-}
-
-/// Checks that the process can open the descriptors that a library is about to need, if that library would end the
-/// process without them.
-package enum SpareDescriptors {
-    /// Opens a number of descriptors and closes them again. Another thread may take them in between, so the check
-    /// shrinks the danger to a moment but cannot remove it.
-    ///
-    /// - Throws: `TimerError` if the system refuses one of them.
-    package static func check(_ count: Int) throws(TimerError) {
-        if count == 0 { return }
-        let descriptor = try TimerDescriptor(.suspending)
-        try check(count - 1)
-        _ = consume descriptor
     }
 }
