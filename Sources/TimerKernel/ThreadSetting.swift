@@ -132,6 +132,8 @@ package struct ThreadSetting: Sendable {
 struct ProcessorMask: Sendable {
     private var words: [UInt]
 
+    private init(words: [UInt]) { self.words = words }
+
     init(_ processors: Set<Int>) {
         words = [UInt](repeating: 0, count: (processors.max() ?? 0) / UInt.bitWidth + 1)
         for processor in processors { words[processor / UInt.bitWidth] |= 1 << UInt(processor % UInt.bitWidth) }
@@ -139,8 +141,8 @@ struct ProcessorMask: Sendable {
 
     /// The calling thread's processors.
     static var ofThread: ProcessorMask {
-        // With room for all that the kernel could have.
-        var mask = ProcessorMask([UInt.bitWidth * 1024 - 1])
+        // With room for all that the kernel could have. It leaves what is beyond its own mask as it is.
+        var mask = ProcessorMask(words: [UInt](repeating: 0, count: 1024))
         _ = unsafe thread_affinity(&mask.words, mask.size)
         return mask
     }

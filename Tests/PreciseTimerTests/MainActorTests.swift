@@ -305,7 +305,7 @@ import Testing
         #expect(said.contains("PreciseTimer: \(#fileID):\(#line - 10): the handler of this timer asks for"))
     }
 
-    /// The check needs a key for data of threads, of which a process has 1,024.
+    /// The check needs no key for data of threads, of which a process has 1,024.
     @Test func aDebugBuildWithoutAKeyForThreadsTicks() async {
         await #expect(processExitsWith: .success) {
             var key = pthread_key_t()

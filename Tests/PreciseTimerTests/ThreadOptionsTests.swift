@@ -125,11 +125,13 @@ import TimerKernel
     private static let chrt = "/usr/bin/chrt"
     private static let hasReader = unsafe access(chrt, X_OK) == 0
 
-    @Test func anOptionThatIsRefusedLeavesAServiceThatTicks() throws {
-        let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor, 40_000]))
+    /// The last number is the greatest that the kernel could have.
+    @Test(arguments: [40_000, 65_535])
+    func anOptionThatIsRefusedLeavesAServiceThatTicks(processor: Int) throws {
+        let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor, processor]))
         let item = try #require(service.grant.refusals.first)
         #expect(item.option == .affinity)
-        #expect(item.asked == "\(Self.processor),40000")
+        #expect(item.asked == "\(Self.processor),\(processor)")
         #expect(item.refusal?.errno == EINVAL)
         #expect(item.advice?.contains("nproc") == true)
         let log = Log()
