@@ -14,7 +14,7 @@ test: libevent
 	swift test
 	PRECISE_TIMER_STEP_CLOCK=1 swift test --skip-build --filter ClockStepTests
 
-# What takes long, besides the tests: other builds, floods, the sanitizers, short searches. About 13 minutes.
+# What takes long, besides the tests: other builds, floods, the sanitizers, short searches. About 14 minutes.
 thorough: libevent
 	.ci/run no-traits thorough-tests release-tests soak fuzz thread-sanitizer address-sanitizer
 
