@@ -74,20 +74,32 @@ static inline void thread_scheduling_copy(int other) {
     thread_affinity_copy(other);
 }
 
-// glibc before 2.41 has no wrapper for this system call, and later ones declare its structure (sched_setattr(2)). The
-// flag gives the ordinary policy to threads that the thread creates.
+// What sched_setattr(2) and sched_getattr(2) exchange. glibc before 2.41 has neither the calls nor the structure.
+struct thread_attributes {
+    unsigned int size, policy;
+    unsigned long long flags;
+    int nice;
+    unsigned int priority;
+    unsigned long long runtime, deadline, period;
+};
+
+static inline int thread_attributes_get(struct thread_attributes *attributes) {
+    return (int)syscall(SYS_sched_getattr, 0, attributes, sizeof *attributes, 0);
+}
+
+// Threads that the thread creates get the ordinary policy, and the kernel's slice.
+static inline int thread_attributes_set(struct thread_attributes attributes) {
+    attributes.size = sizeof attributes;
+    attributes.flags |= 1 /* SCHED_FLAG_RESET_ON_FORK */;
+    return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
 static inline int thread_policy_set(
     int policy, unsigned int priority, unsigned long long runtime, unsigned long long deadline,
     unsigned long long period
 ) {
-    struct {
-        unsigned int size, policy;
-        unsigned long long flags;
-        int nice;
-        unsigned int priority;
-        unsigned long long runtime, deadline, period;
-    } attributes = {48, policy, 1 /* SCHED_FLAG_RESET_ON_FORK */, 0, priority, runtime, deadline, period};
-    return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
+    struct thread_attributes attributes = {0, policy, 0, 0, priority, runtime, deadline, period};
+    return thread_attributes_set(attributes);
 }
 
 // Whether the calling thread has a real-time policy: SCHED_FIFO, SCHED_RR or SCHED_DEADLINE. glibc declares the last of

@@ -13,6 +13,8 @@ extension TimerService {
             case affinity
             /// The timer slack.
             case timerSlack = "timer slack"
+            /// The slice.
+            case slice
             /// The memory of the process.
             case lockedMemory = "locked memory"
             /// The idle latency of the processors.
@@ -31,7 +33,8 @@ extension TimerService {
             public let advice: String?
         }
 
-        /// One item for each option that was asked for. A service's own thread always asks for a timer slack.
+        /// One item for each option that was asked for. A service's own thread always asks for a timer slack, and
+        /// by default for a slice.
         public let items: [Item]
 
         /// The items that were not obtained.
@@ -79,6 +82,7 @@ extension ThreadSetting {
         case .policy: .policy
         case .affinity: .affinity
         case .timerSlack: .timerSlack
+        case .slice: .slice
         case .lockedMemory: .lockedMemory
         case .idleLatency: .idleLatency
         }

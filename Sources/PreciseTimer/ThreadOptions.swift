@@ -2,7 +2,8 @@ internal import TimerAlarms
 internal import TimerKernel
 
 extension TimerService {
-    /// What the thread of a service should be. By default an ordinary thread, whose sleeps take no timer slack.
+    /// What the thread of a service should be. By default an ordinary thread, whose sleeps take no timer slack, and
+    /// which asks for the shortest slice.
     ///
     /// The system may refuse any of these; ``TimerService/grant`` tells what was obtained. Threads that a handler
     /// creates do not take over a real-time policy.
@@ -39,6 +40,12 @@ extension TimerService {
         /// handlers, and the waits of a run loop; timerfds take no slack, and the sleeps of real-time threads take
         /// none either. Nil for 1 ns if the service has its own thread; the kernel's default would be 50 µs.
         public var timerSlack: Duration?
+        /// How long the thread may run before the kernel looks for another one, while its policy is ordinary: 100 µs to
+        /// 100 ms, in whole microseconds, or zero for the kernel's own slice of some milliseconds. With a shorter slice
+        /// the thread gets a processor sooner after it wakes up among busy threads. Its share of the processor stays
+        /// the same. Nil for 100 µs if the service has its own thread. Needs Linux 6.12, and no rights. See
+        /// sched_setattr(2) and the kernel's `Documentation/scheduler/sched-eevdf.rst`.
+        public var slice: Duration?
         /// Whether all memory of the process is locked into RAM as it is touched (mlockall(2) with MCL_ONFAULT). It
         /// stays locked when the service ends. It counts against `ulimit -l`: if that is not unlimited, later
         /// allocations and threads of the process may fail.
@@ -56,6 +63,8 @@ extension TimerService {
         ///   - policy: the scheduling policy.
         ///   - affinity: the processors that the thread may run on; empty for those of the main thread.
         ///   - timerSlack: how late the kernel may end the thread's sleeps; nil for 1 ns.
+        ///   - slice: how long the thread runs before the kernel looks for another one; nil for 100 µs, zero for the
+        ///     kernel's own.
         ///   - locksMemory: whether the process's memory is locked into RAM.
         ///   - idleLatency: the longest time to leave an idle state; nil for the system's choice.
         ///   - demand: what happens if the system refuses one of them.
@@ -63,6 +72,7 @@ extension TimerService {
             policy: Policy = .normal,
             affinity: Set<Int> = [],
             timerSlack: Duration? = nil,
+            slice: Duration? = nil,
             locksMemory: Bool = false,
             idleLatency: Duration? = nil,
             demand: Demand = .preferred
@@ -70,6 +80,7 @@ extension TimerService {
             self.policy = policy
             self.affinity = affinity
             self.timerSlack = timerSlack
+            self.slice = slice
             self.locksMemory = locksMemory
             self.idleLatency = idleLatency
             self.demand = demand
@@ -113,15 +124,19 @@ extension TimerService.ThreadOptions {
         if let timerSlack, timerSlack < .nanoseconds(1) {
             throw TimerError(.invalidOption, "a timer slack of \(timerSlack.text) (it must be at least 1 ns)")
         }
+        if let slice, slice != .zero, !(Self.shortestSlice...Self.longestSlice ~= slice) {
+            throw TimerError(.invalidOption, "a slice of \(slice.text) (100 µs to 100 ms, or 0 s, are possible)")
+        }
         if let idleLatency, idleLatency < .zero || idleLatency > .seconds(2000) {
             throw TimerError(.invalidOption, "an idle latency of \(idleLatency.text) (0 s to 2000 s are possible)")
         }
     }
 
-    /// - Throws: the first refusal, with its advice, if the options are required. The timer slack that a service's
-    ///   thread gets unasked is not.
+    /// - Throws: the first refusal, with its advice, if the options are required. The timer slack and the slice that a
+    ///   service's thread gets unasked are not.
     func check(_ grant: TimerService.ThreadGrant) throws(TimerError) {
-        let refused = grant.refusals.first { $0.option != .timerSlack || timerSlack != nil }
+        let unasked = [timerSlack == nil ? TimerService.ThreadGrant.Option.timerSlack : nil, slice == nil ? .slice : nil]
+        let refused = grant.refusals.first { !unasked.contains($0.option) }
         guard demand == .required, let refused, let refusal = refused.refusal else { return }
         let attempted = [refusal.attempted, refused.advice].compactMap(\.self).joined(separator: "; ")
         throw TimerError(refusal.code, attempted, errno: refusal.errno, systemMessage: refusal.systemMessage)
@@ -133,6 +148,10 @@ extension TimerService.ThreadOptions {
         if let slack = timerSlack ?? (hasOwnThread ? .nanoseconds(1) : nil) {
             settings.append(.timerSlack(slack.nanosecondsOrForever))
         }
+        // Before the policy, which may be refused. A real-time policy makes it ineffective.
+        if let slice = slice ?? (hasOwnThread ? Self.shortestSlice : nil), slice != .zero {
+            settings.append(.slice(microseconds: UInt64(slice / .microseconds(1))))
+        }
         if !affinity.isEmpty { settings.append(.affinity(affinity)) }
         if let policy = policy.setting { settings.append(policy) }
         if locksMemory { settings.append(.lockedMemory) }
@@ -141,6 +160,9 @@ extension TimerService.ThreadOptions {
         return settings
     }
 
+    // The bounds of sched_setattr(2).
+    private static let shortestSlice = Duration.microseconds(100)
+    private static let longestSlice = Duration.milliseconds(100)
     /// The kernel's mask of processors is never larger.
     private static let processors = 65_536
 }

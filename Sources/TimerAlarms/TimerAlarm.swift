@@ -17,13 +17,19 @@ public protocol TimerAlarm: AnyObject, Sendable {
     /// held, so it must not call back.
     var now: TimerInstant { get }
 
-    /// How many nanoseconds before a deadline the alarm may fire on purpose: 0, unless it implements this. It is
-    /// constant, and may be read with a lock held. ``now`` must advance by itself, unless it is 0.
+    /// How many nanoseconds before a deadline the alarm may fire on purpose: 0, unless it implements this. It may be
+    /// read with a lock held, and may change from one firing to the next. ``now`` must advance by itself, unless it is
+    /// 0.
     ///
     /// The service uses this time to take its lock and to decide on the tick. Then it reads ``now`` until the deadline
     /// has come, just before it calls the handler. So the handler is called as if the decision took no time. The
     /// service does not see an earlier deadline or a cancellation in this time, so keep it to a few microseconds.
     var lead: UInt64 { get }
+
+    /// The time, not before an instant that is at most ``lead`` away. The service calls it when it has decided on a
+    /// tick, without its lock. The default implementation reads ``now`` until the instant has come. An alarm
+    /// implements it to learn how long decisions take.
+    func now(notBefore instant: TimerInstant) -> TimerInstant
 
     /// Starts the alarm. Called once, with a lock held, before anything is set. Neither closure may be called from
     /// inside this method.
@@ -70,9 +76,11 @@ extension TimerAlarm {
     /// 0: the alarm does not fire early on purpose.
     public var lead: UInt64 { 0 }
 
-    /// The time, not before an instant that is at most ``lead`` away: it is read until that has come. If the clock is
-    /// set back meanwhile, the time as it is.
-    package func now(notBefore instant: TimerInstant) -> TimerInstant {
+    /// Reads the time until the instant has come. If the clock is set back meanwhile, the time as it is.
+    public func now(notBefore instant: TimerInstant) -> TimerInstant { waitAwake(from: now, until: instant) }
+
+    /// The time, which is read from one instant until another that is at most ``lead`` away.
+    package func waitAwake(from now: TimerInstant, until instant: TimerInstant) -> TimerInstant {
         var now = now
         guard now.nanoseconds < instant.nanoseconds else { return now }
         let lead = lead

@@ -25,6 +25,13 @@ package final class TimerFDAlarm: TimerAlarm {
     /// Stored before `stop` sets the timerfd, and read after each other setting of it. As in a lock, one side sees the
     /// other: the wake-up is the last setting, or the thread or the setter that undid it sees this.
     private let isStopped = Atomic(false)
+    /// How early an alarm that spins fires. Relaxed, as the next two: the thread alone writes them, and reads them in
+    /// order; another thread only shows this one.
+    private let leadLength = Atomic<UInt64>(Lead.shortest)
+    /// The deadline for which the thread has fired early, until the service has decided; else 0.
+    private let decides = Atomic<UInt64>(0)
+    /// When it fired.
+    private let fired = Atomic<UInt64>(0)
     private let home = Process.generation
 
     /// - Parameters:
@@ -47,7 +54,19 @@ package final class TimerFDAlarm: TimerAlarm {
 
     /// An alarm that spins fires a little early, since the service's decision is slow after a sleep: the processor's
     /// caches are cold.
-    package var lead: UInt64 { spinner == nil ? 0 : Self.lead }
+    package var lead: UInt64 { spinner == nil ? 0 : leadLength.load(ordering: .relaxed) }
+
+    package func now(notBefore instant: TimerInstant) -> TimerInstant {
+        let ready = now
+        if decides.load(ordering: .relaxed) == instant.nanoseconds {
+            decides.store(0, ordering: .relaxed)
+            var lead = Lead(length: leadLength.load(ordering: .relaxed))
+            let fired = fired.load(ordering: .relaxed)
+            lead.learn(decision: ready.nanoseconds - min(fired, ready.nanoseconds))
+            leadLength.store(lead.length, ordering: .relaxed)
+        }
+        return waitAwake(from: ready, until: instant)
+    }
 
     package func start(
         onFire: @escaping @Sendable () -> Void,
@@ -61,10 +80,11 @@ package final class TimerFDAlarm: TimerAlarm {
     // MARK: The thread
 
     private func run(_ onFire: () -> Void, _ onFailure: (TimerError) -> Void) {
+        var gaps = ShortGaps()
         do throws(TimerError) {
             while !isStopped.load(ordering: .sequentiallyConsistent) {
                 let next = deadline.load(ordering: .sequentiallyConsistent)
-                let (hasCome, wait) = try wait(for: next, onFire)
+                let (hasCome, wait) = try wait(for: next, &gaps, onFire)
                 if hasCome {
                     // The firing uses the deadline up, unless it was replaced in the meantime.
                     let change = deadline.compareExchange(
@@ -90,14 +110,26 @@ package final class TimerFDAlarm: TimerAlarm {
     /// Waits until a deadline or, if it spins, until ``lead`` before it. Returns false if the thread must look again:
     /// the deadline was replaced, the clock was set back, or a minute has passed. If the process closes the descriptor
     /// from outside, a blocked reader is not told; its next read finds out.
-    private func wait(for next: UInt64, _ onFire: () -> Void) throws(TimerError) -> (hasCome: Bool, SpinPlan.Wait) {
-        let begin = now
-        var wait = SpinPlan.Wait(woke: begin.nanoseconds)
+    private func wait(
+        for next: UInt64,
+        _ gaps: inout ShortGaps,
+        _ onFire: () -> Void
+    ) throws(TimerError) -> (hasCome: Bool, SpinPlan.Wait) {
+        var wait = SpinPlan.Wait(woke: now.nanoseconds)
         if wait.woke >= next { return (true, wait) }
+        let gap = next - wait.woke
+        if gaps.staysAwake(for: gap, at: wait.woke) {
+            let hasCome = spin(until: next, gap, &wait)
+            gaps.pay(wait.end - min(wait.woke, wait.end), at: wait.end)
+            // The spinner's budget does not pay for it.
+            return (hasCome, SpinPlan.Wait(woke: wait.end))
+        }
         let margin = next == .max ? 0 : min(spinner?.margin(before: next) ?? 0, next)
         let alarm = min(next - margin, wait.woke + Self.minute)
         if wait.woke < alarm {
+            let measured = gaps.measuresSleep(for: alarm - wait.woke) ? Thread.processorTime : nil
             guard try sleep(until: alarm, for: next) else { return (false, wait) }
+            if let measured, let end = Thread.processorTime { gaps.learn(price: end - measured) }
             wait = SpinPlan.Wait(alarm: alarm, woke: now.nanoseconds)
         }
         guard wait.woke >= next - margin else { return (false, wait) }
@@ -127,6 +159,8 @@ package final class TimerFDAlarm: TimerAlarm {
             guard isStillWaiting(for: next), wait.end >= next - margin else { return false }
             wait.end = now.nanoseconds
         }
+        fired.store(wait.end, ordering: .relaxed)
+        decides.store(lead > 0 ? next : 0, ordering: .relaxed)
         // The service waits for the rest.
         wait.end = max(wait.end, next)
         return true
@@ -161,7 +195,6 @@ package final class TimerFDAlarm: TimerAlarm {
     /// has ended needs no waking.
     private func wake() { try? timer.set(TimerInstant(nanoseconds: 0, clock: clock)) }
 
-    // In nanoseconds.
-    private static let lead: UInt64 = 2_000
+    /// In nanoseconds.
     private static let minute: UInt64 = 60_000_000_000
 }

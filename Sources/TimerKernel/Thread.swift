@@ -47,6 +47,13 @@ package enum Thread {
     /// Ends the calling thread, and nothing else.
     package static func end() { thread_end() }
 
+    /// The processor time of the calling thread in nanoseconds; nil if the system refuses to tell it.
+    package static var processorTime: UInt64? {
+        var time = timespec()
+        guard unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return nil }
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
     private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let argument = unsafe argument else { return nil }
         let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()

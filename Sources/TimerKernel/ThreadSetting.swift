@@ -5,7 +5,7 @@ internal import Glibc
 /// it.
 package struct ThreadSetting: Sendable {
     /// The properties. A thread is asked for each at most once.
-    package enum Property: Sendable { case affinity, timerSlack, policy, lockedMemory, idleLatency }
+    package enum Property: Sendable { case affinity, timerSlack, slice, policy, lockedMemory, idleLatency }
 
     package let property: Property
     /// What is asked for, as `fifo:80`.
@@ -50,6 +50,34 @@ package struct ThreadSetting: Sendable {
             attempt: "setting a thread's timer slack to \(nanoseconds) ns",
             advice: { _ in "The sandbox of the process forbids prctl(2); allow it there." },
             make: { () throws(Errno) in try ask { timer_slack_set(UInt(nanoseconds)) } }
+        )
+    }
+
+    /// How long a thread with an ordinary policy runs before the kernel looks for another one. With a shorter slice it
+    /// gets the processor sooner after a wake-up, and not more of it: a request with an earlier virtual deadline (the
+    /// kernel's Documentation/scheduler/sched-eevdf.rst). Threads that the thread creates later have the kernel's own.
+    package static func slice(microseconds: UInt64) -> ThreadSetting {
+        ThreadSetting(
+            property: .slice,
+            asked: "\(microseconds) µs",
+            attempt: "giving a thread a slice of \(microseconds) µs",
+            advice: { errno in
+                errno == EOPNOTSUPP
+                    ? "Linux has slices since 6.12, for the ordinary policy and SCHED_BATCH."
+                    : "The sandbox of the process forbids sched_setattr(2) or sched_getattr(2); allow both there."
+            },
+            make: { () throws(Errno) in
+                var attributes = thread_attributes()
+                _ = try ask { unsafe thread_attributes_get(&attributes) }
+                // For SCHED_DEADLINE the same field is the runtime.
+                guard [SCHED_OTHER, SCHED_BATCH].contains(CInt(attributes.policy)) else { throw Errno(EOPNOTSUPP) }
+                attributes.runtime = microseconds * 1_000
+                _ = try ask { thread_attributes_set(attributes) }
+                // An older kernel takes the call and ignores the field.
+                _ = try ask { unsafe thread_attributes_get(&attributes) }
+                if attributes.runtime != microseconds * 1_000 { throw Errno(EOPNOTSUPP) }
+                return nil
+            }
         )
     }
 

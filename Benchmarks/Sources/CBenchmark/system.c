@@ -1,7 +1,9 @@
 #include "CBenchmark.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,4 +31,11 @@ void bench_timerfd_loop(uint64_t period, uint64_t ticks) {
     for (uint64_t seen = 0, count; seen < ticks; seen += count)
         if (read(descriptor, &count, sizeof count) != sizeof count) break;
     close(descriptor);
+}
+
+void bench_spin_until_parent_ends(void) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    // The parent may have ended before that call.
+    if (getppid() == 1) return;
+    for (;;) __asm__ volatile("" : : : "memory");
 }

@@ -13,7 +13,8 @@ struct Benchmarks: ParsableCommand {
             """,
         subcommands: [
             Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, StatisticsPrice.self, TimeOuts.self,
-            Instructions.self, Report.self, ScaleCase.self, MemoryCase.self, WakeUpCase.self,
+            Instructions.self, Report.self, ScaleCase.self, MemoryCase.self, WakeUpCase.self, OnTimeCase.self,
+            SpinCase.self,
         ]
     )
 }

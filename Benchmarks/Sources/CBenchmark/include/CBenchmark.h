@@ -1,4 +1,4 @@
-// The C parts of the benchmarks: a bare heap, the allocator's figures, and a loop over a timer descriptor.
+// The C parts of the benchmarks: a bare heap, the allocator's figures, a loop over a timer descriptor, and a spin.
 
 #ifndef C_BENCHMARK_H
 #define C_BENCHMARK_H
@@ -27,5 +27,8 @@ void bench_trim(void);
 
 // Reads a timerfd with an interval, once for each tick, until `ticks` have passed.
 void bench_timerfd_loop(uint64_t period, uint64_t ticks);
+
+// Spins. The kernel ends this process with its parent.
+void bench_spin_until_parent_ends(void);
 
 #endif

@@ -1,0 +1,46 @@
+/// Decides whether a thread stays awake for a deadline that is near, because a sleep would cost more. A pure value: it
+/// is told what happened, and knows no clock and no thread. Instants and lengths are in nanoseconds.
+///
+/// A sleep costs processor time: the timer is set, the thread leaves its processor and gets it back. This price is
+/// learned from every sixteenth short sleep. A gap of up to half of it is not slept. A budget bounds the time that is
+/// spent so, since a thread that never sleeps keeps others from its processor.
+package struct ShortGaps: Sendable {
+    /// The share of one core that may be spent, whatever the deadlines are.
+    package static var share: Double { 0.7 }
+    /// The longest gap for which a thread ever stays awake.
+    package static var bound: UInt64 { 25_000 }
+    /// A longer sleep finds cold caches when it ends. It says little of what a short one would cost.
+    private static var longestMeasured: UInt64 { 100_000 }
+    private static var measuredOnceIn: UInt64 { 16 }
+
+    /// The longest gap for which the thread stays awake: 0 before the first sleep was measured.
+    package private(set) var longest: UInt64 = 0
+    private var price: UInt64?
+    private var sleeps: UInt64 = 0
+    private var budget = SpinBudget(share: Self.share, maximum: Self.bound)
+
+    package init() {}
+
+    /// Whether the thread stays awake for a gap that begins now.
+    package func staysAwake(for gap: UInt64, at now: UInt64) -> Bool {
+        gap <= longest && gap <= budget.allowance(at: now)
+    }
+
+    /// Pays for a gap that ended at an instant.
+    package mutating func pay(_ length: UInt64, at instant: UInt64) { budget.pay(length, at: instant) }
+
+    /// Whether the price of the next sleep is to be measured.
+    package mutating func measuresSleep(for gap: UInt64) -> Bool {
+        guard gap <= Self.longestMeasured else { return false }
+        defer { sleeps &+= 1 }
+        return sleeps.isMultiple(of: Self.measuredOnceIn)
+    }
+
+    /// Learns the processor time that a sleep has taken. The price follows the last eight or so.
+    package mutating func learn(price sample: UInt64) {
+        let sample = min(sample, 4 * Self.bound)
+        let price = price.map { ($0 * 7 + sample) / 8 } ?? sample
+        self.price = price
+        longest = min(price / 2, Self.bound)
+    }
+}
