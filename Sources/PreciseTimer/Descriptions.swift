@@ -212,9 +212,11 @@ extension TimerService.SpinOptions: CustomStringConvertible {
 }
 
 extension TimerService.Spin: CustomStringConvertible {
-    /// What the thread does, as in `margin 60 µs, 3 % of a core, 0 cuts`.
+    /// What the thread does, as in `margin 60 µs, lead 2 µs, 3 % of a core, 0 cuts`.
     public var description: String {
-        obstacle.map { "does not spin: \($0)" } ?? "margin \(margin.text), \(percent(share)) of a core, \(cuts) cuts"
+        if let obstacle { return "does not spin: \(obstacle)" }
+        let facts = "margin \(margin.text), lead \(lead.text), \(percent(share)) of a core, \(cuts) cuts"
+        return [facts, shortage].compactMap(\.self).joined(separator: "; ")
     }
 }
 
@@ -224,7 +226,8 @@ extension TimerService.ThreadOptions: CustomStringConvertible {
         let processors = affinity.sorted().map(String.init).joined(separator: ", ")
         let options = [
             "\(policy)", affinity.isEmpty ? nil : "processors \(processors)",
-            timerSlack.map { "timer slack \($0.text)" }, locksMemory ? "locked memory" : nil,
+            timerSlack.map { "timer slack \($0.text)" }, slice.map { "slice \($0.text)" },
+            locksMemory ? "locked memory" : nil,
             idleLatency.map { "idle latency \($0.text)" }, demand == .required ? "required" : nil,
         ]
         return options.compactMap(\.self).joined(separator: ", ")
@@ -267,7 +270,7 @@ extension WeakProxy: CustomStringConvertible {
 }
 
 /// A share in percent with at most one decimal, as in `2.5 %` and `10 %`.
-private func percent(_ share: Double) -> String {
+func percent(_ share: Double) -> String {
     let text = "\((share * 1000).rounded() / 10)"
     return (text.hasSuffix(".0") ? text.dropLast(2) : text[...]) + " %"
 }

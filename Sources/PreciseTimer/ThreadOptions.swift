@@ -135,7 +135,9 @@ extension TimerService.ThreadOptions {
     /// - Throws: the first refusal, with its advice, if the options are required. The timer slack and the slice that a
     ///   service's thread gets unasked are not.
     func check(_ grant: TimerService.ThreadGrant) throws(TimerError) {
-        let unasked = [timerSlack == nil ? TimerService.ThreadGrant.Option.timerSlack : nil, slice == nil ? .slice : nil]
+        let unasked = [
+            timerSlack == nil ? TimerService.ThreadGrant.Option.timerSlack : nil, slice == nil ? .slice : nil,
+        ]
         let refused = grant.refusals.first { !unasked.contains($0.option) }
         guard demand == .required, let refused, let refusal = refused.refusal else { return }
         let attempted = [refusal.attempted, refused.advice].compactMap(\.self).joined(separator: "; ")

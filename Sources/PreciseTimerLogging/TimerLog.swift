@@ -14,14 +14,20 @@ internal import Synchronization
 /// ```
 ///
 /// A report without a tick is not logged; if the lines are made on the same service, their timer counts, too. Each
-/// place with slow handlers is logged once. The log turns on `service.collectsStatistics`, and
+/// place with slow handlers is logged once, and so is a budget of spinning that is too small. The log turns on `service.collectsStatistics`, and
 /// leaves it on when it is released. The lines are written on a Dispatch queue, never on the service's thread.
 public final class TimerLog: Sendable {
     private let service: TimerService
     private let logger: Logger
     private let level: Logger.Level
     /// What was logged so far.
-    private let logged: Synchronization.Mutex<(statistics: PreciseTimer.Statistics?, slowHandlers: Int)>
+    private let logged: Synchronization.Mutex<Logged>
+
+    private struct Logged {
+        var statistics: PreciseTimer.Statistics?
+        var slowHandlers = 0
+        var hasShortage = false
+    }
 
     /// Begins to log.
     ///
@@ -42,7 +48,7 @@ public final class TimerLog: Sendable {
         self.service = service
         self.logger = logger
         self.level = level
-        logged = Synchronization.Mutex((nil, 0))
+        logged = Synchronization.Mutex(Logged())
         try PreciseTimer.schedule(
             .every(period),
             on: reporting,
@@ -58,16 +64,21 @@ public final class TimerLog: Sendable {
     /// Logs the statistics since the last line, and new slow handlers, now.
     public func report() {
         // Read inside the lock, so that two reports at once do not report the same ticks.
-        let (recent, slow) = logged.withLock { logged in
-            let (statistics, slow) = (service.statistics, service.slowHandlers)
-            defer { logged = (statistics, slow.count) }
+        let (recent, slow, shortage) = logged.withLock { logged in
+            let (statistics, slow, shortage) = (service.statistics, service.slowHandlers, service.spin?.shortage)
+            defer {
+                logged.statistics = statistics
+                logged.slowHandlers = slow.count
+                logged.hasShortage = logged.hasShortage || shortage != nil
+            }
             let recent = statistics.map { logged.statistics.map($0.since) ?? $0 }
-            return (recent, slow.dropFirst(logged.slowHandlers))
+            return (recent, slow.dropFirst(logged.slowHandlers), logged.hasShortage ? nil : shortage)
         }
         if let recent, recent.ticks > 0 { logger.log(level: level, "timers: \(recent)", metadata: recent.metadata) }
         for handler in slow {
             logger.warning("slow handler: \(handler)", metadata: handler.metadata)
         }
+        if let shortage { logger.warning("spinning: \(shortage)") }
     }
 }
 #endif

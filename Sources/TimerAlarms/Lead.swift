@@ -18,7 +18,8 @@ package struct Lead: Sendable {
 
     /// Learns how long a decision took.
     package mutating func learn(decision: UInt64) {
-        length = decision > length
+        length =
+            decision > length
             ? min(length + Self.growth, Self.longest) : max(length - Self.growth / Self.rarity, Self.shortest)
     }
 }

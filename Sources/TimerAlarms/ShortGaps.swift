@@ -5,8 +5,10 @@
 /// learned from every sixteenth short sleep. A gap of up to half of it is not slept. A budget bounds the time that is
 /// spent so, since a thread that never sleeps keeps others from its processor.
 package struct ShortGaps: Sendable {
-    /// The share of one core that may be spent, whatever the deadlines are.
+    /// The share of one core that may be spent so in any second. Together with a spinner's budget it is at most 0.9,
+    /// since the kernel stops real-time threads at 0.95.
     package static var share: Double { 0.7 }
+    private static var shareOfAll: Double { 0.9 }
     /// The longest gap for which a thread ever stays awake.
     package static var bound: UInt64 { 25_000 }
     /// A longer sleep finds cold caches when it ends. It says little of what a short one would cost.
@@ -17,9 +19,18 @@ package struct ShortGaps: Sendable {
     package private(set) var longest: UInt64 = 0
     private var price: UInt64?
     private var sleeps: UInt64 = 0
-    private var budget = SpinBudget(share: Self.share, maximum: Self.bound)
+    private var budget: SpinBudget
 
-    package init() {}
+    /// For a thread that always sleeps.
+    package static var none: ShortGaps { ShortGaps(beside: 1) }
+
+    /// - Parameter other: the share of the core that the thread may spin anyway.
+    package init(beside other: Double = 0) {
+        budget = SpinBudget(share: max(min(Self.share, Self.shareOfAll - other), 0), maximum: Self.bound)
+    }
+
+    /// The longest time that the thread stays awake because of this.
+    package var longestStretch: UInt64 { budget.longest }
 
     /// Whether the thread stays awake for a gap that begins now.
     package func staysAwake(for gap: UInt64, at now: UInt64) -> Bool {

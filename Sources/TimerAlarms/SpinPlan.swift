@@ -24,12 +24,16 @@ package struct SpinPlan: Sendable {
 
     /// The longest margin.
     package let maximum: UInt64
+    /// The share of one core that may be spent.
+    package let budgetShare: Double
     /// The margin before the last deadline.
     package private(set) var margin: UInt64
     /// How many deadlines had a smaller margin than their wake-ups needed, because of the budget.
     package private(set) var cuts: UInt64 = 0
     private var budget: SpinBudget
     private var history: SpinHistory
+    /// What the wake-ups needed before the last deadline, until its wait was learned from.
+    private var wanted: UInt64?
     /// The last deadline that was counted as cut.
     private var lastCut: UInt64?
 
@@ -38,6 +42,7 @@ package struct SpinPlan: Sendable {
     ///   - budget: the share of one core that may be spent, more than 0 and less than 1.
     package init(maximum: UInt64, budget: Double) {
         self.maximum = maximum
+        budgetShare = budget
         margin = maximum
         self.budget = SpinBudget(share: budget, maximum: maximum)
         history = SpinHistory(maximum: maximum)
@@ -47,6 +52,7 @@ package struct SpinPlan: Sendable {
     package mutating func margin(before deadline: UInt64) -> UInt64 {
         let (wanted, payable) = (history.margin, budget.allowance(at: deadline))
         margin = min(wanted, payable)
+        self.wanted = wanted
         if payable < wanted, lastCut != deadline {
             cuts += 1
             lastCut = deadline
@@ -61,8 +67,13 @@ package struct SpinPlan: Sendable {
         // If the host stood still during a spin, that time does not count.
         let spin = min(wait.end - min(wait.woke, wait.end), margin)
         history.add(spin: spin, at: wait.end)
+        if let wanted = wanted.take() { history.add(wanted: wanted, isCut: margin < wanted, at: wait.end) }
         budget.pay(spin, at: wait.end)
     }
+
+    /// What the wake-ups needed on average, if the budget was too small for most deadlines of the last half to whole
+    /// second: the margin, and the share of one core that pays for it. Nil if the budget is large enough.
+    package func shortage(at now: UInt64) -> (margin: UInt64, share: Double)? { history.shortage(at: now) }
 
     /// The longest time that the thread spins without a sleep.
     package var longest: UInt64 { budget.longest }
@@ -132,14 +143,18 @@ package struct SpinHistory: Sendable {
     package static var rarity: UInt64 { 200 }
     /// The length of a window.
     private static var half: UInt64 { 500_000_000 }
-    /// The lateness is sorted into this many equal classes, and one for everything later.
+    /// The lateness is sorted into this many equal classes. No margin covers what is later.
     private static var classes: Int { 64 }
 
     private struct Window {
         /// Without an allocation, since the thread turns the windows between two ticks.
-        var counts = InlineArray<65, UInt32>(repeating: 0)
+        var counts = InlineArray<64, UInt32>(repeating: 0)
         var wakeUps: UInt64 = 0
         var spun: UInt64 = 0
+        /// The deadlines, how many of them had a smaller margin than they needed, and the sum of the margins needed.
+        var deadlines: UInt64 = 0
+        var cuts: UInt64 = 0
+        var wanted: UInt64 = 0
     }
 
     /// The longest margin.
@@ -159,7 +174,9 @@ package struct SpinHistory: Sendable {
     /// Adds a wake-up.
     package mutating func add(lateness: UInt64, at now: UInt64) {
         turn(to: now)
-        present.counts[min(Int(clamping: lateness / width), Self.classes)] += 1
+        let number = Int(clamping: lateness / width)
+        guard number < Self.classes else { return }
+        present.counts[number] += 1
         present.wakeUps += 1
     }
 
@@ -167,6 +184,14 @@ package struct SpinHistory: Sendable {
     package mutating func add(spin length: UInt64, at now: UInt64) {
         turn(to: now)
         present.spun += length
+    }
+
+    /// Adds a deadline, and the margin that the wake-ups needed.
+    package mutating func add(wanted margin: UInt64, isCut: Bool, at now: UInt64) {
+        turn(to: now)
+        present.deadlines += 1
+        present.cuts += isCut ? 1 : 0
+        present.wanted += margin
     }
 
     /// Begins a new window if the present one is over. A clock that was set back begins both anew.
@@ -185,7 +210,7 @@ package struct SpinHistory: Sendable {
         let rare = (present.wakeUps + former.wakeUps) / Self.rarity
         guard rare > 0 else { return maximum }
         var later: UInt64 = 0
-        for number in stride(from: Self.classes, through: 0, by: -1) {
+        for number in stride(from: Self.classes - 1, through: 0, by: -1) {
             later += UInt64(present.counts[number]) + UInt64(former.counts[number])
             if later > rare { return min(UInt64(number + 2) * width, maximum) }
         }
@@ -194,9 +219,22 @@ package struct SpinHistory: Sendable {
 
     /// The share of the last half to whole second that was spent spinning.
     package func share(at now: UInt64) -> Double {
+        let (former, present, length) = windows(at: now)
+        return Double(present.spun + former.spun) / length
+    }
+
+    /// The mean margin needed, and its share of the last half to whole second; nil unless most deadlines got less.
+    package func shortage(at now: UInt64) -> (margin: UInt64, share: Double)? {
+        let (former, present, length) = windows(at: now)
+        let (deadlines, wanted) = (former.deadlines + present.deadlines, former.wanted + present.wanted)
+        guard (former.cuts + present.cuts) * 2 > deadlines else { return nil }
+        return (wanted / deadlines, Double(wanted) / length)
+    }
+
+    /// Both windows at an instant, and the time since the former one began.
+    private func windows(at now: UInt64) -> (Window, Window, length: Double) {
         var copy = self
         copy.turn(to: now)
-        let length = now - copy.start + Self.half
-        return Double(copy.present.spun + copy.former.spun) / Double(length)
+        return (copy.former, copy.present, Double(now - copy.start + Self.half))
     }
 }

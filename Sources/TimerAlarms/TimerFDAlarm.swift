@@ -13,6 +13,8 @@ package final class TimerFDAlarm: TimerAlarm {
     private let setup: ThreadSetup
     /// Decides on spinning; nil for an alarm that only sleeps.
     package let spinner: Spinner?
+    /// What the thread begins with.
+    private let gaps: ShortGaps
     /// The deadline in nanoseconds; the greatest number if there is no deadline.
     ///
     /// This and ``wakesBy`` are sequentially consistent. A setter stores the deadline and then reads `wakesBy`; the
@@ -38,16 +40,19 @@ package final class TimerFDAlarm: TimerAlarm {
     ///   - clock: the clock of the deadlines.
     ///   - setup: the thread's settings.
     ///   - spinner: decides on spinning; nil for an alarm that only sleeps.
+    ///   - gaps: decides on sleeping; nil for the usual.
     /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(
         _ clock: TimerClock,
         setup: ThreadSetup = ThreadSetup(),
-        spinner: Spinner? = nil
+        spinner: Spinner? = nil,
+        gaps: ShortGaps? = nil
     ) throws(TimerError) {
         timer = try TimerDescriptor(clock)
         self.clock = clock
         self.setup = setup
         self.spinner = spinner
+        self.gaps = gaps ?? ShortGaps(beside: spinner?.report.plan.budgetShare ?? 0)
     }
 
     package var now: TimerInstant { clock.now }
@@ -80,7 +85,8 @@ package final class TimerFDAlarm: TimerAlarm {
     // MARK: The thread
 
     private func run(_ onFire: () -> Void, _ onFailure: (TimerError) -> Void) {
-        var gaps = ShortGaps()
+        var gaps = gaps
+        if !RealTimeLimit.allows(stretch: gaps.longestStretch) { gaps = .none }
         do throws(TimerError) {
             while !isStopped.load(ordering: .sequentiallyConsistent) {
                 let next = deadline.load(ordering: .sequentiallyConsistent)

@@ -196,6 +196,13 @@ package enum RealTimeLimit {
         let (nanoseconds, isUnlimited) = UInt64(limit.rlim_cur).multipliedReportingOverflow(by: 1_000)
         return isUnlimited ? nil : nanoseconds
     }
+
+    /// Whether the calling thread may run for a stretch without a sleep. Half of the limit is left for handlers, and a
+    /// quarter for another such stretch.
+    package static func allows(stretch: UInt64) -> Bool {
+        guard thread_is_real_time() == 1, let nanoseconds else { return true }
+        return stretch <= nanoseconds / 4
+    }
 }
 
 /// The file /dev/cpu_dma_latency, held open. While it is open, the kernel uses only idle states that a processor leaves

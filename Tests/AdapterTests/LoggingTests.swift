@@ -44,6 +44,25 @@ import TimerKernel
         #expect(handler.entries.map { $0.metadata["missed"] } == ["0"])
     }
 
+    @Test func aBudgetThatIsTooSmallIsLoggedOnce() throws {
+        let service = try TimerService(.hybrid, spin: .init(budget: 0.001))
+        defer { service.shutdown() }
+        let logger = Logger(label: "test") { _ in handler }
+        let log = try TimerLog(of: service, to: logger, every: .seconds(3_600), on: virtual.service)
+        try PreciseTimer.schedule(.every(.microseconds(200)), on: service, target: target) { $0.note($1) }
+        func warnings() -> [String] { handler.entries.filter { $0.level == .warning }.map { "\($0.message)" } }
+        #expect(
+            eventually {
+                log.report()
+                return service.spin?.obstacle != nil
+                    || warnings().contains { $0.hasPrefix("spinning: a budget of 0.1 %") }
+            }
+        )
+        let before = warnings().count { $0.hasPrefix("spinning") }
+        log.report()
+        #expect(warnings().count { $0.hasPrefix("spinning") } == before)
+    }
+
     @Test func linesAreNotWrittenOnTheServicesThread() async throws {
         let (virtual, threads) = (virtual, Notes<ThreadID>())
         let logger = Logger(label: "test") { _ in ThreadLog(threads: threads) }

@@ -60,6 +60,10 @@ final class Probe {
         case "demanding-service":
             leaveService()
             service = try TimerService(backend, clock: clock, thread: .init(demand: .required))
+        // Returns whether the service obtained all that was asked for but the slice, and says what would help.
+        case "slice-refused":
+            let refusals = try runningService().grant.refusals
+            return refusals.map(\.option) == [.slice] && refusals.allSatisfy { $0.advice?.contains(value) == true }
         // preferred or required: the same, with thread options.
         case "options":
             leaveService()

@@ -37,7 +37,7 @@ struct UnprivilegedTests {
             let (service, log) = (TimerService.hybrid, Log())
             for _ in 0..<2 {
                 try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
-                #expect(service.grant.items.map(\.option) == [.timerSlack])
+                #expect(service.grant.items.map(\.option) == [.timerSlack, .slice])
                 service.shutdownForEveryone()
                 #expect(service.grant.items == [])
             }
@@ -55,6 +55,26 @@ struct UnprivilegedTests {
         #expect(run.outcome.code == 0, "\(run)")
         #expect(run.report?.steps.map { $0.refusal == nil } == [true, true, true], "\(run)")
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
+    }
+
+    /// A sandbox may forbid the calls. A kernel before Linux 6.12 takes them, and ignores the slice.
+    @Test(
+        .enabled(if: Tools.canTrace, Tools.noTracing),
+        arguments: [
+            ("sched_setattr:error=EPERM", "sandbox"), ("sched_setattr:error=ENOSYS", "sandbox"),
+            ("sched_getattr:error=EPERM", "sandbox"), ("sched_setattr:retval=0", "6.12"),
+        ]
+    )
+    func aSliceThatIsRefusedIsSaidAndNothingElseChanges(injection: String, advice: String) async throws {
+        for backend in TimerService.Backend.available where backend != .dispatch {
+            let run = try await Probe.run(
+                backend,
+                ["demanding-service", "slice-refused=\(advice)", "schedule=3x2000", "ticks=5", "cancel"],
+                under: .strace(injection)
+            )
+            #expect(run.outcome.code == 0, "\(run)")
+            #expect(run.report?.steps.map(\.isMet) == [true, true, true, true, true], "\(run)")
+        }
     }
 
     /// The kernel would end a process whose real-time thread spins beyond the limit. Fault 55.

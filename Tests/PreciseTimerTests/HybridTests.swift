@@ -1,4 +1,5 @@
 import PreciseTimer
+import Synchronization
 import TestSupport
 import Testing
 import TimerAlarms
@@ -151,5 +152,72 @@ import TimerKernel
             let error = #expect(throws: TimerError.self) { try TimerService(backend, spin: .init()) }
             #expect(error?.code == .invalidOption)
         }
+    }
+
+    /// If it slept for each deadline, it would be switched off its processor once for each firing.
+    @Test func aThreadStaysAwakeForShortGaps() throws {
+        var gaps = ShortGaps()
+        gaps.learn(price: 50_000)
+        let firings = Atomic(0)
+        let switches = Atomic(0)
+        let alarm = try TimerFDAlarm(.suspending, gaps: gaps)
+        let count = 5_000
+        try alarm.start(
+            onFire: {
+                let number = firings.add(1, ordering: .relaxed).newValue
+                if number == 1 { switches.subtract(ProcFS.sleepsOfCallingThread, ordering: .relaxed) }
+                if number == count { switches.add(ProcFS.sleepsOfCallingThread, ordering: .releasing) }
+                if number < count { try? alarm.set(alarm.now.advanced(by: .microseconds(5))) }
+            },
+            onFailure: { _ in }
+        )
+        try alarm.set(alarm.now)
+        #expect(eventually { switches.load(ordering: .acquiring) >= 0 && firings.load(ordering: .relaxed) >= count })
+        #expect(switches.load(ordering: .relaxed) < count / 2)
+        alarm.stop()
+    }
+
+    @Test(.enabled(if: maySpin, oneProcessor))
+    func theLeadIsTold() throws {
+        let (service, log) = (try TimerService(.hybrid), Log())
+        defer { service.shutdown() }
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        #expect(eventually { log.count >= 100 })
+        let spin = try #require(service.spin)
+        #expect((Duration.microseconds(2)...Duration.microseconds(20)).contains(spin.lead))
+    }
+
+    /// An alarm whose decisions take 9 µs fires that early.
+    @Test(.enabled(if: maySpin, oneProcessor))
+    func theLeadFollowsTheDecisions() throws {
+        let alarm = try TimerFDAlarm(.suspending, spinner: Spinner(SpinPlan(maximum: 100_000, budget: 0.5)))
+        let next = Atomic<UInt64>(0)
+        try alarm.start(
+            onFire: {
+                let deadline = TimerInstant(nanoseconds: next.load(ordering: .relaxed))
+                let now = alarm.now
+                guard deadline.nanoseconds <= now.nanoseconds + alarm.lead else { return }
+                while alarm.now < now.advanced(by: .microseconds(9)) {}
+                _ = alarm.now(notBefore: deadline)
+                let later = alarm.now.advanced(by: .milliseconds(1))
+                next.store(later.nanoseconds, ordering: .relaxed)
+                try? alarm.set(later)
+            },
+            onFailure: { _ in }
+        )
+        try alarm.set(alarm.now)
+        #expect(eventually { alarm.lead >= 9_000 })
+        alarm.stop()
+    }
+
+    @Test(.enabled(if: maySpin, oneProcessor))
+    func aBudgetThatIsTooSmallIsTold() throws {
+        let (service, log) = (try TimerService(.hybrid, spin: .init(budget: 0.001)), Log())
+        defer { service.shutdown() }
+        try PreciseTimer.schedule(.every(.microseconds(200)), on: service, target: log) { $0.note($1) }
+        #expect(eventually { service.spin?.shortage != nil })
+        let shortage = try #require(service.spin?.shortage)
+        #expect(shortage.hasPrefix("a budget of 0.1 % of a core is too small"))
+        #expect("\(try #require(service.spin))".contains("too small"))
     }
 }

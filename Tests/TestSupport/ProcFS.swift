@@ -89,6 +89,19 @@ package enum ProcFS {
         text("/proc/\(thread)/timerslack_ns").flatMap { Int($0.trimmingCharacters(in: .newlines)) }
     }
 
+    /// A thread's slice in nanoseconds; nil if the kernel does not show it.
+    package static func slice(of thread: Int32) -> Int? {
+        field("se.slice", of: "/proc/self/task/\(thread)/sched")
+            .flatMap { text in
+                Int(text.drop { $0 == " " || $0 == ":" })
+            }
+    }
+
+    /// How often the calling thread has left its processor to sleep (proc_pid_status(5)).
+    package static var sleepsOfCallingThread: Int {
+        field("voluntary_ctxt_switches:", of: "/proc/thread-self/status").flatMap { Int($0) } ?? 0
+    }
+
     /// The processors that the calling thread may use, in order (Cpus_allowed_list of proc_pid_status(5)).
     package static var processors: [Int] {
         let list = field("Cpus_allowed_list:", of: "/proc/thread-self/status") ?? ""

@@ -54,6 +54,29 @@ import Testing
         #expect(run.plan.margin == before)
     }
 
+    /// As among busy threads: the thread gets its processor milliseconds late, whatever the margin.
+    @Test func wakeUpsThatNoMarginCoversDoNotRaiseIt() {
+        var run = SpinRun()
+        run.run(2_000, every: Self.millisecond) { $0 % 20 == 0 ? 150_000 : 40_000 }
+        #expect((42_000...46_000).contains(run.nextMargin))
+        run.run(2_000, every: Self.millisecond) { _ in 150_000 }
+        #expect(run.nextMargin == 100_000, "nothing is known")
+    }
+
+    @Test func aBudgetThatIsTooSmallForItsDeadlinesIsToldWithTheOneThatPays() throws {
+        var run = SpinRun(budget: 0.1)
+        run.run(20_000, every: 100_000) { UInt64($0 % 7) * 10_000 }
+        let shortage = try #require(run.plan.shortage(at: run.now))
+        #expect((60_000...66_000).contains(shortage.margin))
+        #expect((0.6...0.66).contains(shortage.share))
+        var enough = SpinRun(budget: shortage.share)
+        enough.run(20_000, every: 100_000) { UInt64($0 % 7) * 10_000 }
+        #expect(enough.plan.shortage(at: enough.now) == nil)
+        run.run(1_000, every: 10 * Self.millisecond) { _ in 40_000 }
+        #expect(run.plan.shortage(at: run.now) == nil, "it is of the last second")
+        #expect(SpinRun().plan.shortage(at: run.now) == nil)
+    }
+
     @Test func aSlowerMachineIsFollowedWithinTenDeadlines() {
         var run = SpinRun()
         run.run(2_000, every: Self.millisecond) { _ in 20_000 }
