@@ -5,18 +5,27 @@
 /// learned from every sixteenth short sleep. A gap of up to half of it is not slept. A budget bounds the time that is
 /// spent so, since a thread that never sleeps keeps others from its processor.
 package struct ShortGaps: Sendable {
+    /// What the thread does with a short gap.
+    package enum Choice: Sendable {
+        /// It reads the clock until the deadline.
+        case stayAwake
+        case sleep
+        /// It sleeps, and tells the processor time that this took.
+        case measureSleep
+    }
+
+    /// A gap that is longer is no short one. A sleep would end with cold caches, and says little of a short one.
+    package static var longest: UInt64 { 100_000 }
+    /// The longest gap for which a thread ever stays awake.
+    package static var bound: UInt64 { 25_000 }
     /// The share of one core that may be spent so in any second. Together with a spinner's budget it is at most 0.9,
     /// since the kernel stops real-time threads at 0.95.
     package static var share: Double { 0.7 }
     private static var shareOfAll: Double { 0.9 }
-    /// The longest gap for which a thread ever stays awake.
-    package static var bound: UInt64 { 25_000 }
-    /// A longer sleep finds cold caches when it ends. It says little of what a short one would cost.
-    private static var longestMeasured: UInt64 { 100_000 }
     private static var measuredOnceIn: UInt64 { 16 }
 
     /// The longest gap for which the thread stays awake: 0 before the first sleep was measured.
-    package private(set) var longest: UInt64 = 0
+    package private(set) var worthwhile: UInt64 = 0
     private var price: UInt64?
     private var sleeps: UInt64 = 0
     private var budget: SpinBudget
@@ -32,26 +41,22 @@ package struct ShortGaps: Sendable {
     /// The longest time that the thread stays awake because of this.
     package var longestStretch: UInt64 { budget.longest }
 
-    /// Whether the thread stays awake for a gap that begins now.
-    package func staysAwake(for gap: UInt64, at now: UInt64) -> Bool {
-        gap <= longest && gap <= budget.allowance(at: now)
+    /// Decides on a gap that begins now.
+    package mutating func choice(for gap: UInt64, at now: UInt64) -> Choice {
+        if gap <= worthwhile, gap <= budget.allowance(at: now) { return .stayAwake }
+        guard gap <= Self.longest else { return .sleep }
+        defer { sleeps &+= 1 }
+        return sleeps.isMultiple(of: Self.measuredOnceIn) ? .measureSleep : .sleep
     }
 
     /// Pays for a gap that ended at an instant.
     package mutating func pay(_ length: UInt64, at instant: UInt64) { budget.pay(length, at: instant) }
-
-    /// Whether the price of the next sleep is to be measured.
-    package mutating func measuresSleep(for gap: UInt64) -> Bool {
-        guard gap <= Self.longestMeasured else { return false }
-        defer { sleeps &+= 1 }
-        return sleeps.isMultiple(of: Self.measuredOnceIn)
-    }
 
     /// Learns the processor time that a sleep has taken. The price follows the last eight or so.
     package mutating func learn(price sample: UInt64) {
         let sample = min(sample, 4 * Self.bound)
         let price = price.map { ($0 * 7 + sample) / 8 } ?? sample
         self.price = price
-        longest = min(price / 2, Self.bound)
+        worthwhile = min(price / 2, Self.bound)
     }
 }

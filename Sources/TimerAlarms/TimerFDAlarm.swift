@@ -63,6 +63,7 @@ package final class TimerFDAlarm: TimerAlarm {
 
     package func now(notBefore instant: TimerInstant) -> TimerInstant {
         let ready = now
+        if spinner == nil { return ready }
         if decides.load(ordering: .relaxed) == instant.nanoseconds {
             decides.store(0, ordering: .relaxed)
             var lead = Lead(length: leadLength.load(ordering: .relaxed))
@@ -124,18 +125,20 @@ package final class TimerFDAlarm: TimerAlarm {
         var wait = SpinPlan.Wait(woke: now.nanoseconds)
         if wait.woke >= next { return (true, wait) }
         let gap = next - wait.woke
-        if gaps.staysAwake(for: gap, at: wait.woke) {
+        let choice = gap > ShortGaps.longest ? .sleep : gaps.choice(for: gap, at: wait.woke)
+        if choice == .stayAwake {
             let hasCome = spin(until: next, gap, &wait)
-            gaps.pay(wait.end - min(wait.woke, wait.end), at: wait.end)
+            // If the host stood still meanwhile, that time does not count.
+            gaps.pay(min(wait.end - min(wait.woke, wait.end), gap), at: wait.end)
             // The spinner's budget does not pay for it.
             return (hasCome, SpinPlan.Wait(woke: wait.end))
         }
         let margin = next == .max ? 0 : min(spinner?.margin(before: next) ?? 0, next)
         let alarm = min(next - margin, wait.woke + Self.minute)
         if wait.woke < alarm {
-            let measured = gaps.measuresSleep(for: alarm - wait.woke) ? Thread.processorTime : nil
+            let before = choice == .measureSleep ? Thread.processorTime : nil
             guard try sleep(until: alarm, for: next) else { return (false, wait) }
-            if let measured, let end = Thread.processorTime { gaps.learn(price: end - measured) }
+            if let before, let after = Thread.processorTime { gaps.learn(price: after - before) }
             wait = SpinPlan.Wait(alarm: alarm, woke: now.nanoseconds)
         }
         guard wait.woke >= next - margin else { return (false, wait) }

@@ -13,35 +13,38 @@ import TimerAlarms
     }
 
     @Test func withoutAMeasuredSleepNoGapIsWaitedForAwake() {
-        #expect(!ShortGaps().staysAwake(for: 1, at: 0))
+        var gaps = ShortGaps()
+        #expect(gaps.choice(for: 1, at: 0) == .measureSleep)
+        #expect(gaps.choice(for: 1, at: 0) == .sleep)
     }
 
     @Test func aGapOfUpToHalfThePriceOfASleepIsNotSlept() {
-        #expect(Self.learned.staysAwake(for: 10_000, at: 0))
-        #expect(!Self.learned.staysAwake(for: 10_001, at: 0))
+        var gaps = Self.learned
+        #expect(gaps.choice(for: 10_000, at: 0) == .stayAwake)
+        #expect(gaps.choice(for: 10_001, at: 0) != .stayAwake)
     }
 
     @Test func thePriceFollowsTheSleepsAndIsBounded() {
         var gaps = Self.learned
         for _ in 0..<40 { gaps.learn(price: 8_000) }
-        #expect((4_000...4_100).contains(gaps.longest))
+        #expect((4_000...4_100).contains(gaps.worthwhile))
         for _ in 0..<40 { gaps.learn(price: .max) }
-        #expect(gaps.longest == ShortGaps.bound)
+        #expect(gaps.worthwhile == ShortGaps.bound)
     }
 
     @Test func oneUnusualSleepHardlyChangesThePrice() {
         var gaps = Self.learned
         gaps.learn(price: 100_000)
-        #expect(gaps.longest == 15_000)
+        #expect(gaps.worthwhile == 15_000)
         gaps = Self.learned
         gaps.learn(price: 0)
-        #expect(gaps.longest == 8_750)
+        #expect(gaps.worthwhile == 8_750)
     }
 
     @Test func everySixteenthShortSleepIsMeasuredAndNoLongOne() {
         var gaps = ShortGaps()
-        #expect((0..<160).count { _ in gaps.measuresSleep(for: 50_000) } == 10)
-        #expect((0..<160).count { _ in gaps.measuresSleep(for: 100_001) } == 0)
+        #expect((0..<160).count { _ in gaps.choice(for: 50_000, at: 0) == .measureSleep } == 10)
+        #expect((0..<160).count { _ in gaps.choice(for: 100_001, at: 0) == .measureSleep } == 0)
     }
 
     /// Gaps of all lengths, one directly after the other: the thread would never sleep.
@@ -54,7 +57,7 @@ import TimerAlarms
         var waits: [(start: UInt64, end: UInt64)] = []
         while now < 1_003_000_000_000 {
             let gap = UInt64.random(in: 1...25_000, using: &generator)
-            let isAwake = gaps.staysAwake(for: gap, at: now)
+            let isAwake = gaps.choice(for: gap, at: now) == .stayAwake
             if isAwake { waits.append((now, now + gap)) }
             now += gap
             if isAwake { gaps.pay(gap, at: now) }
@@ -76,7 +79,7 @@ import TimerAlarms
     @Test func aThreadThatAlwaysSleepsNeverStaysAwake() {
         var gaps = ShortGaps.none
         gaps.learn(price: 50_000)
-        #expect(!gaps.staysAwake(for: 1, at: 1_000_000_000))
+        #expect(gaps.choice(for: 1, at: 1_000_000_000) != .stayAwake)
         #expect(gaps.longestStretch == 0)
     }
 }
