@@ -16,8 +16,8 @@ extension TimerService {
         /// the kernel stops real-time threads that take more than 95 %.
         public var budget: Double
 
-        /// Options, by default 100 µs and a tenth of a core.
-        public init(maximum: Duration = .microseconds(100), budget: Double = 0.1) {
+        /// Options, by default 250 µs and a twentieth of a core.
+        public init(maximum: Duration = .microseconds(250), budget: Double = 0.05) {
             self.maximum = maximum
             self.budget = budget
         }

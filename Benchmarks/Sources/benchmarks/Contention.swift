@@ -46,12 +46,18 @@ struct Contention: Measurement {
             figures[row] = workers.stop { contender.settle() }
             contender.close()
         }
+        let pair = try (type.init(), type.init())
+        let workers = [pair.0, pair.1].map { Workers(1, $0.pairs()) }
+        Clock.sleep(milliseconds: 300)
+        figures[.apart] = workers[0].stop { pair.0.settle() } + workers[1].stop { pair.1.settle() }
+        pair.0.close()
+        pair.1.close()
         let contender = try type.init()
         try contender.storm()
         figures[.ticks] = 1e9 / Ticks.price()
-        let workers = Workers(1, contender.pairs())
+        let worker = Workers(1, contender.pairs())
         figures[.ticksBeside] = 1e9 / Ticks.price()
-        figures[.pairsBeside] = workers.stop()
+        figures[.pairsBeside] = worker.stop()
         contender.close()
         return figures
     }
@@ -62,13 +68,14 @@ enum ContentionRow: String, CaseIterable {
     case one = "pairs by 1 thread"
     case two = "pairs by 2 threads"
     case eight = "pairs by 8 threads"
+    case apart = "pairs by 2 threads, each on a service of its own"
     case ticks = "ticks of 1,000 always-due timers"
     case ticksBeside = "the same beside a churning thread"
     case pairsBeside = "that thread's pairs at the same time"
 
     var reference: ContentionRow {
         switch self {
-        case .one, .two, .eight, .pairsBeside: .one
+        case .one, .two, .eight, .apart, .pairsBeside: .one
         case .ticks, .ticksBeside: .ticks
         }
     }
@@ -77,6 +84,7 @@ enum ContentionRow: String, CaseIterable {
         switch self {
         case .one, .ticks: ""
         case .two, .eight: "≥ 0.8 ×"
+        case .apart: "≥ 1.7 ×"
         case .ticksBeside: "≥ 1 M/s"
         case .pairsBeside: "≥ 0.5 M/s"
         }

@@ -14,6 +14,7 @@ struct OnTimeCase: ParsableCommand {
     @Option(help: "In nanoseconds. Default: the shortest.") var longest: Int64?
     @Option(help: "The number of spinning processes beside it.") var beside = 0
     @Option(help: "The hybrid's budget, as a share of a core. Default: the library's.") var budget: Double?
+    @Option(help: "The hybrid's longest margin in microseconds. Default: the library's.") var margin: Int?
     @Option var milliseconds: UInt64 = 3_000
 
     func run() throws {
@@ -22,7 +23,10 @@ struct OnTimeCase: ParsableCommand {
         }
         let others = try (0..<beside).map { _ in try BusyProcess() }
         defer { for other in others { other.end() } }
-        let service = try TimerService(backend, spin: budget.map { .init(budget: $0) })
+        var spin = TimerService.SpinOptions()
+        if let budget { spin.budget = budget }
+        if let margin { spin.maximum = .microseconds(margin) }
+        let service = try TimerService(backend, spin: backend == .hybrid ? spin : nil)
         let record = LatenessRecord()
         let step = ((longest ?? shortest) - shortest) / Int64(max(timers - 1, 1))
         for number in 0..<Int64(timers) {
