@@ -8,6 +8,8 @@ package enum Load: Hashable, Sendable {
     case idle
     /// A number of threads that spin.
     case cpu(Int)
+    /// As many other processes that spin as this one may use processors.
+    case busy
     /// Handlers that work for some time.
     case handler(Duration)
     /// A number of timers a second that are scheduled and cancelled on the same service.
@@ -22,12 +24,13 @@ package enum Load: Hashable, Sendable {
     private static let mostTimers = 1_000_000
     private static let longestWork = Duration.seconds(10)
 
-    /// Reads a load: `idle`, `cpu`, `cpu:2`, `handler:200us`, `churn:10000`, `pending:100000` or `memory`.
+    /// Reads a load: `idle`, `busy`, `cpu`, `cpu:2`, `handler:200us`, `churn:10000`, `pending:100000` or `memory`.
     package static func parse(_ text: String) throws(Problem) -> Load {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let value = parts.count > 1 ? parts[1] : nil
         switch (parts[0], value) {
         case ("idle", nil): return .idle
+        case ("busy", nil): return .busy
         case ("memory", nil): return .memory
         case ("cpu", nil): return .cpu(1)
         case ("cpu", let value?): return .cpu(try number(value, atMost: mostThreads, of: "threads"))
@@ -36,7 +39,8 @@ package enum Load: Hashable, Sendable {
         case ("handler", let value?): return .handler(try work(value))
         default:
             throw Problem(
-                "the loads are idle, cpu, cpu:THREADS, handler:TIME, churn:TIMERS-PER-SECOND, pending:TIMERS and memory"
+                "the loads are idle, busy, cpu, cpu:THREADS, handler:TIME, churn:TIMERS-PER-SECOND, pending:TIMERS and "
+                    + "memory"
             )
         }
     }
@@ -59,6 +63,7 @@ package enum Load: Hashable, Sendable {
     package var name: String {
         switch self {
         case .idle: RowKey.idle
+        case .busy: "busy"
         case .cpu(let threads): "cpu:\(threads)"
         case .handler(let work): "handler:\(DurationText.format(nanoseconds: work.wholeNanoseconds))"
         case .churn(let perSecond): "churn:\(perSecond)"
@@ -71,6 +76,7 @@ package enum Load: Hashable, Sendable {
 /// One use of a load: it is ready after its creation, works from `begin()` to `halt()`, and is gone after `stop()`.
 package struct LoadRun {
     private let threads: LoadThreads?
+    private let processes: BusyProcesses?
     /// Far timers, which wait from the creation on.
     private let timers: [PreciseTimer]
 
@@ -82,13 +88,14 @@ package struct LoadRun {
     /// - Parameters:
     ///   - load: the load.
     ///   - service: the service whose queue a load of timers uses. Without a service, there is no such load.
-    /// - Throws: `SystemError` if the system refuses a thread, or `TimerError` if the service refuses a timer. No
+    /// - Throws: `SystemError` if the system refuses a thread or a process, or `TimerError` if the service refuses a timer. No
     ///   part of the load stays then.
     package init(_ load: Load, on service: TimerService?) throws {
+        processes = load == .busy ? try BusyProcesses() : nil
         threads =
             switch load {
             // The probes do the work of handlers.
-            case .idle, .handler, .pending: nil
+            case .idle, .busy, .handler, .pending: nil
             case .cpu(let threads): try LoadThreads(threads, named: "load.cpu") { while !$0.isSet {} }
             case .memory: try LoadThreads(1, named: "load.memory", MemoryLoad.run)
             case .churn(let perSecond):
@@ -115,13 +122,20 @@ package struct LoadRun {
     package var usage: ResourceUsage { threads?.usage ?? .zero }
 
     /// Starts the work.
-    package func begin() { threads?.begin() }
+    package func begin() {
+        threads?.begin()
+        processes?.begin()
+    }
 
     /// Ends the work, and keeps the threads and their accounts. Returns when the threads sleep.
-    package func halt() { threads?.halt() }
+    package func halt() {
+        threads?.halt()
+        processes?.halt()
+    }
 
-    /// Ends the work, the threads and the timers. Returns when no more work is done.
+    /// Ends the work, the threads and the timers. Returns when no more work is done. Processes end with this value.
     package func stop() {
+        halt()
         threads?.stop()
         for timer in timers { timer.cancel() }
     }

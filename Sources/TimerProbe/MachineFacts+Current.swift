@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import PreciseTimer
 package import TimerResults
 
 /// The facts of this machine, as the kernel shows them now.
@@ -48,6 +49,7 @@ extension MachineFacts {
             isRealTime: ProcFile.line("/sys/kernel/realtime") == "1"
         )
         timerSlack = TimerSlack.shown
+        grantsSlice = try? TimerService(.timerFD).grant.refusals.allSatisfy { $0.option != .slice }
         realTimeShare = Self.realTimeShare(
             runtime: ProcFile.line("/proc/sys/kernel/sched_rt_runtime_us"),
             period: ProcFile.line("/proc/sys/kernel/sched_rt_period_us")

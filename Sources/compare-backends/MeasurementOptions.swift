@@ -124,10 +124,11 @@ struct MeasurementOptions: ParsableArguments {
         name: .customLong("load"),
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "Other work on the machine; repeat the option to measure under each load. idle: no other work. cpu:N: N "
-                + "spinning threads. handler:TIME: handlers that work for that time. churn:N: N timers a second "
-                + "scheduled and cancelled on the same service. pending:N: N far timers in its queue. memory: a "
-                + "thread that allocates and frees without pause. (default: idle)",
+            "Other work on the machine; repeat the option to measure under each load. idle: no other work. busy: as "
+                + "many other processes that spin as there are processors; idle is measured, too. cpu:N: N spinning "
+                + "threads. handler:TIME: handlers that work for that time. churn:N: N timers a second scheduled and "
+                + "cancelled on the same service. pending:N: N far timers in its queue. memory: a thread that allocates "
+                + "and frees without pause. (default: idle)",
             valueName: "load"
         ),
         transform: { try Load.parse($0) }
@@ -180,7 +181,8 @@ struct MeasurementOptions: ParsableArguments {
         request.timers = timers
         request.delivery = deliver
         request.clock = clock
-        request.loads = loads.isEmpty ? [.idle] : loads
+        // Who asks about a busy machine wants to know what it costs.
+        request.loads = loads.isEmpty || loads.contains(.busy) ? [.idle] + loads : loads
         request.seed = seed
         request.lateThreshold = lateThreshold
         request.wishes = wishes

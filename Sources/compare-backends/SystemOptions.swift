@@ -38,6 +38,17 @@ struct SystemOptions: ParsableArguments {
     )
     var timerSlack: Duration?
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "How long the ticking threads may run before the kernel looks for another thread: 100us to 100ms, or 0 for "
+                + "the kernel's own slice. (default: 100us for backends with a thread of their own)",
+            valueName: "time"
+        ),
+        transform: { try DurationText.parse($0) }
+    )
+    var slice: Duration?
+
     @Flag(help: "Lock the memory of the process into RAM, for all rows. (default: not locked)")
     var lockMemory = false
 
@@ -55,7 +66,7 @@ struct SystemOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The longest time that hybrid may spin before a deadline. (default: 100us)",
+            "The longest time that hybrid may spin before a deadline. (default: 250us)",
             valueName: "time"
         ),
         transform: { try DurationText.parse($0) }
@@ -65,7 +76,7 @@ struct SystemOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The share of one processor that hybrid may spend on spinning, at most 90%. (default: 10%)",
+            "The share of one processor that hybrid may spend on spinning, at most 90%. (default: 5%)",
             valueName: "percent"
         ),
         transform: { try Budget.parse($0) }
@@ -79,6 +90,7 @@ struct SystemOptions: ParsableArguments {
             policy: realtime,
             affinity: affinity,
             timerSlack: timerSlack,
+            slice: slice,
             locksMemory: lockMemory,
             idleLatency: idleLatency
         )

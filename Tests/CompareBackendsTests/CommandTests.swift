@@ -32,7 +32,7 @@ import Testing
         #expect(run.code == 0)
         for option in [
             "--backends", "--peers", "--references", "--period", "--turn", "--laps", "--warmup", "--timers",
-            "--deliver", "--clock", "--load", "--realtime", "--affinity", "--timer-slack", "--lock-memory",
+            "--deliver", "--clock", "--load", "--realtime", "--affinity", "--timer-slack", "--slice", "--lock-memory",
             "--idle-latency", "--maximum-spin", "--cpu-budget", "--seed", "--quiet", "--format", "--output", "--report",
             "--samples",
             "--histograms", "--baseline", "--fail-if", "--until", "--limit", "--drift", "--wide", "--explain",
@@ -52,13 +52,13 @@ import Testing
             for name in [
                 "clock source", "clock reading", "timer resolution", "virtual machine", "stolen time",
                 "frequency governor", "idle states", "idle latency limit", "hyper-threading", "preemption",
-                "timer slack", "real-time throttling", "isolated processors", "processors", "processor quota",
+                "timer slack", "slice", "real-time throttling", "isolated processors", "processors", "processor quota",
                 "real-time priority", "memory locking",
             ] {
                 let count = lines.count { $0.dropFirst(9).hasPrefix("\(name)  ") }
                 #expect(count == 1, "\(name)")
             }
-            #expect(lines.last?.contains(" of 17 limit") == true)
+            #expect(lines.last?.contains(" of 18 limit") == true)
             #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
         }
     }

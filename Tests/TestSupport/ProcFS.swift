@@ -148,11 +148,31 @@ package enum ProcFS {
 
     /// The calling thread's policy and real-time priority (proc_pid_stat(5), fields 41 and 40).
     package static var schedulingOfCallingThread: Scheduling {
-        let fields = text("/proc/thread-self/stat")?.split(separator: ")").last?.split(separator: " ") ?? []
+        let fields = fieldsAfterName("/proc/thread-self/stat")
         guard fields.count > 38, let policy = Int32(fields[38]), let priority = Int32(fields[37]) else {
             return Scheduling(policy: -1, priority: -1)
         }
         return Scheduling(policy: policy, priority: priority)
+    }
+
+    /// The children of this process whose program has this name.
+    package static func children(named name: String) -> [Int32] {
+        entries("/proc").compactMap { Int32($0) }
+            .filter { process in
+                let fields = fieldsAfterName("/proc/\(process)/stat")
+                return text("/proc/\(process)/comm") == "\(name)\n" && fields.count > 1 && Int32(fields[1]) == getpid()
+            }
+    }
+
+    /// The processor time of a process in clock ticks of 10 ms; nil if there is no such process.
+    package static func processorTicks(of process: Int32) -> Int? {
+        let fields = fieldsAfterName("/proc/\(process)/stat")
+        return fields.count > 12 ? fields[11...12].reduce(0) { $0 + (Int($1) ?? 0) } : nil
+    }
+
+    /// The fields of proc_pid_stat(5) from the third on. They follow the name, which may contain any character.
+    private static func fieldsAfterName(_ path: String) -> [Substring] {
+        text(path)?.split(separator: ")").last?.split(separator: " ") ?? []
     }
 
     private static func field(_ name: String, of path: String) -> String? {

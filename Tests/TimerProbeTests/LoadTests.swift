@@ -1,3 +1,4 @@
+import Foundation
 import HostSystem
 import PreciseTimer
 import TestSupport
@@ -8,7 +9,7 @@ import TimerResults
 /// Loads on the machine and on the measured services.
 @Suite(.serialized, .works("the loads keep processors and memory busy"))
 struct LoadTests {
-    @Test(arguments: ["idle", "cpu:2", "handler:100us", "churn:5000", "pending:1000", "memory"])
+    @Test(arguments: ["idle", "busy", "cpu:2", "handler:100us", "churn:5000", "pending:1000", "memory"])
     func everyRowAccountsForItsDeadlinesUnderEveryLoad(_ load: String) async throws {
         let rows = [Row(.backend(.timerFD)), Row(.reference(.timerFD)), Row(.peer(.dispatchSource))]
         let cells = try Short.measure(rows) { $0.loads = [(try? Load.parse(load)) ?? .idle] }
@@ -72,6 +73,57 @@ struct LoadTests {
         #expect(run.usage == halted, "the threads still exist, and sleep")
         run.stop()
         #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
+    }
+
+    /// The children of this process that spin, and the processor time that they have used, in clock ticks.
+    private static var busyProcesses: [Int32: Int] {
+        Dictionary(uniqueKeysWithValues: ProcFS.children(named: "sh").map { ($0, ProcFS.processorTicks(of: $0) ?? 0) })
+    }
+
+    @Test func aBusyLoadIsAsManyProcessesAsProcessors() async {
+        await #expect(processExitsWith: .success) {
+            let load = try LoadRun(.busy, on: nil)
+            let ready = Self.busyProcesses
+            #expect(ready.count == (Processors.usable ?? Processors.online))
+            pause(.milliseconds(100))
+            #expect(Self.busyProcesses == ready, "they stand still")
+            load.begin()
+            #expect(eventually { Self.busyProcesses.allSatisfy { $0.value > ready[$0.key, default: 0] + 5 } })
+            load.halt()
+            pause(.milliseconds(20))
+            let halted = Self.busyProcesses
+            pause(.milliseconds(100))
+            #expect(Self.busyProcesses == halted)
+            #expect(load.usage == .zero, "the row's cost has none of it")
+        }
+    }
+
+    @Test func aBusyLoadLeavesNoProcess() async {
+        await #expect(processExitsWith: .success) {
+            do {
+                let load = try LoadRun(.busy, on: nil)
+                load.begin()
+                load.stop()
+            }
+            #expect(Self.busyProcesses.isEmpty)
+        }
+    }
+
+    /// Whether they stand still or work at that moment.
+    @Test(arguments: [false, true])
+    func theProcessesEndIfTheCommandIsKilled(whileWorking: Bool) async throws {
+        let file = try TemporaryFile()
+        let list = file.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [list = list as String, whileWorking = whileWorking as Bool] in
+            let load = try LoadRun(.busy, on: nil)
+            if whileWorking { load.begin() }
+            let children = Self.busyProcesses.keys.map(String.init).joined(separator: " ")
+            try children.write(toFile: list, atomically: true, encoding: .utf8)
+            kill(getpid(), SIGKILL)
+        }
+        let children = try String(contentsOfFile: list, encoding: .utf8).split(separator: " ").compactMap { Int32($0) }
+        #expect(children.count == (Processors.usable ?? Processors.online))
+        #expect(await soon { children.allSatisfy { kill($0, 0) != 0 || ProcFS.mainThreadHasEnded($0) } })
     }
 
     @Test func aLoadThatNeverBeganCanBeStopped() async throws {

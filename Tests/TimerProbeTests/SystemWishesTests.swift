@@ -54,6 +54,7 @@ struct SystemWishesTests {
             policy: .fifo(priority: 80),
             affinity: [0, 2, 3],
             timerSlack: .nanoseconds(1),
+            slice: .zero,
             locksMemory: true,
             idleLatency: .zero
         )
@@ -66,11 +67,12 @@ struct SystemWishesTests {
         #expect(SystemWishes().texts.isEmpty)
         #expect(
             Self.all.texts == [
-                "--realtime fifo:80", "--affinity 0,2-3", "--timer-slack 1ns", "--lock-memory", "--idle-latency 0",
+                "--realtime fifo:80", "--affinity 0,2-3", "--timer-slack 1ns", "--slice 0", "--lock-memory",
+                "--idle-latency 0",
                 "--maximum-spin 100us", "--cpu-budget 2.5%",
             ]
         )
-        #expect(Self.all.arguments.count == 13)
+        #expect(Self.all.arguments.count == 15)
     }
 
     @Test func aPlanCarriesTheWishes() throws {
@@ -134,7 +136,8 @@ struct SystemWishesTests {
     @Test(
         arguments: [
             { $0.options.policy = .fifo(priority: 100) }, { $0.options.affinity = [-1] },
-            { $0.options.timerSlack = .zero }, { $0.options.idleLatency = .seconds(3000) },
+            { $0.options.timerSlack = .zero }, { $0.options.slice = .microseconds(1) },
+            { $0.options.idleLatency = .seconds(3000) },
             { $0.maximumSpin = .seconds(2) }, { $0.cpuBudget = 0.95 },
         ] as [@Sendable (inout SystemWishes) -> Void]
     )

@@ -147,7 +147,7 @@ import TimerResults
         let line = try #require(lines.firstIndex { $0.contains("virtual machine") })
         #expect(lines[line] == "limits   virtual machine       yes")
         #expect(lines[line + 1].hasPrefix("         The host can stop"))
-        #expect(lines.last == "6 of 17 limit precision here. 3 are unknown.")
+        #expect(lines.last == "6 of 18 limit precision here. 4 are unknown.")
     }
 
     @Test func onlyLimitsAreStrong() {

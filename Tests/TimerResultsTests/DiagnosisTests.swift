@@ -26,6 +26,7 @@ import TimerResults
         (facts.deepestIdle, facts.idleExit) = ("C1", 2000)
         (facts.mayLimitIdle, facts.sharesCores, facts.preemption) = (true, false, "PREEMPT_RT")
         (facts.timerSlack, facts.realTimeShare, facts.isolated, facts.tickless) = (1, 100, "6-7", "6-7")
+        facts.grantsSlice = true
         (facts.showsGroups, facts.allowsRealTime, facts.realTimeLimit) = (true, true, 50)
         facts.lockedMemory = .max
         return facts
@@ -81,7 +82,7 @@ import TimerResults
         let diagnosis = Diagnosis(of: Self.good)
         let other = diagnosis.findings.filter { $0.level != .good }
         #expect(other.isEmpty)
-        #expect(diagnosis.summary == "0 of 17 limit precision here.")
+        #expect(diagnosis.summary == "0 of 18 limit precision here.")
     }
 
     @Test func aMachineThatShowsNothingHasEveryFindingAllTheSame() {
@@ -89,7 +90,7 @@ import TimerResults
         #expect(diagnosis.findings.map(\.name) == MachineFinding.Name.allCases)
         let other = diagnosis.findings.filter { $0.level != .unknown || $0.found != "not shown here" }
         #expect(other.isEmpty)
-        #expect(diagnosis.summary == "0 of 17 limit precision here. 17 are unknown.")
+        #expect(diagnosis.summary == "0 of 18 limit precision here. 18 are unknown.")
     }
 
     @Test func aVirtualMachineWithTheSettingsOfADistributionHasThreeLimits() {
@@ -109,6 +110,7 @@ import TimerResults
         (facts.stolenSinceStart, facts.idleDriver, facts.idleGovernor) = (0.5, "haltpoll", "haltpoll")
         (facts.deepestIdle, facts.idleExit) = ("haltpoll idle", 1000)
         (facts.mayLimitIdle, facts.preemption, facts.timerSlack) = (false, "PREEMPT_DYNAMIC", 50_000)
+        facts.grantsSlice = false
         (facts.realTimeShare, facts.isolated, facts.tickless) = (95, "", nil)
         (facts.allowsRealTime, facts.realTimeLimit, facts.lockedMemory) = (false, 0, 8 << 20)
         let findings = Diagnosis(of: facts).findings
@@ -119,10 +121,10 @@ import TimerResults
         #expect(names(.unknown) == [.governor])
         #expect(
             names(.usual) == [
-                .idleControl, .preemption, .timerSlack, .throttling, .isolation, .realTime, .lockedMemory,
+                .idleControl, .preemption, .timerSlack, .slice, .throttling, .isolation, .realTime, .lockedMemory,
             ]
         )
-        #expect(Diagnosis(of: facts).summary == "3 of 17 limit precision here. 1 is unknown.")
+        #expect(Diagnosis(of: facts).summary == "3 of 18 limit precision here. 1 is unknown.")
     }
 
     @Test func whatCanBeBetterHasAdviceInOneSentence() {
@@ -134,7 +136,7 @@ import TimerResults
             finding(.idleStates) { $0.idleExit = 133_000 }, finding(.idleControl) { $0.mayLimitIdle = false },
             finding(.siblings) { $0.sharesCores = true }, finding(.preemption) { $0.preemption = "" },
             finding(.preemption) { $0.preemption = "PREEMPT" }, finding(.timerSlack) { $0.timerSlack = 50_000 },
-            finding(.throttling) { $0.realTimeShare = 95 },
+            finding(.slice) { $0.grantsSlice = false }, finding(.throttling) { $0.realTimeShare = 95 },
             finding(.isolation) { ($0.isolated, $0.tickless) = ("", "") },
             finding(.realTime) { $0.allowsRealTime = false }, finding(.lockedMemory) { $0.lockedMemory = 65536 },
         ]

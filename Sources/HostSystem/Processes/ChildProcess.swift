@@ -100,6 +100,12 @@ package struct ChildProcess: ~Copyable {
     /// Sends SIGINT, as Ctrl-C does.
     package func interrupt() { if end == nil { kill(id, SIGINT) } }
 
+    /// Lets the program stand still until ``resume()``.
+    package func pause() { if end == nil { kill(id, SIGSTOP) } }
+
+    /// Lets the program go on.
+    package func resume() { if end == nil { kill(id, SIGCONT) } }
+
     /// The standard output up to now.
     package var outputText: String { output.text }
     /// The standard error output up to now.

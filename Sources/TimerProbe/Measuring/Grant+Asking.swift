@@ -66,6 +66,8 @@ extension Grant {
         case .realtime: own.map { Answer($0, .policy) } ?? foreign
         case .affinity: own.map { Answer($0, .affinity) } ?? foreign
         case .timerSlack: own.map { Answer($0, .timerSlack) } ?? foreign
+        // The kernel's own slice needs no asking.
+        case .slice: own.map { Answer($0, .slice) } ?? foreign
         // Locked memory is the process's, and the idle latency the machine's.
         case .lockMemory: isOwnProgram ? foreign : shared.map { Answer($0, .lockedMemory) } ?? .none
         case .idleLatency: shared.map { Answer($0, .idleLatency) } ?? .none

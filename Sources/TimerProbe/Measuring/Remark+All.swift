@@ -43,7 +43,7 @@ extension Remark {
     private static func of(_ load: Load, _ plan: MeasurementPlan, _ host: Host) -> Remark? {
         let asked = "--load \(load.name)"
         switch load {
-        case .idle, .memory: return nil
+        case .idle, .busy, .memory: return nil
         case .cpu(let threads):
             let usable = host.usableProcessors ?? host.processors
             guard threads > usable else { return nil }

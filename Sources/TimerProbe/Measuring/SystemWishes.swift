@@ -17,7 +17,8 @@ package struct SystemWishes: Hashable, Sendable {
         TimerService.ThreadOptions(
             policy: options.policy,
             affinity: options.affinity,
-            timerSlack: options.timerSlack
+            timerSlack: options.timerSlack,
+            slice: options.slice
         )
     }
 
@@ -54,7 +55,7 @@ package struct SystemWishes: Hashable, Sendable {
 
     /// One kind of wish.
     enum Wish: CaseIterable {
-        case realtime, affinity, timerSlack, lockMemory, idleLatency, maximumSpin, cpuBudget
+        case realtime, affinity, timerSlack, slice, lockMemory, idleLatency, maximumSpin, cpuBudget
 
         /// The option on the command line that makes the wish; nil if it was not made.
         func text(of wishes: SystemWishes) -> String? {
@@ -63,6 +64,7 @@ package struct SystemWishes: Hashable, Sendable {
             case .realtime: options.policy.text.map { "--realtime \($0)" }
             case .affinity: options.affinity.isEmpty ? nil : "--affinity \(ProcessorsText.format(options.affinity))"
             case .timerSlack: options.timerSlack.map { "--timer-slack \(Self.text($0))" }
+            case .slice: options.slice.map { "--slice \(Self.text($0))" }
             case .lockMemory: options.locksMemory ? "--lock-memory" : nil
             case .idleLatency: options.idleLatency.map { "--idle-latency \(Self.text($0))" }
             case .maximumSpin:

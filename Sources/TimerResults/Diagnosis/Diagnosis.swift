@@ -17,6 +17,7 @@ package struct Diagnosis: Hashable, Sendable {
             case .siblings: facts.siblingsFinding
             case .preemption: facts.preemptionFinding
             case .timerSlack: facts.timerSlackFinding
+            case .slice: facts.sliceFinding
             case .throttling: facts.throttlingFinding
             case .isolation: facts.isolationFinding
             case .processors: facts.processorsFinding
@@ -51,6 +52,7 @@ package struct MachineFinding: Hashable, Sendable {
         case siblings = "hyper-threading"
         case preemption
         case timerSlack = "timer slack"
+        case slice
         case throttling = "real-time throttling"
         case isolation = "isolated processors"
         case processors

@@ -38,6 +38,8 @@ package struct MachineFacts: Hashable, Sendable {
     package var preemption: String?
     /// Nanoseconds by which an ordinary thread's sleep may end later.
     package var timerSlack: UInt64?
+    /// Whether an ordinary thread gets the short slice that it asks for.
+    package var grantsSlice: Bool?
     /// The share of time that real-time threads may use, in percent.
     package var realTimeShare: Double?
     /// The processors that get no work of other processes, as `2-3`; empty if there are no such processors.
@@ -146,6 +148,17 @@ extension MachineFacts {
             found,
             "Sleeps and polls of a thread end so much later, a timerfd does not: services ask for 1 ns, and a "
                 + "thread of yours can call prctl(PR_SET_TIMERSLACK, 1)."
+        )
+    }
+
+    var sliceFinding: MachineFinding {
+        guard let grantsSlice else { return .unknown(.slice) }
+        if grantsSlice { return .good(.slice, "100 µs, on request") }
+        return .usual(
+            .slice,
+            "the kernel's own",
+            "Among busy programs a thread waits longer for its turn: use Linux 6.12 or later, or allow "
+                + "sched_setattr(2) in the sandbox."
         )
     }
 

@@ -1,0 +1,36 @@
+internal import HostSystem
+
+/// Other programs that want every processor: shells that do nothing but count. They stand still until they may work.
+///
+/// They end with this object. If this process is killed, a shell that works finds that out within a tenth of a second.
+/// One that stands still gets SIGHUP, since its process group is then an orphan (setpgid(2)).
+final class BusyProcesses: Sendable {
+    private let processes: [Process]
+
+    /// Starts as many shells as there are processors that this process may use.
+    ///
+    /// - Throws: `SystemError` if the system refuses one. The others end then.
+    init() throws(SystemError) {
+        var processes: [Process] = []
+        for _ in 0..<(Processors.usable ?? Processors.online) { processes.append(try Process()) }
+        self.processes = processes
+    }
+
+    func begin() { for process in processes { process.child.resume() } }
+
+    func halt() { for process in processes { process.child.pause() } }
+
+    /// One shell, killed with the object.
+    private final class Process: Sendable {
+        let child: ChildProcess
+
+        init() throws(SystemError) {
+            child = try ChildProcess("/bin/sh", ["-c", Self.script])
+            child.pause()
+        }
+
+        private static let script = """
+            while kill -0 $PPID 2>/dev/null; do i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; done
+            """
+    }
+}
