@@ -13,6 +13,7 @@ struct OnTimeCase: ParsableCommand {
     @Option(help: "In nanoseconds.") var shortest: Int64 = 1_000_000
     @Option(help: "In nanoseconds. Default: the shortest.") var longest: Int64?
     @Option(help: "The number of spinning processes beside it.") var beside = 0
+    @Flag(help: "Each of them in a session of its own, as other services are.") var apart = false
     @Option(help: "The hybrid's budget, as a share of a core. Default: the library's.") var budget: Double?
     @Option(help: "The hybrid's longest margin in microseconds. Default: the library's.") var margin: Int?
     @Option var milliseconds: UInt64 = 3_000
@@ -21,7 +22,7 @@ struct OnTimeCase: ParsableCommand {
         guard let backend = TimerService.Backend(rawValue: backend) else {
             throw ValidationError("there is no backend \(backend)")
         }
-        let others = try (0..<beside).map { _ in try BusyProcess() }
+        let others = try (0..<beside).map { _ in try BusyProcess(apart: apart) }
         defer { for other in others { other.end() } }
         var spin = TimerService.SpinOptions()
         if let budget { spin.budget = budget }
@@ -86,9 +87,9 @@ private final class LatenessRecord: @unchecked Sendable {
 struct BusyProcess {
     private let process = Process()
 
-    init() throws {
+    init(apart: Bool) throws {
         process.executableURL = URL(fileURLWithPath: Program.own)
-        process.arguments = [SpinCase.configuration.commandName ?? ""]
+        process.arguments = [SpinCase.configuration.commandName ?? ""] + (apart ? ["--apart"] : [])
         try process.run()
     }
 
@@ -109,5 +110,7 @@ struct BusyProcess {
 struct SpinCase: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "spin-case", shouldDisplay: false)
 
-    func run() { bench_spin_until_parent_ends() }
+    @Flag var apart = false
+
+    func run() { bench_spin_until_parent_ends(apart ? 1 : 0) }
 }
