@@ -33,14 +33,18 @@ void bench_timerfd_loop(uint64_t period, uint64_t ticks) {
     close(descriptor);
 }
 
-void bench_spin_until_parent_ends(int in_own_session) {
+void bench_spin_until_parent_ends(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (in_own_session) {
-        // The leader of a process group cannot make a session.
-        setpgid(0, getpgid(getppid()));
-        setsid();
-    }
     // The parent may have ended before that call.
     if (getppid() == 1) return;
     for (;;) __asm__ volatile("" : : : "memory");
+}
+
+void bench_spin_in_own_session(int processes) {
+    // The leader of a process group cannot make a session.
+    setpgid(0, getpgid(getppid()));
+    setsid();
+    for (int other = 1; other < processes; other++)
+        if (fork() == 0) break;
+    bench_spin_until_parent_ends();
 }

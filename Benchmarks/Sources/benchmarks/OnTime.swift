@@ -13,7 +13,7 @@ struct OnTimeCase: ParsableCommand {
     @Option(help: "In nanoseconds.") var shortest: Int64 = 1_000_000
     @Option(help: "In nanoseconds. Default: the shortest.") var longest: Int64?
     @Option(help: "The number of spinning processes beside it.") var beside = 0
-    @Flag(help: "Each of them in a session of its own, as other services are.") var apart = false
+    @Flag(help: "All of them in another session, as the processes of another service are.") var apart = false
     @Option(help: "The hybrid's budget, as a share of a core. Default: the library's.") var budget: Double?
     @Option(help: "The hybrid's longest margin in microseconds. Default: the library's.") var margin: Int?
     @Option var milliseconds: UInt64 = 3_000
@@ -22,7 +22,7 @@ struct OnTimeCase: ParsableCommand {
         guard let backend = TimerService.Backend(rawValue: backend) else {
             throw ValidationError("there is no backend \(backend)")
         }
-        let others = try (0..<beside).map { _ in try BusyProcess(apart: apart) }
+        let others = try apart ? [BusyProcess(sessionOf: beside)] : (0..<beside).map { _ in try BusyProcess() }
         defer { for other in others { other.end() } }
         var spin = TimerService.SpinOptions()
         if let budget { spin.budget = budget }
@@ -47,7 +47,7 @@ struct OnTimeCase: ParsableCommand {
         record.report()
         let elapsed = Double(end - start)
         Program.report("CPU %", 100 * Double(ownEnd - own) / elapsed)
-        if beside > 0 { Program.report("the others' CPU %", 100 * Double(theirsEnd - theirs) / elapsed) }
+        if beside > 0, !apart { Program.report("the others' CPU %", 100 * Double(theirsEnd - theirs) / elapsed) }
     }
 
     /// The processor time of this process, in nanoseconds.
@@ -87,9 +87,10 @@ private final class LatenessRecord: @unchecked Sendable {
 struct BusyProcess {
     private let process = Process()
 
-    init(apart: Bool) throws {
+    /// - Parameter others: so many processes spin in a session of their own; nil for one in that of this process.
+    init(sessionOf others: Int? = nil) throws {
         process.executableURL = URL(fileURLWithPath: Program.own)
-        process.arguments = [SpinCase.configuration.commandName ?? ""] + (apart ? ["--apart"] : [])
+        process.arguments = [SpinCase.configuration.commandName ?? ""] + (others.map { ["\($0)"] } ?? [])
         try process.run()
     }
 
@@ -110,7 +111,13 @@ struct BusyProcess {
 struct SpinCase: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "spin-case", shouldDisplay: false)
 
-    @Flag var apart = false
+    @Argument var processesOfSession: Int32?
 
-    func run() { bench_spin_until_parent_ends(apart ? 1 : 0) }
+    func run() {
+        if let processesOfSession {
+            bench_spin_in_own_session(processesOfSession)
+        } else {
+            bench_spin_until_parent_ends()
+        }
+    }
 }

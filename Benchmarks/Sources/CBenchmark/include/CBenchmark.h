@@ -28,7 +28,9 @@ void bench_trim(void);
 // Reads a timerfd with an interval, once for each tick, until `ticks` have passed.
 void bench_timerfd_loop(uint64_t period, uint64_t ticks);
 
-// Spins, in a session of its own or in that of the parent. The kernel ends this process with its parent.
-void bench_spin_until_parent_ends(int in_own_session);
+// Spins. The kernel ends this process with its parent.
+void bench_spin_until_parent_ends(void);
+// The same, in so many processes of a new session, which the kernel may schedule as one group (sched(7), autogroup).
+void bench_spin_in_own_session(int processes);
 
 #endif
