@@ -67,6 +67,7 @@ ERRORS = {
     "sched_getaffinity": "EINVAL ESRCH",
     "sched_setaffinity": "EINVAL EPERM",
     "sched_setattr": "EINVAL EPERM EBUSY",
+    "sched_getattr": "EINVAL EPERM",
     "getpriority": "ESRCH EPERM",
     "setpriority": "EACCES EPERM",
     "prlimit64": "EPERM",

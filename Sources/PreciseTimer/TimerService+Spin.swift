@@ -5,19 +5,20 @@ extension TimerService {
     /// How long and how often the thread of a ``Backend/hybrid`` service may spin, that is, read the clock in a loop.
     ///
     /// The thread sleeps until a margin before each deadline, and spins from then on. The margin follows the lateness
-    /// of the kernel's wake-ups: it covers all but one in two hundred of those in the last half to whole second. It is
-    /// never longer than ``maximum``, and the budget limits it further. If the budget is too short, ticks are as late
+    /// of the kernel's wake-ups: it covers all but one in two hundred of those in the last half to whole second. The
+    /// ``maximum`` and the budget limit it. If the budget is too short, ticks are as late
     /// as with ``Backend/timerFD``, never lost. If a timer is cancelled while the thread spins for it, the thread spins
     /// on until its deadline, in vain, unless another deadline comes first.
     public struct SpinOptions: Hashable, Sendable {
-        /// The longest margin.
+        /// The longest margin. Before a deadline that is far from the one before, it may be two and a half times as long,
+        /// if that is at most a fortieth of the time between them.
         public var maximum: Duration
         /// The share of one processor core that spinning may take in any second: more than 0, and at most 0.9, since
         /// the kernel stops real-time threads that take more than 95 %.
         public var budget: Double
 
-        /// Options, by default 250 µs and a twentieth of a core.
-        public init(maximum: Duration = .microseconds(250), budget: Double = 0.05) {
+        /// Options, by default 100 µs and a tenth of a core.
+        public init(maximum: Duration = .microseconds(100), budget: Double = 0.1) {
             self.maximum = maximum
             self.budget = budget
         }

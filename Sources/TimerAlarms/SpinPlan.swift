@@ -22,7 +22,9 @@ package struct SpinPlan: Sendable {
         }
     }
 
-    /// The longest margin.
+    /// The longest margin before a deadline that follows another one closely. Before a rare one it may be two and a
+    /// half times as long, if that is at most a fortieth of the time between them: a processor that has rested for long
+    /// wakes up late, and the longer spin costs little.
     package let maximum: UInt64
     /// The share of one core that may be spent.
     package let budgetShare: Double
@@ -34,23 +36,31 @@ package struct SpinPlan: Sendable {
     private var history: SpinHistory
     /// What the wake-ups needed before the last deadline, until its wait was learned from.
     private var wanted: UInt64?
+    /// The last deadline that was decided on, and the longest margin before it.
+    private var last: (deadline: UInt64, longest: UInt64)?
     /// The last deadline that was counted as cut.
     private var lastCut: UInt64?
+    private static var rareShare: UInt64 { 40 }
 
     /// - Parameters:
-    ///   - maximum: the longest margin.
+    ///   - maximum: the longest margin before a deadline that follows another one closely.
     ///   - budget: the share of one core that may be spent, more than 0 and less than 1.
     package init(maximum: UInt64, budget: Double) {
         self.maximum = maximum
         budgetShare = budget
         margin = maximum
         self.budget = SpinBudget(share: budget, maximum: maximum)
-        history = SpinHistory(maximum: maximum)
+        history = SpinHistory(maximum: maximum * 5 / 2)
     }
 
     /// Decides the margin before a deadline.
     package mutating func margin(before deadline: UInt64) -> UInt64 {
-        let (wanted, payable) = (history.margin, budget.allowance(at: deadline))
+        if last?.deadline != deadline {
+            let gap = deadline - min(last?.deadline ?? deadline, deadline)
+            last = (deadline, max(min(gap / Self.rareShare, history.maximum), maximum))
+        }
+        let wanted = min(history.margin, last?.longest ?? maximum)
+        let payable = budget.allowance(at: deadline)
         margin = min(wanted, payable)
         self.wanted = wanted
         if payable < wanted, lastCut != deadline {
@@ -144,11 +154,11 @@ package struct SpinHistory: Sendable {
     /// The length of a window.
     private static var half: UInt64 { 500_000_000 }
     /// The lateness is sorted into this many equal classes. No margin covers what is later.
-    private static var classes: Int { 64 }
+    private static var classes: Int { 160 }
 
     private struct Window {
         /// Without an allocation, since the thread turns the windows between two ticks.
-        var counts = InlineArray<64, UInt32>(repeating: 0)
+        var counts = InlineArray<160, UInt32>(repeating: 0)
         var wakeUps: UInt64 = 0
         var spun: UInt64 = 0
         /// The deadlines, how many of them had a smaller margin than they needed, and the sum of the margins needed.
@@ -158,7 +168,7 @@ package struct SpinHistory: Sendable {
     }
 
     /// The longest margin.
-    private let maximum: UInt64
+    let maximum: UInt64
     /// The width of a class of lateness.
     private let width: UInt64
     private var present = Window()

@@ -1,9 +1,10 @@
 internal import HostSystem
 
 /// Other programs that want every processor: shells that do nothing but count. They stand still until they may work.
+/// They belong to the session of this process, so the kernel shares the processors out among them and it alike.
 ///
-/// They end with this object. If this process is killed, a shell that works finds that out within a tenth of a second.
-/// One that stands still gets SIGHUP, since its process group is then an orphan (setpgid(2)).
+/// They end with this object. If this process is killed, a shell that works sees another parent within a tenth of a
+/// second, and ends. One that stands still gets SIGHUP, since its process group is then an orphan (setpgid(2)).
 final class BusyProcesses: Sendable {
     private let processes: [Process]
 
@@ -29,8 +30,11 @@ final class BusyProcesses: Sendable {
             child.pause()
         }
 
+        /// The fourth field of proc_pid_stat(5) is the parent.
         private static let script = """
-            while kill -0 $PPID 2>/dev/null; do i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; done
+            while read -r _ _ _ parent _ < /proc/$$/stat && [ "$parent" = $PPID ]; do
+                i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done
+            done
             """
     }
 }

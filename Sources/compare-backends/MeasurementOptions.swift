@@ -181,7 +181,7 @@ struct MeasurementOptions: ParsableArguments {
         request.timers = timers
         request.delivery = deliver
         request.clock = clock
-        // Who asks about a busy machine wants to know what it costs.
+        // The price of a busy machine shows only beside an idle one.
         request.loads = loads.isEmpty || loads.contains(.busy) ? [.idle] + loads : loads
         request.seed = seed
         request.lateThreshold = lateThreshold

@@ -66,7 +66,7 @@ struct SystemOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The longest time that hybrid may spin before a deadline. (default: 250us)",
+            "The longest time that hybrid may spin before a deadline; before a rare one, 2.5 times as long. (default: 100us)",
             valueName: "time"
         ),
         transform: { try DurationText.parse($0) }
@@ -76,7 +76,7 @@ struct SystemOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The share of one processor that hybrid may spend on spinning, at most 90%. (default: 5%)",
+            "The share of one processor that hybrid may spend on spinning, at most 90%. (default: 10%)",
             valueName: "percent"
         ),
         transform: { try Budget.parse($0) }

@@ -94,6 +94,16 @@ import Testing
         ["--load", "pending:1000"], ["--load", "memory"], ["--backends", "timerfd,timerfd"], ["--period", "250hz"],
     ]
 
+    @Test func aBusyMachineIsMeasuredBesideAnIdleOne() async throws {
+        let outcome = try await Command.run(Self.shortRun + ["--load", "busy"])
+        #expect(outcome.code == 0, "\(outcome.complaint)")
+        let titles = outcome.output.split(separator: "\n").filter { $0.hasPrefix("load ") }
+        #expect(titles == ["load idle", "load busy"])
+        let json = try await Command.run(Self.shortRun + ["--format", "json", "--load", "busy", "--load", "idle"])
+        let report = try JSONDecoder().decode(DecodedReport.self, from: Data(json.output.utf8))
+        #expect(report.options.loads == ["idle", "busy"])
+    }
+
     @Test(arguments: Effort.some(options))
     func everyOptionMeasures(options: [String]) async throws {
         let outcome = try await Command.run(Self.shortRun + ["--format", "json"] + options)

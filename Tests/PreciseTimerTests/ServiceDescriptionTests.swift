@@ -84,13 +84,13 @@ import Testing
 
     @Test func spinningReadsAsItsLimitsAndItsShare() throws {
         typealias Options = TimerService.SpinOptions
-        #expect("\(Options())" == "at most 250 µs, 5 % of a core")
+        #expect("\(Options())" == "at most 100 µs, 10 % of a core")
         #expect("\(Options(maximum: .milliseconds(1), budget: 0.025))" == "at most 1 ms, 2.5 % of a core")
         let service = try TimerService(.hybrid)
         let spin = try #require(service.spin)
         let text = "\(spin)"
         #expect(
-            text == spin.obstacle.map { "does not spin: \($0)" } ?? "margin 250 µs, lead 2 µs, 0 % of a core, 0 cuts"
+            text == spin.obstacle.map { "does not spin: \($0)" } ?? "margin 100 µs, lead 2 µs, 0 % of a core, 0 cuts"
         )
     }
 

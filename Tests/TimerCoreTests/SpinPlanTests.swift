@@ -40,7 +40,7 @@ import Testing
     func twoSpikesInFourHundredDoNotRaiseTheMargin(count: Int, isRaised: Bool) {
         var run = SpinRun()
         run.run(400, every: Self.millisecond) { $0 % 100 == 50 && $0 / 100 < count ? 90_000 : 40_000 }
-        #expect((run.nextMargin > 90_000) == isRaised)
+        #expect((run.nextMargin() > 90_000) == isRaised)
     }
 
     @Test func someSpikesRaiseTheMarginForAtMostASecond() {
@@ -57,10 +57,10 @@ import Testing
     /// As among busy threads: the thread gets its processor milliseconds late, whatever the margin.
     @Test func wakeUpsThatNoMarginCoversDoNotRaiseIt() {
         var run = SpinRun()
-        run.run(2_000, every: Self.millisecond) { $0 % 20 == 0 ? 150_000 : 40_000 }
-        #expect((42_000...46_000).contains(run.nextMargin))
-        run.run(2_000, every: Self.millisecond) { _ in 150_000 }
-        #expect(run.nextMargin == 100_000, "nothing is known")
+        run.run(2_000, every: Self.millisecond) { $0 % 20 == 0 ? 300_000 : 40_000 }
+        #expect((42_000...46_000).contains(run.nextMargin()))
+        run.run(2_000, every: Self.millisecond) { _ in 300_000 }
+        #expect(run.nextMargin() == 100_000, "nothing is known")
     }
 
     @Test func aBudgetThatIsTooSmallForItsDeadlinesIsToldWithTheOneThatPays() throws {
@@ -148,11 +148,22 @@ import Testing
         #expect(plan.cuts == before + 1)
     }
 
+    /// From a period of 10 ms on it may be as long as the longest, and the longer spin costs at most a fortieth.
+    @Test func theMarginMayBeLongerBeforeARareDeadline() {
+        for (period, longest) in [(1, 100_000), (3, 100_000), (8, 200_000), (10, 250_000), (50, 250_000)]
+            as [(UInt64, UInt64)]
+        {
+            var run = SpinRun(budget: 0.5)
+            run.run(2_000, every: period * Self.millisecond) { _ in 240_000 }
+            #expect((longest...longest + 5_000).contains(run.nextMargin(in: period * Self.millisecond)))
+        }
+    }
+
     @Test func aTickAnHourCostsOneMargin() {
         var run = SpinRun()
         run.run(24, every: 3_600 * 1_000 * Self.millisecond) { _ in 0 }
         #expect(run.spins.count == 24)
-        #expect(run.spins.allSatisfy { $0.end - $0.start == 100_000 })
+        #expect(run.spins.dropFirst().allSatisfy { $0.end - $0.start == 250_000 })
         #expect(run.plan.cuts == 0)
     }
 

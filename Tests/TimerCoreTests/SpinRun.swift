@@ -20,10 +20,10 @@ struct SpinRun {
         now = start
     }
 
-    /// The margin before a deadline in a millisecond.
-    var nextMargin: UInt64 {
+    /// The margin before a deadline after some time, by default a millisecond.
+    func nextMargin(in time: UInt64 = 1_000_000) -> UInt64 {
         var plan = plan
-        return plan.margin(before: now + 1_000_000)
+        return plan.margin(before: now + time)
     }
 
     /// Waits for a deadline. The kernel wakes the thread late by `wakeUp`.

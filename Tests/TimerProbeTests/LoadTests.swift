@@ -114,7 +114,8 @@ struct LoadTests {
     func theProcessesEndIfTheCommandIsKilled(whileWorking: Bool) async throws {
         let file = try TemporaryFile()
         let list = file.path
-        await #expect(processExitsWith: .signal(SIGKILL)) { [list = list as String, whileWorking = whileWorking as Bool] in
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [list = list as String, whileWorking = whileWorking as Bool] in
             let load = try LoadRun(.busy, on: nil)
             if whileWorking { load.begin() }
             let children = Self.busyProcesses.keys.map(String.init).joined(separator: " ")
