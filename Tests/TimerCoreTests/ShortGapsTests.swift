@@ -51,7 +51,7 @@ import TimerAlarms
     @Test(arguments: [0, 0.1, 0.5, 0.9])
     func theTimeAwakeKeepsItsBudgetInAnySecond(other: Double) {
         var gaps = ShortGaps(beside: other)
-        gaps.learn(price: 50_000)
+        gaps.learn(price: 100_000)
         var generator = SeededGenerator(seed: 3)
         var now: UInt64 = 1_000_000_000_000
         var waits: [(start: UInt64, end: UInt64)] = []

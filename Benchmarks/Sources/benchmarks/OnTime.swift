@@ -88,6 +88,7 @@ struct BusyProcess {
     private let process = Process()
 
     /// - Parameter others: so many processes spin in a session of their own; nil for one in that of this process.
+    /// - Throws: the error of the system that refuses a process.
     init(sessionOf others: Int? = nil) throws {
         process.executableURL = URL(fileURLWithPath: Program.own)
         process.arguments = [SpinCase.configuration.commandName ?? ""] + (others.map { ["\($0)"] } ?? [])
