@@ -56,8 +56,8 @@ extension TimerService {
     public struct Spin: Hashable, Sendable {
         /// How long before the last deadline the thread woke up to spin.
         public let margin: Duration
-        /// How long before a deadline the thread begins to decide on the tick: 2 to 20 µs, as long as all but one in two
-        /// hundred decisions have taken. So the tick is not late by the decision.
+        /// How long before a deadline the thread begins to decide on the tick, 2 to 20 µs: as long as all but one in
+        /// two hundred decisions take. So the decision does not make the tick late.
         public let lead: Duration
         /// The share of one core spent spinning in the last half to whole second.
         public let share: Double

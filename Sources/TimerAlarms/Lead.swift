@@ -2,7 +2,7 @@
 /// Lengths are in nanoseconds.
 ///
 /// The lead grows by a microsecond after each decision that took longer, and shrinks by five nanoseconds after each
-/// other one. So it settles where one decision in two hundred takes longer, and an outlier hardly moves it. This is a
+/// other one. So in the end one decision in two hundred takes longer, and an outlier hardly moves it. This is a
 /// quantile estimated in constant memory: Ma, Muthukrishnan and Sandler, "Frugal Streaming for Estimating Quantiles"
 /// (2013).
 package struct Lead: Sendable {

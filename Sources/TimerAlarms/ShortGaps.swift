@@ -3,8 +3,8 @@
 ///
 /// A sleep costs processor time: the timer is set, the thread leaves its processor and gets it back. This price is
 /// learned from every sixteenth short sleep. A gap of up to two fifths of it is not slept. (With a half, ten thousand
-/// timers took 4 % more of a processor and were no nearer; with a third, they were three times as late.) A budget bounds
-/// the time that is spent so, since a thread that never sleeps keeps others from its processor.
+/// timers took 4 % more of a processor and were hardly nearer; with a third, they were three times as late.) A budget
+/// bounds the time that is spent so, since a thread that never sleeps keeps others from its processor.
 package struct ShortGaps: Sendable {
     /// What the thread does with a short gap.
     package enum Choice: Sendable {

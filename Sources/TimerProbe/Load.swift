@@ -88,8 +88,8 @@ package struct LoadRun {
     /// - Parameters:
     ///   - load: the load.
     ///   - service: the service whose queue a load of timers uses. Without a service, there is no such load.
-    /// - Throws: `SystemError` if the system refuses a thread or a process, or `TimerError` if the service refuses a timer. No
-    ///   part of the load stays then.
+    /// - Throws: `SystemError` if the system refuses a thread or a process, or `TimerError` if the service refuses a
+    ///   timer. No part of the load stays then.
     package init(_ load: Load, on service: TimerService?) throws {
         processes = load == .busy ? try BusyProcesses() : nil
         threads =

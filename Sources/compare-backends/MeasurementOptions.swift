@@ -127,8 +127,8 @@ struct MeasurementOptions: ParsableArguments {
             "Other work on the machine; repeat the option to measure under each load. idle: no other work. busy: as "
                 + "many other processes that spin as there are processors; idle is measured, too. cpu:N: N spinning "
                 + "threads. handler:TIME: handlers that work for that time. churn:N: N timers a second scheduled and "
-                + "cancelled on the same service. pending:N: N far timers in its queue. memory: a thread that allocates "
-                + "and frees without pause. (default: idle)",
+                + "cancelled on the same service. pending:N: N far timers in its queue. memory: a thread that "
+                + "allocates and frees without pause. (default: idle)",
             valueName: "load"
         ),
         transform: { try Load.parse($0) }

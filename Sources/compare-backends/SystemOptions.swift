@@ -66,7 +66,8 @@ struct SystemOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The longest time that hybrid may spin before a deadline; before a rare one, 2.5 times as long. (default: 100us)",
+            "The longest time that hybrid may spin before a deadline; before a rare one, 2.5 times as long. "
+                + "(default: 100us)",
             valueName: "time"
         ),
         transform: { try DurationText.parse($0) }

@@ -84,7 +84,7 @@ import TimerAlarms
     }
 }
 
-/// The lead settles where one decision in two hundred takes longer.
+/// In the end, one decision in two hundred takes longer than the lead.
 @Suite struct LeadLengthTests {
     @Test func aSlowDecisionIsFollowedWithinTenTicks() {
         var lead = Lead()
@@ -92,7 +92,7 @@ import TimerAlarms
         #expect(lead.length == 10_000)
     }
 
-    @Test func itSettlesWhereOneDecisionInTwoHundredTakesLonger() {
+    @Test func inTheEndOneDecisionInTwoHundredTakesLonger() {
         var (lead, generator) = (Lead(), SeededGenerator(seed: 4))
         var later = 0
         for number in 0..<200_000 {
