@@ -15,7 +15,8 @@ internal import Synchronization
 ///
 /// A report without a tick is not logged; if the lines are made on the same service, their timer counts, too. Each
 /// place with slow handlers is logged once, and so is a budget of spinning that is too small. The log turns on
-/// `service.collectsStatistics`, and leaves it on when it is released. The lines are written on a Dispatch queue, never on the service's thread.
+/// `service.collectsStatistics`, and leaves it on when it is released. The lines are written on a Dispatch queue, never
+/// on the service's thread.
 public final class TimerLog: Sendable {
     private let service: TimerService
     private let logger: Logger
