@@ -25,6 +25,11 @@ package final class Spinner: Sendable {
     /// its spin. A setter reads it after `TimerFDAlarm.wakesBy`, so it sees at least the margin of the sleep that it
     /// shortens.
     private let margin: Atomic<UInt64>
+    /// The length of the ``Lead``, the deadline for which the thread has fired and that is not yet decided on, and when
+    /// it fired. Relaxed: the spinning thread reads what it has written.
+    private let leadLength = Atomic<UInt64>(Lead.shortest)
+    private let undecided = Atomic<UInt64>(0)
+    private let fired = Atomic<UInt64>(0)
 
     package init(_ plan: SpinPlan) {
         state = Lock(State(plan: plan))
@@ -49,6 +54,24 @@ package final class Spinner: Sendable {
         }
         margin.store(decided, ordering: .relaxed)
         return decided
+    }
+
+    /// How many nanoseconds before a deadline the alarm fires.
+    package var lead: UInt64 { leadLength.load(ordering: .relaxed) }
+
+    /// The calling thread fires for a deadline.
+    func fires(for deadline: UInt64, at now: UInt64) {
+        fired.store(now, ordering: .relaxed)
+        undecided.store(deadline, ordering: .relaxed)
+    }
+
+    /// Learns from the service's first decision on a deadline, which is made now.
+    func learn(decisionOn deadline: UInt64, at now: UInt64) {
+        guard undecided.load(ordering: .relaxed) == deadline else { return }
+        undecided.store(0, ordering: .relaxed)
+        var lead = Lead(length: lead)
+        lead.learn(decision: now - min(fired.load(ordering: .relaxed), now))
+        leadLength.store(lead.length, ordering: .relaxed)
     }
 
     /// Learns from a wait of the calling thread.

@@ -27,13 +27,6 @@ package final class TimerFDAlarm: TimerAlarm {
     /// Stored before `stop` sets the timerfd, and read after each other setting of it. As in a lock, one side sees the
     /// other: the wake-up is the last setting, or the thread or the setter that undid it sees this.
     private let isStopped = Atomic(false)
-    /// How early an alarm that spins fires. Relaxed, as the next two: the thread alone writes them, and reads them in
-    /// order; another thread only shows this one.
-    private let leadLength = Atomic<UInt64>(Lead.shortest)
-    /// The deadline for which the thread has fired early, until the service has decided; else 0.
-    private let decides = Atomic<UInt64>(0)
-    /// When it fired.
-    private let fired = Atomic<UInt64>(0)
     private let home = Process.generation
 
     /// - Parameters:
@@ -59,18 +52,12 @@ package final class TimerFDAlarm: TimerAlarm {
 
     /// An alarm that spins fires a little early, since the service's decision is slow after a sleep: the processor's
     /// caches are cold.
-    package var lead: UInt64 { spinner == nil ? 0 : leadLength.load(ordering: .relaxed) }
+    package var lead: UInt64 { spinner?.lead ?? 0 }
 
     package func now(notBefore instant: TimerInstant) -> TimerInstant {
         let ready = now
-        if spinner == nil { return ready }
-        if decides.load(ordering: .relaxed) == instant.nanoseconds {
-            decides.store(0, ordering: .relaxed)
-            var lead = Lead(length: leadLength.load(ordering: .relaxed))
-            let fired = fired.load(ordering: .relaxed)
-            lead.learn(decision: ready.nanoseconds - min(fired, ready.nanoseconds))
-            leadLength.store(lead.length, ordering: .relaxed)
-        }
+        guard let spinner else { return ready }
+        spinner.learn(decisionOn: instant.nanoseconds, at: ready.nanoseconds)
         return waitAwake(from: ready, until: instant)
     }
 
@@ -168,8 +155,7 @@ package final class TimerFDAlarm: TimerAlarm {
             guard isStillWaiting(for: next), wait.end >= next - margin else { return false }
             wait.end = now.nanoseconds
         }
-        fired.store(wait.end, ordering: .relaxed)
-        decides.store(lead > 0 ? next : 0, ordering: .relaxed)
+        spinner?.fires(for: next, at: wait.end)
         // The service waits for the rest.
         wait.end = max(wait.end, next)
         return true
