@@ -154,20 +154,22 @@ import TimerKernel
         }
     }
 
-    /// If it slept for each deadline, it would be switched off its processor once for each firing.
+    /// If it slept for each deadline, it would leave its processor once for each firing. A shorter gap would not show
+    /// that: it is over before the thread can fall asleep. After more firings it would have learned that a sleep costs
+    /// less here.
     @Test func aThreadStaysAwakeForShortGaps() throws {
         var gaps = ShortGaps()
-        gaps.learn(price: 50_000)
+        gaps.learn(price: 100_000)
         let firings = Atomic(0)
         let switches = Atomic(0)
         let alarm = try TimerFDAlarm(.suspending, gaps: gaps)
-        let count = 5_000
+        let count = 200
         try alarm.start(
             onFire: {
                 let number = firings.add(1, ordering: .relaxed).newValue
                 if number == 1 { switches.subtract(ProcFS.sleepsOfCallingThread, ordering: .relaxed) }
                 if number == count { switches.add(ProcFS.sleepsOfCallingThread, ordering: .releasing) }
-                if number < count { try? alarm.set(alarm.now.advanced(by: .microseconds(5))) }
+                if number < count { try? alarm.set(alarm.now.advanced(by: .microseconds(15))) }
             },
             onFailure: { _ in }
         )
