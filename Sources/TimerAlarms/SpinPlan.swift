@@ -36,10 +36,8 @@ package struct SpinPlan: Sendable {
     private var history: SpinHistory
     /// What the wake-ups needed before the last deadline, until its wait was learned from.
     private var wanted: UInt64?
-    /// The last deadline that was decided on, and the longest margin before it.
-    private var last: (deadline: UInt64, longest: UInt64)?
-    /// The last deadline that was counted as cut.
-    private var lastCut: UInt64?
+    /// The last deadline that was decided on, the longest margin before it, and whether it was counted as cut.
+    private var last: (deadline: UInt64, longest: UInt64, isCut: Bool)?
     private static var rareShare: UInt64 { 40 }
 
     /// - Parameters:
@@ -57,15 +55,15 @@ package struct SpinPlan: Sendable {
     package mutating func margin(before deadline: UInt64) -> UInt64 {
         if last?.deadline != deadline {
             let gap = deadline - min(last?.deadline ?? deadline, deadline)
-            last = (deadline, max(min(gap / Self.rareShare, history.maximum), maximum))
+            last = (deadline, max(min(gap / Self.rareShare, history.maximum), maximum), false)
         }
         let wanted = min(history.margin, last?.longest ?? maximum)
         let payable = budget.allowance(at: deadline)
         margin = min(wanted, payable)
         self.wanted = wanted
-        if payable < wanted, lastCut != deadline {
+        if payable < wanted, last?.isCut == false {
             cuts += 1
-            lastCut = deadline
+            last?.isCut = true
         }
         return margin
     }
