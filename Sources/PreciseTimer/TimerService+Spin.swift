@@ -7,8 +7,8 @@ extension TimerService {
     /// The thread sleeps until a margin before each deadline, and spins from then on. The margin follows the lateness
     /// of the kernel's wake-ups: it covers all but one in two hundred of those in the last half to whole second. The
     /// ``maximum`` and the budget limit it. If the budget is too short, ticks are as late as with ``Backend/timerFD``,
-    /// never lost. If a timer is cancelled while the thread spins for it, the thread spins
-    /// on until its deadline, in vain, unless another deadline comes first.
+    /// never lost. If a timer is cancelled while the thread spins for it, the thread spins on until its deadline, in
+    /// vain, unless another deadline comes first.
     public struct SpinOptions: Hashable, Sendable {
         /// The longest margin. Before a deadline that is far from the one before, it may be two and a half times as
         /// long, if that is at most a fortieth of the time between them.
