@@ -1,4 +1,4 @@
-// swift-tools-version: 6.3
+// swift-tools-version: 6.2
 
 import PackageDescription
 
@@ -77,7 +77,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
     targets: [
-        .systemLibrary(name: "CLinuxTimers", path: "CShims/CLinuxTimers"),
+        .systemLibrary(name: "CTimerKernel", path: "CShims/CTimerKernel"),
         .systemLibrary(
             name: "CLibevent",
             path: "CShims/CLibevent",
@@ -85,11 +85,11 @@ let package = Package(
             providers: [.apt(["libevent-dev"]), .brew(["libevent"])]
         ),
 
-        .target(name: "TimerKernel", dependencies: ["CLinuxTimers"], swiftSettings: settings),
+        .target(name: "TimerKernel", dependencies: ["CTimerKernel"], swiftSettings: settings),
         .target(
             name: "TimerAlarms",
             dependencies: [
-                "TimerKernel", "CLinuxTimers",
+                "TimerKernel", "CTimerKernel",
                 .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
             ],
             swiftSettings: settings
@@ -106,7 +106,7 @@ let package = Package(
         .target(
             name: "HostSystem",
             dependencies: [
-                "TimerKernel", "CLinuxTimers", .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
+                "TimerKernel", "CTimerKernel", .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
                 .product(name: "SystemPackage", package: "swift-system", condition: ifInstrument),
             ],
             swiftSettings: settings

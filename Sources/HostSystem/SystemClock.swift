@@ -1,4 +1,4 @@
-internal import CLinuxTimers
+internal import CTimerKernel
 internal import Glibc
 internal import TimerKernel
 

@@ -9,16 +9,17 @@ extension TimerService {
         /// A strict Dispatch timer source. A service starts only after a trial timer has fired, which usually takes a
         /// millisecond. If the trial timer does not fire within five seconds, the call throws a `TimerError`.
         case dispatch
-        /// The kernel's timerfd, read by the service's own thread.
+        /// The kernel's own timer, for which the service's thread sleeps: a timerfd on Linux, from which it has its
+        /// name, and an `EVFILT_TIMER` of kqueue(2) on a Mac.
         case timerFD = "timerfd"
-        /// A timerfd in a libevent loop, on the service's own thread. Needs the package trait `Libevent`, which links
+        /// The kernel's timer, as ``timerFD``, in a libevent loop, on the service's own thread. Needs the package trait `Libevent`, which links
         /// libevent.
         case libevent
         /// A Foundation `Timer` on a run loop, on the service's own thread: the usual starting point of other code. A
         /// few hundred bytes per service stay allocated, because Foundation never frees a timer. Needs the package
         /// trait `RunLoop`, which links Foundation.
         case runLoop = "runloop"
-        /// A timerfd, as ``timerFD``, but the service's thread wakes some tens of microseconds early and reads the
+        /// The kernel's timer, as ``timerFD``, but the service's thread wakes some tens of microseconds early and reads the
         /// clock in a loop until the deadline has come. This takes the kernel's wake-up out of the lateness, for a
         /// price in processor time: see ``SpinOptions``.
         case hybrid
@@ -40,11 +41,11 @@ extension TimerService {
             }
         }
 
-        /// The clocks on which this backend can wait.
+        /// The clocks on which this backend can wait. On a Mac, only Dispatch can wait on the wall clock.
         public var clocks: Set<TimerClock> {
             switch self {
             case .dispatch: DispatchAlarm.clocks
-            case .timerFD, .libevent, .hybrid: Set(TimerClock.allCases)
+            case .timerFD, .libevent, .hybrid: TimerDescriptor.clocks
             case .runLoop: [.suspending]
             }
         }

@@ -1,5 +1,5 @@
+internal import CTimerKernel
 package import Dispatch
-internal import Glibc
 internal import Synchronization
 package import TimerKernel
 

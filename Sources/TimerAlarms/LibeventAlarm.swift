@@ -1,8 +1,6 @@
 #if Libevent
 internal import CLibevent
-// The order of compilation decides which of these two modules provides `timeval`.
-internal import CLinuxTimers
-internal import Glibc
+internal import CTimerKernel
 internal import Synchronization
 package import TimerKernel
 

@@ -1,18 +1,9 @@
-internal import CLinuxTimers
-internal import Glibc
+internal import CTimerKernel
 internal import Synchronization
 internal import TimerKernel
 
 /// Lets an alarm's thread spin as its plan decides, unless that would keep other threads from running.
 package final class Spinner: Sendable {
-    /// What a spinner does, at one moment.
-    package struct Report: Sendable {
-        /// The plan's state.
-        package let plan: SpinPlan
-        /// Why the thread does not spin; nil if it may.
-        package let obstacle: String?
-    }
-
     private struct State: Sendable {
         var plan: SpinPlan
         var obstacle: String?
@@ -80,7 +71,7 @@ package final class Spinner: Sendable {
     /// Why the calling thread must not spin; nil if it may. Most threads run where the main thread may run. If that is
     /// the one processor that the calling thread may use, too, a spin keeps them from running.
     private static var obstacle: String? {
-        guard processors_of_two_threads(0, getpid()) == 1 else { return nil }
+        guard processors_of_main_and_this() == 1 else { return nil }
         return "the process has only one processor, which a thread that spins would take from the other threads"
     }
 

@@ -1,9 +1,8 @@
-package import CLinuxTimers
-internal import Glibc
+package import CTimerKernel
 
 extension TimerClock {
-    /// The time on this clock. Any thread may read it. It comes from the vDSO: on ordinary hosts this makes no system
-    /// call.
+    /// The time on this clock. Any thread may read it. On ordinary hosts this makes no system call: the kernel shares
+    /// the clock with the process (vDSO on Linux, commpage on a Mac).
     public var now: TimerInstant {
         var time = timespec()
         unsafe clock_gettime(kernelID, &time)
@@ -17,14 +16,9 @@ package enum KernelClock {
     package static func sleep(for duration: Duration) { sleep(until: TimerClock.suspending.now.advanced(by: duration)) }
 
     /// Sleeps until an instant of the suspending clock. Signals do not end the sleep.
-    ///
-    /// If a sandbox refuses clock_nanosleep(2), the thread waits on a futex: without these no lock works either.
     package static func sleep(until instant: TimerInstant) {
         var time = timespec(nanoseconds: instant.nanoseconds)
-        var failure = EINTR
-        while failure == EINTR { failure = unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) }
-        guard failure != 0 else { return }
-        repeat { failure = unsafe futex_sleep(&time) } while failure == EINTR || failure == EAGAIN || failure == 0
+        unsafe sleep_until(&time)
     }
 }
 
@@ -32,8 +26,8 @@ extension TimerClock {
     /// The kernel's id of the clock.
     package var kernelID: clockid_t {
         switch self {
-        case .suspending: CLOCK_MONOTONIC
-        case .continuous: CLOCK_BOOTTIME
+        case .suspending: clock_suspending
+        case .continuous: clock_continuous
         case .wall: CLOCK_REALTIME
         }
     }

@@ -1,5 +1,4 @@
-internal import CLinuxTimers
-internal import Glibc
+internal import CTimerKernel
 internal import Synchronization
 
 /// A ``Mutex`` around the state that it protects.

@@ -1,6 +1,5 @@
-internal import CLinuxTimers
+internal import CTimerKernel
 internal import Dispatch
-internal import Glibc
 internal import Synchronization
 
 /// Reports in debug builds which code needed the main actor on another thread, before that ends the process.
@@ -39,7 +38,7 @@ package enum MainActorCheck {
 
     /// Whether the hook is set. The first use sets it.
     private static let isInstalled: Bool = {
-        guard let symbol = unsafe dlsym(nil, "swift_task_checkIsolated_hook") else { return false }
+        guard let symbol = unsafe symbol_find("swift_task_checkIsolated_hook") else { return false }
         DispatchQueue.main.setSpecific(key: mainQueue, value: true)
         let hook = unsafe symbol.assumingMemoryBound(to: Hook?.self)
         former.store(unsafe unsafeBitCast(hook.pointee, to: UInt.self), ordering: .relaxed)
@@ -57,7 +56,7 @@ package enum MainActorCheck {
 
     /// Whether the main actor's code may run here: on the main queue, or on the main thread.
     private static var isOnMain: Bool {
-        thread_id() == getpid() || DispatchQueue.getSpecific(key: mainQueue) == true
+        thread_is_main() != 0 || DispatchQueue.getSpecific(key: mainQueue) == true
     }
 
     private static func warn(of identity: UInt) {

@@ -1,5 +1,4 @@
-internal import CLinuxTimers
-internal import Glibc
+internal import CTimerKernel
 internal import Synchronization
 
 /// Tells this process from the processes that it was forked from.
@@ -14,7 +13,7 @@ package enum Process {
     }
 
     /// The number, or 0 while it is unknown. It is on a page that the kernel clears in a forked child (MADV_WIPEONFORK
-    /// of madvise(2)), whatever call forked the child. Nil if the kernel cannot do this (before Linux 4.14).
+    /// of madvise(2)), whatever call forked the child. Nil if the kernel cannot do this: a Mac, and Linux before 4.14.
     nonisolated(unsafe) static let page: UnsafeMutablePointer<Atomic<UInt>>? = {
         let number = unsafe page_cleared_by_fork()?.bindMemory(to: Atomic<UInt>.self, capacity: 1)
         unsafe number?.initialize(to: Atomic(0))

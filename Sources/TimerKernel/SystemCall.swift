@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CTimerKernel
 
 /// Turns every result of the kernel into a value or a typed error.
 package enum SystemCall {
@@ -7,7 +7,7 @@ package enum SystemCall {
         while true {
             let result = call()
             if result != -1 { return .success(result) }
-            let number = errno
+            let number = last_error()
             if number != EINTR { return .failure(Errno(number)) }
         }
     }
@@ -31,6 +31,6 @@ package enum StandardError {
     /// Writes text unchanged. A failure is ignored, because there is no other place to report it.
     package static func write(_ text: String) {
         var remaining = text[...]
-        remaining.withUTF8 { bytes in _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+        remaining.withUTF8 { bytes in _ = unsafe CTimerKernel.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
     }
 }

@@ -1,5 +1,4 @@
-internal import CLinuxTimers
-internal import Glibc
+internal import CTimerKernel
 
 /// Starts threads that disturb the host process as little as possible.
 package enum Thread {
@@ -25,13 +24,11 @@ package enum Thread {
         defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
 
         let start = unsafe Unmanaged.passRetained(Start(name, body))
-        var thread = pthread_t()
-        let failure = unsafe pthread_create(&thread, nil, { unsafe Thread.run($0) }, start.toOpaque())
+        let failure = unsafe thread_create({ unsafe Thread.run($0) }, start.toOpaque())
         if failure != 0 {
             unsafe start.release()
             throw Errno(failure).error(attempting: "starting the thread \(name)")
         }
-        pthread_detach(thread)
     }
 
     /// Ends the calling thread if this is a forked child of the process with this generation. A thread of the library
@@ -59,7 +56,7 @@ package enum Thread {
         let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
         _ = unsafe start.name.withCString { unsafe thread_name_set($0) }
         // A new thread starts with its creator's values (pthread_create(3)).
-        thread_scheduling_copy(getpid())
+        thread_resemble_main()
         let home = Process.generation
         start.body()
         leaveForkedChild(of: home)
@@ -84,47 +81,4 @@ package struct ThreadID: Hashable, Sendable {
 
     /// The calling thread.
     package static var current: ThreadID { ThreadID(number: UInt(thread_identity())) }
-}
-
-/// What the kernel says of a thread of this process (proc_pid_stat(5)).
-struct ThreadState {
-    private let letter: UInt8
-    /// The processor time that the thread has used, in nanoseconds; precise to 10 ms.
-    let ran: UInt64
-
-    /// Whether the thread runs, or is ready to run and waits for a processor.
-    var isRunnable: Bool { letter == UInt8(ascii: "R") }
-
-    /// Whether the thread is stopped, as by a debugger.
-    var isStopped: Bool { letter == UInt8(ascii: "T") || letter == UInt8(ascii: "t") }
-
-    /// Reads the state of a thread by its number; nil if there is no such thread, or no /proc.
-    init?(of thread: some CustomStringConvertible) {
-        let opened = SystemCall.retrying { unsafe open("/proc/self/task/\(thread)/stat", O_RDONLY | O_CLOEXEC) }
-        guard case .success(let file) = opened else { return nil }
-        defer { close(file) }
-        var text = [UInt8](repeating: 0, count: 512)
-        let count = unsafe max(0, read(file, &text, text.count))
-        // The other fields follow the thread's name, which is in brackets and may contain some.
-        guard let bracket = text[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        let fields = text[(bracket + 1)..<count].split(separator: UInt8(ascii: " "))
-        // The letter is the third field of all, and the times in and outside the kernel are the 14th and 15th.
-        guard fields.count > 12, let letter = fields[0].first else { return nil }
-        let ticks = fields[11...12].reduce(0) { $0 + (UInt64(String(decoding: $1, as: UTF8.self)) ?? 0) }
-        self.letter = letter
-        ran = ticks * 10_000_000
-    }
-
-    /// Whether any thread of the process is stopped. O(n) for n threads.
-    static var anyIsStopped: Bool {
-        guard let folder = unsafe opendir("/proc/self/task") else { return false }
-        defer { unsafe closedir(folder) }
-        while let entry = unsafe readdir(folder) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            if ThreadState(of: name)?.isStopped == true { return true }
-        }
-        return false
-    }
 }

@@ -1,6 +1,5 @@
-internal import CLinuxTimers
+internal import CTimerKernel
 internal import Dispatch
-internal import Glibc
 internal import Synchronization
 
 /// Makes a service's thread what was asked for, and remembers what came of it.
@@ -24,8 +23,8 @@ package final class ThreadSetup: Sendable {
 
     private struct State: Sendable {
         var outcomes: [Outcome] = []
-        /// The file whose being open keeps processors from idling deeply.
-        var idleLatency: IdleLatencyFile?
+        /// What keeps processors from idling deeply while it is held.
+        var idleLatency: (any Sendable)?
         /// The kernel's number of the thread that was started last.
         var thread: Int32?
     }
@@ -33,16 +32,11 @@ package final class ThreadSetup: Sendable {
     /// The settings that were asked for, in the order in which they are made.
     package let settings: [ThreadSetting]
     private let state = Lock(State())
-    /// The processors of the thread; nil if it may run on all.
-    private let processors: ProcessorMask?
-    /// Whether the thread obtained them. Relaxed: only the thread itself reads what it has written.
+    /// Whether the thread obtained processors of its own. Relaxed: only the thread itself reads what it has written.
     private let isPinned = Atomic(false)
 
     /// - Parameter settings: the settings to ask for.
-    package init(_ settings: [ThreadSetting] = []) {
-        self.settings = settings
-        processors = settings.lazy.compactMap(\.mask).first
-    }
+    package init(_ settings: [ThreadSetting] = []) { self.settings = settings }
 
     /// What came of the settings that have been made so far.
     package var outcomes: [Outcome] { state.withLock { $0.outcomes } }
@@ -81,12 +75,12 @@ package final class ThreadSetup: Sendable {
     /// A service that was restarted makes its settings anew.
     private func make(_ isWanted: (ThreadSetting) -> Bool) {
         for setting in settings where isWanted(setting) {
-            var (file, refusal): (IdleLatencyFile?, Errno?) = (nil, nil)
-            do throws(Errno) { file = try setting.make() } catch { refusal = error }
-            if setting.mask != nil { isPinned.store(refusal == nil, ordering: .relaxed) }
+            var (held, refusal): ((any Sendable)?, Errno?) = (nil, nil)
+            do throws(Errno) { held = try setting.make() } catch { refusal = error }
+            if setting.property == .affinity { isPinned.store(refusal == nil, ordering: .relaxed) }
             let outcome = Outcome(setting: setting, refusal: refusal?.error(attempting: setting.attempt))
             state.withLock { state in
-                if let file { state.idleLatency = file }
+                if let held { state.idleLatency = held }
                 state.outcomes.removeAll { $0.setting.property == setting.property }
                 state.outcomes.append(outcome)
             }
@@ -100,13 +94,10 @@ package final class ThreadSetup: Sendable {
     /// creator's values, and a worker would keep them for all later work of the process. Costs five system calls, some
     /// ten microseconds; without an affinity, nothing.
     package func asOrdinaryThread(_ body: () -> Void) {
-        guard let processors, isPinned.load(ordering: .relaxed) else { return body() }
-        thread_affinity_copy(getpid())
-        // 0 stands for the slack that the thread began with (PR_SET_TIMERSLACK(2const)).
-        _ = timer_slack_set(0)
+        guard isPinned.load(ordering: .relaxed) else { return body() }
+        thread_unpin()
         body()
-        try? processors.set()
-        for setting in settings where setting.property == .timerSlack { _ = try? setting.make() }
+        for setting in settings { setting.restore?() }
     }
 
     /// Lets the processors idle as before. Memory stays locked, because unlocking it would also undo the locks of

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.waits("a shutdown by a signal, while timers tick"), .timeLimit(.minutes(60))) struct LifecycleTests {
     @Test func aServiceEndsWithTheProgramAndWaitsForItsHandlers() async throws {
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Notes<Bool>())
         let endings = Notes<PreciseTimer.EndReason>()
         let target = Log()
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func aGroupEndsTheTimersOfABagAndLeavesTheOthers() async throws {
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         let (bag, log, other) = (TimerBag(), Log(), Log())
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
         timer.store(in: bag)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func theEndOfABagWaitsForItsHandlers() async throws {
-        let (service, bag, target) = (try TimerService(.timerFD), TimerBag(), Log())
+        let (service, bag, target) = (try TimerService(.usual), TimerBag(), Log())
         let (isInside, mayReturn, isOver) = (Gate(), Gate(), Gate())
         let queue = DispatchQueue(label: "test.lifecycle")
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, deliver: .queue(queue), target: target) {
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func aCancelledTaskEndsTheTimers() async throws {
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         let log = Log()
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
         let shutdown = try TimerShutdown(of: service)

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import PreciseTimer
 import Synchronization
 import TestSupport
@@ -114,7 +114,7 @@ import TimerKernel
     }
 
     /// `WallClockWatch.isStopped`. The thread holds the watch until it ends.
-    @Test func aWatchOfTheWallClockIsStoppedByAnotherThread() async throws {
+    @Test(.needsLinux) func aWatchOfTheWallClockIsStoppedByAnotherThread() async throws {
         for _ in 0..<100 {
             weak let watch = try stopWatch()
             #expect(await soon { watch == nil })
@@ -129,7 +129,7 @@ import TimerKernel
     }
 
     /// `DescriptorClaim.lost`.
-    @Test func aDescriptorThatOneThreadHasFoundLostIsLostForAnother() async throws {
+    @Test(.needsDescriptor) func aDescriptorThatOneThreadHasFoundLostIsLostForAnother() async throws {
         let timer = Box(try TimerDescriptor(.suspending))
         // The number stays taken, so no other test can be given it meanwhile.
         let number = timer.value.number
@@ -150,7 +150,7 @@ import TimerKernel
 
     /// `TaskDelivery.count`, which `Runner` takes for a task's number.
     @Test func twoActorsGetTheirTicksAtOnce() async throws {
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         let meters = [Meter(), Meter()]
         for meter in meters {
             try PreciseTimer.schedule(.every(.microseconds(200), count: 100), on: service, target: meter) { meter, _ in
@@ -164,7 +164,7 @@ import TimerKernel
 
     /// `SlowHandlerWarnings.left`, in debug builds.
     @Test func slowHandlersOfTwoServicesAreFoundAtOnce() async throws {
-        let services = try [TimerService(.timerFD), TimerService(.timerFD)]
+        let services = try [TimerService(.usual), TimerService(.usual)]
         let log = Log()
         for service in services {
             service.collectsStatistics = true

@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: DeliveryKind.allCases)
     func afterCancelAndWaitNoHandlerRuns(kind: DeliveryKind) async throws {
-        let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
+        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
         try await onThreads(4) { number in
             for round in 0..<Self.rounds {
                 let isOver = Box<Bool>()
@@ -40,7 +40,7 @@ import Testing
 
     @Test(arguments: DeliveryKind.allCases)
     func controlFromFourThreadsNeitherOverlapsHandlersNorLosesTicks(kind: DeliveryKind) async throws {
-        let (place, service, census, log) = (Place(kind), try TimerService(.timerFD), Census(), Log())
+        let (place, service, census, log) = (Place(kind), try TimerService(.usual), Census(), Log())
         let start = service.now.advanced(by: .microseconds(50))
         let timer = try place.schedule(.every(.microseconds(50), at: start), on: service, target: census) { tick in
             if census.running.add(1) > 1 { census.late.add(1) }

@@ -10,7 +10,7 @@ import Testing
 
     @Test(arguments: DeliveryKind.allCases)
     func aCancelDuringDeliveryEndsTheTimerOnceAndReleasesItsHandler(kind: DeliveryKind) async throws {
-        let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
+        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
         try await onThreads(4) { number in
             for round in 0..<Self.rounds {
                 let captured = Mortal(census)
@@ -36,7 +36,7 @@ import Testing
 
     @Test(arguments: DeliveryKind.allCases)
     func aCancelThatWaitsReturnsAfterTheFarewellOfTheTimerItEnds(kind: DeliveryKind) async throws {
-        let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
+        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
         try await onThreads(2) { number in
             for round in 0..<Self.rounds {
                 let ends = Count()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func aCancelThatWaitsReturnsAfterTheFarewellOfATimerWhoseActorIsGone() async throws {
-        let (service, census) = (try TimerService(.timerFD), Census())
+        let (service, census) = (try TimerService(.usual), Census())
         try await onThreads(2) { number in
             for round in 0..<Self.rounds {
                 let ends = Count()
@@ -81,7 +81,7 @@ import Testing
 
     /// A debug build warns of a handle that is dropped before the first tick, and reads for that what the ticks write.
     @Test func aHandleThatIsDroppedDuringADeliveryEndsTheTimerOnce() async throws {
-        let (service, census) = (try TimerService(.timerFD), Census())
+        let (service, census) = (try TimerService(.usual), Census())
         try await onThreads(2) { number in
             for round in 0..<Self.rounds / 10 {
                 var timer: PreciseTimer? = try? PreciseTimer.schedule(
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func aCancelReleasesTheHandlersCapturesWhileOtherThreadsReadTheTimer() async throws {
-        let (service, census, isOver) = (try TimerService(.timerFD), Census(), Box<Bool>())
+        let (service, census, isOver) = (try TimerService(.usual), Census(), Box<Bool>())
         let current = Box<PreciseTimer>()
         try await onThreads(3) { number in
             if number > 0 {
@@ -133,7 +133,7 @@ import Testing
 
     @Test(arguments: DeliveryKind.allCases.filter { $0 != .actor })
     func aTargetReleasedDuringDeliveryEndsItsTimerOnce(kind: DeliveryKind) async throws {
-        let (place, service, census) = (Place(kind), try TimerService(.timerFD), Census())
+        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
         let rounds = Self.rounds / 10
         try await onThreads(4) { number in
             for round in 0..<rounds {
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func anActorReleasedWhileATickIsOnItsWayIsNeitherLeakedNorCalledAgain() async throws {
-        let (service, census) = (try TimerService(.timerFD), Census())
+        let (service, census) = (try TimerService(.usual), Census())
         let rounds = Self.rounds / 10
         try await onThreads(4) { number in
             for round in 0..<rounds {
@@ -179,7 +179,7 @@ import Testing
 
     @Test(arguments: DeliveryKind.allCases)
     func theLastOfManyReschedulesWins(kind: DeliveryKind) async throws {
-        let (place, service, census, log) = (Place(kind), try TimerService(.timerFD), Census(), Log())
+        let (place, service, census, log) = (Place(kind), try TimerService(.usual), Census(), Log())
         let timer = try place.schedule(
             .every(.microseconds(30)),
             on: service,

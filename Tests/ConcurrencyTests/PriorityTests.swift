@@ -1,3 +1,4 @@
+#if os(Linux) && !KQUEUE
 import Foundation
 import Glibc
 import PreciseTimer
@@ -94,3 +95,4 @@ import TimerKernel
         return stat?.split(separator: ")").last.flatMap { Int($0.split(separator: " ")[15]) }
     }
 }
+#endif

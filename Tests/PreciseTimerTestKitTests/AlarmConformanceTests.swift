@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: Clause.allCases)
     func anAlarmThatBreaksAClauseFailsItsCheck(clause: Clause) throws {
         let conformance = AlarmConformance(patience: .milliseconds(500)) {
-            BrokenAlarm(breaking: clause, over: try Backend.timerFD.makeAlarm())
+            BrokenAlarm(breaking: clause, over: try Backend.usual.makeAlarm())
         }
         // Firings merge if the thread of an alarm stands still, and then cannot overlap.
         let violations = (0..<5).lazy.map { _ in conformance.violations(of: clause) }.first { !$0.isEmpty } ?? []
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func withoutABrokenClauseTheTestAlarmKeepsTheContract() {
-        let conformance = AlarmConformance { BrokenAlarm(breaking: nil, over: try Backend.timerFD.makeAlarm()) }
+        let conformance = AlarmConformance { BrokenAlarm(breaking: nil, over: try Backend.usual.makeAlarm()) }
         for clause in Clause.allCases {
             let violations = conformance.violations(of: clause)
             #expect(violations == [])

@@ -56,7 +56,7 @@ import Testing
         #expect(eventually { firings.value > before })
     }
 
-    @Test func aStoppedPolledAlarmIsNoLongerReadable() throws {
+    @Test(.needsDescriptor) func aStoppedPolledAlarmIsNoLongerReadable() throws {
         let timers = try TimerService.pollable()
         let log = Log()
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: timers.service, target: log) { $0.note($1) }

@@ -118,7 +118,7 @@ import Testing
                 }
             }
             while virtual.pendingCount == 0 { await virtual.settle() }
-            for _ in 0..<2 * ProcFS.processors.count {
+            for _ in 0..<2 * Platform.processors {
                 Task {
                     while log.count == 0 {
                         pause(.milliseconds(60))

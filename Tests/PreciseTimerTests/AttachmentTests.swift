@@ -62,7 +62,7 @@ import TimerKernel
 
     // MARK: poll(2)
 
-    @Test(arguments: TimerClock.allCases)
+    @Test(.needsDescriptor, arguments: TimerClock.allCases.filter(TimerDescriptor.clocks.contains))
     func polledTimersRunOnTheThreadThatProcessesThem(clock: TimerClock) throws {
         let timers = try TimerService.pollable(clock: clock)
         #expect(timers.service.now.clock == clock)
@@ -96,7 +96,7 @@ import TimerKernel
         #expect(log.count == 20)
     }
 
-    @Test func polledTimersTickEvenIfTheLoopReadTheDescriptor() throws {
+    @Test(.needsLinux) func polledTimersTickEvenIfTheLoopReadTheDescriptor() throws {
         let timers = try TimerService.pollable()
         let log = Log()
         try PreciseTimer.schedule(.once(after: .zero), on: timers.service, target: log) { $0.note($1) }
@@ -108,7 +108,7 @@ import TimerKernel
         #expect(log.count == 1)
     }
 
-    @Test func anEarlierDeadlineFromAnotherThreadWakesThePoll() throws {
+    @Test(.needsDescriptor) func anEarlierDeadlineFromAnotherThreadWakesThePoll() throws {
         let timers = try TimerService.pollable()
         let log = Log()
         try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: timers.service, target: log) { $0.note($1) }
@@ -121,7 +121,7 @@ import TimerKernel
         #expect(log.count == 1)
     }
 
-    @Test func aPolledDescriptorIsClosedWithItsTimers() async {
+    @Test(.needsProc) func aPolledDescriptorIsClosedWithItsTimers() async {
         // A separate process, in which no other test opens or closes descriptors.
         await #expect(processExitsWith: .success) {
             let before = ProcFS.openDescriptors
@@ -137,7 +137,7 @@ import TimerKernel
     #if Libevent
     // MARK: An event base
 
-    @Test(arguments: TimerClock.allCases)
+    @Test(arguments: TimerClock.allCases.filter(TimerDescriptor.clocks.contains))
     func onAnEventBaseHandlersRunOnItsThread(clock: TimerClock) throws {
         let base = HostEventBase()
         let service = try unsafe TimerService(attachedTo: base.base, clock: clock)

@@ -50,7 +50,7 @@ import TimerKernel
     }
 
     @Test func aServiceKeepsItsClockAfterItsShutdown() throws {
-        let service = try TimerService(.timerFD, clock: .wall)
+        let service = try TimerService(.dispatch, clock: .wall)
         service.shutdown()
         #expect(service.now.clock == .wall)
     }
@@ -104,10 +104,10 @@ struct BackendClockTests {
         #expect(Set(named) == Set(able + [backend]))
     }
 
-    @Test func everyBackendSupportsTheMonotonicClockAndTimerFDAndLibeventSupportAll() {
+    @Test func everyBackendSupportsTheMonotonicClockAndTheKernelsTimerOnLinuxAll() {
         for backend in Backend.allCases { #expect(backend.clocks.contains(.suspending)) }
-        #expect(Backend.timerFD.clocks == Set(TimerClock.allCases))
-        #expect(Backend.libevent.clocks == Set(TimerClock.allCases))
+        let kernels: Set<TimerClock> = Platform.isLinux ? Set(TimerClock.allCases) : [.suspending, .continuous]
+        for backend in [Backend.timerFD, .hybrid, .libevent] { #expect(backend.clocks == kernels) }
         #expect(Backend.dispatch.clocks == [.suspending, .wall])
         #expect(Backend.runLoop.clocks == [.suspending])
     }

@@ -1,6 +1,7 @@
 import PreciseTimer
 import TestSupport
 import Testing
+import TimerKernel
 
 // MARK: A timer class with the members of NSTimer
 
@@ -29,10 +30,10 @@ extension ComingFromNSTimerTests {
 
     @Test(arguments: Ground.all)
     func fireAddsOneExtraTick(ground: Ground) throws {
-        let (site, threads) = (try ground.site(), Notes<Int32>())
+        let (site, threads) = (try ground.site(), Notes<ThreadID>())
         let (period, start) = (Duration.milliseconds(10), site.service.now.advanced(by: .milliseconds(10)))
         let timer = try PreciseTimer.schedule(.every(period, at: start), on: site.service) { [log] in
-            threads.append(ProcFS.callingThread)
+            threads.append(.current)
             log.note($1)
         }
         site.pass(.milliseconds(4))
@@ -50,7 +51,7 @@ extension ComingFromNSTimerTests {
         let count = log.count
         #expect(site.pass(period) { log.count > count })
         timer.cancel()
-        if site.virtual == nil { #expect(!threads.all.contains(ProcFS.callingThread), "not inside the call") }
+        if site.virtual == nil { #expect(!threads.all.contains(.current), "not inside the call") }
         var ticks = log.ticks
         let tick = ticks.remove(at: try #require(extra()))
         #expect((asked...latest).contains(tick.deadline))

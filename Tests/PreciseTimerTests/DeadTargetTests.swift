@@ -61,7 +61,7 @@ struct DeadTargetTests {
     }
 
     @Test func allTimersOfManyDeadTargetsEndAndTheOthersGoOn() throws {
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         let (survivor, ends) = (Thing(), Count())
         var targets: [Thing]? = (0..<10_000).map { _ in Thing() }
         for target in targets ?? [] {
@@ -127,7 +127,7 @@ struct DeadTargetTests {
         var target: Thing? = Thing()
         weak var service: TimerService?
         do {
-            let own = try TimerService(.timerFD)
+            let own = try TimerService(.usual)
             service = own
             try PreciseTimer.schedule(
                 .every(.milliseconds(1)),

@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: DeliveryKind.allCases)
     func handlersOfOneTimerDoNotOverlapAndNothingIsLost(kind: DeliveryKind) async throws {
         let (place, log, running, overlaps) = (Place(kind), log, Count(), Count())
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         let start = service.now.advanced(by: .milliseconds(1))
         let timer = try place.schedule(.every(.microseconds(200), at: start), on: service, target: log) { tick in
             if running.add(1) > 1 { overlaps.add(1) }

@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import Foundation
 import PreciseTimer
 import TestSupport
 import Testing
@@ -9,7 +9,7 @@ import TimerKernel
 /// Alarms on a loop or queue of the host, driven by hand.
 @Suite(.waits("a host's loop polls real descriptors"), .timeLimit(.minutes(60))) struct HostedAlarmTests {
     /// A handler may call the loop's own method, or run the loop. An expiry in that call must not be lost.
-    @Test func anExpiryDuringANestedCallStaysReadable() throws {
+    @Test(.needsDescriptor) func anExpiryDuringANestedCallStaysReadable() throws {
         let (alarm, firings) = (try PollableAlarm(.suspending), Count())
         alarm.start { [weak alarm] in
             guard let alarm, firings.add(1) == 1 else { return }
@@ -41,8 +41,8 @@ import TimerKernel
         #expect(firings.value == 0)
     }
 
-    /// Another file has the number of the descriptor. It is not a timer, so the kernel answers EINVAL.
-    @Test func aDescriptorWhoseNumberAnotherFileHasIsLostAndNotClosed() throws {
+    /// Another file has the number of the descriptor. It is not a timer: Linux answers EINVAL.
+    @Test(.needsDescriptor) func aDescriptorWhoseNumberAnotherFileHasIsLostAndNotClosed() throws {
         let number = try loseDescriptor()
         #expect(fcntl(number, F_GETFD) >= 0, "the file is still open")
         close(number)
@@ -59,13 +59,14 @@ import TimerKernel
         var refusal: TimerError?
         do throws(TimerError) { try timer.set(TimerInstant(nanoseconds: 1)) } catch { refusal = error }
         let isLost = timer.isLost
-        #expect(refusal?.errno == EINVAL && isLost)
+        #expect(refusal != nil && isLost)
+        if Platform.isLinux { #expect(refusal?.errno == EINVAL) }
         return number
     }
 
     #if RunLoop
     /// The next alarm's trial counts these descriptors as taken.
-    @Test func theDescriptorsOfARunLoopAreOpenWhenItsStartReturns() async {
+    @Test(.needsProc) func theDescriptorsOfARunLoopAreOpenWhenItsStartReturns() async {
         // A separate process, in which no other test opens descriptors.
         await #expect(processExitsWith: .success) {
             let alarms = (0..<40).map { _ in RunLoopAlarm() }

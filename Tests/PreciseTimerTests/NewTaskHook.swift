@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import TestSupport
 
 /// Lets something happen when a task is about to be handed to the threads for tasks: after it was made, and before the

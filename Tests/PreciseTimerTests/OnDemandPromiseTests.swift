@@ -162,7 +162,7 @@ import Testing
         weak var service: TimerService?
         var target: Thing? = Thing()
         do {
-            let own = try TimerService(.timerFD)
+            let own = try TimerService(.usual)
             service = own
             try PreciseTimer.schedule(.onDemand, on: own, target: try #require(target)) { _, _ in }
         }

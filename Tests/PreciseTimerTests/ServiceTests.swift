@@ -28,7 +28,7 @@ import TimerKernel
         #expect(timer.state == .ended(.cancelled))
     }
 
-    @Test func theThreadOfAServiceEndsWithIt() throws {
+    @Test(.needsProc) func theThreadOfAServiceEndsWithIt() throws {
         for backend in Backend.available where backend != .dispatch {
             let name = "timer.\(backend.rawValue)"
             // Other suites run their own services meanwhile, so this test counts a hundred more.
@@ -40,10 +40,10 @@ import TimerKernel
         }
     }
 
-    @Test func theThreadThatWatchesTheWallClockEndsWithItsStream() async {
+    @Test(.needsLinux) func theThreadThatWatchesTheWallClockEndsWithItsStream() async {
         // A separate process, in which no other test watches the clock.
         await #expect(processExitsWith: .success) {
-            let service = try TimerService(.timerFD)
+            let service = try TimerService(.usual)
             var steps: AsyncThrowingStream<TimerService.ClockStep, any Error>? = try service.clockSteps
             #expect(eventually { ProcFS.threads(named: "timer.clock").count == 1 })
             withExtendedLifetime(steps) {}
@@ -132,7 +132,7 @@ import TimerKernel
         #expect(log.count == 2)
     }
 
-    @Test func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {
+    @Test(.needsProc) func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {
         let services = try Backend.available.map { try TimerService($0) }
         #expect(eventually { !ProcFS.threads(named: "timer.timerfd").isEmpty })
         if Backend.libevent.availability == .available {
@@ -151,7 +151,7 @@ import TimerKernel
         withExtendedLifetime(services) {}
     }
 
-    @Test func noTimerDescriptorIsInherited() async {
+    @Test(.needsProc) func noTimerDescriptorIsInherited() async {
         await #expect(processExitsWith: .success) {
             // Those that this process has inherited itself.
             let before = ProcFS.inheritableTimerDescriptors

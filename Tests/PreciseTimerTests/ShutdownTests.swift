@@ -76,7 +76,7 @@ import Testing
     /// The other timer's `onEnd` lets the handler return while the shutdown is ending timers.
     @Test(arguments: [DeliveryKind.serialQueue, .actor])
     func aShutdownWaitsForAFarewellThatBeginsMeanwhile(kind: DeliveryKind) async throws {
-        let (service, place, target) = (try TimerService(.timerFD), Place(kind), Log())
+        let (service, place, target) = (try TimerService(.usual), Place(kind), Log())
         let (isInside, mayReturn, isEnding, mayEnd) = (Gate(), Gate(), Gate(), Gate())
         let (hasEnded, isOver) = (Gate(), Gate())
         let timer = try place.schedule(
@@ -123,7 +123,7 @@ import Testing
         [.cancelled, .serviceShutDown] as [PreciseTimer.EndReason]
     )
     func aShutdownWaitsForTheHandlersOfEndedTimers(kind: DeliveryKind, ending: PreciseTimer.EndReason) async throws {
-        let (service, place, target) = (try TimerService(.timerFD), Place(kind), Log())
+        let (service, place, target) = (try TimerService(.usual), Place(kind), Log())
         let (isInside, mayReturn, hasReturned, isOver) = (Gate(), Gate(), Gate(), Gate())
         let timer = try place.schedule(.every(.milliseconds(1)), on: service, target: target) { _ in
             isInside.open()
@@ -148,7 +148,7 @@ import Testing
 
     /// More handlers than one hold of the lock asks for.
     @Test func aShutdownWaitsForManyHandlers() async throws {
-        let (service, begun, ended) = (try TimerService(.timerFD), Notes<Int>(), Notes<Int>())
+        let (service, begun, ended) = (try TimerService(.usual), Notes<Int>(), Notes<Int>())
         let mayReturn = Gate()
         let things = (0..<200).map { _ in Patient() }
         for thing in things {
@@ -170,7 +170,7 @@ import Testing
 
     /// Handlers of the whole list, not only of the part that the last hold of the lock asks for.
     @Test func aShutdownWaitsForTheFirstOfManyHandlers() async throws {
-        let (service, begun, ended) = (try TimerService(.timerFD), Count(), Count())
+        let (service, begun, ended) = (try TimerService(.usual), Count(), Count())
         let (mayReturn, mayReturnLast, isOver) = (Gate(), Gate(), Gate())
         let things = (0..<200).map { _ in Patient() }
         for thing in things {
@@ -201,7 +201,7 @@ import Testing
     private actor Patient {}
 
     @Test func aShutdownFromInsideAHandlerDoesNotWaitForIt() async throws {
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         let worker = Worker(service)
         try PreciseTimer.schedule(.once(after: .zero), on: service, target: worker) { worker, _ in await worker.end() }
         while await !worker.hasEnded { try await Task.sleep(for: .milliseconds(1)) }
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test func aBagEndsAllItsTimersBeforeItWaitsForTheirHandlers() async throws {
-        let (service, bag, target) = (try TimerService(.timerFD), TimerBag(), Thing())
+        let (service, bag, target) = (try TimerService(.usual), TimerBag(), Thing())
         let (isInside, mayReturn) = (Gate(), Gate())
         let queue = DispatchQueue(label: "test.bag")
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, deliver: .queue(queue), target: target) {
@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test func aBagWaitsForTheHandlersOfItsTimersOnly() async throws {
-        let (service, bag) = (try TimerService(.timerFD), TimerBag())
+        let (service, bag) = (try TimerService(.usual), TimerBag())
         let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Gate())
         let (target, log) = (Thing(), Log())
         let queue = DispatchQueue(label: "test.bag")

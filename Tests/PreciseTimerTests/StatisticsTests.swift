@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func readingThemWhileTheyAreWrittenGivesWholeValues() async throws {
-        let (service, log) = (try TimerService(.timerFD), Log())
+        let (service, log) = (try TimerService(.usual), Log())
         service.collectsStatistics = true
         for _ in 0..<20 {
             try PreciseTimer.schedule(.every(.microseconds(100)), on: service, target: log) { $0.note($1) }

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func aTimeOutOfZeroCancelsAtOnce() async throws {
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         let error = await #expect(throws: PreciseTimer.TimeoutError<any Error>.self) {
             try await withTimeout(.zero, on: service) { try await Task.sleep(for: .seconds(3_600)) }
         }
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func aTimeOutThatCannotBeScheduledDoesNotBeginTheOperation() async throws {
-        let service = try TimerService(.timerFD)
+        let service = try TimerService(.usual)
         service.shutdown()
         let begun = Count()
         for (timeout, code) in [(Duration.seconds(1), TimerError.Code.shutDown), (.seconds(-1), .invalidSchedule)] {

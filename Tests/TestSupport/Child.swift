@@ -1,3 +1,4 @@
+#if os(Linux)
 package import Foundation
 internal import Glibc
 
@@ -138,3 +139,4 @@ package final class TemporaryFile {
     /// The written text.
     package var text: String { get throws { String(decoding: try Data(contentsOf: url), as: UTF8.self) } }
 }
+#endif

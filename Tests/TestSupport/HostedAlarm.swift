@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 internal import PreciseTimer
 internal import TimerAlarms
 internal import TimerKernel

@@ -38,7 +38,7 @@ package struct Mechanism: Sendable, CustomStringConvertible {
         #if RunLoop
         attached.append(Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() })
         #endif
-        for clock in TimerClock.allCases {
+        for clock in TimerClock.allCases where Platform.hasDescriptor && TimerDescriptor.clocks.contains(clock) {
             attached.append(Mechanism("polled", on: clock, make: HostedAlarm.polled))
             #if Libevent
             attached.append(Mechanism("attached to an event base", on: clock, make: HostedAlarm.onEventBase))
@@ -60,6 +60,9 @@ package struct Mechanism: Sendable, CustomStringConvertible {
 extension TimerService.Backend {
     /// The backends of this build; every promise is tested on each.
     package static var available: [TimerService.Backend] { allCases.filter { $0.availability == .available } }
+
+    /// For tests that need some backend, on any system: the default one.
+    package static var usual: TimerService.Backend { available.contains(.timerFD) ? .timerFD : .dispatch }
 
     /// The shared service of a backend.
     package var shared: TimerService {

@@ -38,7 +38,7 @@ package enum ProcFS {
     /// The resident memory of the process, in bytes (proc_pid_statm(5)).
     package static var residentBytes: Int {
         let pages = text("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * 4096
+        return pages * sysconf(CInt(_SC_PAGESIZE))
     }
 
     /// The number of open descriptors.

@@ -84,7 +84,7 @@ struct SegmentsTests {
     }
 
     /// This runs in its own process, so that no other test allocates meanwhile.
-    @Test func aShrinkingListReleasesMemory() async {
+    @Test(.needsProc) func aShrinkingListReleasesMemory() async {
         await #expect(processExitsWith: .success) {
             var list = Segments<SIMD64<UInt64>>()
             let before = ProcFS.residentBytes
@@ -97,7 +97,7 @@ struct SegmentsTests {
     }
 
     /// A list that grows and shrinks by one value at the end of a segment must not allocate each time.
-    @Test func oneEmptySegmentIsKept() async {
+    @Test(.needsProc) func oneEmptySegmentIsKept() async {
         await #expect(processExitsWith: .success) {
             var list = Segments<Page>()
             for _ in 0..<2_045 { list.append(Page()) }

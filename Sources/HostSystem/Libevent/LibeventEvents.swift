@@ -1,7 +1,7 @@
 #if Libevent
 internal import CLibevent
 // The build order decides which module declares `timeval`, so all of them are imported.
-internal import CLinuxTimers
+internal import CTimerKernel
 internal import Glibc
 internal import Synchronization
 

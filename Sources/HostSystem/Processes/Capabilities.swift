@@ -1,5 +1,5 @@
 // The build order decides which module declares `sched_param`, so both are imported.
-internal import CLinuxTimers
+internal import CTimerKernel
 internal import Dispatch
 internal import Glibc
 internal import Synchronization

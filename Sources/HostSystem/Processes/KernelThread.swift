@@ -1,4 +1,4 @@
-internal import CLinuxTimers
+internal import CTimerKernel
 internal import Dispatch
 internal import Glibc
 internal import Synchronization

@@ -1,5 +1,5 @@
 // The build order decides which module declares `timeval` and `timespec`, so all of them are imported.
-internal import CLinuxTimers
+internal import CTimerKernel
 internal import Glibc
 
 #if Libevent

@@ -1,5 +1,5 @@
-internal import CLinuxTimers
-internal import Glibc
+#if os(Linux) && !KQUEUE
+internal import CTimerKernel
 
 /// Checks that the process can make the event loops, and open the descriptors, that a library is about to need, if that
 /// library would end the process without them.
@@ -53,3 +53,4 @@ package enum EventLoopTrial {
         }
     }
 }
+#endif

@@ -1,6 +1,5 @@
-internal import CLinuxTimers
-internal import Glibc
-internal import Synchronization
+#if os(Linux) && !KQUEUE
+internal import CTimerKernel
 
 /// A timerfd (see timerfd_create(2)), closed when the value ends.
 ///
@@ -12,6 +11,9 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     package let number: CInt
     private let clock: TimerClock
     private let claim: DescriptorClaim
+
+    /// The clocks on which it can wait.
+    package static var clocks: Set<TimerClock> { Set(TimerClock.allCases) }
 
     /// Creates a disarmed timer on a clock, which is closed in programs that this process executes.
     ///
@@ -89,7 +91,7 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         if case .failure(let errno) = SystemCall.retrying({ dup2(from, to) }) {
             throw errno.error(attempting: "replacing a timerfd")
         }
-        _ = fcntl(to, F_SETFD, FD_CLOEXEC)
+        _ = descriptor_close_on_exec(to)
     }
 
     /// The process made the descriptor non-blocking (an inherited one is shared), so wait here instead of spinning.
@@ -111,42 +113,4 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         return errno.error(code, attempting: attempted)
     }
 }
-
-/// Our claim to a descriptor's number.
-///
-/// If the system gives the number to another descriptor of ours, the process has closed the first one from outside. The
-/// first claim is then lost, so that two owners never use one descriptor.
-final class DescriptorClaim: Sendable {
-    /// The claims of this process. A forked child has no access to them: it does not notice such a mistake of its own.
-    private static let claims = Lock<[CInt: DescriptorClaim]>([:])
-
-    private let number: CInt
-    /// Set once. Releasing and acquiring: a thread that sees it also sees what the new owner has done.
-    private let lost = Atomic(false)
-
-    /// Claims a number that the system has just given.
-    init(_ number: CInt) {
-        self.number = number
-        let former = Self.claims.withLock(inForkedChild: nil) { $0.updateValue(self, forKey: number) }
-        former?.lose()
-    }
-
-    /// Whether the number is known to belong to another file, or to no file.
-    var isLost: Bool { lost.load(ordering: .acquiring) }
-
-    /// Gives the claim up, because an error has shown that the number belongs to another file.
-    func lose() { lost.store(true, ordering: .releasing) }
-
-    /// Ends the claim, and closes the descriptor if the claim was not lost.
-    func close() {
-        // Inside the lock: a number that is given to another descriptor of ours is claimed after this.
-        Self.claims.withLock(inForkedChild: closeUnlessLost()) { claims in
-            if claims[number] === self { claims[number] = nil }
-            closeUnlessLost()
-        }
-    }
-
-    private func closeUnlessLost() {
-        if !isLost { Glibc.close(number) }
-    }
-}
+#endif

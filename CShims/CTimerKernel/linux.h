@@ -1,0 +1,301 @@
+// Linux. The functions up to the line below are also in darwin.h; the rest is for files of Linux alone.
+
+// First, so that this module and the C library's own module agree on every feature macro.
+#include <features.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+// errno is a macro, which Swift does not see.
+static inline int last_error(void) {
+    return errno;
+}
+
+// The clocks: one that stops while the machine is suspended, and one that does not (clock_gettime(2)).
+static const clockid_t clock_suspending = CLOCK_MONOTONIC;
+static const clockid_t clock_continuous = CLOCK_BOOTTIME;
+
+// Waits until an instant of the monotonic clock on a word that nobody changes (futex(2)). Returns 0 or the error.
+static inline int futex_sleep(const struct timespec *instant) {
+    int word = 0;
+    // FUTEX_WAIT_BITSET takes an absolute instant; the last argument stands for all bits.
+    long result = syscall(SYS_futex, &word, 9 | 128 /* FUTEX_PRIVATE_FLAG */, 0, instant, NULL, 0xffffffffU);
+    return result == 0 ? 0 : errno;
+}
+
+// Sleeps until an instant of the suspending clock. Signals do not end the sleep. If a sandbox refuses
+// clock_nanosleep(2), the thread waits on a futex: without these no lock works either.
+static inline void sleep_until(const struct timespec *instant) {
+    int error;
+    do {
+        error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, instant, NULL);
+    } while (error == EINTR);
+    if (error == 0) {
+        return;
+    }
+    do {
+        error = futex_sleep(instant);
+    } while (error == EINTR || error == EAGAIN || error == 0);
+}
+
+// Starts a detached thread. Returns 0 or the error.
+static inline int thread_create(void *(*body)(void *), void *argument) {
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, body, argument);
+    return error != 0 ? error : pthread_detach(thread);
+}
+
+// prctl is variadic, which Swift cannot call.
+static inline int thread_name_set(const char *name) {
+    return prctl(PR_SET_NAME, (unsigned long)name, 0, 0, 0);
+}
+
+// syscall is variadic, which Swift cannot call, and glibc declares its own wrappers only for GNU sources.
+static inline int thread_id(void) {
+    return (int)syscall(SYS_gettid);
+}
+
+// Whether the calling thread is the one that the process began with.
+static inline int thread_is_main(void) {
+    return thread_id() == getpid();
+}
+
+// glibc declares that the result of pthread_self() never changes. So the compiler may keep an earlier result across
+// a suspension of an async function, which may resume on another thread. This function is called each time.
+__attribute__((noinline, unused)) static unsigned long thread_identity(void) {
+    unsigned long identity = (unsigned long)pthread_self();
+    __asm__ volatile("" : "+r"(identity) : : "memory");
+    return identity;
+}
+
+// Tells the processor that this thread waits in a loop: it leaves memory alone for some tens of nanoseconds.
+static inline void processor_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ volatile("isb" : : : "memory");
+#endif
+}
+
+// Gives the calling thread the affinity of another thread. The mask is large enough for the largest machines.
+static inline void thread_affinity_copy(int other) {
+    unsigned long mask[1024] = {0};
+    long size = syscall(SYS_sched_getaffinity, other, sizeof(mask), mask);
+    if (size > 0) {
+        syscall(SYS_sched_setaffinity, 0, size, mask);
+    }
+}
+
+// Gives the calling thread the policy, nice value and affinity of another thread; a real-time policy is replaced by
+// the ordinary one. glibc declares some of these names only for GNU sources.
+static inline void thread_scheduling_copy(int other) {
+    int policy = sched_getscheduler(other) & ~0x40000000;  // without SCHED_RESET_ON_FORK
+    struct sched_param parameters = {0};
+    int is_ordinary = policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE;
+    sched_setscheduler(0, is_ordinary ? policy : SCHED_NORMAL, &parameters);
+    // PRIO_PROCESS is 0, and the system call returns 20 minus the nice value (getpriority(2)).
+    int priority = (int)syscall(SYS_getpriority, 0, other);
+    if (priority > 0) {
+        syscall(SYS_setpriority, 0, 0, 20 - priority);
+    }
+    thread_affinity_copy(other);
+}
+
+static inline int timer_slack_set(unsigned long nanoseconds) {
+    return prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);
+}
+
+// Gives the calling thread the policy, nice value and affinity of the main thread, but no real-time policy.
+static inline void thread_resemble_main(void) {
+    thread_scheduling_copy(getpid());
+}
+
+// Gives the calling thread the affinity of the main thread, and the timer slack that it began with, for which 0 stands
+// (PR_SET_TIMERSLACK(2const)).
+static inline void thread_unpin(void) {
+    thread_affinity_copy(getpid());
+    timer_slack_set(0);
+}
+
+// Whether the calling thread has a real-time policy: SCHED_FIFO, SCHED_RR or SCHED_DEADLINE. glibc declares the last of
+// them, and the flag in the policy's number, only for GNU sources.
+static inline int thread_is_real_time(void) {
+    int policy = sched_getscheduler(0) & ~0x40000000;  // without SCHED_RESET_ON_FORK
+    return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6;
+}
+
+// Ends the calling thread and nothing else: no handler of exit(3) runs, no buffer is written, no destructor of the
+// thread is called. If it is the last thread, the process ends with code 0.
+__attribute__((noreturn)) static inline void thread_end(void) {
+    for (;;) {
+        syscall(SYS_exit, 0);
+    }
+}
+
+// A page that the kernel clears in a forked child, whatever call forked it (madvise(2), MADV_WIPEONFORK); NULL if
+// the kernel cannot do this.
+static inline void *page_cleared_by_fork(void) {
+    long size = sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) {
+        return NULL;
+    }
+    if (madvise(page, (size_t)size, 18 /* MADV_WIPEONFORK */) == 0) {
+        return page;
+    }
+    munmap(page, (size_t)size);
+    return NULL;
+}
+
+// The number of processors that at least one of two threads may run on (0 is the calling thread); negative if the
+// kernel does not say.
+static inline int processors_of_two_threads(int first, int second) {
+    unsigned long masks[2][1024] = {{0}, {0}};
+    if (syscall(SYS_sched_getaffinity, first, sizeof(masks[0]), masks[0]) < 0) {
+        return -1;
+    }
+    if (syscall(SYS_sched_getaffinity, second, sizeof(masks[1]), masks[1]) < 0) {
+        return -1;
+    }
+    int count = 0;
+    for (int word = 0; word < 1024; word++) {
+        count += __builtin_popcountl(masks[0][word] | masks[1][word]);
+    }
+    return count;
+}
+
+// The number of processors that the calling thread or the main thread may run on; negative if the kernel does not say.
+static inline int processors_of_main_and_this(void) {
+    return processors_of_two_threads(0, getpid());
+}
+
+// Closes the descriptor of a timer.
+static inline int timer_close(int descriptor) {
+    return close(descriptor);
+}
+
+// The address of a symbol of the program; NULL if there is none.
+static inline void *symbol_find(const char *name) {
+    return dlsym(NULL /* RTLD_DEFAULT, which glibc declares only for GNU sources */, name);
+}
+
+// ---- Of Linux alone ----
+
+// open and fcntl are variadic, which Swift cannot call. The file is closed in programs that this process executes.
+static inline int file_open(const char *path, int flags) {
+    return open(path, flags | O_CLOEXEC);
+}
+
+static inline int descriptor_close_on_exec(int descriptor) {
+    return fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
+// How many microseconds of processor time a real-time thread may use without a sleep (RLIMIT_RTTIME of getrlimit(2)).
+// Returns whether there is such a limit.
+static inline int real_time_limit(unsigned long long *microseconds) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return 0;
+    }
+    *microseconds = limit.rlim_cur;
+    return 1;
+}
+
+static inline long timer_slack(void) {
+    return prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+}
+
+// What sched_setattr(2) and sched_getattr(2) exchange. glibc before 2.41 has neither the calls nor the structure.
+struct thread_attributes {
+    unsigned int size, policy;
+    unsigned long long flags;
+    int nice;
+    unsigned int priority;
+    unsigned long long runtime, deadline, period;
+};
+
+static inline int thread_attributes_get(struct thread_attributes *attributes) {
+    return (int)syscall(SYS_sched_getattr, 0, attributes, sizeof *attributes, 0);
+}
+
+// Threads that the thread creates get the ordinary policy, and the kernel's slice.
+static inline int thread_attributes_set(struct thread_attributes attributes) {
+    attributes.size = sizeof attributes;
+    attributes.flags |= 1 /* SCHED_FLAG_RESET_ON_FORK */;
+    return (int)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+static inline int thread_policy_set(
+    int policy, unsigned int priority, unsigned long long runtime, unsigned long long deadline,
+    unsigned long long period
+) {
+    struct thread_attributes attributes = {0, policy, 0, 0, priority, runtime, deadline, period};
+    return thread_attributes_set(attributes);
+}
+
+// glibc declares the type of the mask only for GNU sources. The size is in bytes.
+static inline int thread_affinity_set(const unsigned long *mask, unsigned long size) {
+    return (int)syscall(SYS_sched_setaffinity, 0, size, mask);
+}
+
+static inline int thread_affinity(unsigned long *mask, unsigned long size) {
+    return (int)syscall(SYS_sched_getaffinity, 0, size, mask);
+}
+
+// Locks the pages of the process, also later ones, as they are touched. Without MCL_ONFAULT, which glibc declares only
+// for GNU sources, the kernel would fill every reserved range of addresses.
+static inline int memory_lock(void) {
+    return mlockall(MCL_CURRENT | MCL_FUTURE | 4 /* MCL_ONFAULT */);
+}
+
+// Swift imports the flags of these functions as values of separate enumerations.
+static inline int epoll_create_closing(void) {
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+static inline int event_create_closing(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+static inline int epoll_watch(int epoll, int descriptor) {
+    struct epoll_event event = {.events = EPOLLIN};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+// A file without a name, which is closed in programs that this process executes (memfd_create(2)).
+static inline int memory_file_create(const char *name) {
+    return (int)syscall(SYS_memfd_create, name, 1U);
+}
+
+// The number of processors that the calling thread may run on; negative if the kernel does not say. The mask
+// consists of 64-bit words and is large enough for the largest machines.
+static inline int usable_processors(void) {
+    unsigned long mask[1024] = {0};
+    long size = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+    if (size < 0) {
+        return -1;
+    }
+    int count = 0;
+    for (long word = 0; word < size / (long)sizeof(mask[0]); word++) {
+        count += __builtin_popcountl(mask[word]);
+    }
+    return count;
+}
+

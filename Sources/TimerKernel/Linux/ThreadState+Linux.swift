@@ -1,0 +1,46 @@
+#if os(Linux) && !KQUEUE
+internal import CTimerKernel
+
+/// What the kernel says of a thread of this process (proc_pid_stat(5)).
+struct ThreadState {
+    private let letter: UInt8
+    /// The processor time that the thread has used, in nanoseconds; precise to 10 ms.
+    let ran: UInt64
+
+    /// Whether the thread runs, or is ready to run and waits for a processor.
+    var isRunnable: Bool { letter == UInt8(ascii: "R") }
+
+    /// Whether the thread is stopped, as by a debugger.
+    var isStopped: Bool { letter == UInt8(ascii: "T") || letter == UInt8(ascii: "t") }
+
+    /// Reads the state of a thread by its number; nil if there is no such thread, or no /proc.
+    init?(of thread: some CustomStringConvertible) {
+        let opened = SystemCall.retrying { unsafe file_open("/proc/self/task/\(thread)/stat", O_RDONLY) }
+        guard case .success(let file) = opened else { return nil }
+        defer { close(file) }
+        var text = [UInt8](repeating: 0, count: 512)
+        let count = unsafe max(0, read(file, &text, text.count))
+        // The other fields follow the thread's name, which is in brackets and may contain some.
+        guard let bracket = text[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = text[(bracket + 1)..<count].split(separator: UInt8(ascii: " "))
+        // The letter is the third field of all, and the times in and outside the kernel are the 14th and 15th.
+        guard fields.count > 12, let letter = fields[0].first else { return nil }
+        let ticks = fields[11...12].reduce(0) { $0 + (UInt64(String(decoding: $1, as: UTF8.self)) ?? 0) }
+        self.letter = letter
+        ran = ticks * 10_000_000
+    }
+
+    /// Whether any thread of the process is stopped. O(n) for n threads.
+    static var anyIsStopped: Bool {
+        guard let folder = unsafe opendir("/proc/self/task") else { return false }
+        defer { unsafe closedir(folder) }
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if ThreadState(of: name)?.isStopped == true { return true }
+        }
+        return false
+    }
+}
+#endif
