@@ -85,6 +85,7 @@ extension Handler {
     fileprivate init<Target: AnyObject & Sendable>(
         onMainActor method: @escaping @Sendable (Target) -> @MainActor (PreciseTimer.Tick) -> Void
     ) {
-        self.init { @MainActor (target: Target, tick: PreciseTimer.Tick) in method(target)(tick) }
+        let call: @MainActor @Sendable (Target, PreciseTimer.Tick) -> Void = { method($0)($1) }
+        self.init(call)
     }
 }

@@ -59,7 +59,7 @@ extension Duration {
             (1_000_000_000, 9, "s"), (1_000_000, 6, "ms"), (1_000, 3, "µs"), (1, 0, "ns"),
         ]
         // Zero is of the first unit.
-        let unit = units.first { nanoseconds == 0 || nanoseconds >= $0.nanoseconds } ?? units[0]
+        let unit = units[units.firstIndex { nanoseconds == 0 || nanoseconds >= $0.nanoseconds } ?? 0]
         let (whole, part) = nanoseconds.quotientAndRemainder(dividingBy: unit.nanoseconds)
         if part == 0 { return "\(sign)\(whole) \(unit.name)" }
         let digits = String(part)

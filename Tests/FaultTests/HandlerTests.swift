@@ -69,6 +69,8 @@ import Testing
         service.shutdown()
     }
 
+    // Swift Testing hands values to an exit test since Swift 6.3.
+    #if compiler(>=6.3)
     @Test(arguments: Backend.available)
     func aTimerWhoseActorNeverReturnsIsCancelledAtOnce(backend: Backend) async {
         await #expect(processExitsWith: .exitCode(7)) { [backend] in
@@ -166,6 +168,7 @@ import Testing
             #expect(flaw == nil)
         }
     }
+    #endif
 
     /// A handler releases the last references to the service and to the owner of all its timers.
     @Test(arguments: Backend.available, [false, true])

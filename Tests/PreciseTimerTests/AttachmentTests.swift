@@ -121,7 +121,7 @@ import TimerKernel
         #expect(log.count == 1)
     }
 
-    @Test(.needsProc) func aPolledDescriptorIsClosedWithItsTimers() async {
+    @Test(.needsProc, .needsDescriptor) func aPolledDescriptorIsClosedWithItsTimers() async {
         // A separate process, in which no other test opens or closes descriptors.
         await #expect(processExitsWith: .success) {
             let before = ProcFS.openDescriptors

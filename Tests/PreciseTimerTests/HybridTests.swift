@@ -158,7 +158,10 @@ import TimerKernel
     /// If it slept for each deadline, it would leave its processor once for each firing. A shorter gap would not show
     /// that: it is over before the thread can fall asleep. After more firings it would have learned that a sleep costs
     /// less here.
-    @Test(.needsProc, .disabled(if: isThreadSanitized, "the sanitizer's own locks make a thread leave its processor, too"))
+    @Test(
+        .needsProc,
+        .disabled(if: isThreadSanitized, "the sanitizer's own locks make a thread leave its processor, too")
+    )
     func aThreadStaysAwakeForShortGaps() throws {
         var gaps = ShortGaps()
         gaps.learn(price: 100_000)

@@ -29,7 +29,7 @@ extension Trait where Self == ConditionTrait {
     /// The test is about calls of Linux.
     package static var needsLinux: Self { .enabled(if: Platform.isLinux, "needs calls of Linux") }
     /// The test waits for the descriptor of the kernel's timer, or closes it.
-    package static var needsDescriptor: Self { .enabled(if: Platform.hasDescriptor, "libkqueue has no real descriptor") }
+    package static var needsDescriptor: Self { .enabled(if: Platform.hasDescriptor, "libkqueue has none") }
     /// The test reads what the kernel tells of this process.
     package static var needsProc: Self { .enabled(if: Platform.hasProc, "needs /proc") }
 }
