@@ -1,6 +1,28 @@
 // swift-tools-version: 6.2
 
+import Foundation
 import PackageDescription
+
+/// Whether this is somebody else's dependency, and not the package that they work on. SwiftPM has one set of default
+/// traits for both, and this package's own commands and tests need more than a user of the library does.
+let isDependency: Bool = {
+    let here = Context.packageDirectory
+    // By URL: SwiftPM has made this copy itself.
+    if here.contains("/checkouts/") || here.contains("/registry/") { return true }
+    // By path: swift was started in another package, which is no other copy of this one.
+    guard let directory = Context.environment["PWD"] else { return false }
+    let start = URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+    let isInside = (start + "/").hasPrefix(URL(fileURLWithPath: here).resolvingSymlinksInPath().path + "/")
+    let has = { (name: String) in FileManager.default.fileExists(atPath: "\(start)/\(name)") }
+    return !isInside && has("Package.swift") && !has("Sources/TimerKernel")
+}()
+
+#if os(Linux)
+let ownTraits: Set<String> = ["Libevent", "RunLoop", "Instrument", "Metrics", "Logging", "ServiceLifecycle"]
+#else
+/// The instrument needs Linux. libevent is there only if somebody has installed it: `--traits Libevent`.
+let ownTraits: Set<String> = ["RunLoop", "Metrics", "Logging", "ServiceLifecycle"]
+#endif
 
 /// The settings of every target: the language's strictest mode.
 let settings: [SwiftSetting] = [
@@ -12,7 +34,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// SwiftPM resolves a package only if an enabled trait needs it. A user of the library who leaves this trait out
+/// SwiftPM resolves a package only if an enabled trait needs it. A user of the library leaves this trait out, and
 /// resolves no package but this one.
 let ifInstrument: TargetDependencyCondition? = .when(traits: ["Instrument"])
 
@@ -48,6 +70,7 @@ let adapters = [
 
 let package = Package(
     name: "precise-timer",
+    platforms: [.macOS(.v15)],
     products: [
         .library(name: "PreciseTimer", targets: ["PreciseTimer"]),
         .library(name: "PreciseTimerTestKit", targets: ["PreciseTimerTestKit"]),
@@ -66,8 +89,7 @@ let package = Package(
         .trait(name: "Metrics", description: "The adapter to swift-metrics."),
         .trait(name: "Logging", description: "The adapter to swift-log."),
         .trait(name: "ServiceLifecycle", description: "The adapter to swift-service-lifecycle."),
-        // SwiftPM has one default for the root package and for a dependency, and the root's commands need all traits.
-        .default(enabledTraits: ["Libevent", "RunLoop", "Instrument", "Metrics", "Logging", "ServiceLifecycle"]),
+        .default(enabledTraits: isDependency ? [] : ownTraits),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -290,19 +312,32 @@ if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
         }
 }
 
+/// The targets of the instrument, and those that test it or need it.
+let instrument: Set<String> = [
+    "HostSystem", "TimerResults", "TimerReport", "TimerProbe", "compare-backends", "timer-soak", "FuzzChecks",
+    "HostSystemTests", "ResultsSupport", "TimerResultsTests", "TimerReportTests", "TimerProbeTests",
+    "CompareBackendsTests", "FuzzTests",
+]
+
+/// Leaves targets and their products out. A trait cannot do that, and `swift test` builds every target.
+@MainActor func leaveOut(_ names: Set<String>) {
+    package.targets.removeAll { names.contains($0.name) }
+    package.products.removeAll { names.contains($0.name) }
+}
+
+#if !os(Linux)
+// These use calls of Linux.
+leaveOut(instrument.union(["FaultTests", "fault-probe", "ClockStepTests"]))
+package.dependencies = adapters.map(\.package)
+#endif
+
 // The checks of a change build the library and its tests several times over, and the instrument and the adapters not
-// each time. A trait cannot do that: it cannot remove a target, and `swift test` builds every target. The value is 1,
-// or the names of the only test targets that are wanted, with spaces in between.
+// each time. The value is 1, or the names of the only test targets that are wanted, with spaces in between.
 if let value = Context.environment["PRECISE_TIMER_LIBRARY_ONLY"] {
-    let left: Set<String> = Set([
-        "HostSystem", "TimerResults", "TimerReport", "TimerProbe", "compare-backends", "timer-soak", "FuzzChecks",
-        "HostSystemTests", "ResultsSupport", "TimerResultsTests", "TimerReportTests", "TimerProbeTests",
-        "CompareBackendsTests", "FuzzTests", "AdapterTests",
-    ])
-    .union(adapters.map(\.name))
-    let wanted = value.split(separator: " ").map(String.init)
-    let isWanted = { (target: Target) in value == "1" || target.type != .test || wanted.contains(target.name) }
-    package.targets.removeAll { left.contains($0.name) || !isWanted($0) }
-    package.products.removeAll { left.contains($0.name) }
+    leaveOut(instrument.union(adapters.map(\.name)).union(["AdapterTests"]))
     package.dependencies = []
+    if value != "1" {
+        let wanted = value.split(separator: " ").map(String.init)
+        package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+    }
 }

@@ -1,10 +1,12 @@
-// swift-tools-version: 6.3
+// swift-tools-version: 6.2
 
 import PackageDescription
 
 let package = Package(
     name: "consumer",
-    dependencies: [.package(name: "precise-timer", path: "../..", traits: ["Libevent"])],
+    dependencies: [
+        .package(name: "precise-timer", path: "../..")
+    ],
     targets: [
         .executableTarget(
             name: "consumer",
