@@ -32,6 +32,13 @@ package enum SystemClock: Sendable {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// Nanoseconds between two steps of an ARM processor's counter, from which the clocks are read; nil on others,
+    /// whose counters step within a nanosecond. Some counters of 1 GHz take larger steps and do not say so.
+    package static var step: Double? {
+        let frequency = counter_frequency()
+        return frequency > 0 ? 1e9 / Double(frequency) : nil
+    }
+
     /// Sleeps until the clock shows so many nanoseconds. Signals do not end the sleep.
     package func sleep(until nanoseconds: UInt64) {
         var time = timespec(nanoseconds: nanoseconds)

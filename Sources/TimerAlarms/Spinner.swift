@@ -17,7 +17,8 @@ package final class Spinner: Sendable {
     /// shortens.
     private let margin: Atomic<UInt64>
     /// The length of the ``Lead``, the deadline for which the thread has fired and that is not yet decided on, and when
-    /// it fired. Relaxed: the spinning thread reads what it has written.
+    /// it fired. Relaxed: only the spinning thread stores them, and the others can do no more with an old value than
+    /// report it, or find that it is not their deadline.
     private let leadLength = Atomic<UInt64>(Lead.shortest)
     private let undecided = Atomic<UInt64>(0)
     private let fired = Atomic<UInt64>(0)

@@ -24,8 +24,9 @@ package final class TimerFDAlarm: TimerAlarm {
     /// While the thread sleeps, when it will wake at the latest. 0 while it is awake: it then looks at the deadline
     /// again before it sleeps.
     private let wakesBy = Atomic<UInt64>(0)
-    /// Stored before `stop` sets the timerfd, and read after each other setting of it. As in a lock, one side sees the
-    /// other: the wake-up is the last setting, or the thread or the setter that undid it sees this.
+    /// Stored before `stop` sets the timer, and read after each other setting of it. The kernel's lock on the timer
+    /// orders the settings and what comes before and after them: the wake-up is the last setting, or the thread or the
+    /// setter that undid it sees this.
     private let isStopped = Atomic(false)
     private let home = Process.generation
 

@@ -110,7 +110,7 @@ package struct Backoff {
         case wait
     }
 
-    // A pause takes some tens of nanoseconds. The first pauses together take as long as several critical sections.
+    // A pause takes ten to fifty nanoseconds. The first pauses together take as long as several critical sections.
     // With shorter pauses, two threads that took the lock by turns did half as much work together as one thread alone,
     // because the memory that it protects moved back and forth between their processors.
     private static var firstPauses: Int { 64 }

@@ -32,8 +32,8 @@ package enum MainActorCheck {
     }
 
     private static let mainQueue = DispatchSpecificKey<Bool>()
-    /// The previous hook, or 0. Relaxed, because no order here could help: the runtime reads its own hook without one.
-    /// If a thread saw the new hook before this value, it would leave the previous hook out of one check.
+    /// The previous hook, or 0. Relaxed, because the runtime reads its own hook without an order. A thread that sees
+    /// the new hook before this value, as ARM processors allow, leaves the previous hook out of one check.
     private static let former = Atomic<UInt>(0)
 
     /// Whether the hook is set. The first use sets it.

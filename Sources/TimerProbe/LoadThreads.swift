@@ -88,6 +88,7 @@ private final class Crew: Sendable {
     /// Signalled when all threads have done their work. Only the last thread signals, so that the waiting thread wakes
     /// once.
     let ended = DispatchSemaphore(value: 0)
+    /// How many threads still work. Acquiring and releasing: the last one has seen what all others have done.
     private let working: Atomic<Int>
 
     init(_ size: Int) {

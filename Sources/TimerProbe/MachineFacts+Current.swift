@@ -21,6 +21,7 @@ extension MachineFacts {
         let sources = ProcFile.line("/sys/devices/system/clocksource/clocksource0/available_clocksource")
         clockSources = sources?.split(separator: " ").map(String.init) ?? []
         resolution = SystemClock.monotonic.resolution
+        if host.clockSource == "arch_sys_counter" { clockStep = SystemClock.step }
     }
 
     private mutating func addProcessors() {
@@ -141,12 +142,20 @@ extension Host {
         return flags.map { $0.split(separator: " ").contains("hypervisor") }
     }
 
-    /// The model in the text of /proc/cpuinfo; nil if it names no model, as on many ARM machines.
+    /// The model in the text of /proc/cpuinfo. ARM processors have numbers there and no name: one for the maker, and
+    /// one for each kind of core; lscpu knows their names. Nil if there is neither.
     package static func cpuModel(in facts: String) -> String? {
-        let models = facts.split(separator: "\n").lazy.filter { $0.hasPrefix("model name") }
-            .compactMap { line in
-                line.firstIndex(of: ":").map { line[line.index(after: $0)...].split(separator: " ") }
-            }
-        return models.first { !$0.isEmpty }?.joined(separator: " ")
+        if let name = values("model name", in: facts).first { return name }
+        let parts = Set(values("CPU part", in: facts)).sorted()
+        guard let maker = values("CPU implementer", in: facts).first, !parts.isEmpty else { return nil }
+        return "implementer \(maker), part \(parts.joined(separator: " and "))"
+    }
+
+    /// The values of a field in the text of /proc/cpuinfo, in the order of the processors.
+    private static func values(_ field: String, in facts: String) -> [String] {
+        facts.split(separator: "\n").filter { $0.hasPrefix(field) }
+            .compactMap { line in line.firstIndex(of: ":").map { line[line.index(after: $0)...] } }
+            .map { $0.split(separator: " ").joined(separator: " ") }
+            .filter { !$0.isEmpty }
     }
 }

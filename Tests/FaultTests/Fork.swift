@@ -93,7 +93,7 @@ enum Fault {
     /// From now on no stack can be mapped for another thread: the address space may grow only a little.
     static func refuseThreads() {
         let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").first
-        let bytes = (pages.flatMap { UInt64($0) } ?? 0) * 4096
+        let bytes = (pages.flatMap { UInt64($0) } ?? 0) * UInt64(sysconf(Int32(_SC_PAGESIZE)))
         setLimit(Int32(RLIMIT_AS.rawValue), bytes + 4 << 20)
     }
 

@@ -49,6 +49,8 @@ struct HostTests {
         let text = "processor : 0\nmodel name\nmodel name :\nmodel name\t:  A  CPU @ 2.1 GHz\nmodel name : B\n"
         #expect(Host.cpuModel(in: text) == "A CPU @ 2.1 GHz")
         #expect(Host.cpuModel(in: "processor : 0\n") == nil)
+        let arm = "CPU implementer\t: 0x41\nCPU part\t: 0xd0c\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
+        #expect(Host.cpuModel(in: arm + arm) == "implementer 0x41, part 0xd0b and 0xd0c")
     }
 
     @Test func thisMachineHasFacts() throws {

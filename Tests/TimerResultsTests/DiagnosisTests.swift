@@ -157,6 +157,27 @@ import TimerResults
         #expect(finding(.clockSource, clockSource: "arch_sys_counter")?.level == .good)
     }
 
+    @Test func onArmTheFindingsAreThoseOfArm() throws {
+        var facts = Self.good
+        facts.host = Host(
+            system: "Linux",
+            kernel: "6.12.0",
+            machine: "aarch64",
+            cpu: nil,
+            processors: 4,
+            build: .release,
+            clockSource: "arch_sys_counter"
+        )
+        (facts.clockStep, facts.pollsWhenIdle) = (1e9 / 24e6, true)
+        let findings = Diagnosis(of: facts).findings
+        let found = { (name: MachineFinding.Name) in findings.first { $0.name == name } }
+        #expect(found(.resolution)?.found == "1 ns, read in steps of 42 ns")
+        #expect(found(.idleStates)?.found == "not used (nohlt)")
+        #expect(found(.stolenTime)?.level == .unknown, "a host that counts none looks as one that steals none")
+        facts.clockStep = 1
+        #expect(Diagnosis(of: facts).findings.first { $0.name == .resolution }?.found == "1 ns")
+    }
+
     @Test func idleProcessorsWakeLateIfTheirStateIsDeepOrTheHostHasThem() throws {
         let deep = try #require(finding(.idleStates) { ($0.deepestIdle, $0.idleExit) = ("C6", 133_000) })
         #expect(deep.level == .limits)

@@ -52,6 +52,7 @@ package enum Terminal {
 
 /// Whether Ctrl-C was pressed, for commands that finish their work first.
 package enum Interrupt {
+    /// Relaxed: a signal handler stores it, the command looks at it again and again, and it orders no other memory.
     private static let wasSignalled = Atomic(false)
 
     /// Whether SIGINT has come since ``watch()``.

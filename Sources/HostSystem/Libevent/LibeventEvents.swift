@@ -32,7 +32,10 @@ package final class LibeventEvents: Sendable {
     // neither the thread nor a caller holds this object.
     private nonisolated(unsafe) let base: OpaquePointer
     private nonisolated(unsafe) let events: [OpaquePointer]
+    /// `stop` stores it before it activates an event, and `begin` reads it after adding one. libevent's lock on the
+    /// base orders these two: either `begin` sees this, or the event is active, and its call sees this.
     private let isStopped = Atomic(false)
+    /// Relaxed: the events' thread stores it once, and it orders no other memory.
     private let hasFailed = Atomic(false)
 
     /// Starts events.
@@ -111,7 +114,8 @@ package final class LibeventEvents: Sendable {
         private nonisolated(unsafe) let event: OpaquePointer
         private let wanted: Event
         private let owner: LibeventEvents
-        /// Whether the first period has begun, and how many nanoseconds after its start.
+        /// Whether the first period has begun, and how many nanoseconds after its start. Relaxed: only the events'
+        /// thread uses these two.
         private let hasBegun = Atomic(false)
         private let delay = Atomic<UInt64>(0)
 

@@ -27,9 +27,10 @@ package enum IdleStates {
             ?? ProcFile.line("/sys/devices/system/cpu/cpuidle/current_governor_ro")
     }
 
-    /// Whether the kernel's boot options keep idle processors running.
+    /// Whether the kernel's boot options keep idle processors running: `idle=poll` on x86, and `nohlt` elsewhere.
     package static var isPolling: Bool {
-        ProcFile.line("/proc/cmdline")?.split(separator: " ").contains("idle=poll") ?? false
+        let option: Substring = SystemName().machine == "x86_64" ? "idle=poll" : "nohlt"
+        return ProcFile.line("/proc/cmdline")?.split(separator: " ").contains(option) ?? false
     }
 
     /// The deepest state in another folder. A state that is switched off does not count.

@@ -50,7 +50,10 @@ package enum RealTime {
         return isAllowed.value.load(ordering: .relaxed)
     }()
 
-    private final class Outcome: Sendable { let value = Atomic(false) }
+    private final class Outcome: Sendable {
+        /// Relaxed: the semaphore orders the thread's store before the caller's load.
+        let value = Atomic(false)
+    }
 }
 
 /// Limits of this process (getrlimit(2)).

@@ -41,7 +41,7 @@ package struct KernelThread: Hashable, Sendable {
 
     /// What a new thread tells its creator.
     private final class Start: Sendable {
-        /// The new thread's number, once it has begun.
+        /// The new thread's number, once it has begun. Relaxed: the semaphore orders the store before the load.
         let number = Atomic<Int32>(0)
         let hasBegun = DispatchSemaphore(value: 0)
     }
@@ -80,6 +80,7 @@ extension KernelThread {
 
 /// Tells a thread or a timer to end.
 package final class StopFlag: Sendable {
+    /// Releasing and acquiring: a thread that sees it set also sees what the setter has done before.
     private let flag = Atomic(false)
 
     package init() {}

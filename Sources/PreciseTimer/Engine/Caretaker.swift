@@ -143,6 +143,7 @@ final class Caretaker: Sendable {
 
 /// The clock of the caretaker's seconds, in nanoseconds: the kernel's suspending clock, or, in a test, a faster one.
 package enum CareClock {
+    /// Relaxed: a test sets it before its services start, and it orders no other memory.
     private static let speed = Atomic<UInt64>(1)
 
     /// Lets the clock run ten times as fast, for the rest of the process.

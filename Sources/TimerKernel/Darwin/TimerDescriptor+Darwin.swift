@@ -44,7 +44,8 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// Whether the number is known to belong to this timer no more.
     package var isLost: Bool { claim.isLost }
 
-    /// Sets the absolute deadline, or disarms. Setting a past deadline wakes a waiting thread, too.
+    /// Sets the absolute deadline, or disarms. Setting a past deadline wakes a waiting thread, too. Two calls on one
+    /// timer are ordered, as on Linux: each takes the kernel's lock on the queue.
     ///
     /// - Parameter deadline: the instant of the expiry.
     /// - Throws: `TimerError` if the kernel refuses, or the descriptor is lost.

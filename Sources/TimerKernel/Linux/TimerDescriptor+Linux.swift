@@ -39,6 +39,9 @@ package struct TimerDescriptor: ~Copyable, Sendable {
 
     /// Sets the absolute deadline, or disarms. Setting a past deadline wakes a waiting reader, too.
     ///
+    /// Two calls on one timer are ordered, with all memory that their threads use before and after: each takes the
+    /// kernel's lock on it (`ctx->wqh.lock` in fs/timerfd.c). A system call in itself orders no memory on ARM.
+    ///
     /// On the wall clock, a step of the clock counts as an expiry, so that the reader looks at the clock again.
     ///
     /// It never repeats by itself. The kernel would set a repeating timer again inside the read(2) that returns its

@@ -14,9 +14,9 @@ package final class Probe: Sendable {
     private let work: UInt64
     /// Finds the causes of late ticks; nil if the plan does not ask for them.
     private let watch: LateWatch?
-    /// Whether a thread uses the recording.
+    /// Whether a thread uses the recording. Acquiring and releasing, as a lock: a thread sees what the one before did.
     private let isBusy = Atomic(false)
-    /// Whether a handler works.
+    /// Whether a handler works. A tick stores it before it releases `isBusy`: who sees the last tick also sees this.
     private let isAtWork = Atomic(false)
     // Constant from the initialiser to deinit. Only `withRecording` touches the memory behind it, on one thread at a
     // time. It is a pointer because Swift would check the accesses to a property on every tick.

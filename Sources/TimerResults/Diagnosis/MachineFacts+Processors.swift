@@ -23,6 +23,10 @@ extension MachineFacts {
         let parts = [(stolenSinceStart, "since the start"), (stolenNow, "in 0.5 s of work")]
             .compactMap { share, time in share.map { "\(NumberText.fixed($0, places: 1)) % \(time)" } }
         guard let most = [stolenSinceStart, stolenNow].compactMap(\.self).max() else { return .unknown(.stolenTime) }
+        // A guest counts stolen time only if its host helps, which not every host of ARM guests does.
+        if most == 0, host.machine != "x86_64", host.hypervisor != false {
+            return .unknown(.stolenTime, "none is counted here")
+        }
         let found = parts.joined(separator: ", ")
         if most < Self.noticeableTheft { return .good(.stolenTime, found) }
         return .limits(
@@ -43,8 +47,11 @@ extension MachineFacts {
         )
     }
 
+    /// The boot option that keeps idle processors running (the kernel's kernel-parameters.txt).
+    private var pollOption: String { host.machine == "x86_64" ? "idle=poll" : "nohlt" }
+
     var idleStatesFinding: MachineFinding {
-        if pollsWhenIdle { return .good(.idleStates, "not used (idle=poll)") }
+        if pollsWhenIdle { return .good(.idleStates, "not used (\(pollOption))") }
         guard idleDriver != nil || idleExit != nil else { return .unknown(.idleStates) }
         let isGuest = host.hypervisor == true
         if isGuest || (idleExit ?? 0) > Self.noticeableExit {
@@ -68,9 +75,9 @@ extension MachineFacts {
 
     /// The device works through the driver of the idle states.
     private var idleRemedy: String {
-        guard let idleDriver, idleDriver != "none", let mayLimitIdle else { return "boot with idle=poll" }
+        guard let idleDriver, idleDriver != "none", let mayLimitIdle else { return "boot with \(pollOption)" }
         let root = mayLimitIdle ? "" : "as root, "
-        return "\(root)ask for an idle latency of 0 (--idle-latency 0), or boot with idle=poll"
+        return "\(root)ask for an idle latency of 0 (--idle-latency 0), or boot with \(pollOption)"
     }
 
     var idleControlFinding: MachineFinding {

@@ -10,6 +10,8 @@ package struct MachineFacts: Hashable, Sendable {
     package var clockSources: [String] = []
     /// Nanoseconds to which the kernel rounds deadlines.
     package var resolution: UInt64?
+    /// Nanoseconds between two steps of the clock's readings; nil if they are too small to matter.
+    package var clockStep: Double?
 
     // MARK: The processors
 
@@ -86,7 +88,7 @@ extension MachineFacts {
         let better = clockSources.first { Self.fastSources.contains($0) }
         let advice =
             better.map { "Each reading is slow: as root, write \($0) to \(file)." }
-            ?? "Each reading is slow, and the kernel has no better source: dmesg says why it avoids tsc."
+            ?? "Each reading is slow, and the kernel has no better source: dmesg says why."
         return .limits(.clockSource, source, advice)
     }
 
@@ -104,7 +106,8 @@ extension MachineFacts {
 
     var resolutionFinding: MachineFinding {
         guard let resolution else { return .unknown(.resolution) }
-        let found = DurationText.spaced(nanoseconds: resolution)
+        let step = clockStep.flatMap { $0 < 2 ? nil : ", read in steps of \(NumberText.fixed($0, places: 0)) ns" }
+        let found = DurationText.spaced(nanoseconds: resolution) + (step ?? "")
         if resolution <= 1 { return .good(.resolution, found) }
         return .limits(
             .resolution,
