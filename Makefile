@@ -83,7 +83,7 @@ lint:
 # The libevent backend is built with libevent's headers.
 sudo := $(if $(filter 0,$(shell id -u)),,sudo)
 libevent:
-	@pkg-config --exists libevent_core libevent_pthreads 2>/dev/null || { \
+	@[ "$$(uname)" != Linux ] || pkg-config --exists libevent_core libevent_pthreads 2>/dev/null || { \
 	    command -v apt-get >/dev/null || { \
 	        echo "libevent's headers are missing, and apt-get is not here to install them." >&2; \
 	        echo "Use your package manager, or build without the libevent backend:" >&2; \

@@ -1,5 +1,5 @@
-// A Mac. What concerns kqueue(2) can be tried on Linux over libkqueue: see .ci/kqueue. The parts that a Mac has alone are
-// the conditions on __APPLE__; on Linux, what stands in for them is no more than the trial needs.
+// A Mac. What concerns kqueue(2) can be tried on Linux over libkqueue: see .ci/platforms/kqueue. The parts that a Mac
+// has alone are the conditions on __APPLE__; on Linux, what stands in for them is no more than the trial needs.
 
 #if !defined(__APPLE__)
 #include <features.h>
@@ -38,8 +38,8 @@ static inline int last_error(void) {
 
 #if defined(__APPLE__)
 
-// The clocks: one that stops while the machine is suspended, and one that does not (clock_gettime(3)). They are those of
-// mach_absolute_time(3) and mach_continuous_time(3).
+// The clocks: one that stops while the machine is suspended, and one that does not (clock_gettime(3)). They are those
+// of mach_absolute_time(3) and mach_continuous_time(3).
 static const clockid_t clock_suspending = CLOCK_UPTIME_RAW;
 static const clockid_t clock_continuous = CLOCK_MONOTONIC_RAW;
 
@@ -52,8 +52,8 @@ static inline uint64_t clock_ticks(uint64_t nanoseconds) {
     return ticks > INT64_MAX ? INT64_MAX : (uint64_t)ticks;
 }
 
-// What an instant is in kevent(2): ticks of one of the two clocks. NOTE_CRITICAL: the kernel does not move the expiry to
-// share a wake-up.
+// What an instant is in kevent(2): ticks of one of the two clocks. NOTE_CRITICAL: the kernel does not move the expiry
+// to share a wake-up.
 static const unsigned int timer_notes = NOTE_ABSOLUTE | NOTE_MACHTIME | NOTE_CRITICAL;
 static const unsigned int timer_notes_continuous = NOTE_MACH_CONTINUOUS_TIME;
 
@@ -88,8 +88,8 @@ static inline void sleep_until(const struct timespec *instant) {
 
 // ---- Threads ----
 
-// Starts a detached thread, of the highest quality of service: the kernel does not move the wake-ups of such a thread to
-// share them with others. Returns 0 or the error.
+// Starts a detached thread, of the highest quality of service: the kernel does not move the wake-ups of such a thread
+// to share them with others. Returns 0 or the error.
 static inline int thread_create(void *(*body)(void *), void *argument) {
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
@@ -152,8 +152,8 @@ static inline void thread_resemble_main(void) {
 static inline void thread_unpin(void) {
 }
 
-// Gives the calling thread a runtime in each period, before a deadline; in nanoseconds (THREAD_TIME_CONSTRAINT_POLICY of
-// mach/thread_policy.h). Returns 0 or the error.
+// Gives the calling thread a runtime in each period, before a deadline; in nanoseconds (THREAD_TIME_CONSTRAINT_POLICY
+// of mach/thread_policy.h). Returns 0 or the error.
 static inline int thread_deadline_set(uint64_t runtime, uint64_t deadline, uint64_t period) {
 #if defined(__APPLE__)
     struct thread_time_constraint_policy policy = {

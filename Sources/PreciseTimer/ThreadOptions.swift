@@ -6,7 +6,7 @@ extension TimerService {
     /// which asks for the shortest slice.
     ///
     /// The system may refuse any of these; ``TimerService/grant`` tells what was obtained. Threads that a handler
-    /// creates do not take over a real-time policy.
+    /// creates do not take over a real-time policy. A Mac refuses all of them, except for ``Policy/deadline``.
     public struct ThreadOptions: Hashable, Sendable {
         /// The scheduling policy: see sched(7).
         @nonexhaustive
@@ -18,7 +18,8 @@ extension TimerService {
             /// The same, but takes turns with threads of its priority (SCHED_RR).
             case roundRobin(priority: Int)
             /// Gets the runtime in each period, before the deadline (SCHED_DEADLINE). The kernel demands runtime ≤
-            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity beside it.
+            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity beside it. On a Mac this is
+            /// a time constraint of the thread (`THREAD_TIME_CONSTRAINT_POLICY`).
             case deadline(runtime: Duration, deadline: Duration, period: Duration)
         }
 

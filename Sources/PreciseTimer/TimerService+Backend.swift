@@ -12,15 +12,15 @@ extension TimerService {
         /// The kernel's own timer, for which the service's thread sleeps: a timerfd on Linux, from which it has its
         /// name, and an `EVFILT_TIMER` of kqueue(2) on a Mac.
         case timerFD = "timerfd"
-        /// The kernel's timer, as ``timerFD``, in a libevent loop, on the service's own thread. Needs the package trait `Libevent`, which links
-        /// libevent.
+        /// The kernel's timer, as ``timerFD``, in a libevent loop, on the service's own thread. Needs the package trait
+        /// `Libevent`, which links libevent.
         case libevent
         /// A Foundation `Timer` on a run loop, on the service's own thread: the usual starting point of other code. A
         /// few hundred bytes per service stay allocated, because Foundation never frees a timer. Needs the package
         /// trait `RunLoop`, which links Foundation.
         case runLoop = "runloop"
-        /// The kernel's timer, as ``timerFD``, but the service's thread wakes some tens of microseconds early and reads the
-        /// clock in a loop until the deadline has come. This takes the kernel's wake-up out of the lateness, for a
+        /// The kernel's timer, as ``timerFD``, but the service's thread wakes some tens of microseconds early and reads
+        /// the clock in a loop until the deadline has come. This takes the kernel's wake-up out of the lateness, for a
         /// price in processor time: see ``SpinOptions``.
         case hybrid
 

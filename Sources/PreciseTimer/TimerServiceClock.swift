@@ -77,7 +77,7 @@ extension TimerService {
     /// nobody awaits yet are kept in the stream. In a forked child the parent's streams are silent.
     ///
     /// The stream throws a `TimerError` within a minute if the process closes its descriptor. Reading the property
-    /// throws one if the system refuses a descriptor or a thread.
+    /// throws one if the system refuses a descriptor or a thread, and always on a Mac.
     public var clockSteps: AsyncThrowingStream<ClockStep, any Error> {
         get throws(TimerError) {
             let (steps, continuation) = AsyncThrowingStream<ClockStep, any Error>.makeStream()

@@ -11,8 +11,8 @@ package enum Platform {
     #endif
 
     #if KQUEUE
-    /// Whether the kernel's timer has a descriptor as any other. That of libkqueue has not: it is an end of a pipe, which
-    /// nobody makes readable, and the trial never closes it.
+    /// Whether the kernel's timer has a descriptor as any other. That of libkqueue has not: it is an end of a pipe,
+    /// which nobody makes readable, and the trial never closes it.
     package static let hasDescriptor = false
     #else
     package static let hasDescriptor = true

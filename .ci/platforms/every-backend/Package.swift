@@ -2,9 +2,16 @@
 
 import PackageDescription
 
+#if os(Linux)
+let traits: Set<Package.Dependency.Trait> = ["Libevent", "RunLoop"]
+#else
+let traits: Set<Package.Dependency.Trait> = ["RunLoop"]
+#endif
+
 let package = Package(
     name: "every-backend",
-    dependencies: [.package(name: "precise-timer", path: "../../..", traits: ["Libevent", "RunLoop"])],
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "precise-timer", path: "../../..", traits: traits)],
     targets: [
         .executableTarget(
             name: "every-backend",

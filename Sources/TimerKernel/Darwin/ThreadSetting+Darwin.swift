@@ -1,8 +1,8 @@
 #if canImport(Darwin) || KQUEUE
 internal import CTimerKernel
 
-/// A Mac has quality-of-service classes in place of these settings, and the threads of services have the highest one. So
-/// each is refused, except for a deadline.
+/// A Mac has quality-of-service classes in place of these settings, and the threads of services have the highest one.
+/// So each is refused, except for a deadline.
 extension ThreadSetting {
     package static func affinity(_ processors: Set<Int>) -> ThreadSetting {
         let names = processors.sorted().map(String.init)
@@ -26,8 +26,8 @@ extension ThreadSetting {
         missing(.policy, "rr:\(priority)", "making a thread real-time (SCHED_RR, priority \(priority))")
     }
 
-    /// A time constraint: the thread may run for the runtime in each period, before the deadline, and before all threads
-    /// with a quality of service. In nanoseconds, up to 50 ms; the kernel takes more for an ordinary thread
+    /// A time constraint: the thread may run for the runtime in each period, before the deadline, and before all
+    /// threads with a quality of service. In nanoseconds, up to 50 ms; the kernel takes more for an ordinary thread
     /// (thread_policy_set in xnu's osfmk/kern/thread_policy.c).
     package static func deadline(runtime: UInt64, deadline: UInt64, period: UInt64) -> ThreadSetting {
         ThreadSetting(

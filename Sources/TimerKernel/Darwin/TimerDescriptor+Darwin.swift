@@ -5,8 +5,8 @@ internal import Synchronization
 /// A timer of the kernel, alone on a queue of events (kqueue(2), EVFILT_TIMER), closed when the value ends.
 ///
 /// It does what the timerfd of Linux does, with two differences. It cannot wait on the wall clock: the kernel converts
-/// such a deadline once, and does not look at the clock again (filt_timervalidate in xnu's bsd/kern/kern_event.c). And a
-/// forked child does not have the queue.
+/// such a deadline once, and does not look at the clock again (filt_timervalidate in xnu's bsd/kern/kern_event.c). And
+/// a forked child does not have the queue.
 package struct TimerDescriptor: ~Copyable, Sendable {
     /// The number of the descriptor, which only this value may close. It is readable once the deadline has passed.
     package let number: CInt

@@ -1,5 +1,5 @@
-// libkqueue 2.3 as a stand-in for the kqueue(2) of a Mac. It has faults that the trial goes round here: all its calls come
-// one after the other, a thread that waits asks again and again, and no queue is closed.
+// libkqueue 2.3 as a stand-in for the kqueue(2) of a Mac. It has faults that the trial goes round here: all its calls
+// come one after the other, a thread that waits asks again and again, and no queue is closed.
 #include_next <sys/event.h>
 
 #include <pthread.h>
@@ -50,7 +50,8 @@ static inline int trial_kevent_once(
 // If a timer is removed while another thread waits, that thread may use its memory when it is free. So nobody waits
 // inside the library.
 static inline int trial_kevent(
-    int queue, const struct kevent *changes, int changed, struct kevent *events, int room, const struct timespec *timeout
+    int queue, const struct kevent *changes, int changed, struct kevent *events, int room,
+    const struct timespec *timeout
 ) {
     int result = trial_kevent_once(queue, changes, changed, events, room);
     while (result == 0 && room > 0 && timeout == NULL) {
