@@ -88,17 +88,6 @@ import TimerResults
         #expect(reversed?.ratio.verdict == .later)
     }
 
-    /// A clock that steps by 40 ns shows a lateness of 0 for a tick that comes within its step.
-    @Test func aRowThatIsNotLateAtAllHasAVerdict() throws {
-        let rounds = (0..<10)
-            .map { _ in
-                [("hybrid", 0), ("timerfd", 40_000)]
-                    .map { row, late in Synthetic.cell(Synthetic.key(row), [Int64](repeating: late, count: 20)) }
-            }
-        let pair = try #require(Report(Synthetic.results(rounds)).pairs.first)
-        #expect(pair.ratio.verdict == (pair.first.row == "hybrid" ? .earlier : .later))
-    }
-
     @Test func aBackendIsPairedWithBackendsAndItsOwnPeers() {
         let (timerFD, dispatch) = (Synthetic.key("timerfd"), Synthetic.key("dispatch"))
         let source = Synthetic.key("peer-dispatch-source", .peer)

@@ -75,8 +75,7 @@ extension Results {
     }
 
     /// The corrected lateness of one row as a multiple of another's: one number for each lap or round that has both. A
-    /// row that skips late deadlines must not look better than a row that catches up. A lateness of 0 counts as 1 ns: a
-    /// clock that steps by 40 ns can show it, and nothing is so many times as late as 0.
+    /// row that skips late deadlines must not look better than a row that catches up.
     func ratios(_ first: RowKey, _ second: RowKey, _ percentile: PairReport.Percentile) -> [Double] {
         rounds.flatMap { round -> [Double] in
             guard let first = round[first], let second = round[second] else { return [] }
@@ -85,12 +84,11 @@ extension Results {
                 return zip(first.medians, second.medians)
                     .compactMap { first, second in
                         guard let first, let second else { return nil }
-                        return Double(max(first, 1)) / Double(max(second, 1))
+                        return Double(first) / Double(second)
                     }
             case .p95:
                 let tails = [first.corrected, second.corrected].filter { $0.moments.count >= Round.fewestDeadlines }
-                let values = tails.map { Double(max($0.percentile(95), 1)) }
-                return values.count == 2 ? [values[0] / values[1]] : []
+                return tails.count == 2 ? [Double(tails[0].percentile(95)) / Double(tails[1].percentile(95))] : []
             }
         }
     }
