@@ -83,7 +83,7 @@ let package = Package(
         .trait(name: "RunLoop", description: "The run loop backend; links Foundation."),
         .trait(
             name: "Instrument",
-            description: "The command compare-backends; needs four other packages.",
+            description: "The command compare-backends; needs five other packages.",
             enabledTraits: ["RunLoop"]
         ),
         .trait(name: "Metrics", description: "The adapter to swift-metrics."),

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -264,6 +265,13 @@ static inline int thread_affinity(unsigned long *mask, unsigned long size) {
 // for GNU sources, the kernel would fill every reserved range of addresses.
 static inline int memory_lock(void) {
     return mlockall(MCL_CURRENT | MCL_FUTURE | 4 /* MCL_ONFAULT */);
+}
+
+// The columns of a terminal (ioctl_tty(2)); 0 if the descriptor is no terminal. Swift 6.2 takes the structure for one
+// of another module that includes the same header.
+static inline int terminal_columns(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 // The frequency in Hz of the counter behind the clocks of an ARM processor; 0 on others.

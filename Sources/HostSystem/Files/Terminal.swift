@@ -1,3 +1,4 @@
+internal import CTimerKernel
 internal import Glibc
 internal import Synchronization
 internal import SystemPackage
@@ -17,9 +18,8 @@ package enum Terminal {
     package static var widthOfMessages: Int? { columns(of: STDERR_FILENO) }
 
     private static func columns(of descriptor: Int32) -> Int? {
-        var size = winsize()
-        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        let columns = terminal_columns(descriptor)
+        return columns > 0 ? Int(columns) : nil
     }
 
     /// Writes text to standard output.
