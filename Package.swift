@@ -70,7 +70,8 @@ let adapters = [
 
 let package = Package(
     name: "precise-timer",
-    platforms: [.macOS(.v15)],
+    // InlineArray is in the library of Swift 6.2, which came with macOS 26.
+    platforms: [.macOS(.v26)],
     products: [
         .library(name: "PreciseTimer", targets: ["PreciseTimer"]),
         .library(name: "PreciseTimerTestKit", targets: ["PreciseTimerTestKit"]),

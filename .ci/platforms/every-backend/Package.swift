@@ -10,7 +10,7 @@ let traits: Set<Package.Dependency.Trait> = ["RunLoop"]
 
 let package = Package(
     name: "every-backend",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v26)],
     dependencies: [.package(name: "precise-timer", path: "../../..", traits: traits)],
     targets: [
         .executableTarget(
