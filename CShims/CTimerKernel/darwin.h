@@ -114,7 +114,7 @@ static inline int thread_name_set(const char *name) {
 #endif
 }
 
-// Nobody asks the system about a thread by its number here.
+// The number of the calling thread. The library does not ask a Mac about a thread by its number.
 static inline int thread_id(void) {
     return 0;
 }
@@ -172,7 +172,7 @@ static inline int thread_deadline_set(uint64_t runtime, uint64_t deadline, uint6
 #endif
 }
 
-// Only a thread that spins asks; a real-time thread of a Mac may yield.
+// Whether the calling thread must not yield its processor: a thread of a Mac may.
 static inline int thread_is_real_time(void) {
     return 0;
 }
