@@ -6,7 +6,7 @@ extension TimerService {
     /// which asks for the shortest slice.
     ///
     /// The system may refuse any of these; ``TimerService/grant`` tells what was obtained. Threads that a handler
-    /// creates do not take over a real-time policy. A Mac refuses all of them, except for ``Policy/deadline``.
+    /// creates do not take over a real-time policy. A Mac refuses all of them, except for `Policy.deadline`.
     public struct ThreadOptions: Hashable, Sendable {
         /// The scheduling policy: see sched(7).
         @nonexhaustive
