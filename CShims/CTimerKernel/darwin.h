@@ -29,11 +29,6 @@
 #include <sys/syscall.h>
 #endif
 
-// errno is a macro, which Swift does not see.
-static inline int last_error(void) {
-    return errno;
-}
-
 // ---- Clocks ----
 
 #if defined(__APPLE__)
@@ -128,23 +123,6 @@ static inline int thread_is_main(void) {
 #endif
 }
 
-// A function that the compiler calls each time: an async function may resume on another thread.
-__attribute__((noinline, unused)) static unsigned long thread_identity(void) {
-    unsigned long identity = (unsigned long)pthread_self();
-    __asm__ volatile("" : "+r"(identity) : : "memory");
-    return identity;
-}
-
-// Tells the processor that this thread waits in a loop: it leaves memory alone for ten to fifty nanoseconds. ARM's own
-// hint, yield, does nothing on a processor without hardware threads; isb waits until the pipeline is empty.
-static inline void processor_pause(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb" : : : "memory");
-#endif
-}
-
 // A new thread has a quality of service of its own, and no thread is bound to processors.
 static inline void thread_resemble_main(void) {
 }
@@ -210,10 +188,6 @@ static inline int timer_queue_create(void) {
         fcntl(queue, F_SETFD, FD_CLOEXEC);
     }
     return queue;
-}
-
-static inline int timer_close(int queue) {
-    return close(queue);
 }
 
 // Disarms the queue's timer, whether it is set or not.

@@ -24,11 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-// errno is a macro, which Swift does not see.
-static inline int last_error(void) {
-    return errno;
-}
-
 // The clocks: one that stops while the machine is suspended, and one that does not (clock_gettime(2)).
 static const clockid_t clock_suspending = CLOCK_MONOTONIC;
 static const clockid_t clock_continuous = CLOCK_BOOTTIME;
@@ -78,61 +73,38 @@ static inline int thread_is_main(void) {
     return thread_id() == getpid();
 }
 
-// glibc declares that the result of pthread_self() never changes. So the compiler may keep an earlier result across
-// a suspension of an async function, which may resume on another thread. This function is called each time.
-__attribute__((noinline, unused)) static unsigned long thread_identity(void) {
-    unsigned long identity = (unsigned long)pthread_self();
-    __asm__ volatile("" : "+r"(identity) : : "memory");
-    return identity;
-}
-
-// Tells the processor that this thread waits in a loop: it leaves memory alone for ten to fifty nanoseconds. ARM's own
-// hint, yield, does nothing on a processor without hardware threads; isb waits until the pipeline is empty.
-static inline void processor_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__) || defined(__arm__)
-    __asm__ volatile("isb" : : : "memory");
-#endif
-}
-
-// Gives the calling thread the affinity of another thread. The mask is large enough for the largest machines.
-static inline void thread_affinity_copy(int other) {
+// Gives the calling thread the affinity of the main thread. The mask is large enough for the largest machines.
+static inline void thread_affinity_of_main(void) {
     unsigned long mask[1024] = {0};
-    long size = syscall(SYS_sched_getaffinity, other, sizeof(mask), mask);
+    long size = syscall(SYS_sched_getaffinity, getpid(), sizeof(mask), mask);
     if (size > 0) {
         syscall(SYS_sched_setaffinity, 0, size, mask);
     }
 }
 
-// Gives the calling thread the policy, nice value and affinity of another thread; a real-time policy is replaced by
+// Gives the calling thread the policy, nice value and affinity of the main thread; a real-time policy is replaced by
 // the ordinary one. glibc declares some of these names only for GNU sources.
-static inline void thread_scheduling_copy(int other) {
-    int policy = sched_getscheduler(other) & ~0x40000000;  // without SCHED_RESET_ON_FORK
+static inline void thread_resemble_main(void) {
+    int policy = sched_getscheduler(getpid()) & ~0x40000000;  // without SCHED_RESET_ON_FORK
     struct sched_param parameters = {0};
     int is_ordinary = policy == SCHED_NORMAL || policy == SCHED_BATCH || policy == SCHED_IDLE;
     sched_setscheduler(0, is_ordinary ? policy : SCHED_NORMAL, &parameters);
     // PRIO_PROCESS is 0, and the system call returns 20 minus the nice value (getpriority(2)).
-    int priority = (int)syscall(SYS_getpriority, 0, other);
+    int priority = (int)syscall(SYS_getpriority, 0, getpid());
     if (priority > 0) {
         syscall(SYS_setpriority, 0, 0, 20 - priority);
     }
-    thread_affinity_copy(other);
+    thread_affinity_of_main();
 }
 
 static inline int timer_slack_set(unsigned long nanoseconds) {
     return prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);
 }
 
-// Gives the calling thread the policy, nice value and affinity of the main thread, but no real-time policy.
-static inline void thread_resemble_main(void) {
-    thread_scheduling_copy(getpid());
-}
-
 // Gives the calling thread the affinity of the main thread, and the timer slack that it began with, for which 0 stands
 // (PR_SET_TIMERSLACK(2const)).
 static inline void thread_unpin(void) {
-    thread_affinity_copy(getpid());
+    thread_affinity_of_main();
     timer_slack_set(0);
 }
 
@@ -166,31 +138,20 @@ static inline void *page_cleared_by_fork(void) {
     return NULL;
 }
 
-// The number of processors that at least one of two threads may run on (0 is the calling thread); negative if the
-// kernel does not say.
-static inline int processors_of_two_threads(int first, int second) {
-    unsigned long masks[2][1024] = {{0}, {0}};
-    if (syscall(SYS_sched_getaffinity, first, sizeof(masks[0]), masks[0]) < 0) {
+// The number of processors that the calling thread or the main thread may run on; negative if the kernel does not say.
+static inline int processors_of_main_and_this(void) {
+    unsigned long own[1024] = {0}, first[1024] = {0};
+    if (syscall(SYS_sched_getaffinity, 0, sizeof(own), own) < 0) {
         return -1;
     }
-    if (syscall(SYS_sched_getaffinity, second, sizeof(masks[1]), masks[1]) < 0) {
+    if (syscall(SYS_sched_getaffinity, getpid(), sizeof(first), first) < 0) {
         return -1;
     }
     int count = 0;
     for (int word = 0; word < 1024; word++) {
-        count += __builtin_popcountl(masks[0][word] | masks[1][word]);
+        count += __builtin_popcountl(own[word] | first[word]);
     }
     return count;
-}
-
-// The number of processors that the calling thread or the main thread may run on; negative if the kernel does not say.
-static inline int processors_of_main_and_this(void) {
-    return processors_of_two_threads(0, getpid());
-}
-
-// Closes the descriptor of a timer.
-static inline int timer_close(int descriptor) {
-    return close(descriptor);
 }
 
 // The address of a symbol of the program; NULL if there is none.

@@ -27,8 +27,7 @@ extension ThreadSetting {
     }
 
     /// A time constraint: the thread may run for the runtime in each period, before the deadline, and before all
-    /// threads with a quality of service. In nanoseconds, up to 50 ms; the kernel takes more for an ordinary thread
-    /// (thread_policy_set in xnu's osfmk/kern/thread_policy.c).
+    /// threads with a quality of service. In nanoseconds. The kernel refuses a runtime outside of 50 µs to 50 ms.
     package static func deadline(runtime: UInt64, deadline: UInt64, period: UInt64) -> ThreadSetting {
         ThreadSetting(
             property: .policy,

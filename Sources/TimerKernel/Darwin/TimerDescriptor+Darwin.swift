@@ -1,6 +1,5 @@
 #if canImport(Darwin) || KQUEUE
 internal import CTimerKernel
-internal import Synchronization
 
 /// A timer of the kernel, alone on a queue of events (kqueue(2), EVFILT_TIMER), closed when the value ends.
 ///
@@ -56,7 +55,9 @@ package struct TimerDescriptor: ~Copyable, Sendable {
             // Zero would be no instant.
             deadline.map { timer_queue_set(number, max($0.nanoseconds, 1), isContinuous) } ?? timer_queue_clear(number)
         }
-        if case .failure(let errno) = result { throw failure(errno, attempting: "setting a kernel timer") }
+        if case .failure(let errno) = result {
+            throw failure(errno, .systemRefused, attempting: "setting a kernel timer")
+        }
     }
 
     /// Waits until the deadline has passed, even if signals interrupt it.
@@ -73,17 +74,22 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         let number = number
         switch SystemCall.retrying({ timer_queue_take(number, waits ? 1 : 0) }) {
         case .success(let count): return count > 0
-        case .failure(let errno): throw failure(errno, attempting: "waiting for a kernel timer")
+        case .failure(let errno): throw failure(errno, .backendFailed, attempting: "waiting for a kernel timer")
         }
     }
 
     /// In a forked child there is no descriptor that would have to be silenced.
     package borrowing func replaceInForkedChild() throws(TimerError) {}
 
-    /// The error of a failed call. The number belongs to no queue any more, since the arguments are always valid.
-    private borrowing func failure(_ errno: Errno, attempting attempted: String) -> TimerError {
+    /// The error of a failed call. With these numbers the descriptor is no queue any more, since the arguments are
+    /// always valid.
+    private borrowing func failure(
+        _ errno: Errno,
+        _ code: TimerError.Code,
+        attempting attempted: String
+    ) -> TimerError {
         if [EBADF, EINVAL, ENOENT].contains(errno.number) { claim.lose() }
-        return errno.error(.backendFailed, attempting: attempted)
+        return errno.error(code, attempting: attempted)
     }
 }
 #endif
