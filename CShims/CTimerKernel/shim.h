@@ -1,6 +1,6 @@
-// The system as TimerKernel sees it: what Swift cannot call itself, and what differs from one system to the next. Both
-// headers have the functions of the first part of linux.h; those after them are the same everywhere. No Swift file of the library imports a C library by
-// its name.
+// The system as TimerKernel sees it: what Swift cannot call itself, and what differs from one system to the next. The
+// functions of linux.h up to its line are also in darwin.h; those below are the same everywhere. No Swift file of the
+// library imports a C library by its name.
 #if defined(__linux__) && !defined(PRECISE_TIMER_KQUEUE)
 #include "linux.h"
 #else
