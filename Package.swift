@@ -84,7 +84,7 @@ let package = Package(
         .trait(name: "RunLoop", description: "The run loop backend; links Foundation."),
         .trait(
             name: "Instrument",
-            description: "The command compare-backends; needs five other packages.",
+            description: "The command compare-backends; needs three other packages.",
             enabledTraits: ["RunLoop"]
         ),
         .trait(name: "Metrics", description: "The adapter to swift-metrics."),
@@ -94,8 +94,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ],
@@ -129,16 +127,12 @@ let package = Package(
         .target(
             name: "HostSystem",
             dependencies: [
-                "TimerKernel", "CTimerKernel", .target(name: "CLibevent", condition: .when(traits: ["Libevent"])),
+                "TimerKernel", "CTimerKernel",
                 .product(name: "SystemPackage", package: "swift-system", condition: ifInstrument),
             ],
             swiftSettings: settings
         ),
-        .target(
-            name: "TimerResults",
-            dependencies: [.product(name: "Histogram", package: "hdrhistogram-swift", condition: ifInstrument)],
-            swiftSettings: settings
-        ),
+        .target(name: "TimerResults", swiftSettings: settings),
         .target(
             name: "TimerReport",
             dependencies: ["TimerResults"],
@@ -152,7 +146,6 @@ let package = Package(
             name: "TimerProbe",
             dependencies: [
                 "PreciseTimer", "TimerResults", "HostSystem",
-                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms", condition: ifInstrument),
                 .product(name: "HeapModule", package: "swift-collections", condition: ifInstrument),
             ],
             swiftSettings: settings
@@ -260,7 +253,6 @@ let package = Package(
         .testTarget(
             name: "TimerReportTests",
             dependencies: ["TimerReport", "TimerResults", "TimerProbe", "ResultsSupport"],
-            exclude: ["Golden"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,34 +1,21 @@
 internal import CTimerKernel
 internal import Glibc
-internal import TimerKernel
+package import TimerKernel
 
-/// A clock of the kernel.
-package enum SystemClock: Sendable {
-    /// CLOCK_MONOTONIC.
-    case monotonic
-    /// CLOCK_BOOTTIME.
-    case boottime
-    /// CLOCK_REALTIME.
-    case realtime
+/// A clock of the kernel, by the kernel's names.
+package typealias SystemClock = TimerClock
 
-    private var clock: TimerClock {
-        switch self {
-        case .monotonic: .suspending
-        case .boottime: .continuous
-        case .realtime: .wall
-        }
-    }
-
-    var id: clockid_t { clock.kernelID }
+extension SystemClock {
+    /// CLOCK_MONOTONIC, CLOCK_BOOTTIME and CLOCK_REALTIME.
+    package static let (monotonic, boottime, realtime) = (suspending, continuous, wall)
 
     /// The time in nanoseconds since the clock's origin. Comes from the vDSO: no system call on ordinary hosts.
-    package var nanoseconds: UInt64 { clock.now.nanoseconds }
+    package var nanoseconds: UInt64 { now.nanoseconds }
 
-    /// Nanoseconds to which the kernel rounds deadlines: 1 with high-resolution timers, and otherwise some milliseconds
-    /// (clock_getres(2)); nil if it does not say.
+    /// Nanoseconds to which the kernel rounds deadlines (clock_getres(2)); nil if it does not say.
     package var resolution: UInt64? {
         var time = timespec()
-        guard unsafe clock_getres(id, &time) == 0 else { return nil }
+        guard unsafe clock_getres(kernelID, &time) == 0 else { return nil }
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
@@ -41,37 +28,38 @@ package enum SystemClock: Sendable {
 
     /// Sleeps until the clock shows so many nanoseconds. Signals do not end the sleep.
     package func sleep(until nanoseconds: UInt64) {
-        var time = timespec(nanoseconds: nanoseconds)
-        while unsafe clock_nanosleep(id, TIMER_ABSTIME, &time, nil) == EINTR {}
+        var time = Self.kernelTime(nanoseconds)
+        while unsafe clock_nanosleep(kernelID, TIMER_ABSTIME, &time, nil) == EINTR {}
+    }
+
+    /// Member by member: the build order decides which module declares the type, and so which extensions it has.
+    fileprivate static func kernelTime(_ nanoseconds: UInt64) -> timespec {
+        timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
 
     /// Sleeps for some monotonic time.
-    package static func sleep(for duration: Duration) {
-        let (seconds, attoseconds) = max(duration, .zero).components
-        let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
-        monotonic.sleep(until: monotonic.nanoseconds + nanoseconds)
-    }
+    package static func sleep(for duration: Duration) { KernelClock.sleep(for: duration) }
 }
 
-/// A timerfd without anything around it (timerfd_create(2)). Closed with the object.
+/// A timerfd without anything around it (timerfd_create(2)), closed with the object. Results compare the library with
+/// it, so it uses no part of the library.
 package final class BareTimer: Sendable {
     private let number: CInt
     private let clock: SystemClock
 
     package init(_ clock: SystemClock) throws(SystemError) {
         self.clock = clock
-        number = timerfd_create(clock.id, CInt(TFD_CLOEXEC))
+        number = timerfd_create(clock.kernelID, CInt(TFD_CLOEXEC))
         if number == -1 { throw .last("creating a timerfd") }
     }
 
     deinit { close(number) }
 
-    /// Sets an absolute deadline in nanoseconds, and waits until it has passed. Returns early if the kernel refuses
-    /// that.
+    /// Waits until an absolute instant in nanoseconds has passed. Returns early if the kernel refuses that.
     package func wait(until nanoseconds: UInt64) {
         var setting = itimerspec()
         // A value of zero would disarm the timer.
-        setting.it_value = timespec(nanoseconds: max(nanoseconds, 1))
+        setting.it_value = SystemClock.kernelTime(max(nanoseconds, 1))
         repeat {
             guard unsafe timerfd_settime(number, CInt(TFD_TIMER_ABSTIME), &setting, nil) == 0 else { return }
             var expirations: UInt64 = 0
@@ -81,17 +69,13 @@ package final class BareTimer: Sendable {
     }
 }
 
-/// How late the kernel may end a sleep of the calling thread.
-///
-/// It does not matter to a timerfd. Setting it needs no privilege. Threads and programs that the thread creates take
-/// it over as their default.
+/// How late the kernel may end a sleep of the calling thread. Threads and programs that it creates take it over as
+/// their default. It does not matter to a timerfd, and setting it needs no privilege.
 package enum TimerSlack {
-    /// In nanoseconds; 50,000 unless a thread sets another value. Setting 0 restores the thread's default.
-    package static var nanoseconds: UInt {
-        get { UInt(max(timer_slack(), 0)) }
-        set { _ = timer_slack_set(newValue) }
+    /// In nanoseconds; 50,000 unless a thread sets another value. Setting 0 restores the thread's default. A real-time
+    /// thread has 0. Nil if the kernel does not say; setting nil does nothing.
+    package static var nanoseconds: UInt64? {
+        get { UInt64(exactly: timer_slack()) }
+        set { if let newValue { _ = timer_slack_set(UInt(newValue)) } }
     }
-
-    /// The same; nil if the kernel does not say. A real-time thread has none.
-    package static var shown: UInt64? { UInt64(exactly: timer_slack()) }
 }

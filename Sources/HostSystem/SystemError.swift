@@ -5,9 +5,7 @@ internal import SystemPackage
 package struct SystemError: Error, Hashable, CustomStringConvertible {
     package let description: String
 
-    /// - Parameters:
-    ///   - attempted: what was attempted, as in `opening results.json`.
-    ///   - reason: why it failed, in a few words.
+    /// What was attempted, as in `opening results.json`, and in a few words why it failed.
     package init(_ attempted: String, _ reason: String) { description = "\(attempted): \(reason)" }
 
     init(_ attempted: String, _ errno: Errno) { self.init(attempted, "\(errno) (errno \(errno.rawValue))") }

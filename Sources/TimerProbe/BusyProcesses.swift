@@ -1,6 +1,6 @@
 internal import HostSystem
 
-/// Other programs that want every processor: shells that do nothing but count. They stand still until they may work.
+/// Other programs that want processors: shells that do nothing but count. They stand still until they may work.
 /// They belong to the session of this process, so the kernel shares the processors out among them and it alike.
 ///
 /// They end with this object. If this process is killed, a shell that works sees another parent within a tenth of a
@@ -8,12 +8,10 @@ internal import HostSystem
 final class BusyProcesses: Sendable {
     private let processes: [Process]
 
-    /// Starts as many shells as there are processors that this process may use.
-    ///
-    /// - Throws: `SystemError` if the system refuses one. The others end then.
-    init() throws(SystemError) {
+    /// Starts some shells. Throws `SystemError` if the system refuses one; the others end then.
+    init(_ count: Int) throws(SystemError) {
         var processes: [Process] = []
-        for _ in 0..<(Processors.usable ?? Processors.online) { processes.append(try Process()) }
+        for _ in 0..<count { processes.append(try Process()) }
         self.processes = processes
     }
 

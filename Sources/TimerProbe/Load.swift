@@ -6,9 +6,9 @@ package import TimerResults
 package enum Load: Hashable, Sendable {
     /// No other work of ours.
     case idle
-    /// A number of threads that spin.
+    /// A number of other programs that spin.
     case cpu(Int)
-    /// As many other processes that spin as this one may use processors.
+    /// As many of them as this process may use processors.
     case busy
     /// Handlers that work for some time.
     case handler(Duration)
@@ -20,7 +20,7 @@ package enum Load: Hashable, Sendable {
     case memory
 
     // A greater number is a typing error.
-    private static let mostThreads = 256
+    private static let mostPrograms = 256
     private static let mostTimers = 1_000_000
     private static let longestWork = Duration.seconds(10)
 
@@ -33,13 +33,13 @@ package enum Load: Hashable, Sendable {
         case ("busy", nil): return .busy
         case ("memory", nil): return .memory
         case ("cpu", nil): return .cpu(1)
-        case ("cpu", let value?): return .cpu(try number(value, atMost: mostThreads, of: "threads"))
+        case ("cpu", let value?): return .cpu(try number(value, atMost: mostPrograms, of: "programs"))
         case ("churn", let value?): return .churn(try number(value, atMost: mostTimers, of: "timers a second"))
         case ("pending", let value?): return .pending(try number(value, atMost: mostTimers, of: "timers"))
         case ("handler", let value?): return .handler(try work(value))
         default:
             throw Problem(
-                "the loads are idle, busy, cpu, cpu:THREADS, handler:TIME, churn:TIMERS-PER-SECOND, pending:TIMERS and "
+                "the loads are idle, busy, cpu, cpu:PROGRAMS, handler:TIME, churn:TIMERS-PER-SECOND, pending:TIMERS and "
                     + "memory"
             )
         }
@@ -59,6 +59,9 @@ package enum Load: Hashable, Sendable {
         return work
     }
 
+    /// Whether it is the work of other programs.
+    var hasPrograms: Bool { if case .cpu = self { true } else { self == .busy } }
+
     /// The name in tables, in JSON and on the command line.
     package var name: String {
         switch self {
@@ -75,7 +78,7 @@ package enum Load: Hashable, Sendable {
 
 /// One use of a load: it is ready after its creation, works from `begin()` to `halt()`, and is gone after `stop()`.
 package struct LoadRun {
-    private let threads: LoadThreads?
+    private let thread: LoadThread?
     private let processes: BusyProcesses?
     /// Far timers, which wait from the creation on.
     private let timers: [PreciseTimer]
@@ -83,24 +86,23 @@ package struct LoadRun {
     /// How long a load works before the first deadline of a turn.
     static func lead(of load: Load) -> Duration { load == .idle ? .zero : .milliseconds(20) }
 
-    /// Makes a load ready.
-    ///
-    /// - Parameters:
-    ///   - load: the load.
-    ///   - service: the service whose queue a load of timers uses. Without a service, there is no such load.
-    /// - Throws: `SystemError` if the system refuses a thread or a process, or `TimerError` if the service refuses a
-    ///   timer. No part of the load stays then.
+    /// Makes a load ready. A load of timers uses the queue of the service; without a service, there is no such load. Throws
+    /// an error if the system refuses a thread or a process, or the service a timer. No part of the load stays then.
     package init(_ load: Load, on service: TimerService?) throws {
-        processes = load == .busy ? try BusyProcesses() : nil
-        threads =
+        processes =
+            switch load {
+            case .busy: try BusyProcesses(Processors.usable ?? Processors.online)
+            case .cpu(let count): try BusyProcesses(count)
+            default: nil
+            }
+        thread =
             switch load {
             // The probes do the work of handlers.
-            case .idle, .busy, .handler, .pending: nil
-            case .cpu(let threads): try LoadThreads(threads, named: "load.cpu") { while !$0.isSet {} }
-            case .memory: try LoadThreads(1, named: "load.memory", MemoryLoad.run)
+            case .idle, .busy, .cpu, .handler, .pending: nil
+            case .memory: try LoadThread("load.memory", MemoryLoad.run)
             case .churn(let perSecond):
                 try service.map { service in
-                    try LoadThreads(1, named: "load.churn") { ChurnLoad(service, perSecond).run(until: $0) }
+                    try LoadThread("load.churn") { ChurnLoad(service, perSecond).run(until: $0) }
                 }
             }
         if case .pending(let count) = load, let service {
@@ -114,29 +116,26 @@ package struct LoadRun {
         }
     }
 
-    /// The kernel's bill for the load's own threads up to now.
-    ///
-    /// It is exact before `begin()` and after `halt()`, while all threads sleep. Compare it with the account of the
-    /// whole process only then. The two are never read at the same moment, and hundreds of spinning threads earn
-    /// seconds while the reading thread waits for its processor.
-    package var usage: ResourceUsage { threads?.usage ?? .zero }
+    /// The kernel's bill for the load's own thread up to now. It is exact before `begin()` and after `halt()`, while the
+    /// thread sleeps. Compare it with the account of the whole process only then.
+    package var usage: ResourceUsage { thread?.usage ?? .zero }
 
     /// Starts the work.
     package func begin() {
-        threads?.begin()
+        thread?.begin()
         processes?.begin()
     }
 
-    /// Ends the work, and keeps the threads and their accounts. Returns when the threads sleep.
+    /// Ends the work, and keeps the thread and its account. Returns when the thread sleeps.
     package func halt() {
-        threads?.halt()
+        thread?.halt()
         processes?.halt()
     }
 
-    /// Ends the work, the threads and the timers. Returns when no more work is done. Processes end with this value.
+    /// Ends the work, the thread and the timers. Returns when no more work is done. Processes end with this value.
     package func stop() {
         halt()
-        threads?.stop()
+        thread?.stop()
         for timer in timers { timer.cancel() }
     }
 }

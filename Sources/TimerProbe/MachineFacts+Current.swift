@@ -4,100 +4,78 @@ package import TimerResults
 
 /// The facts of this machine, as the kernel shows them now.
 extension MachineFacts {
-    /// Nanoseconds of work during which stolen time is measured. A guest that does not want the processor loses none.
-    private static let work: UInt64 = 500_000_000
-
     /// The facts of this machine, and what it allows this process. Takes less than a second.
     package static var current: MachineFacts {
         var facts = MachineFacts(host: .current)
-        facts.addClock()
-        facts.addProcessors()
-        facts.addKernel()
-        facts.addProcess()
+        facts.addSettings()
+        facts.addWork()
         return facts
     }
 
-    private mutating func addClock() {
+    private mutating func addSettings() {
         let sources = ProcFile.line("/sys/devices/system/clocksource/clocksource0/available_clocksource")
         clockSources = sources?.split(separator: " ").map(String.init) ?? []
         resolution = SystemClock.monotonic.resolution
         if host.clockSource == "arch_sys_counter" { clockStep = SystemClock.step }
-    }
-
-    private mutating func addProcessors() {
-        let before = StealTime.current
-        let end = SystemClock.monotonic.nanoseconds + Self.work
-        while SystemClock.monotonic.nanoseconds < end {}
-        let after = StealTime.current
-        stolenSinceStart = after?.percent()
-        stolenNow = before.flatMap { after?.percentOfOneProcessor(since: $0, in: Self.work) }
-        idleDriver = IdleStates.driver
-        idleGovernor = IdleStates.governor
-        deepestIdle = IdleStates.deepest?.name
-        idleExit = IdleStates.deepest?.exit
-        pollsWhenIdle = IdleStates.isPolling
-        switch IdleControl.current {
-        case .allowed: mayLimitIdle = true
-        case .refused: mayLimitIdle = false
-        case .missing: mayLimitIdle = nil
-        }
+        (idleDriver, idleGovernor) = (IdleStates.driver, IdleStates.governor)
+        (deepestIdle, idleExit) = (IdleStates.deepest?.name, IdleStates.deepest?.exit)
+        (pollsWhenIdle, mayLimitIdle) = (IdleStates.isPolling, IdleControl.isAllowed)
         sharesCores = ProcFile.line("/sys/devices/system/cpu/smt/active").map { $0 == "1" }
-    }
-
-    private mutating func addKernel() {
-        preemption = Self.preemption(
-            version: SystemName().version,
-            isRealTime: ProcFile.line("/sys/kernel/realtime") == "1"
-        )
-        timerSlack = TimerSlack.shown
+        preemption = Self.preemption(version: SystemName().version)
+        timerSlack = TimerSlack.nanoseconds
         grantsSlice = try? TimerService(.timerFD).grant.refusals.allSatisfy { $0.option != .slice }
-        realTimeShare = Self.realTimeShare(
-            runtime: ProcFile.line("/proc/sys/kernel/sched_rt_runtime_us"),
-            period: ProcFile.line("/proc/sys/kernel/sched_rt_period_us")
-        )
+        let (runtime, period) = ("/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us")
+        realTimeShare = Self.realTimeShare(runtime: ProcFile.line(runtime), period: ProcFile.line(period))
         isolated = Self.processors("/sys/devices/system/cpu/isolated")
         tickless = Self.processors("/sys/devices/system/cpu/nohz_full")
+        (showsGroups, allowsRealTime) = (CPUQuota.isShown, RealTime.isAllowed)
+        (realTimeLimit, maySetPriorities) = (ResourceLimit.realTimePriority.current, Capability.setPriority.isHeld)
+        lockedMemory = Capability.lockMemory.isHeld == true ? .max : ResourceLimit.lockedMemory.current
     }
 
-    private mutating func addProcess() {
-        showsGroups = CPUQuota.isShown
-        allowsRealTime = RealTime.isAllowed
-        realTimeLimit = ResourceLimit.realTimePriority.current
-        lockedMemory = ResourceLimit.lockedMemory.current
-        let rights = Capabilities.current
-        maySetPriorities = rights?.has(.setPriority)
-        mayLockMemory = rights?.has(.lockMemory)
+    /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.
+    private mutating func addWork() {
+        let (start, own) = (SystemClock.monotonic.nanoseconds, ResourceUsage.ofAllThreads.cpuNanoseconds)
+        let (before, pressure) = (ProcessorTime.current, Pressure.current)
+        while SystemClock.monotonic.nanoseconds < start + 500_000_000 {}
+        let (after, pressureAfter) = (ProcessorTime.current, Pressure.current)
+        let time = Double(SystemClock.monotonic.nanoseconds - start)
+        let worked = Double(ResourceUsage.ofAllThreads.cpuNanoseconds - own)
+        stolenSinceStart = after?.stolenPercent()
+        loadAverage = LoadAverage.current
+        if let before, let after {
+            let busy = Double(after.busy) - Double(before.busy)
+            stolenNow = after.stolenPercent(since: before, of: UInt64(time))
+            othersShare = Self.othersShare(busy: busy, own: worked, of: time * Double(host.processors))
+        }
+        if let pressure, let pressureAfter {
+            waitingShare = min(max(100 * (Double(pressureAfter.waiting) - Double(pressure.waiting)) / time, 0), 100)
+        }
+    }
+
+    /// Percent of the processors' time that other programs used; nil if the kernel does not count that of this process,
+    /// as in some sandboxes.
+    package static func othersShare(busy: Double, own: Double, of time: Double) -> Double? {
+        busy >= own / 2 && time > 0 ? 100 * max(busy - own, 0) / time : nil
     }
 
     /// The list of processors in a file; empty if the file names no processor, nil if there is no such file.
     private static func processors(_ path: String) -> String? {
-        guard ProcFile.text(path) != nil else { return nil }
         // Older kernels print a null pointer.
-        return ProcFile.line(path).flatMap { $0.contains("null") ? nil : $0 } ?? ""
+        ProcFile.text(path).map { $0.contains("null") ? "" : ProcFile.line(path) ?? "" }
     }
 
-    /// The kernel's model of preemption.
-    ///
-    /// - Parameters:
-    ///   - version: the kernel's version as `uname -v` shows it.
-    ///   - isRealTime: whether the kernel says that it has PREEMPT_RT, which older versions write in another way.
-    /// - Returns: the version's own word; empty if it has no such word.
-    package static func preemption(version: String, isRealTime: Bool) -> String {
-        if isRealTime { return "PREEMPT_RT" }
+    /// The word for the model of preemption in a kernel's version (`uname -v`); empty without one.
+    package static func preemption(version: String) -> String {
+        // Older versions have a space in it.
+        if version.contains("PREEMPT RT") { return "PREEMPT_RT" }
         return version.split(separator: " ").first { $0.hasPrefix("PREEMPT") }.map(String.init) ?? ""
     }
 
-    /// The share of time that real-time threads may use, in percent.
-    ///
-    /// - Parameters:
-    ///   - runtime: microseconds of each period, or -1 for no limit.
-    ///   - period: microseconds.
-    /// - Returns: the share; nil if one of them is no such number.
+    /// Percent of a period that real-time threads may run, from two numbers of microseconds. A runtime of -1 is no limit.
     package static func realTimeShare(runtime: String?, period: String?) -> Double? {
-        guard let runtime = runtime.flatMap(Int.init), let period = period.flatMap(Int.init), period > 0 else {
-            return nil
-        }
-        return runtime < 0 ? 100 : 100 * Double(runtime) / Double(period)
+        guard let runtime = runtime.flatMap(Int.init), let period = period.flatMap(Int.init) else { return nil }
+        return runtime < 0 ? 100 : period > 0 ? 100 * Double(runtime) / Double(period) : nil
     }
 }
 
@@ -106,40 +84,35 @@ extension Host {
     package static var current: Host {
         let name = SystemName()
         let facts = ProcFile.text("/proc/cpuinfo")
-        return Host(
+        var host = Host(
             system: name.system,
             kernel: name.release,
             machine: name.machine,
             cpu: facts.flatMap { cpuModel(in: $0) },
             processors: Processors.online,
-            build: .current,
-            clockSource: ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            governor: ProcFile.line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-            hypervisor: facts.flatMap { isGuest(in: $0) },
-            usableProcessors: Processors.usable,
-            cpuQuota: CPUQuota.current,
-            clockRead: clockRead
+            build: .current
         )
+        host.clockSource = ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        host.governor = ProcFile.line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+        host.hypervisor = facts.flatMap { isGuest(in: $0) }
+        (host.usableProcessors, host.cpuQuota, host.clockRead) = (Processors.usable, CPUQuota.current, priceOfReading)
+        return host
     }
 
-    /// Nanoseconds of one reading of the clock. Any measurement of time adds at least this to its figures.
-    ///
-    /// It is the median of nine batches, each long enough to be timed.
-    private static var clockRead: Double {
-        let (batches, readings) = (9, 1000)
-        let prices = (0..<batches)
+    /// Nanoseconds of one reading of the clock, the median of nine batches. Each measured time includes as much.
+    private static var priceOfReading: Double {
+        let prices = (0..<9)
             .map { _ in
                 let start = SystemClock.monotonic.nanoseconds
-                for _ in 1..<readings { _ = SystemClock.monotonic.nanoseconds }
-                return Double(SystemClock.monotonic.nanoseconds - start) / Double(readings)
+                for _ in 1..<1000 { _ = SystemClock.monotonic.nanoseconds }
+                return Double(SystemClock.monotonic.nanoseconds - start) / 1000
             }
-        return prices.sorted()[batches / 2]
+        return prices.sorted()[4]
     }
 
     /// Whether the text of /proc/cpuinfo is that of a virtual machine; nil if it does not say, as on ARM machines.
     package static func isGuest(in facts: String) -> Bool? {
-        let flags = facts.split(separator: "\n").first { $0.hasPrefix("flags") }
-        return flags.map { $0.split(separator: " ").contains("hypervisor") }
+        values("flags", in: facts).first.map { $0.split(separator: " ").contains("hypervisor") }
     }
 
     /// The model in the text of /proc/cpuinfo. ARM processors have numbers there and no name: one for the maker, and
@@ -154,8 +127,7 @@ extension Host {
     /// The values of a field in the text of /proc/cpuinfo, in the order of the processors.
     private static func values(_ field: String, in facts: String) -> [String] {
         facts.split(separator: "\n").filter { $0.hasPrefix(field) }
-            .compactMap { line in line.firstIndex(of: ":").map { line[line.index(after: $0)...] } }
-            .map { $0.split(separator: " ").joined(separator: " ") }
+            .map { $0.drop { $0 != ":" }.dropFirst().split(separator: " ").joined(separator: " ") }
             .filter { !$0.isEmpty }
     }
 }

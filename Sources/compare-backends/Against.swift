@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import PreciseTimer
 internal import TimerProbe
+internal import TimerReport
 internal import TimerResults
 
 /// Compares this build with another.
@@ -10,11 +11,10 @@ struct Against: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compare this build of compare-backends with another, in one run.",
         discussion: """
-            In each lap, each build measures in a process of its own; chance decides which is first. Two separate \
-            runs of one program differ by 5 to 15 %, so this is the way to see whether a change made timers later. \
-            Without --backends it compares timerfd. It takes twice as long as run with the same number of laps.
-
-            Exit codes: 0 this build is not later than allowed, 1 it is, 4 the measurement is too short to tell.
+            In each lap, each build measures in a process of its own; chance decides which is first. Two separate runs \
+            of one program differ by 5 to 15 %, so this is the way to see whether a change made timers later. Without \
+            --rows it compares timerfd. Without --need, this build may be 10 % later by p50. The other build's rows are \
+            named as in other:timerfd.
 
             Example:
               git worktree add ../before main && swift build -c release --package-path ../before
@@ -25,101 +25,115 @@ struct Against: ParsableCommand {
     @Argument(help: "The other build of compare-backends.")
     var other: String
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "How much later this build may be by p50. By p95, which is less well known, only a build that is surely "
-                + "later fails. (default: 10%)",
-            valueName: "percent"
-        ),
-        transform: { try Percent.parse($0) }
-    )
-    var allow = 10.0
-
-    @OptionGroup(title: "What to measure")
+    @OptionGroup
     var measurement: MeasurementOptions
 
-    @OptionGroup(title: "What to ask of the system")
-    var system: SystemOptions
-
-    @OptionGroup(title: "What to write")
-    var table: TableOptions
-
-    func validate() throws {
-        guard !measurement.peers, measurement.references == nil else {
-            throw ValidationError("two builds are compared by their backends: leave out --peers and --references")
-        }
-        try MeasurementPlan.validate { try plan(for: measurement.backends ?? [.timerFD]) }
-    }
+    @OptionGroup
+    var output: OutputOptions
 
     func run() throws {
         var console = Console(isQuiet: measurement.quiet)
-        let plan = try plan(for: Backends.measured(measurement.backends ?? [.timerFD], on: measurement.clock))
-        _ = try Grant.asking(for: plan)
-        console.catchInterrupt()
-        let github = GitHub()
-        // The builds are measured for this command, and not for the job.
-        Environment.remove(GitHub.summaryVariable)
-        let file = try table.output.map { try Output.open($0) }
+        let plan = try measurement.plan(usual: [Row(.backend(.timerFD))])
+        let rows = plan.plannedRows.map(\.key)
+        guard measurement.why == nil, !output.files.contains(where: { $0.format == .ticks }) else {
+            throw Problem("--why and ticks.csv are for run: each build measures in a process of its own")
+        }
+        guard rows.allSatisfy({ $0.kind == .backend }) else {
+            throw Problem("two builds are compared by their backends: leave other rows out of --rows")
+        }
+        var output = output
+        if output.needs.isEmpty {
+            output.needs = plan.request.rows.map { .later($0.name, .p50, percent: 10, than: RowKey.other + $0.name) }
+        }
+        let earlier = try output.earlier()
+        let others = rows.map { RowKey(RowKey.other + $0.row, .peer, load: $0.load) }
+        for need in output.needs { try need.check(for: rows + others, earlier: earlier) }
+        let files = try output.openFiles()
+        Interrupt.watch()
         let start = Date.now
-        var builds = Builds(other: other, plan: plan, planted: measurement.plant)
-        var precision = measurement.precision
-        var isWhole = false
+        var builds = Builds(other: other, plan: plan, isThisPlanted: !measurement.plant.isEmpty)
         var failure: (any Error)?
-        do {
-            while builds.laps < plan.laps, !isWhole {
-                try builds.measure { progress in
-                    console.show(progress, note: precision?.progress ?? "")
-                    return !console.isInterrupted
-                }
-                isWhole = precision?.isEnough(laps: builds.laps) { builds.results(isWhole: false) } ?? false
-            }
-        } catch {
-            failure = error
-        }
+        do { while try builds.measureLap(console: &console) {} } catch { failure = error }
         console.clear()
-        guard var results = builds.results(isWhole: isWhole) else {
-            throw failure ?? Exit.failed("nothing was measured")
-        }
-        results.add(Version.origin(since: start))
-        builds.originOfOther.map { results.add($0) }
-        let report = Report(results)
-        if let file {
-            try file.replace(with: try table.text(of: report) + "\n")
-        } else {
-            try console.print(try table.text(of: report, on: console))
-        }
-        github.summarize(report, &console)
-        if let failure { throw failure }
-        if let note = precision?.note { console.note(note) }
-        try judge(report, plan, github, &console)
+        guard var results = builds.results else { throw failure ?? Exit.failed("nothing was measured") }
+        results.origin = Origin(since: start)
+        results.isStopped = failure != nil
+        try output.finish(Report(results), files, &console, earlier: earlier, failure: failure)
+    }
+}
+
+/// Two builds of the command, which measure one lap after the other as a user would let them.
+private struct Builds {
+    private let other: String
+    private let plan: MeasurementPlan
+    private let isThisPlanted: Bool
+    private let start = SystemClock.monotonic.nanoseconds
+    private var random: SplitMix64
+    private var laps = 0
+    /// The laps of both builds up to now; nil before the first.
+    private(set) var results: Results?
+
+    /// How long a build may take for a lap beyond its usual time.
+    private static let patience = Duration.seconds(60)
+
+    init(other: String, plan: MeasurementPlan, isThisPlanted: Bool) {
+        (self.other, self.plan, self.isThisPlanted) = (other, plan, isThisPlanted)
+        random = SplitMix64(seed: plan.request.seed)
     }
 
-    private func judge(
-        _ report: Report,
-        _ plan: MeasurementPlan,
-        _ github: GitHub,
-        _ console: inout Console
-    ) throws {
-        func judgement(_ percentile: PairReport.Percentile) throws -> Judgement {
-            let rules = plan.rows.map { row in
-                Rule.later(row.name, percentile, by: allow / 100, than: .row(RowKey.other + row.name))
+    private var elapsed: Duration { .nanoseconds(Int64(SystemClock.monotonic.nanoseconds - start)) }
+
+    /// Measures a lap with both builds; chance decides which is first. Returns whether there is to be another.
+    mutating func measureLap(console: inout Console) throws -> Bool {
+        let seed = random.next() >> 32
+        var measured: [Bool: Results] = [:]
+        for isThis in Bool.random(using: &random) ? [true, false] : [false, true] {
+            let arguments = arguments(seed: seed, isPlanted: isThis && isThisPlanted)
+            measured[isThis] = try results(of: isThis ? "/proc/self/exe" : other, arguments, &console)
+        }
+        guard let this = measured[true], let other = measured[false] else { preconditionFailure("both were measured") }
+        if results == nil {
+            results = Results(host: this.host, origin: this.origin, options: plan.options, rows: [])
+            results?.options.stretch = 0
+            results?.remarks = this.remarks
+        }
+        try results?.add(lapOf: this, and: other)
+        laps += 1
+        return plan.request.laps.map { laps < $0 } ?? (elapsed < plan.request.time)
+    }
+
+    private func results(of program: String, _ arguments: [String], _ console: inout Console) throws -> Results {
+        var child = try ChildProcess(program, arguments)
+        let limit = SystemClock.monotonic.nanoseconds + (plan.timeOfLap * 2 + Self.patience).wholeNanoseconds
+        while true {
+            if let end = child.poll() {
+                guard end.code == 0 else {
+                    let reason = child.errorText.split(separator: "\n").last.map(String.init) ?? "it gave no reason"
+                    throw Exit.failed("\(program) failed: \(reason)")
+                }
+                do { return try JSONFile.decode(Array(child.outputText.utf8)) } catch {
+                    throw Exit.failed("the output of \(program) \(error)")
+                }
             }
-            return try Judgement(rules, of: report, baseline: nil)
+            let total = plan.request.laps.map { elapsed / max(laps, 1) * $0 } ?? plan.request.time
+            console.show(Progress(stage: "lap \(laps + 1)", row: "both builds", elapsed: elapsed, total: total))
+            if let signal = Interrupt.signal {
+                throw Exit.interrupted(by: signal, leaving: laps == 0 ? "no lap" : "partial results")
+            }
+            guard SystemClock.monotonic.nanoseconds < limit else { throw Exit.failed("\(program) does not end") }
+            SystemClock.sleep(for: .milliseconds(5))
         }
-        let (middle, tail) = (try judgement(.p50), try judgement(.p95))
-        for finding in middle.findings + tail.findings.filter({ $0.outcome == .fail }) {
-            console.say(github.annotation(of: finding) ?? finding.line)
-        }
-        if tail.outcome == .fail { throw ExitCode.failure }
-        try middle.exit()
     }
 
-    private func plan(for backends: [TimerService.Backend]) throws -> MeasurementPlan {
-        var measurement = measurement
-        measurement.references = []
-        // Each lap warms up.
-        measurement.warmup = measurement.warmup ?? measurement.period * 5
-        return try measurement.plan(for: backends, asking: system.wishes)
+    private func arguments(seed: UInt64, isPlanted: Bool) -> [String] {
+        let (request, options) = (plan.request, plan.options)
+        let planted = isPlanted ? request.planted.flatMap { ["--plant", "\($0.row)=\($0.factor)"] } : []
+        return [
+            "run", "--quiet", "-o", "/dev/stdout", "--laps", "1", "--deadlines", "\(plan.deadlinesPerTurn)",
+            "--rows", request.rows.map { $0.name.prefix { $0 != "#" } }.joined(separator: ","), "--seed", "\(seed)",
+            "--period", DurationText.format(nanoseconds: options.period), "--timers", "\(request.timers)",
+            "--deliver", options.delivery, "--clock", options.clock,
+            "--load", request.loads.map(\.name).joined(separator: ","),
+        ] + (options.thread.map { ["--thread", $0] } ?? []) + planted
     }
 }

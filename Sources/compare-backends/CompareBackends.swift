@@ -1,7 +1,8 @@
 internal import ArgumentParser
-internal import FoundationEssentials
 internal import HostSystem
 internal import PreciseTimer
+internal import TimerProbe
+internal import TimerReport
 internal import TimerResults
 
 /// The command. Each subcommand parses its options, has the work done, and prints.
@@ -9,35 +10,34 @@ internal import TimerResults
 struct CompareBackends: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare-backends",
-        abstract: "Measures how precisely timers tick on this machine, and at what price.",
+        abstract: "Measures how late timers tick on this machine, and at what price.",
         discussion: """
             Without a subcommand it measures: `compare-backends --period 250us` is \
-            `compare-backends run --period 250us`. `compare-backends run --help` explains the options.
+            `compare-backends run --period 250us`.
 
             Examples:
               compare-backends
-              compare-backends --peers --load idle --load cpu:2 --report out.html
-              compare-backends --output before.json
-              compare-backends --baseline before.json --fail-if 'timerfd.p50 later 20% than baseline'
+              compare-backends --period 5ms --need 'p99 < 200us, cpu < 2%'
+              compare-backends --load idle,busy -o out.json -o out.html
+              compare-backends show before.json after.json
+              compare-backends --need 'timerfd.p50 later 20% than before.json'
               compare-backends against ../before/.build/release/compare-backends
-              compare-backends explain --later-than 1ms
               compare-backends doctor
-              compare-backends recommend --period 5ms --lateness 200us --cpu 2
 
-            Exit codes: 0 done, 1 a rule or the measurement failed, 2 an option or a file makes no sense, 3 a named \
-            backend is unavailable, 4 a rule is undecided, 130 ended by Ctrl-C.
+            Exit codes: 0 done, and every need is met; 1 a need is not met, or the measurement failed; 2 an option or \
+            a file makes no sense; 3 a row or a wish for threads is refused here; 4 a need is undecided; 128 and the \
+            signal's number if a signal ended it.
             """,
-        version: "compare-backends \(Version.name)\(Version.commit.map { " (\($0.prefix(10)))" } ?? "")",
-        subcommands: [
-            Run.self, Explain.self, Against.self, Recommend.self, Doctor.self, Show.self, Diff.self, Merge.self,
-            ReportPage.self, List.self,
-        ],
+        version: "compare-backends \(version)",
+        subcommands: [Run.self, Show.self, Against.self, Doctor.self],
         defaultSubcommand: Run.self
     )
 
+    static let version = "0.1.0"
+
     /// Runs the command. An error prints one line and has an exit code of ours.
     static func main() {
-        Console.surviveClosedStreams()
+        Terminal.surviveClosedStreams()
         // Loads make the measured handlers slow on purpose.
         SlowHandlerWarnings.turnOff()
         do {
@@ -49,46 +49,69 @@ struct CompareBackends: ParsableCommand {
     }
 }
 
-/// The version of the command, and the sources that it was built from.
-enum Version {
-    static let name = "0.1.0"
+/// Says what limits precision on this machine.
+struct Doctor: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say what limits the precision of timers here, and what to do about it.",
+        discussion: """
+            Looks at the clock, the processors, the kernel, other programs and the rights of this process. It changes \
+            nothing, and takes less than a second. Run it as the user, and in the container, that your program has.
 
-    /// The commit of the sources' repository; nil if they are in no repository, or if another commit was checked
-    /// out or made after the command was built.
-    static var commit: String? {
-        // This file is three folders below the repository.
-        var folder = #filePath[...]
-        for _ in 0..<3 { folder = folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)] }
-        guard let built = change(of: "/proc/self/exe"), let folder = gitFolder(of: folder),
-            let log = ProcFile.text("\(folder)/logs/HEAD"), let checkedOut = change(of: "\(folder)/logs/HEAD"),
-            checkedOut < built
-        else { return nil }
-        // Each line of the log has the commit before, and the commit that was checked out or made.
-        let words = log.split(separator: "\n").last?.split(separator: " ")
-        return words.flatMap { $0.count > 1 ? String($0[1]) : nil }
+            Each finding is one of these:
+              good     there is nothing to improve
+              usual    as on most machines; one set up for real-time work is better
+              limits   timers are later because of it
+              unknown  the kernel does not show it here
+            """
+    )
+
+    func run() throws {
+        var console = Console()
+        let diagnosis = Diagnosis(of: .current)
+        try console.print(DiagnosisTable(diagnosis, width: console.width, inColour: console.hasColour).description)
     }
+}
 
-    /// The folder of a working tree's repository. A tree beside the first one has a file that names its folder.
-    private static func gitFolder(of folder: Substring) -> String? {
-        let path = "\(folder)/.git"
-        guard let text = ProcFile.text(path) else { return path }
-        let name = "gitdir: "
-        return text.split(separator: "\n").first { $0.hasPrefix(name) }.map { String($0.dropFirst(name.count)) }
+/// Shows saved results again.
+struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show saved results: one again, several side by side.",
+        discussion: "With --pool, several results of one machine and question become one, with all their laps."
+    )
+
+    @Argument(help: ArgumentHelp("The results (JSON).", valueName: "file"))
+    var files: [String]
+
+    @Flag(help: "Put several results of equal machines and rows together.")
+    var pool = false
+
+    @OptionGroup
+    var output: OutputOptions
+
+    func run() throws {
+        var console = Console()
+        let results = try files.map { try SavedResults.load($0) }
+        guard !output.files.contains(where: { $0.format == .ticks }) else {
+            throw Problem("saved results have no ticks: write ticks.csv while measuring")
+        }
+        guard results.count == 1 || pool else {
+            guard output.needs.isEmpty, output.files.isEmpty else {
+                throw Problem("--need and -o are for one result: name one file, or add --pool")
+            }
+            let reports = zip(files, results).map { ($0, Report($1)) }
+            try console.print(SideBySide(reports).description)
+            return
+        }
+        let files = try output.openFiles()
+        try output.finish(Report(try Results.pooled(results)), files, &console)
     }
+}
 
-    /// When a file last changed; nil if there is no such file.
-    private static func change(of path: String) -> Date? {
-        let file = URL(filePath: path).resolvingSymlinksInPath().path
-        return (try? FileManager.default.attributesOfItem(atPath: file))?[.modificationDate] as? Date
-    }
-
-    /// The origin of a measurement that ends now.
-    static func origin(since start: Date) -> Origin {
-        Origin(
-            date: start.formatted(.iso8601),
-            seconds: (Date.now.timeIntervalSince(start) * 10).rounded() / 10,
-            version: name,
-            commit: commit
-        )
+/// Reads results that were saved as JSON.
+enum SavedResults {
+    static func load(_ path: String) throws(Problem) -> Results {
+        let content: [UInt8]
+        do { content = try InputFile.read(path) } catch { throw Problem("\(error)") }
+        do { return try JSONFile.decode(content) } catch { throw Problem("\(path) \(error)") }
     }
 }

@@ -10,20 +10,17 @@ struct Exit: Error {
     /// Printed on standard error.
     var message = ""
 
-    /// An option, a rule or a file makes no sense.
-    static func invalid(_ reason: String) -> Exit { Exit(code: ExitCode(2), message: "error: \(OneLine.of(reason))") }
-
-    /// A backend that the user named is missing.
-    static func unavailable(_ name: String, _ reason: String) -> Exit {
-        Exit(code: ExitCode(3), message: "error: \(name) is unavailable: \(OneLine.of(reason))")
-    }
-
+    /// An option, a need or a file makes no sense.
+    static func invalid(_ reason: String) -> Exit { Exit(2, reason) }
     /// A measurement ended without a result.
-    static func failed(_ reason: String) -> Exit { Exit(code: .failure, message: "error: \(OneLine.of(reason))") }
+    static func failed(_ reason: String) -> Exit { Exit(1, reason) }
+    /// This machine or build has not what the user asked for.
+    static func refused(_ reason: String) -> Exit { Exit(3, reason) }
 
-    /// The user pressed Ctrl-C, which left some results.
-    static func interrupted(leaving results: String) -> Exit {
-        Exit(code: ExitCode(130), message: "stopped by Ctrl-C: \(results)")
+    /// A signal ended the measurement, which left some results. A shell shows the end by a signal as this code.
+    static func interrupted(by signal: Int32, leaving results: String) -> Exit {
+        let name = [1: "SIGHUP", 2: "Ctrl-C", 15: "SIGTERM"][signal] ?? "signal \(signal)"
+        return Exit(code: ExitCode(128 + signal), message: "stopped by \(name): \(results)")
     }
 
     /// The reader of the results has closed its pipe, and needs no message. SIGPIPE ends other programs with this code.
@@ -35,17 +32,22 @@ struct Exit: Error {
         switch error {
         case let exit as Exit: self = exit
         case let problem as Problem: self = .invalid("\(problem)")
+        case let error as SystemError: self = .failed("\(error)")
         case _ where code == .success: self.init(code: code, output: CompareBackends.fullMessage(for: error))
         case _ where code == .validationFailure: self = .invalid(CompareBackends.message(for: error))
         case is ExitCode: self.init(code: code)
-        default: self.init(code: code, message: "error: \(OneLine.of(CompareBackends.message(for: error)))")
+        default: self = Exit(code.rawValue, CompareBackends.message(for: error))
         }
     }
 
+    /// An error in one line that is safe to print: without control characters, and cut after 300 others.
+    private init(_ code: Int32, _ reason: String) {
+        let clean = String(reason.map { "\($0)".isOneLine ? $0 : " " })
+        self.init(code: ExitCode(code), message: "error: \(clean.count <= 300 ? clean : clean.prefix(300) + "…")")
+    }
+
     private init(code: ExitCode, output: String = "", message: String = "") {
-        self.code = code
-        self.output = output
-        self.message = message
+        (self.code, self.output, self.message) = (code, output, message)
     }
 
     /// Prints, and ends the process.
@@ -54,26 +56,5 @@ struct Exit: Error {
         var console = Console()
         if !message.isEmpty { console.say(message) }
         CompareBackends.exit(withError: code)
-    }
-}
-
-extension ExitCode {
-    /// A rule is neither kept nor broken as far as the measurement can tell.
-    static let undecided = ExitCode(4)
-}
-
-/// Text from the command line as one line that is safe to print.
-enum OneLine {
-    private static let longest = 300
-
-    /// The text without line ends and control characters, cut after 300 characters.
-    static func of(_ text: String) -> String {
-        let clean = text.unicodeScalars.map { scalar -> Character in
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator: " "
-            default: Character(scalar)
-            }
-        }
-        return clean.count <= longest ? String(clean) : String(clean.prefix(longest)) + "…"
     }
 }

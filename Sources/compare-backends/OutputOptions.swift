@@ -1,155 +1,144 @@
 internal import ArgumentParser
 internal import HostSystem
+internal import TimerProbe
 internal import TimerReport
 internal import TimerResults
 
-/// What to write, and where.
+/// What to write, and what to check.
 struct OutputOptions: ParsableArguments {
-    @OptionGroup
-    var table: TableOptions
-
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Also write a page with pictures, for a browser.", valueName: "file.html")
-    )
-    var report: String?
-
-    @Option(parsing: .unconditional, help: ArgumentHelp("Also write every tick, as CSV.", valueName: "file"))
-    var samples: String?
-
-    @Option(
-        parsing: .unconditional,
+        name: .customLong("need"),
+        parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "Also write an HdrHistogram percentile file (.hgrm) for each row into a folder.",
-            valueName: "folder"
-        )
+            "What you need of any backend, as in 'p99 < 200us, cpu < 2%', or of a row, as in 'timerfd.p50 later 5% than "
+                + "dispatch' (or than before.json): at most so much. Exit 0 if it is met, 1 if not, 4 if undecided. May be "
+                + "repeated. Figures: \(Figure.allCases.map(\.rawValue).joined(separator: ", ")).",
+            valueName: "need"
+        ),
+        transform: { try Need.parse($0) }
     )
-    var histograms: String?
+    var needs: [Need] = []
 
-    /// The open files.
-    struct Files {
-        fileprivate let output: OutputFile?
-        fileprivate let report: OutputFile?
-        let ticks: TickFile?
-    }
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        parsing: .unconditionalSingleValue,
+        help: .value(
+            "file",
+            "Also write a file: .json, .csv, .md, .html (a page with a picture), .xml (JUnit), or ticks.csv (every tick). May "
+                + "be repeated."
+        ),
+        transform: { OutputPath(try OutputPath.format(of: $0), $0) }
+    )
+    var files: [OutputPath] = []
 
-    /// Checks that no two options name one file.
-    ///
-    /// - Parameter more: the files of other options.
-    /// - Throws: `Exit` for the first two that do.
-    func checkNames(with more: [(option: String, path: String)] = []) throws {
-        let named =
-            [("--output", table.output), ("--report", report), ("--samples", samples)]
-            .compactMap { option, path in path.map { (option: option, path: $0) } } + more
-        for (place, (option, path)) in named.enumerated() {
-            if let (other, _) = named[..<place].first(where: { OutputFile.isSame($0.path, path) }) {
-                throw Exit.invalid("\(other) and \(option) name the same file: \(path)")
-            }
+    @Flag(help: "Show every figure with its range.")
+    var wide = false
+
+    /// Checks the files before a measurement.
+    func openFiles() throws -> [OutputFile] {
+        for (place, file) in files.enumerated() where files[..<place].contains(where: { $0.path == file.path }) {
+            throw Problem("-o names \(file.path) twice")
         }
+        do { return try files.map { try OutputFile($0.path) } } catch { throw Problem("\(error)") }
     }
 
-    /// Checks the files before the measurement.
-    func openFiles() throws -> Files {
-        try checkNames()
-        let files = Files(
-            output: try table.output.map { try Output.open($0) },
-            report: try report.map { try Output.open($0) },
-            ticks: try samples.map { TickFile(try Output.open($0)) }
-        )
-        if let histograms {
-            do { try OutputFile.createFolder(histograms) } catch { throw Exit.invalid("\(error)") }
-        }
-        return files
+    /// The file for every tick.
+    func ticks(_ open: [OutputFile]) -> OutputFile? { zip(files, open).first { $0.0.format == .ticks }?.1 }
+
+    /// The reports of the files that the needs name.
+    func earlier() throws -> [String: Report] {
+        let paths = Set(needs.flatMap(\.files))
+        return Dictionary(uniqueKeysWithValues: try paths.map { ($0, Report(try SavedResults.load($0))) })
     }
 
-    /// Writes a report to every file, the results first. A file that cannot be written does not stop the others.
-    func write(_ report: Report, to files: Files, _ console: inout Console) throws {
-        var failures: [any Error] = []
+    /// Shows a report, writes it to every file, and judges it. A file that cannot be written does not stop the others. Throws
+    /// why the measurement is incomplete, or the error of a file, or `ExitCode` for a need that is not surely met.
+    func finish(
+        _ report: Report,
+        _ open: [OutputFile],
+        _ console: inout Console,
+        earlier: [String: Report]? = nil,
+        failure: (any Error)? = nil
+    ) throws {
+        var failures = [failure].compactMap(\.self)
+        var judgements: [Judgement] = []
         do {
-            if let output = files.output {
-                try output.replace(with: try table.text(of: report) + "\n")
-            } else {
-                try console.print(try table.text(of: report, on: console))
-            }
+            let earlier = try earlier ?? self.earlier()
+            judgements = try needs.map { try Judgement($0, of: report, earlier: earlier) }
         } catch {
             failures.append(error)
         }
-        do { try files.report?.replace(with: Page(report).html) } catch { failures.append(error) }
-        if let histograms {
+        let isSilent = files.contains { $0.path == "/dev/stdout" }
+        do {
+            let screen = Screen(report, width: console.width, isWide: wide, inColour: console.hasColour)
+            if !isSilent { try console.print(screen.description) }
+            if !isSilent, !judgements.isEmpty { try console.print(judgements.map(\.lines).joined(separator: "\n")) }
+        } catch {
+            failures.append(error)
+        }
+        let errors = report.problems + failures.map { Exit(for: $0).message }.filter { !$0.isEmpty }
+        for (file, open) in zip(files, open) {
             do {
-                for file in PercentileFile.all(report) {
-                    try OutputFile("\(histograms)/\(file.name)").replace(with: file.text)
+                switch file.format {
+                case .json: try open.replace(with: try JSONFile.encode(report) + "\n")
+                case .csv: try open.replace(with: "\(CSVTable(report))\n")
+                case .markdown: try open.replace(with: "\(MarkdownTable(report))\n")
+                case .page: try open.replace(with: try Page(report).html + "\n")
+                case .junit: try open.replace(with: "\(JUnitFile(judgements, errors: errors))\n")
+                case .ticks: break
                 }
             } catch {
                 failures.append(error)
             }
         }
-        if let failure = failures.first { throw failure }
-    }
-}
-
-/// The format of the results.
-enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
-    case table
-    case json
-    case csv
-    case markdown
-
-    /// The format that the end of a file's name asks for; nil for any other name.
-    init?(ofFile name: String) {
-        let formats: [(end: String, format: OutputFormat)] = [(".json", .json), (".csv", .csv), (".md", .markdown)]
-        guard let format = formats.first(where: { name.lowercased().hasSuffix($0.end) })?.format else { return nil }
-        self = format
-    }
-}
-
-/// How to show results.
-struct TableOptions: ParsableArguments {
-    @Option(
-        name: .customLong("format"),
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "The format of the results. (default: by the name of the output, as in out.json, out.csv or out.md; "
-                + "otherwise a table)",
-            valueName: "format"
-        )
-    )
-    var askedFormat: OutputFormat?
-
-    @Flag(help: "Show every figure, every pair and every disturbance in the table.")
-    var wide = false
-
-    @Flag(help: "Also explain the columns and names of the table.")
-    var explain = false
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Write the results to a file instead of standard output.", valueName: "file")
-    )
-    var output: String?
-
-    var format: OutputFormat { askedFormat ?? output.flatMap(OutputFormat.init(ofFile:)) ?? .table }
-
-    /// Whether a person reads the results. A program gets nothing but the results.
-    var isForPeople: Bool { format == .table && output == nil }
-
-    /// The results for a file.
-    func text(of report: Report) throws -> String { try text(of: report, width: 80, inColour: false) }
-
-    /// The results for a terminal.
-    func text(of report: Report, on console: Console) throws -> String {
-        try text(of: report, width: console.width, inColour: console.hasColour)
-    }
-
-    private func text(of report: Report, width: Int, inColour: Bool) throws -> String {
-        switch format {
-        case .table:
-            let full = ResultTable(report, inColour: inColour)
-            let table = wide ? full.description : ShortTable(report, width: width, inColour: inColour).description
-            return explain ? "\(table)\n\n\(full.legend)" : table
-        case .json: return try JSONFile.encode(report)
-        case .csv: return CSVTable(report).description
-        case .markdown: return MarkdownTable(report).description
+        for problem in report.problems { console.say("error: \(problem)") }
+        // The last is the exit; the others are said before it.
+        for other in failures.dropFirst() { console.say(Exit(for: other).message) }
+        if let first = failures.first { throw first }
+        if !report.problems.isEmpty { throw ExitCode.failure }
+        switch judgements.map(\.outcome).max() ?? .meets {
+        case .meets: break
+        case .undecided: throw ExitCode(4)
+        case .fails: throw ExitCode.failure
         }
+    }
+}
+
+/// A file by its name, whose end says what to write into it.
+struct OutputPath {
+    enum Format { case json, csv, markdown, page, junit, ticks }
+
+    let format: Format
+    let path: String
+
+    init(_ format: Format, _ path: String) {
+        self.format = format
+        self.path = path
+    }
+
+    private static let formats: [(end: String, format: Format)] = [
+        ("ticks.csv", .ticks), (".json", .json), (".csv", .csv), (".md", .markdown), (".html", .page), (".xml", .junit),
+        // For programs that read the results.
+        ("/dev/stdout", .json),
+    ]
+
+    static func format(of path: String) throws(Problem) -> Format {
+        guard let found = formats.first(where: { path.lowercased().hasSuffix($0.end) }) else {
+            throw Problem("\(path) must end in .json, .csv, .md, .html, .xml or ticks.csv")
+        }
+        return found.format
+    }
+}
+
+extension Judgement {
+    /// The need, and a line for each row.
+    fileprivate var lines: String {
+        let width = findings.map(\.row.count).max() ?? 0
+        let rows = findings.map { finding in
+            let row = finding.row + String(repeating: " ", count: width - finding.row.count)
+            let word = finding.outcome.words
+            return "  \(word)\(String(repeating: " ", count: max(13 - word.count, 0)))  \(row)  \(finding.reason)"
+        }
+        return (["need \(need): \(outcome.words)"] + rows).joined(separator: "\n")
     }
 }

@@ -4,42 +4,37 @@ import Testing
 
 /// The command's measurements and output, as a user sees them.
 @Suite(.works("the command measures this machine")) struct CommandTests {
-    @Test func theListNamesEveryRow() async throws {
-        let outcome = try await Command.run(["list"])
-        #expect(outcome.code == 0)
-        #expect(outcome.complaint.isEmpty)
-        for name in [
-            "dispatch", "timerfd", "libevent", "runloop", "hybrid", "peer-dispatch-source", "peer-dispatch-after",
-            "peer-foundation-timer", "peer-task-sleep", "peer-async-timer", "peer-libevent", "peer-libevent-precise",
-            "floor-nanosleep", "floor-timerfd", "cyclictest",
-        ] {
-            let count = outcome.output.split(separator: "\n").filter { $0.hasPrefix("\(name) ") }.count
-            #expect(count == 1, "\(name)")
-        }
+    /// A lap of twenty deadlines for each row.
+    static let shortRun = ["--period", "5ms", "--laps", "1", "--quiet"]
+    static let json = ["-o", "/dev/stdout"]
+
+    /// The results of a run that writes them as JSON.
+    static func results(_ arguments: [String]) async throws -> DecodedResults {
+        let outcome = try await Command.run(arguments + json)
+        try #require(outcome.code == 0, "\(outcome)")
+        // Fails to decode if there is anything but JSON on standard output.
+        return try JSONDecoder().decode(DecodedResults.self, from: Data(outcome.output.utf8))
     }
 
+    /// Fault 14: words that clashed, and 38 options.
     @Test func helpExplainsEveryCommandAndOption() async throws {
         let overview = try await Command.run(["--help"])
-        #expect(overview.code == 0)
-        #expect(overview.complaint.isEmpty)
-        for word in [
-            "run", "show", "diff", "against", "explain", "report", "merge", "recommend", "doctor", "list", "Examples",
-            "Exit codes",
-        ] {
-            #expect(overview.output.contains(word))
+        #expect(overview.code == 0 && overview.complaint.isEmpty)
+        for word in ["run (default)", "show", "against", "doctor", "Examples", "Exit codes"] {
+            #expect(overview.output.contains(word), "\(word)")
         }
-        let run = try await Command.run(["run", "--help"])
-        #expect(run.code == 0)
-        for option in [
-            "--backends", "--peers", "--references", "--period", "--turn", "--laps", "--warmup", "--timers",
-            "--deliver", "--clock", "--load", "--realtime", "--affinity", "--timer-slack", "--slice", "--lock-memory",
-            "--idle-latency", "--maximum-spin", "--cpu-budget", "--seed", "--quiet", "--format", "--output", "--report",
-            "--samples",
-            "--histograms", "--baseline", "--fail-if", "--until", "--limit", "--drift", "--wide", "--explain",
-            "--junit", "--version",
-        ] {
-            #expect(run.output.contains("  \(option) "), "\(option)")
+        for gone in ["diff", "merge", "recommend", "explain", "report ", "list"] {
+            #expect(!overview.output.contains("\n  \(gone)"), "\(gone)")
         }
+        let run = try await Command.run(["run", "--help"]).output
+        let options = [
+            "--rows", "--period", "--time", "--timers", "--load", "--deliver", "--clock", "--thread", "--why", "--seed",
+            "--quiet", "--need", "-o, --output", "--wide",
+        ]
+        for option in options { #expect(run.contains("\n  \(option) "), "\(option)") }
+        let listed = run.split(separator: "\n").filter { $0.hasPrefix("  -") }
+        #expect(listed.count == options.count + 2, "and --version and --help")
+        #expect(run.split(separator: "\n").allSatisfy { $0.count <= 80 })
     }
 
     @Test func theDoctorNamesEveryPropertyWhateverItsRights() async throws {
@@ -51,210 +46,159 @@ import Testing
             let lines = outcome.output.split(separator: "\n")
             for name in [
                 "clock source", "clock reading", "timer resolution", "virtual machine", "stolen time",
-                "frequency governor", "idle states", "idle latency limit", "hyper-threading", "preemption",
-                "timer slack", "slice", "real-time throttling", "isolated processors", "processors", "processor quota",
-                "real-time priority", "memory locking",
+                "other programs", "frequency governor", "idle states", "idle latency limit", "hyper-threading",
+                "preemption", "timer slack", "slice", "real-time throttling", "isolated processors", "processors",
+                "processor quota", "real-time priority", "memory locking",
             ] {
                 let count = lines.count { $0.dropFirst(9).hasPrefix("\(name)  ") }
                 #expect(count == 1, "\(name)")
             }
-            #expect(lines.last?.contains(" of 18 limit") == true)
+            #expect(lines.last?.contains(" of 19 limit") == true)
             #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
         }
     }
 
-    @Test func aShortRunMeasuresEveryAvailableBackend() async throws {
-        let outcome = try await Command.run(Self.shortRun + ["--format", "json"])
-        #expect(outcome.code == 0)
-        #expect(outcome.complaints.count == outcome.complaints.filter { $0.hasPrefix("note: ") }.count)
-        // Fails to decode if there is anything but JSON on standard output.
-        let report = try JSONDecoder().decode(DecodedReport.self, from: Data(outcome.output.utf8))
-        #expect(report.schema == 3)
-        #expect(!report.partial)
-        #expect(report.options.laps == 1)
-        #expect(report.rows.map(\.key.row) == report.options.rows)
-        #expect(report.options.rows.contains("timerfd"))
-        #expect(report.options.rows.contains("floor-timerfd"))
-        for row in report.rows where row.key.row != "cyclictest" {
-            #expect(row.period_ns == 5_000_000)
-            #expect(row.ticks > 0)
-            #expect(row.ticks + row.missed >= 20)
-            #expect(row.early == 0)
-            #expect(row.lateness_ns.min >= 0)
-            #expect(row.lateness_ns.min <= row.lateness_ns.p50)
-            #expect(row.lateness_ns.p50 <= row.lateness_ns.max)
-            // 20 deadlines have no 999th of a thousand.
-            #expect(row.lateness_ns.p999 == nil)
+    @Test func aShortRunMeasuresEveryUsualRow() async throws {
+        let results = try await Self.results(Self.shortRun)
+        #expect(results.schema == 4 && !results.stopped && results.missing.isEmpty)
+        let names = results.rows.map(\.row)
+        #expect(names.first == "timerfd" && names.suffix(2) == ["task-sleep", "bare"])
+        for row in results.rows {
+            #expect(row.lateness.count == 1 && row.turns["median_ns"]?.count == 1, "\(row.row)")
+            #expect(row.deadlines >= 20, "\(row.row)")
+            #expect(row.ticks.early == 0, "\(row.row)")
+            #expect(row.figures["p50_ns"] != nil && row.figures["p99_ns"] == nil, "20 deadlines have no p99")
         }
+        #expect(results.rows[0].base == nil && results.rows.dropFirst().allSatisfy { $0.base == "timerfd" })
     }
 
-    private static let options = [
-        ["--peers"], ["--timers", "3"], ["--deliver", "queue"], ["--deliver", "main"], ["--clock", "wall"],
-        ["--load", "handler:6ms"], ["--load", "idle", "--load", "cpu:2"], ["--load", "churn:2000"],
-        ["--load", "pending:1000"], ["--load", "memory"], ["--backends", "timerfd,timerfd"], ["--period", "250hz"],
-    ]
-
-    @Test func aBusyMachineIsMeasuredBesideAnIdleOne() async throws {
-        let outcome = try await Command.run(Self.shortRun + ["--load", "busy"])
-        #expect(outcome.code == 0, "\(outcome.complaint)")
-        let titles = outcome.output.split(separator: "\n").filter { $0.hasPrefix("load ") }
-        #expect(titles == ["load idle", "load busy"])
-        let json = try await Command.run(Self.shortRun + ["--format", "json", "--load", "busy", "--load", "idle"])
-        let report = try JSONDecoder().decode(DecodedReport.self, from: Data(json.output.utf8))
-        #expect(report.options.loads == ["idle", "busy"])
-    }
-
-    @Test(arguments: Effort.some(options))
-    func everyOptionMeasures(options: [String]) async throws {
-        let outcome = try await Command.run(Self.shortRun + ["--format", "json"] + options)
-        #expect(outcome.code == 0, "\(outcome.complaint)")
-        let report = try JSONDecoder().decode(DecodedReport.self, from: Data(outcome.output.utf8))
-        let loads = options.indices.filter { options[$0] == "--load" }.map { options[$0 + 1] }
-        #expect(report.options.loads == (loads.isEmpty ? ["idle"] : loads))
-        #expect(report.rows.count == report.options.rows.count * report.options.loads.count)
-        // A busy machine may keep another program from starting at all.
-        let silent = report.rows.filter { $0.ticks == 0 && $0.key.row != "cyclictest" }.map(\.key.row)
-        #expect(silent.isEmpty)
-        if options == ["--peers"] {
-            #expect(report.options.rows.filter { $0.hasPrefix("peer-") }.count >= 5)
-        }
-        if options == ["--backends", "timerfd,timerfd"] {
-            #expect(report.options.rows.prefix(2) == ["timerfd", "timerfd#2"])
-        }
-        if options == ["--load", "handler:6ms"] {
-            // Handlers that work for longer than the period miss deadlines.
-            let missed = report.rows.first { $0.key.row == "timerfd" }?.missed ?? 0
-            #expect(missed > 0)
-        }
-    }
-
-    @Test func theTableHasALineForEveryRow() async throws {
-        let outcome = try await Command.run(Self.shortRun + ["--backends", "timerfd,dispatch"])
-        #expect(outcome.code == 0)
+    /// Fault 8 and fault 10: a run as long as was asked for, with its drift on the screen.
+    @Test func aRunTakesTheTimeThatWasAskedFor() async throws {
+        let start = ContinuousClock.now
+        let outcome = try await Command.run(["--rows", "timerfd,hybrid,bare", "--time", "3s"])
+        #expect(outcome.code == 0, "\(outcome)")
+        #expect(ContinuousClock.now - start > .seconds(2))
+        #expect(
+            outcome.complaints == ["measuring timerfd, hybrid, bare under idle for 3 s"],
+            "a reader without a terminal"
+        )
         let lines = outcome.output.split(separator: "\n")
-        for name in ["timerfd ", "dispatch ", "· floor-nanosleep ", "· floor-timerfd "] {
-            #expect(lines.count { $0.hasPrefix(name) } == 1, "\(name)")
-        }
+        #expect(lines[0].hasPrefix("1 ms timer · "))
+        #expect(
+            lines.contains { $0.contains("p99 (range)") && $0.contains("drift ppm") && $0.hasSuffix("than timerfd") }
+        )
+        #expect(lines.contains { $0.contains(/^timerfd  .* -?\d+(\.\d)? ± \d+/) })
+        #expect(lines.allSatisfy { $0.count <= 80 })
         #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
     }
 
-    @Test func theTableSaysWhatWasObtainedOfTheSystem() async throws {
-        let wishes = ["--realtime", "fifo:10", "--affinity", "0", "--idle-latency", "0"]
-        let outcome = try await Command.run(Self.shortRun + ["--backends", "timerfd,dispatch"] + wishes)
-        #expect(outcome.code == 0, "\(outcome)")
-        // A terminal's lines break anywhere between words.
-        let text = outcome.output.split { $0.isWhitespace }.joined(separator: " ")
-        // An ordinary user obtains less.
-        for option in ["--realtime fifo:10", "--affinity 0", "--idle-latency 0"] { #expect(text.contains(option)) }
-        #expect(text.contains("nothing for dispatch, since the ticking thread is not the service's own."))
+    @Test func aRunOfLongPeriodsEndsInTimeToo() async throws {
+        let results = try await Self.results(["--rows", "timerfd,bare", "--period", "300ms", "--time", "4s", "--quiet"])
+        #expect(results.origin.seconds < 60)
+        #expect(results.rows.allSatisfy { !$0.lateness.isEmpty })
     }
 
-    @Test func resultsOfOtherSystemOptionsAnswerAnotherQuestion() async throws {
-        let run = Self.shortRun + ["--backends", "timerfd", "--references", "none", "--quiet", "--format", "json"]
-        let (plain, slack) = (try await Command.run(run), try await Command.run(run + ["--timer-slack", "5us"]))
-        #expect(plain.code == 0 && slack.code == 0)
-        #expect(!plain.output.contains("system_options") && !plain.output.contains("grants"))
-        let files = [try TemporaryFile(plain.output), try TemporaryFile(slack.output)]
-        for refused in [["merge", files[0].path, files[1].path], run + ["--baseline", files[1].path]] {
-            let outcome = try await Command.run(refused)
-            #expect(outcome.code == 2)
-            #expect(outcome.complaint.contains("--timer-slack 5us"))
+    private static let options = [
+        ["--rows", "task-sleep,bare-nanosleep"], ["--timers", "3"], ["--deliver", "queue"],
+        ["--deliver", "main"], ["--clock", "wall"], ["--load", "handler:6ms"], ["--load", "idle,busy"],
+        ["--load", "cpu:2"], ["--load", "churn:2000"], ["--load", "pending:1000"], ["--load", "memory"],
+        ["--rows", "timerfd,timerfd"], ["--period", "250hz"], ["--thread", "slack:1us"], ["--why", "1us"], ["--wide"],
+    ]
+
+    @Test(arguments: Effort.some(options))
+    func everyOptionMeasures(options: [String]) async throws {
+        let results = try await Self.results(Self.shortRun + options)
+        let loads = options[0] == "--load" ? options[1].split(separator: ",").map(String.init) : ["idle"]
+        #expect(results.rows.map(\.load).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } == loads)
+        #expect(results.rows.allSatisfy { $0.deadlines >= 20 })
+        switch options {
+        case ["--rows", "timerfd,timerfd"]: #expect(results.rows.map(\.row) == ["timerfd", "timerfd#2"])
+        case ["--load", "handler:6ms"]:
+            #expect((results.rows[0].turns["missed"]?.first ?? 0) > 0, "handlers that work for longer than the period")
+        case ["--thread", "slack:1us"]: #expect(results.remarks.contains { $0.contains("not for dispatch") })
+        case ["--why", "1us"]: #expect(results.rows.allSatisfy { $0.late != nil })
+        default: break
         }
-        let diff = try await Command.run(["diff", files[0].path, files[1].path])
-        #expect(diff.code == 0)
-        #expect(diff.complaint.contains("no system options and --timer-slack 5us"))
     }
 
-    /// An ordinary user may not use real-time policies, and cyclictest demands the right even if it does not use it.
-    @Test(
-        .enabled("needs cyclictest, setpriv and the right to a real-time priority") {
-            try await Command.canLoseRights()
-        }
-    )
-    func withoutTheRightsThatCyclictestDemandsItIsLeftOut() async throws {
-        let tool = ["setpriv", "--bounding-set=-sys_nice"]
-        let outcome = try await Command.run(Self.shortRun + ["--backends", "timerfd"], by: tool)
-        #expect(outcome.code == 0, "\(outcome)")
-        #expect(outcome.output.contains("floor-timerfd") && !outcome.output.contains("cyclictest"))
-        let list = try await Command.run(["list"], by: tool).output.split(separator: "\n")
-        #expect(list.last?.contains("demands the right to a real-time priority") == true)
-        let asked = try await Command.run(["--references", "cyclictest"], by: tool)
-        #expect(asked.code == 2)
-        #expect(asked.complaint.contains("cyclictest is installed, but it demands the right"))
+    /// Fault 11: refused wishes were measured anyway, with exit code 0.
+    @Test func whatTheSystemRefusesEndsTheCommandBeforeTheMeasurement() async throws {
+        let refused = try await Command.run(["--thread", "cpu:4095"])
+        #expect(refused.code == 3 && refused.output.isEmpty)
+        #expect(refused.complaints.count == 1 && refused.complaint.hasPrefix("error: the system refuses affinity"))
+        let rights = try await Command.canLoseRights() ? ["setpriv", "--bounding-set=-sys_nice"] : nil
+        guard let rights else { return }
+        let priority = try await Command.run(["--thread", "fifo:80"], by: rights + ["prlimit", "--rtprio=0"])
+        #expect(priority.code == 3, "\(priority)")
+        #expect(priority.complaint.contains("fifo:80") && priority.complaint.contains("errno 1"))
     }
 
-    @Test func controlCBeforeTheFirstTickLeavesNoResults() async throws {
-        let (samples, folder) = (try TemporaryFile().path, try TemporaryFile().path)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let outcome = try await Command.run(["--warmup", "60s", "--samples", samples, "--histograms", folder]) {
-            // The command creates the folder after it has begun to listen for Ctrl-C.
-            FileManager.default.fileExists(atPath: folder)
-        }
-        #expect(outcome.code == 130)
-        #expect(outcome.output.isEmpty)
-        #expect(outcome.complaints.last == "stopped by Ctrl-C: no results")
-        #expect(!FileManager.default.fileExists(atPath: samples), "no file without results")
-    }
-
-    @Test func controlCLeavesPartialResults() async throws {
-        let samples = try TemporaryFile()
-        let path = samples.path
+    /// Fault 14: SIGTERM and SIGHUP lost the results.
+    @Test(arguments: [(SIGINT, "Ctrl-C"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")])
+    func aSignalLeavesWhatWasMeasured(signal: Int32, name: String) async throws {
+        let (file, ticks) = (try TemporaryFile(suffix: ".json"), try TemporaryFile(suffix: ".ticks.csv"))
+        let path = ticks.path
         let outcome = try await Command.run(
-            [
-                "--backends", "timerfd", "--references", "none", "--warmup", "10ms", "--turn", "1s", "--laps",
-                "100",
-                "--format", "json", "--samples", path,
-            ]
-        ) { Self.lines(of: path) > 1 }
-        #expect(outcome.code == 130)
-        let report = try JSONDecoder().decode(DecodedReport.self, from: Data(outcome.output.utf8))
-        #expect(report.partial)
-        #expect(report.rows.map(\.key.row) == ["timerfd"])
-        #expect(outcome.complaints.last == "stopped by Ctrl-C: partial results")
-        let ticks = report.rows.first?.ticks ?? 0
-        #expect(Self.lines(of: path) == ticks + 1, "every tick that counts is in the samples")
+            ["--rows", "timerfd,bare", "--time", "10m", "-o", file.path, "-o", path],
+            signal: signal
+        ) { Self.lines(of: path) > 100 }
+        #expect(outcome.code == 128 + signal)
+        #expect(outcome.complaints.last == "stopped by \(name): partial results")
+        #expect(outcome.output.contains("\nPARTIAL: stopped after "))
+        #expect(outcome.output.contains("no drift of any row"))
+        let results = try JSONDecoder().decode(DecodedResults.self, from: Data(file.text.utf8))
+        #expect(results.stopped && results.rows.map(\.row) == ["timerfd", "bare"])
+        #expect(results.missing.first?.hasPrefix("stopped after ") == true)
+        let ticked = results.rows.reduce(0) { $0 + Int($1.figures["ticks"]?.estimate ?? 0) }
+        #expect(Self.lines(of: path) == ticked + 1, "every tick that counts is in the file")
+    }
+
+    /// Fault 10: interrupted after 8 s it said "no results". A turn that has not ended has none.
+    @Test func aSignalBeforeTheFirstTurnSaysSo() async throws {
+        let ticks = try TemporaryFile(suffix: ".ticks.csv")
+        let path = ticks.path
+        let outcome = try await Command.run(["--period", "1m", "--time", "1h", "-o", path], signal: SIGINT) {
+            Self.lines(of: path) > 0
+        }
+        #expect(outcome.code == 130 && outcome.output.isEmpty)
+        #expect(outcome.complaints.last == "stopped by Ctrl-C: no lap")
     }
 
     private static func lines(of path: String) -> Int {
         let text = try? String(contentsOfFile: path, encoding: .utf8)
         return text?.split(separator: "\n").count ?? 0
     }
-
-    static let shortRun = ["--period", "5ms", "--turn", "100ms", "--laps", "1", "--warmup", "10ms"]
 }
 
 /// The JSON, as a user's program would declare it.
-struct DecodedReport: Decodable {
-    struct Options: Decodable {
-        let rows: [String]
-        let loads: [String]
-        let laps: Int
+struct DecodedResults: Decodable {
+    struct Figure: Decodable {
+        let estimate: Double
+        let low: Double?
     }
 
-    struct Lateness: Decodable {
-        let min: Int
-        let p50: Int
-        let p999: Int?
-        let max: Int
-    }
+    struct Ticks: Decodable { let early: Int }
+    struct Origin: Decodable { let seconds: Double }
+    struct Late: Decodable {}
 
-    struct Key: Decodable {
+    struct Row: Decodable {
         let row: String
         let load: String
-    }
+        let base: String?
+        let figures: [String: Figure]
+        let verdicts: [String: String]
+        let turns: [String: [Int]]
+        let lateness: [String]
+        let ticks: Ticks
+        let late: Late?
 
-    // swift-format-ignore: AlwaysUseLowerCamelCase
-    struct Row: Decodable {
-        let key: Key
-        let period_ns: Int
-        let ticks: Int
-        let missed: Int
-        let early: Int
-        let lateness_ns: Lateness
+        var deadlines: Double { figures["deadlines"]?.estimate ?? 0 }
     }
 
     let schema: Int
-    let partial: Bool
-    let options: Options
+    let stopped: Bool
+    let missing: [String]
+    let remarks: [String]
+    let origin: Origin
     let rows: [Row]
 }

@@ -7,154 +7,115 @@ import Testing
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
     /// Measures for a moment, with files in a folder that is removed afterwards.
-    private func measured(_ body: (URL) async throws -> Void) async throws {
+    private func measured(_ rows: String, _ names: [String], _ body: () async throws -> Void) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try await body(folder)
+        let outcome = try await Command.run(
+            ["--period", "1ms", "--laps", "9", "--quiet", "--rows", rows] + names.flatMap { ["-o", path($0)] }
+        )
+        try #require(outcome.code == 0, "\(outcome)")
+        #expect(outcome.complaint.isEmpty)
+        try await body()
     }
 
     private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
     private func text(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
 
-    @Test func everyFileThatWasAskedForIsWritten() async throws {
-        try await measured { _ in
+    @Test func theEndOfAFilesNameSaysWhatIsInIt() async throws {
+        let beginnings = [
+            ("out.json", "{\"advice\":"), ("out.CSV", "row,load,figure,value,low,high\n"), ("out.md", "1 ms timer"),
+            ("page.html", "<!DOCTYPE html>"), ("rules.xml", "<?xml"), ("all.ticks.csv", "lap,row,load,timer,index,"),
+        ]
+        try await measured("timerfd,bare", beginnings.map(\.0)) {
+            for (name, beginning) in beginnings {
+                let text = try text(name)
+                #expect(text.hasPrefix(beginning), "\(name)")
+                #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n"), "\(name): each line has one end")
+            }
+            // A header, and for each row at least half of its 180 ticks: some may have been missed.
+            #expect(try text("all.ticks.csv").split(separator: "\n").count > 180)
+            // Nothing is lost on the way through a file.
+            #expect(try await Command.run(["show", path("out.json"), "-o", path("again.json")]).code == 0)
+            #expect(try text("again.json") == text("out.json"))
+        }
+    }
+
+    @Test func aSavedResultIsShownAndJudgedAgain() async throws {
+        try await measured("timerfd,hybrid,bare", ["out.json"]) {
+            let table = try await Command.run(["show", path("out.json")])
+            #expect(table.code == 0 && table.output.contains("\ntimerfd "))
+            #expect(table.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
+            let wide = try await Command.run(["show", path("out.json"), "--wide"])
+            #expect(wide.output.contains("wakeups") && wide.output.contains("worst"))
+            for (need, code) in [("timerfd.p50 < 1m", 0), ("timerfd.p50 < 1ns", 1), ("p99.9 < 1m", 4)]
+                as [(String, Int32)]
+            {
+                let judged = try await Command.run(["show", path("out.json"), "--need", need, "-o", path("rules.xml")])
+                #expect(judged.code == code, "\(need): \(judged)")
+                #expect(judged.output.contains("\nneed \(need): "))
+                #expect(try text("rules.xml").contains(["<system-out>", "<failure ", "", "", "<skipped "][Int(code)]))
+            }
+            let earlier = "hybrid.p50 later 1000000% than \(path("out.json"))"
+            #expect(try await Command.run(["show", path("out.json"), "--need", earlier]).code == 0)
+        }
+    }
+
+    /// Fault 12: two files became one table.
+    @Test func twoFilesStandSideBySideUnlessTheyAreToBePooled() async throws {
+        try await measured("timerfd,bare", ["one.json"]) {
+            let run = ["--period", "1ms", "--laps", "9", "--quiet", "--rows", "timerfd,bare", "-o", path("two.json")]
+            #expect(try await Command.run(run).code == 0)
+            let files = [path("one.json"), path("two.json")]
+            let both = try await Command.run(["show"] + files)
+            #expect(both.code == 0)
+            #expect(both.output.contains("1  \(files[0]): 1 ms timer") && both.output.contains("p50 2"))
+            let pooled = try await Command.run(["show", "--pool"] + files + ["-o", path("all.json")])
+            #expect(pooled.code == 0, "\(pooled)")
+            let all = try JSONDecoder().decode(DecodedResults.self, from: Data(try text("all.json").utf8))
+            #expect(all.rows.allSatisfy { $0.lateness.count == 18 })
+            let twice = try await Command.run(["show", "--pool", files[0], files[0]])
+            #expect(twice.code == 2 && twice.complaint.contains("share a part"))
+            for option in [["--need", "p50 < 1s"], ["-o", path("x.json")]] {
+                #expect(try await Command.run(["show"] + files + option).code == 2)
+            }
+        }
+    }
+
+    /// Fault 14, and the issue's "every way out": a full disk.
+    @Test func aFileThatCannotBeWrittenKeepsItsContentAndTheScreen() async throws {
+        try await measured("timerfd", ["out.json"]) {
+            let before = try text("out.json")
             let outcome = try await Command.run(
-                CommandTests.shortRun + [
-                    "--backends", "timerfd", "--quiet", "--format", "csv", "--output", path("out.csv"),
-                    "--report", path("page.html"), "--samples", path("samples.csv"), "--histograms", path("histograms"),
-                ]
+                CommandTests.shortRun + ["--rows", "timerfd", "-o", path("out.json"), "-o", path("b.md")],
+                by: ["prlimit", "--fsize=1000"]
             )
-            #expect(outcome.code == 0)
-            #expect(outcome.output.isEmpty)
-            #expect(outcome.complaint.isEmpty)
-            let lines = try text("out.csv").split(separator: "\n", omittingEmptySubsequences: false)
-            #expect(lines.count >= 5)
-            // Each line has one end, the last line, too.
-            #expect(lines.firstIndex(of: "") == lines.count - 1)
-            #expect(try text("page.html").hasPrefix("<!"))
-            // A header, and for each row at least half of its 20 ticks: some may have been missed.
-            #expect(try text("samples.csv").split(separator: "\n").count > 10)
-            let histograms = try FileManager.default.contentsOfDirectory(atPath: path("histograms"))
-            #expect(histograms.contains("timerfd.hgrm"))
-            #expect(histograms.contains("floor-timerfd.hgrm"))
+            #expect(outcome.code == 1, "\(outcome)")
+            #expect(outcome.output.contains("\ntimerfd "), "the results are on the screen")
+            #expect(outcome.complaint.contains("error: writing to \(path("out.json"))"))
+            #expect(try text("out.json") == before)
+            #expect(try text("b.md").contains("| timerfd"), "a small file has room")
         }
     }
 
     @Test func aFileIsReplacedAndNotWrittenInto() async throws {
-        try await measured { _ in
+        try await measured("timerfd", ["out.md"]) {
             try String(repeating: "x", count: 1_000_000)
                 .write(toFile: path("out.md"), atomically: true, encoding: .utf8)
-            let outcome = try await Command.run(
-                CommandTests.shortRun + [
-                    "--backends", "timerfd", "--quiet", "--format", "markdown", "--output", path("out.md"),
-                ]
-            )
+            let outcome = try await Command.run(CommandTests.shortRun + ["--rows", "timerfd", "-o", path("out.md")])
             #expect(outcome.code == 0)
-            let hasLeftovers = try text("out.md").contains("xxx")
-            #expect(!hasLeftovers)
+            #expect(try !text("out.md").contains("xxx"))
         }
-    }
-
-    @Test func theNameOfTheOutputSaysItsFormat() async throws {
-        try await measured { _ in
-            let beginnings = [
-                ("out.json", "{"), ("out.CSV", "row,"), ("out.md", "A timer every 5ms"),
-                ("out.txt", "a timer every 5 ms"),
-            ]
-            for (name, beginning) in beginnings {
-                let run =
-                    CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path(name)]
-                #expect(try await Command.run(run).code == 0)
-                #expect(try text(name).hasPrefix(beginning), "\(name)")
-            }
-            let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet"]
-            let asked = try await Command.run(run + ["--format", "csv", "--output", path("out.json")])
-            #expect(asked.code == 0)
-            #expect(try text("out.json").hasPrefix("row,"), "an option counts more than a name")
-        }
-    }
-
-    @Test func savedResultsAreShownInEveryFormat() async throws {
-        try await measured { _ in
-            let run = CommandTests.shortRun + ["--backends", "timerfd,dispatch", "--quiet", "--output"]
-            #expect(try await Command.run(run + [path("out.json")]).code == 0)
-            let table = try await Command.run(["show", path("out.json")])
-            #expect(table.output.contains("\ntimerfd "))
-            #expect(table.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
-            let wide = try await Command.run(["show", path("out.json"), "--wide", "--explain"])
-            #expect(wide.output.contains("Pairs: ") && wide.output.contains("processor time per elapsed time"))
-            let markdown = try await Command.run(["show", path("out.json"), "--format", "markdown"])
-            #expect(markdown.output.contains("| timerfd"))
-            // Nothing is lost on the way through a file.
-            let again = try await Command.run(["show", path("out.json"), "--format", "json"])
-            let saved = try text("out.json")
-            #expect(again.output == saved)
-        }
-    }
-
-    @Test func oneRunCannotBeMergedWithItself() async throws {
-        try await measured { _ in
-            let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path("out.json")]
-            #expect(try await Command.run(run).code == 0)
-            let merge = try await Command.run(["merge", path("out.json"), path("out.json")])
-            #expect(merge.code == 2)
-            #expect(merge.complaints.count == 1)
-            #expect(merge.complaint.contains("the same measurement"), "\(merge.complaint)")
-        }
-    }
-
-    @Test func oneFileIsNotWrittenTwice() async throws {
-        let outcome = try await Command.run(["--output", "/tmp/nothing.html", "--report", "/tmp/../tmp/nothing.html"])
-        #expect(outcome.code == 2)
-        #expect(outcome.complaint.contains("--output and --report name the same file"))
-        #expect(!FileManager.default.fileExists(atPath: "/tmp/nothing.html"))
     }
 
     @Test func theVersionIsSaved() async throws {
         let version = try await Command.run(["--version"])
         #expect(version.code == 0)
         #expect(version.output.contains(/^compare-backends [0-9]+\.[0-9]+\.[0-9]+/))
-        try await measured { _ in
-            let run = CommandTests.shortRun + ["--backends", "timerfd", "--quiet", "--output", path("out.json")]
-            #expect(try await Command.run(run).code == 0)
+        try await measured("timerfd", ["out.json"]) {
             let number = try #require(version.output.split(whereSeparator: \.isWhitespace).dropFirst().first)
-            #expect(try text("out.json").contains("\"version\" : \"\(number)\""))
-            #expect(try text("out.json").contains(/"date" : "20[0-9-]+T[0-9:]+Z"/))
-        }
-    }
-
-    @Test func savedResultsAreMergedShownAndJudged() async throws {
-        try await measured { _ in
-            for name in ["one.json", "two.json"] {
-                let outcome = try await Command.run(
-                    CommandTests.shortRun + ["--quiet", "--format", "json", "--output", path(name)]
-                )
-                #expect(outcome.code == 0)
-            }
-            let merge = try await Command.run([
-                "merge", path("one.json"), path("two.json"), "--output", path("all.json"),
-            ])
-            #expect(merge.code == 0)
-            let merged = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("all.json").utf8))
-            let one = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("one.json").utf8))
-            let two = try JSONDecoder().decode(DecodedReport.self, from: Data(try text("two.json").utf8))
-            #expect(merged.options.laps == 2)
-            for (row, (first, second)) in zip(merged.rows, zip(one.rows, two.rows)) {
-                #expect(row.ticks == first.ticks + second.ticks)
-                #expect(row.missed == first.missed + second.missed)
-            }
-            let diff = try await Command.run(["diff", path("one.json"), path("two.json")])
-            #expect(diff.code == 0)
-            #expect(diff.output.contains("timerfd"))
-            #expect(try await Command.run(["report", path("all.json"), "--output", path("page.html")]).code == 0)
-            #expect(try text("page.html").contains("timerfd"))
-            let recommend = try await Command.run(["recommend", "--from", path("all.json")])
-            #expect(recommend.code == 0)
-            #expect(recommend.output.hasPrefix("Take "))
-            let impossible = try await Command.run(["recommend", "--from", path("all.json"), "--lateness", "1ns"])
-            #expect(impossible.code == 1)
-            #expect(impossible.output.hasPrefix("No backend"))
+            #expect(try text("out.json").contains("\"version\":\"\(number)\""))
+            #expect(try text("out.json").contains(/"date":"20[0-9-]+T[0-9:]+Z"/))
         }
     }
 }

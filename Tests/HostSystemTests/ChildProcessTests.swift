@@ -1,3 +1,4 @@
+import Glibc
 import HostSystem
 import TestSupport
 import Testing
@@ -13,51 +14,32 @@ import Testing
         #expect(errors == "err\n")
     }
 
-    @Test func aWaitingProgramCanBeInterrupted() throws {
-        var child = try ChildProcess("/bin/sleep", ["100"])
-        child.interrupt()
+    @Test func aProgramThatASignalEndsHasNoExitCode() throws {
+        var child = try ChildProcess("/bin/sh", ["-c", "kill -INT $$"])
         let end = wait(for: &child)
         #expect(end.code == nil)
     }
 
-    @Test func aProgramThatIgnoresTheInterruptIsKilledInDeinit() throws {
-        func dropRunningChild() throws {
-            var child = try ChildProcess("/bin/sh", ["-c", "trap '' INT; echo ready; sleep 100"])
+    @Test func aPausedProgramStandsStillUntilItIsResumed() throws {
+        var child = try ChildProcess("/bin/sh", ["-c", "sleep 0.05; echo done"])
+        child.pause()
+        pause(.milliseconds(200))
+        let early = child.outputText
+        #expect(early.isEmpty)
+        child.resume()
+        _ = wait(for: &child)
+        let late = child.outputText
+        #expect(late == "done\n")
+    }
+
+    @Test func aRunningProgramIsKilledInDeinit() throws {
+        func dropRunningChild() throws -> pid_t? {
+            let child = try ChildProcess("/bin/sh", ["-c", "trap '' INT TERM; echo $$; sleep 100"])
             while child.outputText.isEmpty { pause(.milliseconds(1)) }
-            child.interrupt()
-            pause(.milliseconds(20))
-            let end = child.poll()
-            #expect(end == nil)
+            return pid_t(child.outputText.dropLast())
         }
-        let start = ContinuousClock.now
-        try dropRunningChild()
-        #expect(start.duration(to: .now) < .seconds(50))
-    }
-
-    @Test func aProgramKeepsTheRequestedTimerSlackAsItsDefault() async throws {
-        // Writing 0 restores the default, as the kernel does when a thread comes back from a real-time policy.
-        // The shell reads it by itself: another program would need CAP_SYS_NICE.
-        let show = "read slack < /proc/$$/timerslack_ns; echo $slack"
-        let commands = "\(show); echo 0 > /proc/$$/timerslack_ns; \(show)"
-        let text = try await onOwnThread {
-            TimerSlack.nanoseconds = 40_000
-            var child = try ChildProcess("/bin/sh", ["-c", commands], timerSlack: 1)
-            let slack = TimerSlack.nanoseconds
-            #expect(slack == 40_000, "the calling thread has its own again")
-            _ = wait(for: &child)
-            return child.outputText
-        }
-        #expect(text == "1\n1\n")
-    }
-
-    @Test func aProgramTakesOverTheTimerSlackOfItsThread() async throws {
-        let text = try await onOwnThread {
-            TimerSlack.nanoseconds = 40_000
-            var child = try ChildProcess("/bin/cat", ["/proc/self/timerslack_ns"])
-            _ = wait(for: &child)
-            return child.outputText
-        }
-        #expect(text == "40000\n")
+        let id = try #require(try dropRunningChild())
+        #expect(kill(id, 0) == -1)
     }
 
     @Test func aMissingProgramIsAnError() {

@@ -38,10 +38,6 @@ struct ClockTests {
         isOver.set()
         #expect(await soon { kernelThread.usage == nil && kernelThread.isAsleep })
     }
-
-    @Test func theProcessHasProcessors() throws {
-        #expect((1...Processors.online).contains(try #require(Processors.usable)))
-    }
 }
 
 /// Threads of the instrument.
@@ -72,7 +68,8 @@ struct ThreadTests {
     }
 }
 
-@Suite struct ThreadAccountTests {
+/// Running and waiting of one thread.
+struct ThreadAccountTests {
     @Test func workIsRunningTime() throws {
         let before = try #require(ThreadAccount.current)
         var last = before
@@ -86,22 +83,5 @@ struct ThreadTests {
         SystemClock.sleep(for: .milliseconds(200))
         let after = try #require(ThreadAccount.current)
         #expect(after.running - before.running < 100_000_000)
-    }
-
-    @Test func theDeepestIdleStateCounts() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "idle-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        #expect(IdleStates.deepest(in: folder.path) == nil)
-        // The last one is no time that a processor could take.
-        for (state, latency) in ["2\n", "133\n", "10\n", "4000000000\n"].enumerated() {
-            let path = folder.appending(path: "state\(state)")
-            try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
-            try Data(latency.utf8).write(to: path.appending(path: "latency"))
-        }
-        #expect(IdleStates.deepest(in: folder.path)?.exit == 133_000)
-        try Data("C6\n".utf8).write(to: folder.appending(path: "state1/name"))
-        #expect(IdleStates.deepest(in: folder.path)?.name == "C6")
-        try Data("1\n".utf8).write(to: folder.appending(path: "state1/disable"))
-        #expect(IdleStates.deepest(in: folder.path)?.exit == 10_000)
     }
 }

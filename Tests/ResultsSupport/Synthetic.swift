@@ -2,162 +2,106 @@ package import TimerResults
 
 /// Results of measurements that never happened.
 package enum Synthetic {
-    /// A row under a load.
-    package static func key(_ row: String, _ kind: RowKey.Kind = .backend, load: String = RowKey.idle) -> RowKey {
-        RowKey(row: row, kind: kind, load: load)
-    }
-
-    /// A turn of one timer, with 1 % of a processor and one wake-up for each tick.
+    /// A turn of one timer with a period of 1 ms, 1 % of a processor, and one wake-up for each tick.
     ///
     /// - Parameters:
-    ///   - key: the row.
-    ///   - latenesses: nanoseconds, one for each tick, for one deadline after the other.
-    ///   - period: nanoseconds.
-    ///   - late: what held up the late ticks.
-    ///   - spin: how the budget limited the spinning.
-    /// - Returns: the turn's cell.
-    package static func cell(
-        _ key: RowKey,
-        _ latenesses: [Int64],
-        period: UInt64 = 1_000_000,
-        late: LateTicks? = nil,
-        spin: SpinCuts? = nil
-    ) -> Cell {
-        let ticks = Int64(latenesses.count)
-        let cost = Cost(cpu: ticks * Int64(period) / 100, wakeUps: ticks, contextSwitches: ticks)
-        let all = latenesses.enumerated().map { Point(time: UInt64($0) * period, lateness: $1) }
-        return cell(key, all, hop: 0, cost: cost, period: period, late: late, spin: spin)
-    }
-
-    /// A turn of ticks at their deadlines. Deadlines between two ticks were missed, and are carried by the tick before.
-    package static func cell(
-        _ key: RowKey,
-        _ ticks: [Point],
-        hop: Int64 = 0,
-        cost: Cost,
-        period: UInt64 = 1_000_000,
-        late: LateTicks? = nil,
-        spin: SpinCuts? = nil
-    ) -> Cell {
-        let omitted = zip(ticks, ticks.dropFirst())
-            .flatMap { tick, next in
-                (1..<Int64((next.time - tick.time) / period)).map { tick.lateness - $0 * Int64(period) }
-            }
-        let early = ticks.count { $0.lateness < 0 }
-        let last = ticks.last.map { Int64($0.time) + $0.lateness } ?? -Int64(period)
-        return Cell(
-            key,
-            missed: UInt64(omitted.count),
-            early: early,
-            lateness: Distribution(ticks.map(\.lateness)),
-            omitted: Distribution(omitted),
-            wake: Distribution(ticks.map { $0.lateness - hop }),
-            hop: Distribution(ticks.map { _ in hop }),
-            intervalError: Distribution(zip(ticks, ticks.dropFirst()).map { abs($1.lateness - $0.lateness) }),
-            drifts: [Drift(ticks, period: period, shortest: 0)].compactMap(\.self),
-            cost: cost,
-            elapsed: UInt64(max(last, 0)) + (ticks.isEmpty ? 0 : period),
-            problem: key.kind == .peer || early == 0
-                ? nil : "\(early) of \(ticks.count) ticks came before their deadline",
-            late: late,
-            spin: spin
+    ///   - latenesses: nanoseconds, one for each deadline, in any order.
+    ///   - missed: how many of them belong to deadlines without a tick.
+    ///   - cpu: percent of a processor.
+    /// - Returns: the turn.
+    package static func turn(_ latenesses: [Int64], missed: UInt64 = 0, cpu: Int64 = 1) -> Turn {
+        let ordered = latenesses.sorted()
+        let ticks = Int64(latenesses.count) - Int64(missed)
+        return Turn(
+            median: UInt64(max(ordered[(ordered.count - 1) / 2], 0)),
+            lateness: Histogram(latenesses),
+            missed: missed,
+            cpu: Int64(latenesses.count) * 10_000 * cpu,
+            wakeUps: ticks,
+            switches: ticks,
+            elapsed: UInt64(latenesses.count) * 1_000_000
         )
     }
 
-    package static let host = Host(
-        system: "Linux",
-        kernel: "6.1",
-        machine: "x86_64",
-        cpu: "A CPU",
-        processors: 2,
-        build: .release,
-        clockSource: "tsc",
-        governor: "performance",
-        hypervisor: true,
-        usableProcessors: 2,
-        cpuQuota: 1.5,
-        clockRead: 26.1
-    )
-
-    /// Results of rounds with these cells, a lap each.
-    package static func results(_ rounds: [[Cell]], asked: Int? = nil, loads: [String] = [RowKey.idle]) -> Results {
-        var rows: [String] = []
-        for cell in rounds.joined() where !rows.contains(cell.key.row) { rows.append(cell.key.row) }
-        return Results(
-            hosts: [host],
-            options: Options(
-                rows: rows,
-                period: 1_000_000,
-                turn: 40_000_000,
-                laps: asked ?? rounds.count,
-                warmUp: 100_000_000,
-                timers: 1,
-                delivery: "inline",
-                clock: "suspending",
-                loads: loads,
-                seed: 1
-            ),
-            rounds: rounds.map { Round(laps: 1, cells: $0) }
-        )
+    /// A row of turns.
+    package static func row(
+        _ name: String,
+        _ kind: RowKey.Kind = .backend,
+        load: String = RowKey.idle,
+        of turns: [Turn],
+        drift: Drift? = Drift(ppm: 0.4, noise: 3)
+    ) -> MeasuredRow {
+        var row = MeasuredRow(RowKey(name, kind, load: load))
+        row.turns = turns
+        row.ticks = Histogram(sumOf: turns.map(\.lateness))
+        row.drift = drift
+        return row
     }
-}
 
-extension Synthetic {
-    /// The comparison of most tests, computed once.
-    package static let comparison = comparison()
-
-    /// Three backends, a peer and a floor, with a stall, a disturbed round, and a remark.
-    package static func comparison(
-        rounds: Int = 8,
-        loads: [String] = [RowKey.idle],
-        asked: Int? = nil,
-        delivery: String = "inline"
-    ) -> Report {
-        var generator = SplitMix64(seed: 42)
-        let cells = (0..<rounds)
-            .map { round in
-                loads.flatMap { load in
-                    comparedRows.map { row, kind, lateness in
-                        let latenesses = (0..<40)
-                            .map { _ in Int64(lateness + generator.next() % (lateness / 4) + generator.next() % 9000) }
-                        let stalls = row == "dispatch" && round == 1
-                        return cell(Self.key(row, kind, load: load), latenesses, stall: stalls ? 20 : nil)
+    /// A row whose lateness is some nanoseconds in the middle, with noise, and a tail: nanoseconds that are added to a share
+    /// of the deadlines, from 0 to 1. Each turn misses some deadlines, which are 5 ms late. The price is in percent.
+    package static func row(
+        _ name: String,
+        _ kind: RowKey.Kind = .backend,
+        load: String = RowKey.idle,
+        lateness: Double,
+        laps: Int = 40,
+        tail: Double = 0,
+        share: Double = 0,
+        missed: UInt64 = 0,
+        cpu: Int64 = 1,
+        seed: UInt64 = 1
+    ) -> MeasuredRow {
+        var random = SplitMix64(seed: seed &+ UInt64(name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) }))
+        let turns = (0..<laps)
+            .map { _ in
+                let served = (0..<20 - missed)
+                    .map { _ in
+                        let isLate = Double.random(in: 0..<1, using: &random) < share
+                        return Int64(lateness * .random(in: 0.75..<1.25, using: &random) + (isLate ? tail : 0))
                     }
-                }
+                return turn(served + (0..<missed).map { _ in 5_000_000 }, missed: missed, cpu: cpu)
             }
-        var options = results(cells, asked: asked, loads: loads).options
-        options.delivery = delivery
-        return Report(
-            Results(
-                hosts: [host],
-                options: options,
-                remarks: [
-                    Remark(asked: "--load cpu:8", obtained: "8 threads on 2 processors", reason: "there are no more")
-                ],
-                rounds: cells.enumerated()
-                    .map { round, cells in
-                        Round(
-                            disturbances: round == 1 ? ["a busy thread stood still for 1234 µs after it"] : [],
-                            laps: 1,
-                            cells: cells
-                        )
-                    }
-            )
-        )
+        return row(name, kind, load: load, of: turns)
     }
 
-    private static let comparedRows: [(String, RowKey.Kind, UInt64)] = [
-        ("dispatch", .backend, 80_000), ("timerfd", .backend, 62_000), ("libevent", .backend, 63_000),
-        ("peer-dispatch-source", .peer, 81_000), (RowKey.floor, .reference, 55_000),
+    package static let host: Host = {
+        var host = Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .release)
+        (host.clockSource, host.governor, host.hypervisor) = ("tsc", "performance", true)
+        (host.usableProcessors, host.cpuQuota, host.clockRead) = (2, 1.5, 26.1)
+        return host
+    }()
+
+    /// Results of rows with 30 s on a quiet machine.
+    package static func results(
+        _ rows: [MeasuredRow],
+        machine: MachineState = MachineState(others: 1, waiting: 0.2, stolen: 0, loadAverage: 0.3),
+        laps: [Lap]? = nil,
+        isStopped: Bool = false
+    ) -> Results {
+        let origin = Origin(date: "2026-05-01T12:00:00Z", seconds: 30, version: "0.1.0")
+        var results = Results(
+            host: host,
+            origin: origin,
+            options: Options(period: 1_000_000, turn: 20_000_000),
+            rows: rows
+        )
+        results.options.stretch = 1_000_000_000
+        results.machine = machine
+        results.laps = laps ?? (0..<(rows.map(\.turns.count).max() ?? 0)).map { _ in Lap(waiting: 0, stolen: 0) }
+        results.isStopped = isStopped
+        return results
+    }
+
+    /// The rows of most tests: a default run.
+    package static let rows = [
+        row("timerfd", lateness: 39_000, tail: 200_000, share: 0.06, cpu: 2),
+        row("dispatch", lateness: 46_000, tail: 200_000, share: 0.06, cpu: 3),
+        row("hybrid", lateness: 120, tail: 60_000, share: 0.02, cpu: 9),
+        row("task-sleep", .peer, lateness: 80_000, tail: 3_000_000, share: 0.05, cpu: 9),
+        row("bare", .bare, lateness: 39_000, tail: 200_000, share: 0.06, cpu: 2),
     ]
 
-    /// A turn with a hop of 3 µs. If it stalls, the tick of one deadline comes 4.5 periods late and carries four more.
-    private static func cell(_ key: RowKey, _ latenesses: [Int64], stall: Int?) -> Cell {
-        let ticks = latenesses.enumerated()
-            .filter { index, _ in stall.map { !($0 + 1...$0 + 4).contains(index) } ?? true }
-            .map { Point(time: UInt64($0) * 1_000_000, lateness: $0 == stall ? 4_500_000 : $1) }
-        let count = Int64(ticks.count)
-        let cost = Cost(cpu: count * 12_000, wakeUps: count, contextSwitches: count + 2)
-        return cell(key, ticks, hop: 3000, cost: cost, period: 1_000_000)
-    }
+    /// A default run on a quiet machine, computed once.
+    package static let report = Report(results(rows))
 }

@@ -125,9 +125,11 @@ package enum Child {
 /// A file that is removed with the value. Unlike a pipe it cannot fill up and stop the child.
 package final class TemporaryFile {
     package let handle: FileHandle
-    private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    private let url: URL
 
-    package init(_ content: String = "") throws {
+    /// A file with some text, whose name ends in the suffix, as `.json`.
+    package init(_ content: String = "", suffix: String = "") throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString + suffix)
         try Data(content.utf8).write(to: url)
         handle = try FileHandle(forWritingTo: url)
     }

@@ -58,18 +58,18 @@ import TimerResults
     }
 
     @Test(.works("a turn measures real ticks")) func handlersThatWorkTooLongHoldUpTheNextTick() throws {
-        for row in [Row(.backend(.timerFD)), Row(.reference(.nanosleep))] {
-            let cell =
+        for asked in [Row(.backend(.timerFD)), Row(.bare(.nanosleep))] {
+            let row =
                 try
-                Short.measure([row]) { request in
-                    request.turn = .milliseconds(400)
+                Short.measure([asked]) { request in
+                    request.deadlines = 200
                     request.loads = [.handler(.milliseconds(5))]
-                    request.lateThreshold = .microseconds(500)
+                    request.why = .microseconds(500)
                 }[0]
-            let late = try #require(cell.late)
+            let late = try #require(row.late)
             // On a busy machine, the thread waits for its processor in the middle of the work.
             #expect(late[.worked] + late[.waited] > 0, "\(late.words)")
-            #expect(late.count <= cell.ticks)
+            #expect(late.count <= Int(row.ticks.count))
         }
     }
 
@@ -87,19 +87,10 @@ import TimerResults
     }
 
     @Test(.works("a turn measures real ticks")) func everyTickAboveTheThresholdIsCounted() throws {
-        let cell = try Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .zero }[0]
-        #expect(cell.late?.count == cell.ticks)
-        let none = try Short.measure([Row(.reference(.timerFD))]) { $0.lateThreshold = .seconds(3600) }[0]
+        let row = try Short.measure([Row(.bare(.timerFD))]) { $0.why = .zero }[0]
+        #expect(row.late?.count == Int(row.ticks.count))
+        let none = try Short.measure([Row(.bare(.timerFD))]) { $0.why = .seconds(3600) }[0]
         #expect(none.late?.count == 0)
-        #expect(try Short.measure([Row(.reference(.timerFD))])[0].late == nil)
-    }
-
-    @Test func onlyInlineHandlersRunOnTheThreadThatTicks() {
-        #expect(throws: Problem.self) {
-            try Short.plan([Row(.backend(.timerFD))]) { request in
-                request.delivery = .queue
-                request.lateThreshold = .microseconds(500)
-            }
-        }
+        #expect(try Short.measure([Row(.bare(.timerFD))])[0].late == nil)
     }
 }

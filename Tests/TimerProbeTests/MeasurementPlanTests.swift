@@ -4,135 +4,68 @@ import TimerProbe
 import TimerResults
 
 @Suite struct MeasurementPlanTests {
-    private func plan(
-        period: Duration = .milliseconds(1),
-        turn: Duration? = nil,
-        laps: Int? = nil,
-        warmUp: Duration = .milliseconds(100),
-        timers: Int = 1,
-        loads: [Load] = [.idle],
-        seed: UInt64 = 1
-    ) throws -> MeasurementPlan {
-        var request = MeasurementPlan.Request(
-            rows: Row.of([.timerFD, .dispatch]) + Reference.allCases.map { Row(.reference($0)) }
-        )
-        request.period = period
-        request.turn = turn
-        request.laps = laps
-        request.warmUp = warmUp
-        request.timers = timers
-        request.loads = loads
-        request.seed = seed
+    private func plan(_ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws -> MeasurementPlan {
+        var request = MeasurementPlan.Request(rows: try Row.parse("timerfd,dispatch,task-sleep,bare"))
+        change(&request)
         return try MeasurementPlan(request)
     }
 
     @Test func aTurnLastsTwentyMillisecondsAndTwentyPeriods() throws {
         #expect(try plan().deadlinesPerTurn == 20)
-        #expect(try plan(period: .microseconds(250)).deadlinesPerTurn == 80)
-        #expect(try plan(period: .milliseconds(3)).deadlinesPerTurn == 20)
-        #expect(try plan(turn: .milliseconds(700)).deadlinesPerTurn == 700)
-        #expect(try plan(period: .milliseconds(3), turn: .milliseconds(700)).deadlinesPerTurn == 233)
+        #expect(try plan { $0.period = .microseconds(250) }.deadlinesPerTurn == 80)
+        #expect(try plan { $0.period = .milliseconds(3) }.deadlinesPerTurn == 20)
+        #expect(try plan { ($0.deadlines, $0.laps) = (7, 3) }.deadlinesPerTurn == 7)
     }
 
-    @Test func aRoundHasAHundredDeadlines() throws {
-        #expect(try plan().lapsPerRound == 5)
-        #expect(try plan(period: .microseconds(250)).lapsPerRound == 2)
-        #expect(try plan(turn: .milliseconds(100)).lapsPerRound == 1)
-        #expect(try plan(timers: 4).lapsPerRound == 2)
+    /// Fault 10: a period of a second would have taken 19 minutes.
+    @Test(arguments: [Duration.milliseconds(1), .milliseconds(10), .milliseconds(100), .seconds(1)], [10, 30, 120])
+    func theTimeIsTheOneThatWasAskedFor(period: Duration, seconds: Int) throws {
+        let plan = try plan { ($0.period, $0.time) = (period, .seconds(seconds)) }
+        #expect(plan.expectedTime <= .seconds(seconds) + plan.timeOfLap)
+        #expect(plan.expectedTime >= .seconds(seconds) / 2)
+        #expect(plan.laps >= min(8, seconds / 5), "\(plan.laps) laps")
     }
 
-    @Test func theUsualLapsTakeHalfAMinute() throws {
-        #expect(try plan().laps == 150)
-        #expect(try plan().expectedTime < .seconds(30))
-        let slow = try plan(period: .milliseconds(10))
-        #expect(slow.timeOfLap * slow.laps <= .seconds(30))
-        #expect(slow.timeOfLap * (slow.laps + 1) > .seconds(30))
-        // Fewer show no difference.
-        #expect(try plan(period: .seconds(1)).laps == 8)
-        #expect(try plan(period: .seconds(1), laps: 3).laps == 3)
+    @Test func aQuarterOfTheTimeIsForTheDrift() throws {
+        let usual = try plan()
+        #expect(usual.options.stretch == 1_875_000_000)
+        #expect(try plan { $0.time = .seconds(300) }.options.stretch == 4_000_000_000)
+        #expect(try plan { $0.period = .milliseconds(100) }.options.stretch == 0, "too few ticks for a slope")
+        #expect(try plan { $0.laps = 5 }.options.stretch == 0)
+        #expect(try plan { $0.laps = 5 }.laps == 5)
     }
 
-    @Test(arguments: [Duration.zero, .milliseconds(-1), .seconds(-1_000_000_000_000)])
-    func aPeriodMustBeLongerThanZero(period: Duration) {
-        #expect(throws: Problem.self) { try plan(period: period) }
+    @Test(
+        arguments: [
+            { $0.rows = [] }, { $0.loads = [] }, { $0.period = .zero }, { $0.period = .nanoseconds(999) },
+            { $0.period = .seconds(-1_000_000_000_000) }, { $0.period = .seconds(86_401) }, { $0.time = .zero },
+            { $0.time = .seconds(-1) }, { $0.time = .seconds(86_401) }, { $0.laps = 0 }, { $0.laps = 100_001 },
+            { $0.laps = .min }, { $0.timers = 0 }, { $0.timers = -1 }, { $0.timers = .max }, { $0.timers = .min },
+            { $0.timers = 1_000_000 }, { $0.deadlines = 0 }, { $0.deadlines = .max }, { $0.deadlines = 10_000_001 },
+            { ($0.why, $0.delivery) = (.microseconds(500), .queue) }, { $0.why = .seconds(100_000) },
+            { $0.loads = (1...60).map { .cpu($0) } },
+        ] as [@Sendable (inout MeasurementPlan.Request) -> Void]
+    )
+    func aSenselessRequestIsRefusedInOneLine(change: @Sendable (inout MeasurementPlan.Request) -> Void) {
+        let problem = #expect(throws: Problem.self) { try plan(change) }
+        #expect(problem?.description.contains("\n") == false)
     }
 
-    @Test(arguments: [
-        Duration.zero, .seconds(-1), .milliseconds(9), .seconds(86_401), .seconds(1_000_000_000_000_000_000),
-    ])
-    func aTurnIsAtLeastTenPeriodsAndAtMostADay(turn: Duration) {
-        #expect(throws: Problem.self) { try plan(turn: turn) }
-    }
-
-    @Test(arguments: [0, -1, 100_001, Int.max, Int.min])
-    func lapsAreOneToAHundredThousand(laps: Int) {
-        #expect(throws: Problem.self) { try plan(laps: laps) }
-    }
-
-    @Test func aTurnOfTheUsualPeriodsIsAtMostADay() throws {
-        #expect(try plan(period: .seconds(4_320)).deadlinesPerTurn == 20)
-        #expect(throws: Problem.self) { try plan(period: .seconds(4_321)) }
-        #expect(throws: Problem.self) { try plan(period: .seconds(9_000_000_000)) }
-    }
-
-    @Test func aPlanOfOneRowHasNoPairs() throws {
-        #expect(!(try MeasurementPlan(MeasurementPlan.Request(rows: Row.of([.timerFD]))).hasPairs))
-        #expect(try MeasurementPlan(MeasurementPlan.Request(rows: Row.of([.timerFD, .timerFD]))).hasPairs)
-    }
-
-    @Test func moreThanTenMillionDeadlinesAreTooMany() throws {
-        #expect(try plan(period: .nanoseconds(100), turn: .seconds(1)).deadlinesPerTurn == 10_000_000)
-        #expect(throws: Problem.self) { try plan(period: .nanoseconds(99), turn: .seconds(1)) }
-    }
-
-    @Test func aRowMayBeSilentForFiveSecondsUnlessAskedOtherwise() throws {
-        #expect(try plan().patience == .seconds(5))
-        var request = MeasurementPlan.Request(rows: Row.of([.timerFD]))
-        request.patience = .seconds(120)
-        #expect(try MeasurementPlan(request).patience == .seconds(120))
-        request.patience = .seconds(-1)
-        #expect(try MeasurementPlan(request).patience == .zero)
-    }
-
-    @Test func timersShareTheLimitOfDeadlines() throws {
-        #expect(try plan(turn: .milliseconds(700), timers: 14_285).timers == 14_285)
-        #expect(throws: Problem.self) { try plan(turn: .milliseconds(700), timers: 14_286) }
-        for timers in [0, -1, Int.max, Int.min] {
-            #expect(throws: Problem.self) { try plan(timers: timers) }
-        }
-    }
-
-    @Test(arguments: [Duration.seconds(10_001), .seconds(86_401), .seconds(1_000_000_000_000_000_000)])
-    func aWarmUpIsLimitedAsATurnIs(warmUp: Duration) {
-        #expect(throws: Problem.self) { try plan(warmUp: warmUp) }
-    }
-
-    @Test func aWarmUpHasAtLeastOneDeadline() throws {
-        #expect(try plan(warmUp: .seconds(-1)).deadlinesOfWarmUp == 1)
-        #expect(try plan(warmUp: .milliseconds(100)).deadlinesOfWarmUp == 100)
-    }
-
-    @Test func aPlanHasARowAndDifferentLoads() throws {
-        #expect(throws: Problem.self) { try plan(loads: []) }
-        #expect(throws: Problem.self) { try MeasurementPlan(MeasurementPlan.Request(rows: [])) }
-        #expect(try plan(loads: [.idle, .cpu(2), .idle]).loads == [.idle, .cpu(2)])
+    @Test func wishesOfSpinningNeedHybrid() throws {
+        let wishes = try ThreadWishes.parse("spin:50us")
+        #expect(throws: Problem.self) { try plan { $0.wishes = wishes } }
+        #expect(try plan { ($0.wishes, $0.rows) = (wishes, [Row(.backend(.hybrid))]) }.options.thread == "spin:50us")
     }
 
     @Test func everyLapHasEveryRowUnderEveryLoadOnce() throws {
-        let plan = try plan(loads: [.idle, .cpu(2), .memory])
+        let plan = try plan { $0.loads = [.idle, .cpu(2), .memory, .idle] }
         #expect(plan.plannedRows.count == 12)
         for lap in 0..<30 {
             let order = plan.order(inLap: lap)
             #expect(order.count == 12)
             #expect(Set(order) == Set(plan.plannedRows))
-        }
-    }
-
-    @Test func theRowsUnderOneLoadFollowEachOther() throws {
-        let plan = try plan(loads: [.idle, .cpu(2), .memory])
-        for lap in 0..<30 {
-            let loads = plan.order(inLap: lap).map(\.load)
-            #expect(zip(loads, loads.dropFirst()).count { $0 != $1 } == 2)
+            let loads = order.map(\.load)
+            #expect(zip(loads, loads.dropFirst()).count { $0 != $1 } == 2, "rows under one load follow each other")
         }
     }
 
@@ -148,23 +81,42 @@ import TimerResults
     }
 
     @Test func theOrderComesFromTheSeed() throws {
-        let (first, same, other) = (try plan(seed: 7), try plan(seed: 7), try plan(seed: 8))
-        let orders = [first, same, other].map { plan in (0..<10).map { plan.order(inLap: $0) } }
+        let orders = try ([7, 7, 8] as [UInt64])
+            .map { seed in
+                let plan = try plan { $0.seed = seed }
+                return (0..<10).map { plan.order(inLap: $0) }
+            }
         #expect(orders[0] == orders[1])
         #expect(orders[0] != orders[2])
     }
 
     @Test func theOptionsAreThoseOfTheRequest() throws {
-        let options = try plan(laps: 5, timers: 3, loads: [.idle, .cpu(2)], seed: 9).options
-        #expect(options.rows == ["timerfd", "dispatch", "floor-nanosleep", "floor-timerfd"])
-        #expect(options.period == 1_000_000)
-        #expect(options.turn == 20_000_000)
-        #expect(options.warmUp == 100_000_000)
-        #expect(options.laps == 5)
-        #expect(options.timers == 3)
-        #expect(options.delivery == "inline")
-        #expect(options.clock == "suspending")
-        #expect(options.loads == ["idle", "cpu:2"])
-        #expect(options.seed == 9)
+        let options = try plan { request in
+            (request.timers, request.seed, request.laps) = (3, 9, 5)
+            (request.delivery, request.clock) = (.queue, .wall)
+        }
+        .options
+        var expected = Options(period: 1_000_000, turn: 20_000_000)
+        (expected.timers, expected.delivery, expected.clock, expected.seed) = (3, "queue", "wall", 9)
+        #expect(options == expected)
+        #expect(try plan { $0.why = .microseconds(500) }.options.why == 500_000)
+    }
+
+    @Test func whatIsMeasuredOtherwiseIsSaid() throws {
+        let host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .debug)
+        let remarks = try plan { request in
+            (request.loads, request.clock, request.delivery) = ([.cpu(8), .churn(10)], .wall, .queue)
+            request.wishes = (try? ThreadWishes.parse("fifo:80")) ?? ThreadWishes()
+        }
+        .remarks(foreign: ["dispatch", "task-sleep"], on: host)
+        #expect(
+            remarks == [
+                "--load cpu:8: there are only 2 processors for 8 programs",
+                "--load churn:10: nothing to load, without a timer service, for task-sleep, bare",
+                "--clock wall: suspending for task-sleep", "--deliver queue: inline for task-sleep, bare",
+                "--thread 'fifo:80': not for dispatch, task-sleep, whose threads are not the library's",
+                "this is a debug build: for real figures build with -c release",
+            ]
+        )
     }
 }

@@ -7,72 +7,73 @@ import TimerResults
 
 /// Carrying out a plan.
 @Suite(.works("turns measure real ticks and processor time")) struct MeasurementTests {
-    @Test func aMeasurementStoppedInTheWarmUpHasNoRounds() throws {
-        let rows = [Row(.backend(.timerFD)), Row(.backend(.dispatch))]
+    @Test func aMeasurementStoppedInTheWarmUpHasNoTurns() throws {
         var seen: [String] = []
-        var measurement = Measurement(try Short.plan(rows) { $0.warmUp = .seconds(60) })
-        #expect(throws: MeasurementError.stopped) {
-            try measurement.run { progress in
-                seen.append(progress.row)
-                return false
-            }
+        var measurement = Measurement(try Short.plan([Row(.backend(.timerFD)), Row(.backend(.dispatch))]))
+        let hasEnded = try measurement.run { progress in
+            seen.append(progress.row)
+            return false
         }
-        #expect(seen.count == 1)
-        #expect(measurement.rounds.isEmpty)
+        #expect(!hasEnded && seen.count == 1)
+        #expect(measurement.rows.allSatisfy { $0.turns.isEmpty })
     }
 
     /// The default slack of 50 µs would put the floor above what stands on it.
     @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE to read another thread's slack"))
     func theFloorOfSleepsHasATimerSlackOfOneNanosecond() throws {
         var (slacks, looks): ([Int], Int) = ([], 0)
-        var measurement = Measurement(try Short.plan([Row(.reference(.nanosleep))]) { $0.warmUp = .seconds(60) })
-        try? measurement.run { _ in
-            slacks += ProcFS.timerSlacks(ofThreadsNamed: "floor.nanosleep")
+        var measurement = Measurement(try Short.plan([Row(.bare(.nanosleep))]) { $0.deadlines = 30_000 })
+        _ = try? measurement.run { _ in
+            slacks += ProcFS.timerSlacks(ofThreadsNamed: "bare.nanosleep")
             looks += 1
             return !slacks.contains(1) && looks < 100
         }
         #expect(slacks.contains(1))
     }
 
-    @Test func aRoundHasTheLapsThatMakeAHundredDeadlines() throws {
-        let plan = try Short.plan([Row(.backend(.timerFD)), Row(.reference(.timerFD))]) { request in
-            request.turn = .milliseconds(100)
-            request.laps = 5
-        }
-        var measurement = Measurement(plan)
-        try measurement.run(goesOn: { _ in true })
-        let rounds = measurement.rounds
-        #expect(rounds.map(\.laps) == [2, 2, 1])
-        #expect(rounds.map { $0.cells.map(\.medians.count) } == [[2, 2], [2, 2], [1, 1]])
-        #expect(rounds.flatMap(\.cells).allSatisfy { $0.medians.allSatisfy { ($0 ?? 0) > 0 } })
+    @Test func everyRowHasATurnInEachLapAndTheMachineIsWatched() throws {
+        var measurement = Measurement(try Short.plan([Row(.backend(.timerFD)), Row(.bare(.timerFD))]) { $0.laps = 5 })
+        #expect(try measurement.run(goesOn: { _ in true }))
+        #expect(measurement.rows.map(\.key.row) == ["timerfd", "bare"])
+        #expect(measurement.rows.allSatisfy { $0.turns.count == 5 && $0.turns.allSatisfy { $0.median > 0 } })
+        #expect(measurement.laps.count == 5)
+        #expect((0...100).contains(measurement.machine.others ?? 0))
+        #expect(measurement.machine.loadAverage != nil)
     }
 
-    @Test func aMeasurementEndsEarlyIfItHasEnough() throws {
-        let plan = try Short.plan([Row(.reference(.timerFD))]) { request in
-            request.turn = .milliseconds(100)
-            request.laps = 100
+    @Test func theTimeEndsTheLapsAndTheLongStretchesFollow() throws {
+        let plan = try Short.plan([Row(.backend(.timerFD)), Row(.taskSleep)]) { request in
+            (request.period, request.laps, request.deadlines) = (.milliseconds(1), nil, nil)
+            request.time = .seconds(2)
         }
+        try #require(plan.options.stretch == 250_000_000)
         var measurement = Measurement(plan)
-        try measurement.run(goesOn: { _ in true }, isEnough: { $0.count == 2 })
-        #expect(measurement.rounds.map(\.laps) == [2, 2])
+        #expect(try measurement.run(goesOn: { _ in true }))
+        #expect(measurement.rows.allSatisfy { $0.drift != nil && !$0.turns.isEmpty })
     }
 
-    @Test func anInterruptedLapCountsAsTicksAndNotAsALap() throws {
-        let rows = [Row(.reference(.timerFD)), Row(.reference(.nanosleep))]
+    /// The rows after it in the last lap lack a turn, and what was measured stays.
+    @Test func aStoppedMeasurementKeepsItsTurns() throws {
         var turns = 0
-        var measurement = Measurement(try Short.plan(rows) { $0.laps = 100 })
-        #expect(throws: MeasurementError.stopped) {
-            try measurement.run(goesOn: { _ in turns < 3 }, turnEnded: { _, _, _ in turns += 1 })
+        var measurement = Measurement(try Short.plan([Row(.bare(.timerFD)), Row(.bare(.nanosleep))]) { $0.laps = 100 })
+        let hasEnded = try measurement.run(goesOn: { _ in turns < 3 }, turnEnded: { _, _, _ in turns += 1 })
+        #expect(!hasEnded)
+        #expect(measurement.rows.map(\.turns.count).sorted() == [1, 2])
+    }
+
+    /// A run loop cannot wait on the wall clock. The command refuses such a row; here it stands for any that fails.
+    @Test func aRowThatFailsIsGivenUpAndTheOthersGoOn() throws {
+        let rows = try Short.measure([Row(.backend(.runLoop)), Row(.backend(.timerFD))]) { request in
+            (request.clock, request.laps) = (.wall, 2)
         }
-        let round = try #require(measurement.rounds.last)
-        #expect(!round.isComplete)
-        // On a busy machine a turn may be over before anyone asks whether to go on.
-        #expect(round.cells.map(\.medians.count).max() == round.laps + 1)
+        #expect(rows[0].turns.isEmpty && rows[0].failure?.contains("wall") == true)
+        #expect(rows[1].failure == nil && rows[1].turns.count == 2)
+        #expect(throws: MeasurementError.self) { try Short.measure([Row(.backend(.runLoop))]) { $0.clock = .wall } }
     }
 
     @Test func aRowNamedTwiceIsMeasuredOnce() throws {
-        let floor = Row(.reference(.timerFD))
-        #expect(try Short.plan([floor, floor]).rows == [floor])
+        let bare = Row(.bare(.timerFD))
+        #expect(try Short.plan([bare, bare]).request.rows == [bare])
     }
 }
 
@@ -86,29 +87,26 @@ struct PatienceTests {
 }
 
 @Suite struct ProgressTests {
-    private func line(_ stage: Progress.Stage, elapsed: Duration, total: Duration = .seconds(12)) -> String {
+    private func line(_ stage: String, elapsed: Duration, total: Duration = .seconds(12)) -> String {
         Progress(stage: stage, row: "timerfd", elapsed: elapsed, total: total).line()
     }
 
     @Test func theBarFillsUp() {
-        #expect(line(.warmUp, elapsed: .zero) == "[                        ] warm-up: timerfd, 12 s left")
-        #expect(
-            line(.lap(2, of: 3), elapsed: .seconds(6))
-                == "[============            ] lap 2 of 3: timerfd, 6 s left"
-        )
+        #expect(line("warm-up", elapsed: .zero) == "[                        ] warm-up: timerfd, 12 s left")
+        #expect(line("lap 2", elapsed: .seconds(6)) == "[============            ] lap 2: timerfd, 6 s left")
     }
 
     @Test func theBarStaysFullWhenItTakesLonger() {
-        let full = "[========================] lap 3 of 3: timerfd, 0 s left"
-        #expect(line(.lap(3, of: 3), elapsed: .seconds(12)) == full)
-        #expect(line(.lap(3, of: 3), elapsed: .seconds(1_000_000_000)) == full)
-        #expect(line(.lap(3, of: 3), elapsed: .nanoseconds(5), total: .zero) == full)
+        let full = "[========================] lap 3: timerfd, 0 s left"
+        #expect(line("lap 3", elapsed: .seconds(12)) == full)
+        #expect(line("lap 3", elapsed: .seconds(1_000_000_000)) == full)
+        #expect(line("lap 3", elapsed: .nanoseconds(5), total: .zero) == full)
     }
 
     @Test func aLongNameIsCutToFitTheLine() {
         let progress = Progress(
-            stage: .lap(10, of: 10),
-            row: "peer-libevent-precise@handler:200us",
+            stage: "lap 100",
+            row: "bare-nanosleep#2@handler:200us@some-more",
             elapsed: .zero,
             total: .seconds(12)
         )

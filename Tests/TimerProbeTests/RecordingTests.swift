@@ -68,21 +68,6 @@ import TimerResults
         #expect(recording.misplaced == 1)
     }
 
-    @Test func firesCountTheOldestDeadlines() {
-        var recording = Recording(of: deadlines, goal: 10)
-        let late = [10, 4990, 5010] as [UInt64]
-        for (fires, time) in zip([1, 4, 1] as [UInt64], late) {
-            recording.record(at: deadlines.start + time, .fires(fires))
-        }
-        #expect(recording.samples.map(\.index) == [0, 1, 5])
-        #expect(recording.samples.map(\.missed) == [0, 3, 0])
-        #expect(recording.samples.map(\.lateness) == [10, 3990, 10])
-        #expect(recording.early == 0)
-        // A count of 0 still stands for one deadline.
-        recording.record(at: deadlines.start + 6010, .fires(0))
-        #expect(recording.accounted == 7)
-    }
-
     @Test func ticksAfterTheGoalAreIgnored() {
         var recording = Recording(of: deadlines, goal: 2)
         for index in 0..<5 { recording.record(Recorded.arrival(UInt64(index), of: deadlines, lateness: 5)) }

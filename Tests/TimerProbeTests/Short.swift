@@ -9,9 +9,8 @@ enum Short {
     static func request(_ rows: [Row]) -> MeasurementPlan.Request {
         var request = MeasurementPlan.Request(rows: rows)
         request.period = .milliseconds(2)
-        request.turn = .milliseconds(40)
+        request.deadlines = 20
         request.laps = 1
-        request.warmUp = .zero
         // Some rows tick on the threads of the tests themselves, which other tests may keep busy.
         request.patience = .seconds(120)
         return request
@@ -25,41 +24,27 @@ enum Short {
         return try MeasurementPlan(request)
     }
 
-    /// The cells of the only lap.
+    /// The rows of a whole measurement.
     static func measure(
         _ rows: [Row],
         _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
-    ) throws -> [Cell] {
-        try measureLaps(1, of: rows, change)
-    }
-
-    /// The cells of all rounds.
-    static func measureLaps(
-        _ count: Int,
-        of rows: [Row],
-        _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
-    ) throws -> [Cell] {
-        let plan = try plan(rows) { request in
-            request.laps = count
-            change(&request)
-        }
-        var measurement = Measurement(plan)
-        try measurement.run(goesOn: { _ in true })
-        return measurement.rounds.flatMap(\.cells)
+    ) throws -> [MeasuredRow] {
+        var measurement = Measurement(try plan(rows, change))
+        _ = try measurement.run(goesOn: { _ in true })
+        return measurement.rows
     }
 
     /// Whether a measurement of a minute can be stopped.
     static func isStopped(_ row: Row, _ goesOn: (Progress) -> Bool) throws -> Bool {
-        var measurement = Measurement(try plan([row]) { $0.turn = .seconds(60) })
-        do throws(MeasurementError) { try measurement.run(goesOn: goesOn) } catch { return error == .stopped }
-        return false
+        var measurement = Measurement(try plan([row]) { $0.deadlines = 30_000 })
+        return try !measurement.run(goesOn: goesOn)
     }
 
-    /// Measures many turns of a row, each with two deadlines.
+    /// Measures many turns of a row, each with ten deadlines.
     static func turns(_ count: Int, of row: Row) throws {
         _ = try measure([row]) { request in
             request.period = .microseconds(200)
-            request.turn = .milliseconds(2)
+            request.deadlines = 10
             request.laps = count
         }
     }

@@ -2,9 +2,7 @@ internal import SystemPackage
 
 /// Reads whole files.
 package enum InputFile {
-    /// The bytes of a file.
-    ///
-    /// - Throws: `SystemError` if it cannot be read.
+    /// The bytes of a file. Throws `SystemError` if it cannot be read.
     package static func read(_ path: String) throws(SystemError) -> [UInt8] {
         try SystemError.attempting("reading \(path)") {
             let descriptor = try unsafe FileDescriptor.open(path, .readOnly, options: .closeOnExec)

@@ -2,62 +2,109 @@ internal import Glibc
 internal import Synchronization
 internal import SystemPackage
 
-/// A file for results. It is checked before the measurement, so a name that cannot be written is an error at once.
-///
-/// A new file comes into being when something is written: a command that is killed before leaves no empty files.
+/// A file for results. It is checked before the measurement, so a name that cannot be written is an error at once. A
+/// new file comes into being when something is written: a command that is killed before leaves no empty files.
 package final class OutputFile: Sendable {
     package let path: String
     /// Opened by the first use.
     private let opened = Mutex<FileDescriptor?>(nil)
 
-    /// Checks a file, and keeps its content until something is written.
-    ///
-    /// - Throws: `SystemError` if it could not be written.
+    /// Checks a file, and keeps its content. Throws `SystemError` if it could not be written.
     package init(_ path: String) throws(SystemError) {
         self.path = path
         guard !path.isEmpty else { throw SystemError("writing to a file", "its name is empty") }
         // A new file is created and taken back: nothing else shows as surely that it can be created.
-        let new = try SystemError.attempting("opening \(path) to write to it") { () -> FileDescriptor? in
+        let new = try attempt { () -> FileDescriptor? in
             do { return try Self.open(path, .exclusiveCreate) } catch Errno.fileExists { return nil }
         }
-        if let new {
-            try? new.close()
-            _ = unsafe unlink(path)
-        } else {
+        guard let new else {
             _ = try open()
+            return
         }
+        try? new.close()
+        _ = unsafe unlink(path)
     }
 
     deinit { try? opened.withLock { $0 }?.close() }
 
-    /// Replaces the content with text.
+    /// Replaces the content with text. If that fails, as on a full disk, the file keeps its former content: the text
+    /// goes to a temporary file in the same folder, which then takes the file's place.
+    ///
+    /// The text goes directly to a pipe, to a device, and to a file that is a standard stream of this process. So it
+    /// does if the folder admits no new file, or if the file cannot be renamed, as a mount point in a container.
     package func replace(with text: String) throws(SystemError) {
+        if try takePlace(with: text) { return }
         let descriptor = try open()
-        try SystemError.attempting("writing to \(path)") {
-            // A pipe or a device, as /dev/stdout, has no length to change.
+        try attempt {
+            // A pipe or a device, as /dev/stdout, has neither a length to change nor a position.
             do { try descriptor.resize(to: 0) } catch Errno.invalidArgument {}
         }
-        // The files without a length have no position either.
         _ = try? descriptor.seek(offset: 0, from: .start)
         try append(text)
     }
 
-    /// Writes text behind the text before.
+    /// Writes text behind the text before, directly to the file.
     package func append(_ text: String) throws(SystemError) {
         let descriptor = try open()
-        try SystemError.attempting("writing to \(path)") { _ = try descriptor.writeAll(text.utf8) }
+        try attempt { _ = try descriptor.writeAll(text.utf8) }
     }
 
-    /// Writes text behind everything that the file has.
-    package func appendAtEnd(_ text: String) throws(SystemError) {
-        let descriptor = try open()
-        try SystemError.attempting("writing to \(path)") { _ = try descriptor.seek(offset: 0, from: .end) }
-        try append(text)
+    /// Writes text to a temporary file, and renames it to the file's name. Returns false if the text must go directly
+    /// to the file.
+    private func takePlace(with text: String) throws(SystemError) -> Bool {
+        var former = stat()
+        let exists = unsafe stat(path, &former) == 0
+        guard let goal = exists ? Self.withoutLinks(path) : path, !exists || Self.isReplaceable(former) else {
+            return false
+        }
+        let folder = FilePath(goal).removingLastComponent()
+        guard unsafe access(folder.isEmpty ? "." : folder.string, W_OK | X_OK) == 0 else { return false }
+        let temporary = folder.appending(".output-\(getpid())-\(SystemClock.monotonic.nanoseconds)").string
+        let new = try attempt { try Self.open(temporary, .exclusiveCreate) }
+        var (unused, isRenamed) = (Optional(new), false)
+        defer {
+            try? unused?.close()
+            if !isRenamed { _ = unsafe unlink(temporary) }
+        }
+        try attempt {
+            // The owner first, since a new owner may change the mode. Only root can give a file to another user.
+            if exists {
+                _ = fchown(new.rawValue, former.st_uid, former.st_gid)
+                _ = fchmod(new.rawValue, former.st_mode & 0o7777)
+            }
+            try new.writeAll(text.utf8)
+            // Some file systems notice only now that they are full.
+            if fsync(new.rawValue) != 0 { throw Errno(rawValue: errno) }
+        }
+        isRenamed = unsafe rename(temporary, goal) == 0
+        if isRenamed { opened.withLock { swap(&$0, &unused) } }
+        return isRenamed
+    }
+
+    /// Whether a file is a regular one, and no standard stream of this process, which would go on in the former file.
+    private static func isReplaceable(_ file: stat) -> Bool {
+        file.st_mode & S_IFMT == S_IFREG
+            && (STDIN_FILENO...STDERR_FILENO)
+                .allSatisfy { number in
+                    var stream = stat()
+                    return unsafe fstat(number, &stream) != 0 || stream.st_ino != file.st_ino
+                        || stream.st_dev != file.st_dev
+                }
+    }
+
+    private static func withoutLinks(_ path: String) -> String? {
+        guard let real = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
+    }
+
+    private func attempt<Outcome>(_ body: () throws -> Outcome) throws(SystemError) -> Outcome {
+        try SystemError.attempting("writing to \(path)", body)
     }
 
     private func open() throws(SystemError) -> FileDescriptor {
         if let opened = opened.withLock({ $0 }) { return opened }
-        let descriptor = try SystemError.attempting("opening \(path) to write to it") { try Self.open(path, .create) }
+        let descriptor = try attempt { try Self.open(path, .create) }
         opened.withLock { $0 = descriptor }
         return descriptor
     }
@@ -70,36 +117,5 @@ package final class OutputFile: Sendable {
             options: [option, .create, .closeOnExec],
             permissions: FilePermissions(rawValue: 0o666)
         )
-    }
-
-    /// Whether two names lead to one file, whether it exists or not. Two hard links
-    /// of one file count as two, and so do a link that leads nowhere and its goal.
-    package static func isSame(_ first: String, _ second: String) -> Bool {
-        guard let first = full(first), let second = full(second) else { return first == second }
-        return first == second
-    }
-
-    /// The name without links and detours; nil without a name or a folder.
-    private static func full(_ path: String) -> FilePath? {
-        var path = FilePath(path)
-        if let real = real(path) { return real }
-        let name = path.lastComponent
-        path.removeLastComponent()
-        return name.flatMap { name in real(path.isEmpty ? "." : path)?.appending(name) }
-    }
-
-    private static func real(_ path: FilePath) -> FilePath? {
-        guard let real = unsafe realpath(path.string, nil) else { return nil }
-        defer { unsafe free(real) }
-        return unsafe FilePath(platformString: real)
-    }
-
-    /// Creates a folder unless it exists.
-    ///
-    /// - Throws: `SystemError` if that fails, or if files cannot be created in the folder.
-    package static func createFolder(_ path: String) throws(SystemError) {
-        if unsafe mkdir(path, 0o777) != 0, errno != EEXIST { throw .last("creating the folder \(path)") }
-        // Only folders have a dot.
-        if unsafe access(path + "/.", W_OK | X_OK) != 0 { throw .last("writing into the folder \(path)") }
     }
 }

@@ -22,11 +22,8 @@ package enum Terminal {
         return columns > 0 ? Int(columns) : nil
     }
 
-    /// Writes text to standard output.
-    ///
-    /// - Returns: false if the reader has gone away, as `head` does when it has enough.
-    /// - Throws: `SystemError` unless all of it is written. Results cut short by a full disk must not pass for
-    ///   results.
+    /// Writes text to standard output. Returns false if the reader has gone away, as `head` does when it has enough.
+    /// Throws `SystemError` unless all of it is written: results cut short by a full disk must not pass for results.
     package static func write(results text: String) throws(SystemError) -> Bool {
         try SystemError.attempting("writing the results") {
             do { _ = try FileDescriptor.standardOutput.writeAll(text.utf8) } catch Errno.brokenPipe { return false }
@@ -37,12 +34,12 @@ package enum Terminal {
     /// Writes text to standard error. Errors are ignored: there is no other place for a message.
     package static func write(message text: String) { _ = try? FileDescriptor.standardError.writeAll(text.utf8) }
 
-    /// Prepares for standard streams that are closed, now or later.
-    ///
-    /// A reader that goes away becomes an error of the writing, and does not end the process. Closed descriptors are
-    /// replaced by one that refuses writing, so that no file opened later takes their numbers.
+    /// Prepares for standard streams that are closed, now or later. A reader that goes away becomes an error of the
+    /// writing. Closed descriptors become one that refuses writing, so no file opened later takes their numbers.
     package static func surviveClosedStreams() {
         signal(SIGPIPE, SIG_IGN)
+        // A limit of file sizes becomes one, too.
+        signal(SIGXFSZ, SIG_IGN)
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             // The kernel gives out the lowest free number, which is this one.
             _ = unsafe open("/dev/null", O_RDONLY)
@@ -50,29 +47,45 @@ package enum Terminal {
     }
 }
 
-/// Whether Ctrl-C was pressed, for commands that finish their work first.
+/// Takes the first SIGINT (Ctrl-C), SIGTERM or SIGHUP as a request, for commands that finish their work first.
 package enum Interrupt {
-    /// Relaxed: a signal handler stores it, the command looks at it again and again, and it orders no other memory.
-    private static let wasSignalled = Atomic(false)
+    /// The first signal, or 0. Relaxed: a signal handler stores it, commands poll it, and it orders no other memory.
+    private static let first = Atomic<Int32>(0)
 
-    /// Whether SIGINT has come since ``watch()``.
-    package static var isRequested: Bool { wasSignalled.load(ordering: .relaxed) }
+    /// The first of these signals since ``watch()``; nil if none has come.
+    package static var signal: Int32? {
+        let number = first.load(ordering: .relaxed)
+        return number == 0 ? nil : number
+    }
 
-    /// Makes the first SIGINT set ``isRequested`` only. A second one ends the process, as without this call.
+    /// Whether such a signal has come since ``watch()``.
+    package static var isRequested: Bool { signal != nil }
+
+    /// Makes the first signal of each kind set ``signal`` only. The second ends the process, as without this call. A
+    /// SIGHUP that the process ignores, as under nohup(1), stays ignored.
     package static func watch() {
-        // Also makes sure that the flag exists before the signal handler needs it.
-        wasSignalled.store(false, ordering: .relaxed)
-        var action = sigaction()
-        // A signal handler may do no more than a store.
-        unsafe action.__sigaction_handler.sa_handler = { _ in Interrupt.note() }
-        action.sa_flags = CInt(bitPattern: UInt32(SA_RESETHAND))
-        unsafe sigaction(SIGINT, &action, nil)
-        // The parent process may have handed down a mask.
+        // Also makes sure that the number exists before the signal handler needs it.
+        first.store(0, ordering: .relaxed)
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
-        unsafe sigaddset(&signals, SIGINT)
+        for number in [SIGINT, SIGTERM, SIGHUP] where number != SIGHUP || !isIgnored(number) {
+            var action = sigaction()
+            // A signal handler may do no more than this.
+            unsafe action.__sigaction_handler.sa_handler = { number in
+                _ = Interrupt.first.compareExchange(expected: 0, desired: number, ordering: .relaxed)
+            }
+            action.sa_flags = CInt(bitPattern: UInt32(SA_RESETHAND))
+            unsafe sigaction(number, &action, nil)
+            unsafe sigaddset(&signals, number)
+        }
+        // The parent process may have handed down a mask.
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
-    private static func note() { wasSignalled.store(true, ordering: .relaxed) }
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        unsafe sigaction(number, nil, &action)
+        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 }

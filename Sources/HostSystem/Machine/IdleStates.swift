@@ -10,21 +10,19 @@ package enum IdleStates {
         package let exit: UInt64
     }
 
-    /// The state of the first processor that takes longest to leave; nil if the kernel shows no states. Source: the
-    /// kernel's documentation of cpuidle in sysfs.
+    /// The first processor's state that takes longest to leave; nil if the kernel shows none (its cpuidle.rst).
     package static let deepest = deepest(in: "/sys/devices/system/cpu/cpu0/cpuidle")
 
-    /// Nanoseconds that this state takes to leave; 0 if the kernel shows no states.
+    /// Nanoseconds that this state takes to leave; 0 without one.
     package static let longestExit = deepest?.exit ?? 0
 
     /// The driver of the states, as `intel_idle` or `none`; nil if the kernel does not say.
     package static var driver: String? { ProcFile.line("/sys/devices/system/cpu/cpuidle/current_driver") }
 
-    /// The governor that chooses among the states, as `menu`; nil if the kernel does not say. Older kernels show it
-    /// under the second name only.
+    /// The governor that chooses among the states, as `menu`; nil if the kernel does not say.
     package static var governor: String? {
-        ProcFile.line("/sys/devices/system/cpu/cpuidle/current_governor")
-            ?? ProcFile.line("/sys/devices/system/cpu/cpuidle/current_governor_ro")
+        // Older kernels have the second name only.
+        ["", "_ro"].lazy.compactMap { ProcFile.line("/sys/devices/system/cpu/cpuidle/current_governor\($0)") }.first
     }
 
     /// Whether the kernel's boot options keep idle processors running: `idle=poll` on x86, and `nohlt` elsewhere.
@@ -38,12 +36,11 @@ package enum IdleStates {
         (0..<16).lazy
             .map { "\(folder)/state\($0)" }
             .prefix { ProcFile.line("\($0)/latency") != nil }
-            .filter { (ProcFile.line("\($0)/disable") ?? "0") == "0" }
             .compactMap { state -> State? in
                 // More than a second is no time to wake.
-                guard let exit = ProcFile.line("\(state)/latency").flatMap({ UInt64($0) }), exit < 1_000_000 else {
-                    return nil
-                }
+                guard (ProcFile.line("\(state)/disable") ?? "0") == "0",
+                    let exit = ProcFile.line("\(state)/latency").flatMap({ UInt64($0) }), exit < 1_000_000
+                else { return nil }
                 return State(name: ProcFile.line("\(state)/name") ?? "without a name", exit: 1000 * exit)
             }
             .max { $0.exit < $1.exit }
@@ -52,22 +49,15 @@ package enum IdleStates {
 
 /// The device that keeps idle processors awake: they use no state that takes longer to leave than the number that a
 /// program writes to /dev/cpu_dma_latency, until the program closes it.
-package enum IdleControl: Hashable, Sendable {
-    /// This process may use the device.
-    case allowed
-    /// The device is there, and this process may not use it.
-    case refused
-    /// There is no such device.
-    case missing
+package enum IdleControl {
+    /// Whether this process may use the device; nil if there is no such device. Opening it asks for nothing.
+    package static var isAllowed: Bool? { isWritable("/dev/cpu_dma_latency") }
 
-    /// What this process may do. Opening the device asks for nothing: the kernel's default stays until a write.
-    package static var current: IdleControl { trying("/dev/cpu_dma_latency") }
-
-    /// The same for another file.
-    package static func trying(_ path: String) -> IdleControl {
+    /// Whether this process may open a file to write to it; nil if there is no such file.
+    package static func isWritable(_ path: String) -> Bool? {
         do {
             try FileDescriptor.open(FilePath(path), .writeOnly, options: .closeOnExec).close()
-            return .allowed
-        } catch Errno.noSuchFileOrDirectory { return .missing } catch { return .refused }
+            return true
+        } catch Errno.noSuchFileOrDirectory { return nil } catch { return false }
     }
 }

@@ -2,17 +2,13 @@ internal import CTimerKernel
 internal import Glibc
 internal import SystemPackage
 
-/// A program that runs beside this process. Its output is kept in memory.
-///
-/// It has its own process group, so Ctrl-C reaches this process only. The deinit kills a program that still runs and
-/// waits for it: no zombie stays.
+/// A program that runs beside this process. Its output is kept in memory. It has its own process group, so Ctrl-C
+/// reaches this process only. The deinit kills a program that still runs and waits for it: no zombie stays.
 package struct ChildProcess: ~Copyable {
     /// How the program ended.
     package struct End: Hashable, Sendable {
         /// The exit code; nil if a signal ended the program.
         package let code: Int32?
-        /// The kernel's account of all its threads.
-        package let usage: ResourceUsage
     }
 
     private let id: pid_t
@@ -20,23 +16,11 @@ package struct ChildProcess: ~Copyable {
     private let errors: MemoryFile
     private var end: End?
 
-    /// Starts a program without input.
-    ///
-    /// - Parameters:
-    ///   - path: the program's file.
-    ///   - arguments: the arguments without the program's name.
-    ///   - timerSlack: the program's default timer slack in nanoseconds, at least 1; nil for that of the calling
-    ///     thread.
-    /// - Throws: `SystemError` if the system refuses the program.
-    package init(_ path: String, _ arguments: [String], timerSlack: UInt? = nil) throws(SystemError) {
+    /// Starts the program of a file, with arguments and without input. Throws `SystemError` if the system refuses it.
+    package init(_ path: String, _ arguments: [String]) throws(SystemError) {
         let (output, errors) = (try MemoryFile(), try MemoryFile())
-        // A program takes its default from the thread that creates it.
-        let slackBefore = TimerSlack.nanoseconds
-        if let timerSlack { TimerSlack.nanoseconds = timerSlack }
-        defer { if timerSlack != nil { TimerSlack.nanoseconds = slackBefore } }
-        id = try Self.spawn(path, arguments, output.descriptor.rawValue, errors.descriptor.rawValue)
-        self.output = output
-        self.errors = errors
+        id = try Self.spawn(path, arguments, [output.descriptor.rawValue, errors.descriptor.rawValue])
+        (self.output, self.errors) = (output, errors)
     }
 
     deinit {
@@ -46,34 +30,27 @@ package struct ChildProcess: ~Copyable {
         while unsafe waitpid(id, &status, 0) == -1, errno == EINTR {}
     }
 
-    private static func spawn(
-        _ path: String,
-        _ arguments: [String],
-        _ output: CInt,
-        _ errors: CInt
-    ) throws(SystemError) -> pid_t {
+    private static func spawn(_ path: String, _ arguments: [String], _ streams: [CInt]) throws(SystemError) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+        for (stream, number) in zip(streams, [STDOUT_FILENO, STDERR_FILENO]) {
+            unsafe posix_spawn_file_actions_adddup2(&actions, stream, number)
+        }
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         // The program takes over neither the signal mask of the calling thread nor the signals that this process
         // ignores.
-        var blocked = sigset_t()
-        unsafe sigemptyset(&blocked)
-        unsafe posix_spawnattr_setsigmask(&attributes, &blocked)
-        var restored = sigset_t()
-        unsafe sigemptyset(&restored)
-        unsafe sigaddset(&restored, SIGINT)
-        unsafe sigaddset(&restored, SIGPIPE)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &restored)
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        for signal in [SIGINT, SIGPIPE] { unsafe sigaddset(&signals, signal) }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
         unsafe posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP)
-        unsafe posix_spawnattr_setflags(&attributes, flags)
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+        unsafe posix_spawnattr_setflags(&attributes, CShort(flags))
         var texts: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
         defer { while let text = unsafe texts.popLast() { unsafe free(text) } }
         unsafe texts.append(nil)
@@ -87,27 +64,22 @@ package struct ChildProcess: ~Copyable {
     package mutating func poll() -> End? {
         if end == nil {
             var status: CInt = 0
-            var billed = rusage()
-            if unsafe wait4(id, &status, WNOHANG, &billed) == id {
-                // The macros WIFEXITED and WEXITSTATUS.
-                let code: Int32? = status & 0x7f == 0 ? status >> 8 & 0xff : nil
-                end = End(code: code, usage: ResourceUsage(billed))
+            // The macros WIFEXITED and WEXITSTATUS.
+            if unsafe waitpid(id, &status, WNOHANG) == id {
+                end = End(code: status & 0x7f == 0 ? status >> 8 & 0xff : nil)
             }
         }
         return end
     }
 
-    /// Sends SIGINT, as Ctrl-C does.
-    package func interrupt() { if end == nil { kill(id, SIGINT) } }
-
     /// Lets the program stand still until ``resume()``.
     package func pause() { if end == nil { kill(id, SIGSTOP) } }
 
-    /// Lets the program go on.
     package func resume() { if end == nil { kill(id, SIGCONT) } }
 
     /// The standard output up to now.
     package var outputText: String { output.text }
+
     /// The standard error output up to now.
     package var errorText: String { errors.text }
 }
@@ -127,23 +99,4 @@ private final class MemoryFile: Sendable {
         _ = try? descriptor.seek(offset: 0, from: .start)
         return String(decoding: (try? InputFile.rest(of: descriptor)) ?? [], as: UTF8.self)
     }
-}
-
-/// The installed programs.
-package enum Programs {
-    /// Folders of administrators' programs, which not every user's PATH names.
-    private static let more = ["/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin"]
-
-    /// The file of a program; nil if it is not installed.
-    package static func path(of name: String) -> String? {
-        let path = unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? ""
-        let directories = path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
-        return (directories + more).lazy.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
-    }
-}
-
-/// The environment that programs take over from this process.
-package enum Environment {
-    /// Removes a variable. Call it while no other thread reads the environment: glibc does not guard it.
-    package static func remove(_ name: String) { _ = unsafe unsetenv(name) }
 }

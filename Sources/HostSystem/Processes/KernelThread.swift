@@ -12,42 +12,27 @@ package struct KernelThread: Hashable, Sendable {
     /// The calling thread.
     package static var current: KernelThread { KernelThread(number: thread_id()) }
 
-    /// Starts a detached thread that blocks all signals but those of its own faults. It is scheduled as the main
-    /// thread.
-    ///
-    /// - Parameters:
-    ///   - name: the name in the kernel's lists, at most 15 bytes.
-    ///   - body: the work of the thread.
-    /// - Returns: the thread, which runs by then.
-    /// - Throws: `SystemError` if the system refuses the thread.
+    /// Starts a detached thread as ``TimerKernel/Thread/start(_:_:)`` does, and returns once it runs. Throws
+    /// `SystemError` if the system refuses the thread.
     @discardableResult
     package static func start(
         _ name: String,
         _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) -> KernelThread {
-        let start = Start()
+        let (thread, hasBegun) = (Lock(current), DispatchSemaphore(value: 0))
         do throws(TimerError) {
             try Thread.start(name) {
-                start.number.store(current.number, ordering: .relaxed)
-                start.hasBegun.signal()
+                thread.withLock { $0 = current }
+                hasBegun.signal()
                 body()
             }
         } catch {
             throw SystemError(error.attempted, SystemPackage.Errno(rawValue: error.errno ?? 0))
         }
-        start.hasBegun.wait()
-        return KernelThread(number: start.number.load(ordering: .relaxed))
+        hasBegun.wait()
+        return thread.withLock(\.self)
     }
 
-    /// What a new thread tells its creator.
-    private final class Start: Sendable {
-        /// The new thread's number, once it has begun. Relaxed: the semaphore orders the store before the load.
-        let number = Atomic<Int32>(0)
-        let hasBegun = DispatchSemaphore(value: 0)
-    }
-}
-
-extension KernelThread {
     /// The kernel's account of the thread up to now; nil once the thread has ended.
     ///
     /// Reading the thread's clock makes the kernel bring this account up to date. The account of the whole process

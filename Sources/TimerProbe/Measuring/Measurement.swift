@@ -2,163 +2,233 @@ internal import HostSystem
 internal import PreciseTimer
 package import TimerResults
 
-/// Carries out a plan: a warm-up that does not count, then lap after lap.
+/// Carries out a plan: a lap that warms up and does not count, then lap after lap until the time is over, then one long
+/// stretch of each row. A row that fails is given up, and the others go on.
 package struct Measurement {
     package let plan: MeasurementPlan
-    /// The results up to now. The last round may be incomplete.
-    package private(set) var rounds: [Round] = []
-    /// The round that is being measured.
-    private var open: OpenRound?
-    private var start = SystemClock.now(.suspending)
+    /// What was measured up to now, in the order of the table.
+    package private(set) var rows: [MeasuredRow]
+    package private(set) var laps: [Lap] = []
+    private var watch = MachineWatch()
+    private let start = TimerClock.suspending.now
 
-    package init(_ plan: MeasurementPlan) { self.plan = plan }
+    package init(_ plan: MeasurementPlan) {
+        self.plan = plan
+        rows = plan.plannedRows.map { MeasuredRow($0.key) }
+    }
 
-    /// Measures. The calling thread waits meanwhile, and calls the closures.
-    ///
-    /// - Parameters:
-    ///   - goesOn: called some ten times a second; returns whether to go on.
-    ///   - turnEnded: called after each turn that counts, with the number of the lap, from 1.
-    ///   - isEnough: called after each round; returns whether to end before the last lap.
-    /// - Throws: `MeasurementError`. Earlier results stay in ``rounds``.
+    /// How busy the machine was up to now.
+    package var machine: MachineState { watch.state }
+
+    /// Measures. The calling thread waits meanwhile, and calls `goesOn` some ten times a second, which returns whether to go
+    /// on, and `turnEnded` after each turn that counts, with the number of the lap, from 1. Returns whether it came to its
+    /// end. Throws `MeasurementError` if no row is left, or the system refuses what all rows need. What was measured stays.
     package mutating func run(
         goesOn: (Progress) -> Bool,
-        turnEnded: (Int, RowKey, Turn) -> Void = { _, _, _ in },
-        isEnough: ([Round]) -> Bool = { _ in false }
-    ) throws(MeasurementError) {
-        start = SystemClock.now(.suspending)
+        turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
+    ) throws(MeasurementError) -> Bool {
         let companion: TimerService?
-        do { companion = try plan.wishes.startCompanion() } catch { throw .failed("\(error)") }
+        do { companion = try plan.request.wishes.startCompanion() } catch { throw MeasurementError("\(error)") }
         defer { companion?.shutdown() }
-        // What was measured counts, even if the measurement ends early.
-        defer { closeRound() }
-        for planned in plan.order(inLap: 0) {
-            if try measure(planned, goal: plan.deadlinesOfWarmUp, .warmUp, goesOn).wasStopped { throw .stopped }
+        let begin = TimerClock.suspending.now
+        for planned in plan.warmsUp ? plan.order(inLap: 0) : [] {
+            guard try measure(planned, goal: plan.deadlinesPerTurn, "warm-up", goesOn) != nil else { return false }
         }
-        for lap in 1...plan.laps {
-            if open == nil { open = OpenRound() }
-            for planned in plan.order(inLap: lap) {
-                let stage = Progress.Stage.lap(lap, of: plan.laps)
-                let (cell, turn, wasStopped) = try measure(planned, goal: plan.deadlinesPerTurn, stage, goesOn)
-                turnEnded(lap, cell.key, turn)
-                open?.add(cell)
-                if wasStopped { throw .stopped }
+        var lap = 1
+        while lap <= plan.laps || plan.request.laps == nil {
+            let left = plan.timeForLaps - begin.duration(to: TimerClock.suspending.now)
+            if plan.request.laps == nil, lap > 1, left < plan.timeOfLap / 2 { break }
+            watch.beginLap()
+            for planned in plan.order(inLap: lap) where !hasFailed(planned) {
+                watch.beginTurn()
+                guard let turn = try measure(planned, goal: plan.deadlinesPerTurn, "lap \(lap)", goesOn) else {
+                    return false
+                }
+                watch.endTurn(under: planned.load)
+                turnEnded(lap, planned.key, turn)
+                update(planned) { $0.add(turn) }
             }
-            open?.endLap()
-            guard let laps = open?.laps, laps == plan.lapsPerRound || lap == plan.laps else { continue }
-            closeRound()
-            if isEnough(rounds) { return }
+            laps.append(watch.lap)
+            lap += 1
+        }
+        for planned in plan.plannedRows where plan.deadlinesOfStretch > 0 && !hasFailed(planned) {
+            guard let turn = try measure(planned, goal: plan.deadlinesOfStretch, "long stretch", goesOn) else {
+                return false
+            }
+            update(planned) { row in
+                row.drift = Drift(turn.points)
+                row.problem = row.problem ?? (row.key.kind == .peer ? nil : turn.problem)
+            }
+        }
+        return true
+    }
+
+    private func hasFailed(_ planned: PlannedRow) -> Bool {
+        rows.contains { $0.key == planned.key && $0.failure != nil }
+    }
+
+    private mutating func update(_ planned: PlannedRow, _ change: (inout MeasuredRow) -> Void) {
+        if let place = rows.firstIndex(where: { $0.key == planned.key }), rows[place].failure == nil {
+            change(&rows[place])
         }
     }
 
-    /// Keeps the open round, unless it is empty.
-    private mutating func closeRound() {
-        if let round = open?.closed(plan.plannedRows.map(\.key)) { rounds.append(round) }
-        open = nil
-    }
-
-    private func measure(
+    /// Measures one turn; nil if the caller stopped it. A row that fails has an empty turn.
+    private mutating func measure(
         _ planned: PlannedRow,
         goal: UInt64,
-        _ stage: Progress.Stage,
+        _ stage: String,
         _ goesOn: (Progress) -> Bool
-    ) throws(MeasurementError) -> (Cell, Turn, wasStopped: Bool) {
-        let run = planned.run(plan, goal: goal)
-        var (turn, cost, wasStopped) = try run.measure { goesOn(progress(stage, planned)) }
-        if let factor = plan.planted[planned.key.row] { turn = turn.stretched(by: factor) }
-        return (Cell(planned.key, turn, cost: cost), turn, wasStopped)
+    ) throws(MeasurementError) -> TurnRecord? {
+        do {
+            let turn = try RowRun(planned: planned, plan: plan, goal: goal)
+                .measure {
+                    goesOn(
+                        Progress(
+                            stage: stage,
+                            row: "\(planned.key)",
+                            elapsed: start.duration(to: TimerClock.suspending.now),
+                            total: plan.expectedTime
+                        )
+                    )
+                }
+            guard let turn else { return nil }
+            return plan.request.planted.filter { $0.row == planned.key.row }.reduce(turn) { $0.changed(by: $1) }
+        } catch {
+            update(planned) { $0.failure = error.description }
+            if rows.allSatisfy({ $0.failure != nil }) { throw error }
+            return TurnRecord([])
+        }
+    }
+}
+
+/// Sums up what else the machine did, turn by turn.
+private struct MachineWatch {
+    /// Nanoseconds.
+    private struct Sums {
+        var (waiting, timeOfWaiting) = (0.0, 0.0)
+        var (busy, own, stolen, timeOfProcessors) = (0.0, 0.0, 0.0, 0.0)
+
+        mutating func add(_ more: Sums) {
+            (waiting, timeOfWaiting) = (waiting + more.waiting, timeOfWaiting + more.timeOfWaiting)
+            (busy, own, stolen) = (busy + more.busy, own + more.own, stolen + more.stolen)
+            timeOfProcessors += more.timeOfProcessors
+        }
+
+        /// Percent of the time in which some program waited for a processor; nil if it was not seen.
+        var waitingShare: Double? { Self.percent(waiting, of: timeOfWaiting) }
+        /// The kernel counts stolen time in hundredths of a second, so one or two of them count as nothing.
+        var stolenShare: Double? { Self.percent(stolen < 3e7 ? 0 : stolen, of: timeOfProcessors) }
+        var others: Double? { Self.percent(busy - own, of: timeOfProcessors) }
+
+        private static func percent(_ part: Double, of whole: Double) -> Double? {
+            whole > 0 ? (1000 * min(max(part / whole, 0), 1)).rounded() / 10 : nil
+        }
     }
 
-    private func progress(_ stage: Progress.Stage, _ planned: PlannedRow) -> Progress {
-        Progress(
-            stage: stage,
-            row: "\(planned.key)",
-            elapsed: start.duration(to: SystemClock.now(.suspending)),
-            total: plan.expectedTime
+    private struct Reading {
+        let time = SystemClock.monotonic.nanoseconds
+        let pressure = Pressure.current
+        let processors = ProcessorTime.current
+        let own = ResourceUsage.ofAllThreads.cpuNanoseconds
+    }
+
+    private var (whole, ofLap) = (Sums(), Sums())
+    private var before = Reading()
+
+    mutating func beginLap() { ofLap = Sums() }
+
+    mutating func beginTurn() { before = Reading() }
+
+    mutating func endTurn(under load: Load) {
+        let after = Reading()
+        let elapsed = Double(after.time - before.time)
+        var turn = Sums()
+        // Under a load of ours, programs wait because of us.
+        if load == .idle, let early = before.pressure, let late = after.pressure {
+            (turn.waiting, turn.timeOfWaiting) = (Double(late.waiting) - Double(early.waiting), elapsed)
+        }
+        // The programs of such a load are not in our own account.
+        if !load.hasPrograms, let early = before.processors, let late = after.processors {
+            turn.busy = Double(late.busy) - Double(early.busy)
+            turn.own = Double(after.own - before.own)
+            turn.stolen = Double(late.stolen) - Double(early.stolen)
+            turn.timeOfProcessors = elapsed * Double(Processors.online)
+        }
+        ofLap.add(turn)
+        whole.add(turn)
+    }
+
+    var lap: Lap { Lap(waiting: ofLap.waitingShare, stolen: ofLap.stolenShare) }
+
+    var state: MachineState {
+        MachineState(
+            others: whole.others,
+            waiting: whole.waitingShare,
+            stolen: whole.stolenShare,
+            loadAverage: LoadAverage.current
         )
     }
 }
 
-/// A round that is being measured.
-private struct OpenRound {
-    private(set) var laps = 0
-    private var hasBegunLap = false
-    private var cells: [RowKey: Cell] = [:]
-    private var disturbances = [StallCheck.disturbance("before it")].compactMap(\.self)
-    private let steal = StealTime.current
-
-    mutating func add(_ turn: Cell) {
-        hasBegunLap = true
-        if cells[turn.key]?.add(turn) == nil { cells[turn.key] = turn }
-    }
-
-    mutating func endLap() {
-        laps += 1
-        hasBegunLap = false
-    }
-
-    /// The round with its rows in an order; nil if nothing has ticked.
-    func closed(_ order: [RowKey]) -> Round? {
-        let ordered = order.compactMap { cells[$0] }.filter { $0.ticks > 0 }
-        guard !ordered.isEmpty else { return nil }
-        let ends = [StallCheck.disturbance("after it"), steal?.disturbance(until: .current)].compactMap(\.self)
-        return Round(disturbances: disturbances + ends, laps: laps, isComplete: !hasBegunLap, cells: ordered)
+extension MeasuredRow {
+    /// Counts the ticks of a turn. A turn without ticks does not count.
+    package mutating func add(_ turn: TurnRecord) {
+        let deadlines = turn.latenesses
+        guard !deadlines.isEmpty else { return }
+        turns.append(
+            Turn(
+                median: UInt64(max(deadlines[(deadlines.count - 1) / 2], 0)),
+                lateness: Histogram(deadlines),
+                missed: turn.recordings.reduce(0) { $0 + $1.missed },
+                cpu: turn.bill.cpuNanoseconds,
+                wakeUps: turn.bill.voluntarySwitches,
+                switches: turn.bill.voluntarySwitches + turn.bill.involuntarySwitches,
+                elapsed: turn.elapsed,
+                runDelay: turn.runDelay
+            )
+        )
+        let samples = turn.recordings.lazy.flatMap(\.samples)
+        ticks = Histogram(sumOf: [ticks, Histogram(samples.map(\.lateness))])
+        hop = Histogram(sumOf: [hop, Histogram(samples.map(\.hopLateness))])
+        early += turn.recordings.reduce(0) { $0 + UInt64($1.early) }
+        // A peer promises nothing.
+        if key.kind != .peer { problem = problem ?? turn.problem }
+        if let more = turn.late, late?.add(more) == nil { late = more }
+        if let more = turn.spin, spin?.add(more) == nil { spin = more }
     }
 }
 
-/// The progress of a measurement.
-package struct Progress: Hashable, Sendable {
-    package enum Stage: Hashable, Sendable {
-        case warmUp
-        case lap(Int, of: Int)
-    }
-
-    package let stage: Stage
-    /// The name of the row that is being measured.
+/// The progress of a measurement: its stage, as `lap 3`, the row that ticks, and the time up to now and in all.
+package struct Progress: Sendable {
+    let stage: String
     package let row: String
-    /// The time since the beginning.
-    package let elapsed: Duration
-    /// The expected time of the whole measurement.
-    package let total: Duration
+    let elapsed: Duration
+    let total: Duration
 
-    package init(stage: Stage, row: String, elapsed: Duration, total: Duration) {
-        self.stage = stage
-        self.row = row
-        self.elapsed = elapsed
-        self.total = total
+    package init(stage: String, row: String, elapsed: Duration, total: Duration) {
+        (self.stage, self.row) = (stage, row)
+        (self.elapsed, self.total) = (elapsed, total)
     }
 
     /// One line for a terminal with so many columns. A text in the last column may already break the line, and the
     /// terminal cannot take back a broken line.
-    package func line(width columns: Int = 80, note: String = "") -> String {
+    package func line(width columns: Int = 80) -> String {
         let done = min(elapsed, total)
         let width = max(min(24, columns - 50), 4)
         let filled = total > .zero ? Int(Double(width) * (done / total)) : width
         let bar = String(repeating: "=", count: filled) + String(repeating: " ", count: width - filled)
         let left = Int(((total - done) / .seconds(1)).rounded(.up))
-        let stage =
-            switch stage {
-            case .warmUp: "warm-up"
-            case .lap(let lap, let laps): "lap \(lap) of \(laps)"
-            }
-        let (before, after) = ("[\(bar)] \(stage): ", (note.isEmpty ? "" : ", \(note)") + ", \(left) s left")
+        let (before, after) = ("[\(bar)] \(stage): ", ", \(left) s left")
         let room = max(columns - 1 - before.count - after.count, 1)
         let line = before + (row.count <= room ? row : row.prefix(room - 1) + "…") + after
         return String(line.prefix(max(columns - 1, 0)))
     }
 }
 
-/// Why a measurement ended early.
-package enum MeasurementError: Error, Hashable, CustomStringConvertible {
-    /// The caller stopped it.
-    case stopped
-    /// A row could not start, broke down or did not tick, in one line.
-    case failed(String)
+/// A row could not start, broke down or did not tick, in one line.
+package struct MeasurementError: Error, Hashable, CustomStringConvertible {
+    package let description: String
 
-    /// One line.
-    package var description: String {
-        switch self {
-        case .stopped: "stopped"
-        case .failed(let reason): reason
-        }
-    }
+    init(_ description: String) { self.description = description }
 }

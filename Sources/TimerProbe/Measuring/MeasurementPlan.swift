@@ -5,21 +5,20 @@ package import TimerResults
 ///
 /// The lateness of a machine changes within milliseconds, for all rows alike. So rows take short turns, each on a fresh
 /// service, in an order that is drawn anew for each lap. Then, if two rows are equal, either is as likely the later one
-/// of a lap as the other, whatever the machine does.
+/// of a lap as the other, whatever the machine does. A drift takes longer to show than a turn, so each row has one
+/// long stretch at the end.
 package struct MeasurementPlan: Hashable, Sendable {
     /// The wishes of a user.
     package struct Request: Hashable, Sendable {
         /// In the order of the table.
         package var rows: [Row]
         package var period: Duration = .milliseconds(1)
-        /// How long a row is measured at a time; nil for 20 ms or 20 periods.
-        package var turn: Duration?
-        /// The number of turns of each row under each load; nil for as many as fit half a minute, up to 150.
+        /// The time for everything.
+        package var time: Duration = .seconds(30)
+        /// The number of laps, instead of a time; then there are no long stretches.
         package var laps: Int?
-        /// The time for as many laps as fit it; nil for the usual laps.
-        package var limit: Duration?
-        /// How long each row runs before anything counts.
-        package var warmUp: Duration = .milliseconds(100)
+        /// The deadlines of a row at a time, instead of as many as 20 ms have, and at least 20.
+        package var deadlines: UInt64?
         /// The number of timers that tick at a time, their deadlines spread over the period.
         package var timers = 1
         package var delivery = HandlerPlace.inline
@@ -27,195 +26,181 @@ package struct MeasurementPlan: Hashable, Sendable {
         package var loads = [Load.idle]
         /// The seed of the order of the turns.
         package var seed: UInt64 = 1
-        /// Rows whose lateness is stretched by a factor, to test the verdicts.
-        package var planted: [String: Double] = [:]
+        /// Changes that are planted into rows, to test the verdicts.
+        package var planted: [Planted] = []
         /// The lateness from which on the measurement finds the cause of a tick's lateness; nil for never.
-        package var lateThreshold: Duration?
+        package var why: Duration?
         /// What is asked of the system, and of rows that spin.
-        package var wishes = SystemWishes()
+        package var wishes = ThreadWishes()
         /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
         package var patience: Duration = .seconds(5)
 
         package init(rows: [Row]) { self.rows = rows }
     }
 
-    /// The measured rows, in the order of the table.
-    package let rows: [Row]
-    /// The requested rows that cannot be measured in this way.
-    package let leftOut: [Remark]
-    package let loads: [Load]
-    /// The time between two deadlines of a timer, in whole nanoseconds.
-    package let period: Duration
-    /// The number of deadlines that each timer must account for in a turn.
+    /// The request, with whole nanoseconds and without repetitions.
+    package let request: Request
+    /// The deadlines of each timer in a turn, and in the long stretch; 0 for no stretch.
     package let deadlinesPerTurn: UInt64
-    /// The number of turns of each row under each load, after the warm-up.
-    package private(set) var laps: Int
-    /// How long each row is warmed up under each load.
-    package let warmUp: Duration
-    /// The number of timers that tick at a time.
-    package let timers: Int
-    package let delivery: HandlerPlace
-    package let clock: TimerClock
-    /// The seed of the order of the turns.
-    package let seed: UInt64
-    /// The factors by which the lateness of some rows is stretched: changes that are known, so that a verdict on
-    /// them can be checked.
-    package let planted: [String: Double]
-    /// The lateness from which on the measurement finds the cause of a tick's lateness; nil for never.
-    package let lateThreshold: Duration?
-    /// What is asked of the system, and of rows that spin.
-    package let wishes: SystemWishes
-    /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
-    package let patience: Duration
+    package let deadlinesOfStretch: UInt64
+    /// Whether a lap before the first one warms up.
+    let warmsUp: Bool
+    /// The time for laps.
+    let timeForLaps: Duration
+    /// The number of laps that it has room for.
+    package let laps: Int
 
-    /// Fewer deadlines have no median to speak of.
-    private static let fewestDeadlines: UInt64 = 10
-    /// The most deadlines of a row in a turn: each may take a sample of 32 bytes.
+    /// The most deadlines of a row at a time: each takes a sample of 32 bytes.
     private static let mostDeadlines: UInt64 = 10_000_000
     /// A longer duration is a typing error.
-    private static let longestDuration = Duration.seconds(86_400)
+    private static let longest = Duration.seconds(86_400)
+    /// Foundation's intervals are seconds of type `Double`, and no timer here serves a shorter period.
+    private static let shortestPeriod = Duration.microseconds(1)
     /// The usual turn: as short as the shortest of the machine's moods, and long enough for a median.
     private static let usualTurn = Duration.milliseconds(20)
     private static let usualDeadlines: UInt64 = 20
-    /// The usual number of laps: it shows a difference of a tenth.
-    private static let usualLaps = 150
-    /// The time that the usual laps may take.
-    private static let usualTime = Duration.seconds(30)
+    /// The share of the time for the long stretches, and the longest of them.
+    private static let shareOfStretches = 0.25
+    private static let longestStretch = Duration.seconds(4)
 
     /// - Throws: `Problem` if the request makes no sense.
-    package init(_ request: Request) throws(Problem) {
-        guard !request.rows.isEmpty, !request.loads.isEmpty else {
-            throw Problem("there must be a row and a load to measure")
+    package init(_ asked: Request) throws(Problem) {
+        var request = asked
+        var (rows, loads): (Set<Row>, Set<Load>) = ([], [])
+        request.rows = asked.rows.filter { rows.insert($0).inserted }
+        request.loads = asked.loads.filter { loads.insert($0).inserted }
+        request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
+        guard !request.rows.isEmpty, !request.loads.isEmpty else { throw Problem("there must be a row and a load") }
+        guard request.period >= Self.shortestPeriod else { throw Problem("the period must be 1us or longer") }
+        guard request.period <= Self.longest, request.time <= Self.longest, request.why ?? .zero <= Self.longest else {
+            throw Problem("a period, a time and a lateness must be at most a day")
         }
-        guard request.period > .zero else { throw Problem("the period must be longer than zero") }
+        guard request.time > .zero else { throw Problem("the time must be longer than zero") }
         guard request.timers > 0 else { throw Problem("the timers must be 1 or more, not \(request.timers)") }
-        guard request.turn ?? .zero <= Self.longestDuration, request.warmUp <= Self.longestDuration else {
-            throw Problem("a turn and the warm-up must be at most a day")
+        guard request.why == nil || request.delivery == .inline else {
+            throw Problem("only the thread that ticks knows what held it up: --why needs --deliver inline")
         }
-        guard request.lateThreshold ?? .zero <= Self.longestDuration else {
-            throw Problem("no tick that counts is later than a day")
+        guard !request.wishes.wishesSpin || request.rows.contains(where: { $0.mechanism == .backend(.hybrid) }) else {
+            throw Problem("only hybrid spins: --thread spin: and budget: need it among the rows")
         }
-        guard request.lateThreshold == nil || request.delivery == .inline else {
-            throw Problem("only the thread that ticks knows what held it up: deliver inline to explain late ticks")
+        guard request.laps.map({ (1...Results.mostLaps).contains($0) }) ?? true else {
+            throw Problem("the laps must be 1 to \(Results.mostLaps)")
         }
-        guard request.wishes.spin == nil || request.rows.contains(where: { $0.mechanism == .backend(.hybrid) }) else {
-            throw Problem("--maximum-spin and --cpu-budget are for the backend hybrid, which is not measured")
+        let count = request.rows.count * request.loads.count
+        guard count <= Results.mostRows else {
+            throw Problem("\(count) rows are too many: \(Results.mostRows) are the most")
         }
-        let period = Duration.nanoseconds(Int64(request.period.wholeNanoseconds))
-        var known: Set<Row> = []
-        let asked = request.rows.filter { known.insert($0).inserted }
-        let problems = asked.map { ($0, $0.problem(period: period, clock: request.clock)) }
-        rows = problems.filter { $0.1 == nil }.map(\.0)
-        leftOut = problems.compactMap { row, problem in
-            problem.map { Remark(asked: row.name, obtained: "left out", reason: $0) }
-        }
-        if let first = leftOut.first, rows.isEmpty { throw Problem("\(first)") }
-        var seen: Set<Load> = []
-        loads = request.loads.filter { seen.insert($0).inserted }
-        guard rows.count * loads.count <= Results.mostRows else {
-            throw Problem(
-                "\(rows.count) rows under \(loads.count) loads are too many: \(Results.mostRows) are the most"
-            )
-        }
-        self.period = period
+
+        let period = request.period.wholeNanoseconds
+        let timers = UInt64(request.timers)
+        let room = request.time.wholeNanoseconds / UInt64(count)
+        // A quarter of a row's time, if that is enough for a drift.
+        let stretch = min(UInt64(Double(room) * Self.shareOfStretches), Self.longestStretch.wholeNanoseconds) / period
+        let hasStretch = request.laps == nil && stretch >= Drift.deadlines
+        deadlinesOfStretch = hasStretch ? min(stretch, Self.mostDeadlines / timers) : 0
+        timeForLaps = request.time - request.period * deadlinesOfStretch * count
+        // So many that eight laps fit, and the lap before them that warms up.
+        let most = timeForLaps.wholeNanoseconds / UInt64(count) / UInt64(Ratio.fewest + 1)
+        let usual = max(Self.usualTurn.wholeNanoseconds / period, Self.usualDeadlines)
         deadlinesPerTurn =
-            request.turn.map { max($0, .zero).wholeNanoseconds / period.wholeNanoseconds }
-            ?? max(Self.usualTurn.wholeNanoseconds / period.wholeNanoseconds, Self.usualDeadlines)
-        laps = request.laps ?? Self.usualLaps
-        warmUp = max(request.warmUp, .zero)
-        timers = request.timers
-        delivery = request.delivery
-        clock = request.clock
-        seed = request.seed
-        planted = request.planted
-        lateThreshold = request.lateThreshold.map { max($0, .zero) }
-        wishes = request.wishes
-        patience = max(request.patience, .zero)
-        guard deadlinesPerTurn >= Self.fewestDeadlines else {
-            let needed = DurationText.format(nanoseconds: period.wholeNanoseconds)
-            throw Problem("a turn must be at least \(Self.fewestDeadlines) periods of \(needed)")
-        }
-        guard (1...Results.mostLaps).contains(laps) else {
-            throw Problem("the laps must be 1 to \(Results.mostLaps), not \(laps)")
-        }
-        let (turn, isLonger) = period.wholeNanoseconds.multipliedReportingOverflow(by: deadlinesPerTurn)
-        guard !isLonger, turn <= Self.longestDuration.wholeNanoseconds else {
-            throw Problem("a turn of \(deadlinesPerTurn) periods would take more than a day: ask for a shorter period")
-        }
-        let (deadlines, overflow) = deadlinesPerTurn.multipliedReportingOverflow(by: UInt64(timers))
-        guard !overflow, deadlines <= Self.mostDeadlines, deadlinesOfWarmUp <= Self.mostDeadlines / UInt64(timers)
-        else {
+            request.deadlines ?? (request.laps == nil ? max(min(usual, most / period), 1) : usual)
+        let (deadlines, isMore) = max(deadlinesPerTurn, deadlinesOfStretch).multipliedReportingOverflow(by: timers)
+        guard !isMore, deadlines <= Self.mostDeadlines, deadlinesPerTurn > 0 else {
             throw Problem(
-                "that makes more than \(Self.mostDeadlines) deadlines for each row in a turn: "
-                    + "ask for a longer period, a shorter turn or warm-up, or fewer timers"
+                "that makes more than \(Self.mostDeadlines) deadlines for a row at a time: ask for a longer period or "
+                    + "fewer timers"
             )
         }
-        if request.laps == nil {
-            let most = request.limit == nil ? Self.usualLaps : Results.mostLaps
-            let fitting = min(request.limit ?? Self.usualTime, Self.longestDuration) / timeOfLap
-            laps = min(most, max(Int(fitting), Ratio.fewestPairs))
-        }
-    }
-
-    /// The number of laps of a round: as many as give each row a hundred deadlines, so that it has a tail.
-    package var lapsPerRound: Int {
-        let deadlines = deadlinesPerTurn * UInt64(timers)
-        return Int((UInt64(Round.fewestDeadlines) + deadlines - 1) / deadlines)
-    }
-
-    /// The number of deadlines of each timer in the warm-up.
-    package var deadlinesOfWarmUp: UInt64 { max(warmUp.wholeNanoseconds / period.wholeNanoseconds, 1) }
-
-    /// The expected time of the whole measurement.
-    package var expectedTime: Duration {
-        let warmUp = (period * deadlinesOfWarmUp - period * deadlinesPerTurn) * plannedRows.count
-        return timeOfLap * (laps + 1) + warmUp
+        self.request = request
+        let lap = Self.timeOfLap(request, deadlinesPerTurn)
+        // With a long period, a lap is worth more than a warm-up.
+        warmsUp = request.laps != nil || lap * 10 < request.time
+        laps = request.laps ?? min(max(Int(timeForLaps / lap) - (warmsUp ? 1 : 0), 1), Results.mostLaps)
     }
 
     /// The expected time of one lap.
-    package var timeOfLap: Duration {
-        plannedRows.reduce(.zero) { $0 + period * deadlinesPerTurn + $1.overhead(period: period) }
+    package var timeOfLap: Duration { Self.timeOfLap(request, deadlinesPerTurn) }
+
+    private static func timeOfLap(_ request: Request, _ deadlines: UInt64) -> Duration {
+        let overheads = request.loads.map {
+            RowRun.preparation(goal: 0, timers: 1) + LoadRun.lead(of: $0) + .milliseconds(2)
+        }
+        return overheads.reduce(.zero) { $0 + ($1 + request.period * deadlines) * request.rows.count }
     }
 
-    /// The order of the rows in a lap, drawn anew for each lap, so that no row always follows the same other row. All
-    /// rows under one load follow each other, because they are compared with each other.
-    ///
-    /// - Parameter lap: from 1; the warm-up is 0.
-    /// - Returns: every row under every load, once.
+    /// The expected time of the whole measurement.
+    package var expectedTime: Duration {
+        timeOfLap * (laps + (warmsUp ? 1 : 0)) + request.period * deadlinesOfStretch * plannedRows.count
+    }
+
+    /// Every row under every load once, in an order that is drawn anew for each lap (from 1; the one that warms up is 0), so
+    /// that no row always follows the same other row. All rows under one load follow each other, because they are compared.
     package func order(inLap lap: Int) -> [PlannedRow] {
-        var generator = SplitMix64(seed: seed &+ UInt64(lap) &* 0x9E37_79B9)
-        return loads.shuffled(using: &generator)
-            .flatMap { load in
-                rows.shuffled(using: &generator).map { PlannedRow(row: $0, load: load) }
-            }
-    }
-
-    /// Whether there are two rows that a reader would compare.
-    package var hasPairs: Bool {
-        let keys = plannedRows.map(\.key)
-        return keys.contains { first in keys.contains { PairReport.isOfInterest(first, $0) } }
+        var generator = SplitMix64(seed: request.seed &+ UInt64(lap) &* 0x9E37_79B9)
+        return request.loads.shuffled(using: &generator)
+            .flatMap { load in request.rows.shuffled(using: &generator).map { PlannedRow(row: $0, load: load) } }
     }
 
     /// Every row under every load, in the order of the table.
     package var plannedRows: [PlannedRow] {
-        loads.flatMap { load in rows.map { PlannedRow(row: $0, load: load) } }
+        request.loads.flatMap { load in request.rows.map { PlannedRow(row: $0, load: load) } }
     }
 
     /// The plan as it is saved.
     package var options: Options {
-        Options(
-            rows: rows.map(\.name),
-            period: period.wholeNanoseconds,
-            turn: period.wholeNanoseconds * deadlinesPerTurn,
-            laps: laps,
-            warmUp: warmUp.wholeNanoseconds,
-            timers: timers,
-            delivery: delivery.rawValue,
-            clock: clock.rawValue,
-            loads: loads.map(\.name),
-            seed: seed,
-            lateThreshold: lateThreshold?.wholeNanoseconds,
-            system: wishes.texts.isEmpty ? nil : wishes.texts
-        )
+        let period = request.period.wholeNanoseconds
+        var options = Options(period: period, turn: period * deadlinesPerTurn)
+        options.stretch = period * deadlinesOfStretch
+        options.timers = request.timers
+        options.delivery = request.delivery.rawValue
+        options.clock = request.clock.rawValue
+        options.seed = request.seed
+        options.why = request.why?.wholeNanoseconds
+        options.thread = request.wishes.text
+        return options
     }
+
+    /// What the rows of a plan obtain otherwise than asked, a sentence each without its full stop. The threads of foreign rows
+    /// get none of the wishes.
+    package func remarks(foreign: [String], on host: Host) -> [String] {
+        func remark(_ asked: String, _ isDifferent: (Row) -> Bool, _ obtained: String) -> String? {
+            let names = request.rows.filter(isDifferent).map(\.name).joined(separator: ", ")
+            return names.isEmpty ? nil : "\(asked): \(obtained) for \(names)"
+        }
+        let usable = host.usableProcessors ?? host.processors
+        var remarks: [String?] = request.loads.map { load in
+            switch load {
+            case .cpu(let programs) where programs > usable:
+                "--load \(load.name): there are only \(usable) processors for \(programs) programs"
+            case .churn, .pending:
+                remark("--load \(load.name)", { $0.kind != .backend }, "nothing to load, without a timer service,")
+            default: nil
+            }
+        }
+        remarks.append(
+            remark(
+                "--clock \(request.clock.rawValue)",
+                { $0.clock(asked: request.clock) != request.clock },
+                "suspending"
+            )
+        )
+        remarks.append(remark("--deliver \(request.delivery.rawValue)", { !$0.runs(request.delivery) }, "inline"))
+        if let text = request.wishes.text, !foreign.isEmpty {
+            let names = foreign.joined(separator: ", ")
+            remarks.append("--thread '\(text)': not for \(names), whose threads are not the library's")
+        }
+        if host.build == .debug { remarks.append("this is a debug build: for real figures build with -c release") }
+        return remarks.compactMap(\.self)
+    }
+}
+
+/// A row under a load, before it is measured.
+package struct PlannedRow: Hashable, Sendable {
+    package let row: Row
+    package let load: Load
+
+    package init(row: Row, load: Load) { (self.row, self.load) = (row, load) }
+
+    /// The name in the results.
+    package var key: RowKey { RowKey(row.name, row.kind, load: load.name) }
 }

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import HostSystem
-internal import PreciseTimer
+package import PreciseTimer
 internal import TimerResults
 
 /// Measures one row for one turn: starts it, waits until its deadlines are accounted for, and reads the cost.
-struct RowRun: TurnRun {
+struct RowRun {
     let planned: PlannedRow
     let plan: MeasurementPlan
     /// The number of deadlines that each timer must account for.
@@ -20,28 +20,37 @@ struct RowRun: TurnRun {
         .milliseconds(5) + .nanoseconds(20) * (goal * timers) + .microseconds(10) * timers
     }
 
-    func measure(_ watch: () -> Bool) throws(MeasurementError) -> (Turn, Cost, wasStopped: Bool) {
+    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on; nil
+    /// if it says no.
+    func measure(_ watch: () -> Bool) throws(MeasurementError) -> TurnRecord? {
         let service = try attempt { try startService() }
         defer { service?.shutdown() }
         let load = try attempt { try LoadRun(planned.load, on: service) }
         defer { load.stop() }
-        let spin = row.mechanism == .backend(.hybrid) ? plan.wishes.longestSpin.wholeNanoseconds : 0
-        let lateWatch = plan.lateThreshold.map { LateWatch(threshold: $0.wholeNanoseconds, spin: spin) }
+        let request = plan.request
+        let spin = row.mechanism == .backend(.hybrid) ? request.wishes.longestSpin.wholeNanoseconds : 0
+        let lateWatch = request.why.map { LateWatch(threshold: $0.wholeNanoseconds, spin: spin) }
         let probes = makeProbes(lateWatch)
+        let delay = RunDelay.ofOtherThreads
         let ticking = try attempt { try start(probes, on: service) }
         // Needed if the wait throws.
         defer { ticking.stop() }
         // The cost does not include the start. The accounts are read while the load stands still.
-        var wasStopped = !waitForStart(of: probes, sparing: LoadRun.lead(of: planned.load), watch)
+        guard waitForStart(of: probes, sparing: LoadRun.lead(of: planned.load), watch) else { return nil }
         let before = usage(without: load)
         load.begin()
-        if !wasStopped { wasStopped = !waitForStart(of: probes, watch) }
-        if !wasStopped { wasStopped = try wait(for: probes, of: ticking, watch) }
+        guard waitForStart(of: probes, watch), try wait(for: probes, of: ticking, watch) else { return nil }
         ticking.stop()
-        let cuts = service?.spin.map { SpinCuts(cuts: $0.cuts, obstacle: $0.obstacle) }
         load.halt()
-        let turn = Turn(probes.map(\.result), late: lateWatch?.late, spin: cuts)
-        return (turn, Cost(usage(without: load) - before), wasStopped)
+        let bill = usage(without: load) - before
+        let after = RunDelay.ofOtherThreads
+        return TurnRecord(
+            probes.map(\.result),
+            bill: bill,
+            runDelay: after > delay ? after - delay : 0,
+            late: lateWatch?.late,
+            spin: service?.spin.map { SpinCuts(cuts: $0.cuts, obstacle: $0.obstacle) }
+        )
     }
 
     /// How long a handler works.
@@ -50,17 +59,19 @@ struct RowRun: TurnRun {
     /// Starts a service for this row only, so that it has no other work.
     private func startService() throws -> TimerService? {
         guard case .backend(let backend) = row.mechanism else { return nil }
-        return try plan.wishes.startService(on: backend, clock: plan.clock)
+        return try plan.request.wishes.startService(on: backend, clock: plan.request.clock)
     }
 
     /// Makes one probe for each timer. Their deadlines are spread over the period.
     private func makeProbes(_ watch: LateWatch?) -> [Probe] {
-        let timers = UInt64(plan.timers)
-        let lead =
-            Self.preparation(goal: goal, timers: timers) + row.lead(period: plan.period)
-            + LoadRun.lead(of: planned.load)
-        let start = SystemClock.now(row.clock(asked: plan.clock)).advanced(by: lead)
-        let period = plan.period.wholeNanoseconds
+        let timers = UInt64(plan.request.timers)
+        // The first tick, too, comes after a whole period.
+        let lead = max(
+            Self.preparation(goal: goal, timers: timers) + LoadRun.lead(of: planned.load),
+            plan.request.period
+        )
+        let start = row.clock(asked: plan.request.clock).now.advanced(by: lead)
+        let period = plan.request.period.wholeNanoseconds
         return (0..<timers)
             .map { timer in
                 // No overflow: each timer has at least ten deadlines in a day, and all together have at most 10^7.
@@ -74,10 +85,9 @@ struct RowRun: TurnRun {
         switch row.mechanism {
         case .backend:
             guard let service else { preconditionFailure("a backend's row has a service") }
-            return try BackendTimers(probes, on: service, deliver: plan.delivery)
-        case .reference(let reference): return try ReferenceLoop(reference, probes, thread: plan.wishes.ofThread)
-        case .peer(let peer): return try peer.start(probes, deliver: plan.delivery)
-        case .referee: preconditionFailure("the referee measures itself")
+            return try BackendTimers(probes, on: service, deliver: plan.request.delivery)
+        case .bare(let bare): return try BareLoop(bare, probes, thread: plan.request.wishes.ofThread)
+        case .taskSleep: return TaskSleep(probes, deliver: plan.request.delivery)
         }
     }
 
@@ -85,21 +95,21 @@ struct RowRun: TurnRun {
     /// still: see ``LoadRun/usage``.
     private func usage(without load: LoadRun) -> ResourceUsage {
         // Handlers on the main thread share it with the wait, whose ten checks a second are then part of the cost.
-        (plan.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - load.usage
+        (plan.request.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - load.usage
     }
 
     /// Waits until shortly before the first deadline, or earlier by `lead`. Returns whether to go on.
     private func waitForStart(of probes: [Probe], sparing lead: Duration = .zero, _ watch: () -> Bool) -> Bool {
         // Any closer, the waiting thread would disturb the ticking threads.
         let start = probes[0].deadlines.start.advanced(by: .microseconds(-500) - lead)
-        while SystemClock.now(start.clock) < start {
+        while start.clock.now < start {
             if !watch() { return false }
             pause(until: start)
         }
         return true
     }
 
-    /// Waits until the probes have all ticks. Returns whether the caller stopped it before.
+    /// Waits until the probes have all ticks. Returns false if the caller stopped it before.
     private func wait(
         for probes: [Probe],
         of ticking: any Ticking,
@@ -107,19 +117,19 @@ struct RowRun: TurnRun {
     ) throws(MeasurementError) -> Bool {
         let end = probes[probes.count - 1].deadlines[goal - 1].advanced(by: .milliseconds(2))
         var patience = Patience(
-            limit: plan.period * goal + work + plan.patience,
-            now: SystemClock.now(.suspending)
+            limit: plan.request.period * goal + work + plan.request.patience,
+            now: TimerClock.suspending.now
         )
         while true {
             let progress = probes.map(\.progress)
-            if progress.allSatisfy(\.isComplete) { return false }
-            if let error = ticking.failure { throw .failed("\(row.name): \(error)") }
+            if progress.allSatisfy(\.isComplete) { return true }
+            if let error = ticking.failure { throw MeasurementError("\(error)") }
             let ticks = progress.reduce(0) { $0 + $1.ticks }
-            if patience.isOver(ticks: ticks, now: SystemClock.now(.suspending)) {
+            if patience.isOver(ticks: ticks, now: TimerClock.suspending.now) {
                 let limit = DurationText.format(nanoseconds: patience.limit.wholeNanoseconds)
-                throw .failed("\(row.name): no tick for \(limit); given up")
+                throw MeasurementError("no tick for \(limit)")
             }
-            if !watch() { return true }
+            if !watch() { return false }
             // No longer than to the end: a slice at the end of every turn would add up to seconds.
             pause(until: end)
         }
@@ -128,13 +138,32 @@ struct RowRun: TurnRun {
     /// Waits for an instant, at most for a slice, and for 5 ms if the instant has passed.
     private func pause(until instant: TimerInstant) {
         // The wait is not on the measured clock: a step of that clock must not delay the response to Ctrl-C.
-        let (now, left) = (SystemClock.now(.suspending), SystemClock.now(instant.clock).duration(to: instant))
+        let (now, left) = (TimerClock.suspending.now, instant.clock.now.duration(to: instant))
         let next = now.advanced(by: left > .zero ? min(left, Self.slice) : .milliseconds(5))
-        if plan.delivery == .main { MainThread.serve(until: next) } else { SystemClock.sleep(until: next) }
+        if plan.request.delivery == .main {
+            MainThread.serve(until: next)
+        } else {
+            next.clock.sleep(until: next.nanoseconds)
+        }
     }
 
     private func attempt<Outcome>(_ body: () throws -> Outcome) throws(MeasurementError) -> Outcome {
-        do { return try body() } catch { throw .failed("\(row.name): \(error)") }
+        do { return try body() } catch { throw MeasurementError("\(error)") }
+    }
+}
+
+/// Decides when to give up a row that does not tick: after the limit without a tick.
+package struct Patience: Sendable {
+    package let limit: Duration
+    private var ticks = 0
+    private var lastChange: TimerInstant
+
+    package init(limit: Duration, now: TimerInstant) { (self.limit, lastChange) = (limit, now) }
+
+    /// Whether to give up, after this number of ticks up to now.
+    package mutating func isOver(ticks: Int, now: TimerInstant) -> Bool {
+        if ticks != self.ticks { (self.ticks, lastChange) = (ticks, now) }
+        return lastChange.duration(to: now) > limit
     }
 }
 
@@ -143,12 +172,12 @@ enum MainThread {
     /// Runs the main queue and the main run loop until an instant.
     static func serve(until end: TimerInstant) {
         while true {
-            let now = SystemClock.now(end.clock)
+            let now = end.clock.now
             guard now < end else { return }
             // Without a source the run loop returns at once. The main queue is a source.
             let date = Date(timeIntervalSinceNow: now.duration(to: end) / .seconds(1))
             if !RunLoop.main.run(mode: .default, before: date) {
-                SystemClock.sleep(until: min(end, now.advanced(by: .milliseconds(1))))
+                SystemClock.sleep(for: min(now.duration(to: end), .milliseconds(1)))
             }
         }
     }

@@ -13,16 +13,15 @@ package final class LateWatch: Sendable {
         var beforeWakeUp: ThreadAccount?
         /// The nanoseconds of the last tick on its clock.
         var delivered: UInt64 = 0
-        var steal = StealTime.current
+        /// The stolen time at the last late tick, in nanoseconds.
+        var stolen = ProcessorTime.current?.stolen ?? 0
     }
 
     private let state: Mutex<State>
     /// The nanoseconds that the thread may spin before a deadline, which is no work.
     private let spin: UInt64
 
-    /// - Parameters:
-    ///   - threshold: the nanoseconds from which on a tick is late.
-    ///   - spin: the nanoseconds that the thread may spin before a deadline; 0 for a thread that only sleeps.
+    /// Finds the causes of ticks that are later than the threshold. A thread that only sleeps spins 0 ns.
     package init(threshold: UInt64, spin: UInt64 = 0) {
         state = Mutex(State(late: LateTicks(threshold: threshold)))
         self.spin = spin
@@ -31,11 +30,8 @@ package final class LateWatch: Sendable {
     /// The late ticks up to now.
     package var late: LateTicks { state.withLock { $0.late } }
 
-    /// Notes a tick. Call it on the thread that ticked, after the tick was recorded.
-    ///
-    /// - Parameters:
-    ///   - lateness: nanoseconds.
-    ///   - delivered: the instant of the tick, in nanoseconds on its clock.
+    /// Notes a tick, by its lateness and its instant on its clock in nanoseconds. Call it on the thread that ticked, after the
+    /// tick was recorded.
     package func note(lateness: Int64, at delivered: UInt64) {
         let account = ThreadAccount.current
         state.withLock { state in
@@ -45,9 +41,9 @@ package final class LateWatch: Sendable {
             state.delivered = delivered
             defer { state.account = account }
             guard lateness > 0, lateness.magnitude > state.late.threshold else { return }
-            let steal = StealTime.current
-            let isStolen = (steal?.stolen ?? 0) > (state.steal?.stolen ?? 0)
-            state.steal = steal
+            let stolen = ProcessorTime.current?.stolen ?? 0
+            let isStolen = stolen > state.stolen
+            state.stolen = stolen
             state.late.add(
                 LateTicks.Cause(
                     of: lateness.magnitude,
@@ -63,15 +59,9 @@ package final class LateWatch: Sendable {
 }
 
 extension LateTicks.Cause {
-    /// The cause that explains at least half of a lateness.
-    ///
-    /// - Parameters:
-    ///   - lateness: nanoseconds.
-    ///   - before: the account of the thread that ticked before; nil for the first tick.
-    ///   - after: the account of the thread that ticked late.
-    ///   - spin: the nanoseconds of its running that may have been spinning.
-    ///   - isStolen: whether the kernel has counted time of other guests since the last late tick of the turn.
-    ///   - longestIdleExit: nanoseconds that a processor needs to leave its deepest idle state.
+    /// The cause that explains at least half of a lateness: from the accounts of the thread that ticked before (nil for the
+    /// first tick) and of the one that ticked late, the nanoseconds that may have been spinning, whether the kernel has
+    /// counted time of other guests since the last late tick, and how long a processor needs to leave its deepest idle state.
     package init(
         of lateness: UInt64,
         from before: ThreadAccount?,

@@ -1,4 +1,4 @@
-package import HostSystem
+internal import HostSystem
 package import PreciseTimer
 internal import Synchronization
 internal import TimerResults
@@ -22,11 +22,7 @@ package final class Probe: Sendable {
     // time. It is a pointer because Swift would check the accesses to a property on every tick.
     private nonisolated(unsafe) let recording: UnsafeMutablePointer<Recording>
 
-    /// - Parameters:
-    ///   - deadlines: the deadlines of the timer.
-    ///   - goal: the number of deadlines to account for.
-    ///   - work: how long the handler works after each tick.
-    ///   - watch: finds the causes of late ticks; nil for no such search.
+    /// Records ticks until so many deadlines are accounted for. The handler works for some time after each tick.
     package init(_ deadlines: Deadlines, goal: UInt64, work: Duration = .zero, watch: LateWatch? = nil) {
         self.deadlines = deadlines
         self.work = work.wholeNanoseconds
@@ -67,7 +63,7 @@ package final class Probe: Sendable {
         }
         if let watch, let lateness { watch.note(lateness: lateness, at: start.nanoseconds) }
         if work > 0 {
-            while SystemClock.now(start.clock).nanoseconds &- start.nanoseconds < work {}
+            while start.clock.now.nanoseconds &- start.nanoseconds < work {}
             isAtWork.store(false, ordering: .releasing)
         }
         return more
@@ -100,25 +96,4 @@ protocol Ticking: Sendable {
 
 extension Ticking {
     var failure: (any Error)? { nil }
-}
-
-/// The probe's own readings and sleeps. The library that it measures has no part in them.
-extension SystemClock {
-    init(_ clock: TimerClock) {
-        switch clock {
-        case .suspending: self = .monotonic
-        case .continuous: self = .boottime
-        case .wall: self = .realtime
-        }
-    }
-
-    /// The time on a clock.
-    package static func now(_ clock: TimerClock) -> TimerInstant {
-        TimerInstant(nanoseconds: SystemClock(clock).nanoseconds, clock: clock)
-    }
-
-    /// Sleeps until an instant. Signals do not end the sleep.
-    static func sleep(until instant: TimerInstant) {
-        SystemClock(instant.clock).sleep(until: instant.nanoseconds)
-    }
 }

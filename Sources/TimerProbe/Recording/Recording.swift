@@ -1,8 +1,9 @@
 package import PreciseTimer
+internal import TimerResults
 
 /// The ticks of one timer in one turn, and the count that they must add up to.
 package struct Recording: Hashable, Sendable {
-    /// One call to a handler, or one turn of a reference's loop.
+    /// One call to a handler, or one turn of a bare loop.
     package struct Arrival: Hashable, Sendable {
         /// The index of the deadline.
         package var index: UInt64
@@ -17,25 +18,19 @@ package struct Recording: Hashable, Sendable {
 
         package init(index: UInt64, deadline: TimerInstant, missed: UInt64, woke: TimerInstant, delivered: TimerInstant)
         {
-            self.index = index
-            self.deadline = deadline
-            self.missed = missed
-            self.woke = woke
+            (self.index, self.deadline, self.missed, self.woke) = (index, deadline, missed, woke)
             self.delivered = delivered
         }
     }
 
     /// How to find the deadline of a call that does not name it.
     package enum Counting: Hashable, Sendable {
-        /// The call is for the oldest deadline without a tick. Later deadlines that have passed are missed. This fits
-        /// a mechanism that keeps to its grid and leaves out deadlines that it could not meet.
+        /// The call is for the oldest deadline without a tick, and later ones that have passed are missed: for a mechanism
+        /// that leaves out deadlines that it could not meet.
         case deadlines
         /// The call is for the deadline of the same number. Enough calls miss nothing, however late they are. This
         /// fits a loop that catches up, or that does not notice late ticks.
         case calls
-        /// The call is for this number of the oldest deadlines: the mechanism counts how often it was due since the
-        /// call before.
-        case fires(UInt64)
     }
 
     package let deadlines: Deadlines
@@ -95,7 +90,6 @@ package struct Recording: Hashable, Sendable {
             switch counting {
             case .deadlines: deadlines.passed(at: now)
             case .calls: index + 1
-            case .fires(let count): index.addingReportingOverflow(count).partialValue
             }
         record(
             Arrival(
@@ -109,10 +103,14 @@ package struct Recording: Hashable, Sendable {
         )
     }
 
-    /// The same ticks with another lateness, as if the handler had read the clock later.
-    func stretched(by factor: Double) -> Recording {
+    /// The same ticks with a known change, as if the handler had read the clock later.
+    func changed(by planted: Planted, _ random: inout SplitMix64) -> Recording {
         var other = self
-        for place in 0..<ticks { other.storage[place].lateness = Int64(Double(storage[place].lateness) * factor) }
+        for place in 0..<ticks {
+            let lateness = Double(storage[place].lateness) * planted.factor
+            let isHit = Double.random(in: 0..<1, using: &random) < planted.share
+            other.storage[place].lateness = Int64(lateness) + (isHit ? Int64(planted.delay) : 0)
+        }
         return other
     }
 

@@ -3,15 +3,13 @@ internal import HostSystem
 package import PreciseTimer
 package import TimerResults
 
-/// A mechanism that is measured: a backend of the library, a peer, or a reference.
+/// A mechanism that is measured: a backend of the library, the same work without it, or a bare loop.
 package struct Row: Hashable, Sendable {
     /// The source of the ticks.
     package enum Mechanism: Hashable, Sendable {
         case backend(TimerService.Backend)
-        case peer(Peer)
-        case reference(Reference)
-        /// cyclictest, a program that measures by itself.
-        case referee
+        case taskSleep
+        case bare(Bare)
     }
 
     package let mechanism: Mechanism
@@ -28,9 +26,8 @@ package struct Row: Hashable, Sendable {
         let name =
             switch mechanism {
             case .backend(let backend): backend.rawValue
-            case .peer(let peer): peer.rawValue
-            case .reference(let reference): reference.rawValue
-            case .referee: RowKey.cyclictest
+            case .taskSleep: "task-sleep"
+            case .bare(let bare): bare.rawValue
             }
         return number == 1 ? name : "\(name)#\(number)"
     }
@@ -38,46 +35,56 @@ package struct Row: Hashable, Sendable {
     package var kind: RowKey.Kind {
         switch mechanism {
         case .backend: .backend
-        case .peer: .peer
-        case .reference, .referee: .reference
+        case .taskSleep: .peer
+        case .bare: .bare
         }
     }
 
-    /// The rows of some backends. A backend that is named twice has two rows, for a comparison with itself.
-    package static func of(_ backends: [TimerService.Backend]) -> [Row] {
-        backends.enumerated()
-            .map { position, backend in
-                Row(.backend(backend), number: backends[...position].filter { $0 == backend }.count)
+    /// Every row that has a name, whether this build has it or not.
+    package static let all: [Row] =
+        TimerService.Backend.allCases.map { Row(.backend($0)) } + [Row(.taskSleep)]
+        + Bare.allCases.map { Row(.bare($0)) }
+
+    /// Reads names with commas between them. A row that is named twice is compared with itself.
+    package static func parse(_ text: String) throws(Problem) -> [Row] {
+        var rows: [Row] = []
+        for name in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let row = all.first(where: { $0.name == name }) else {
+                throw Problem("the rows are \(all.map(\.name).joined(separator: ", "))")
             }
+            rows.append(Row(row.mechanism, number: rows.count { $0.mechanism == row.mechanism } + 1))
+        }
+        return rows
+    }
+
+    /// The rows without a wish: every backend that this build and a clock allow, the default one first; what people use
+    /// today; and the floor.
+    package static func usual(on clock: TimerClock) -> [Row] {
+        let backends = [.timerFD] + TimerService.Backend.allCases.filter { $0 != .timerFD }
+        return backends.map { Row(.backend($0)) }.filter { $0.obstacle(on: clock) == nil }
+            + [Row(.taskSleep), Row(.bare(.timerFD))]
     }
 }
 
 extension Row {
+    /// Why the row cannot be measured on a clock; nil if it can.
+    package func obstacle(on clock: TimerClock) -> String? {
+        guard case .backend(let backend) = mechanism else { return nil }
+        if case .unavailable(let reason) = backend.availability { return reason }
+        guard !backend.clocks.contains(clock) else { return nil }
+        let able = TimerService.Backend.allCases.filter { $0.clocks.contains(clock) }.map(\.rawValue)
+        return "it cannot wait on the \(clock.rawValue) clock; \(able.joined(separator: " and ")) can"
+    }
+
     /// The clock of the row's deadlines. Peers have the suspending clock only.
-    func clock(asked: TimerClock) -> TimerClock {
-        if case .peer = mechanism { .suspending } else { asked }
-    }
-
-    /// Why the row cannot be measured with a period and a clock; nil if it can.
-    func problem(period: Duration, clock: TimerClock) -> String? {
-        switch mechanism {
-        case .backend, .reference: nil
-        case .peer(let peer): peer.problem(period: period)
-        case .referee: Cyclictest.problem(period: period, clock: clock)
-        }
-    }
-
-    /// The time from the start to the first deadline that the row needs, beyond the time of every row.
-    func lead(period: Duration) -> Duration {
-        if case .peer(let peer) = mechanism { peer.lead(period: period) } else { .zero }
-    }
+    func clock(asked: TimerClock) -> TimerClock { kind == .peer ? .suspending : asked }
 
     /// Whether the row's handlers can run at a place.
     func runs(_ place: HandlerPlace) -> Bool {
         switch mechanism {
         case .backend: true
-        case .peer(let peer): peer.runs(place)
-        case .reference, .referee: place == .inline
+        case .taskSleep: place != .queue
+        case .bare: place == .inline
         }
     }
 }
@@ -104,7 +111,7 @@ struct BackendTimers: Ticking {
                 deliver: delivery
             ) { timer, tick in
                 // The clock is read first, and not taken from the library.
-                let delivered = SystemClock.now(clock)
+                let delivered = clock.now
                 let arrival = Recording.Arrival(
                     index: tick.index,
                     deadline: tick.deadline,

@@ -4,118 +4,223 @@ package import TimerResults
 /// Results as a JSON file. `Documentation/results.schema.json` describes its form.
 package enum JSONFile {
     /// The version of the form. It grows if a part of the form changes its meaning or goes.
-    package static let schema = 3
+    package static let schema = 4
 
-    /// The results and the report made from them, with keys in alphabetical order.
+    /// The results and what they mean, with keys in alphabetical order.
     package static func encode(_ report: Report) throws -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(Written(report: report)), as: UTF8.self)
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(Form(report)), as: UTF8.self)
     }
 
-    /// Reads the results in a file's text. The report in it is not read but made anew.
+    /// Reads the results in a file's text. What they mean is not read but made anew.
     ///
     /// - Throws: `Problem`, to be printed behind the file's name.
     package static func decode(_ text: some Sequence<UInt8>) throws(Problem) -> Results {
         let data = Data(text)
         guard let version = try? JSONDecoder().decode(Version.self, from: data) else {
-            throw Problem(damage(of: data) ?? "is not JSON of compare-backends")
+            throw Problem("is not JSON of compare-backends, or is cut short after \(data.count) bytes")
         }
         guard version.schema == schema else {
             throw Problem(
                 "has schema \(version.schema), and this compare-backends reads schema \(schema): measure again"
             )
         }
-        let results: Results
-        do { results = try JSONDecoder().decode(Read.self, from: data).results } catch {
+        let form: Form
+        do { form = try JSONDecoder().decode(Form.self, from: data) } catch {
             throw Problem("is damaged: \(place(of: error))")
         }
+        let results = try form.results
         if let problem = results.problem { throw Problem(problem) }
         return results
     }
 
     /// Where and why decoding failed, in one line.
     private static func place(of error: any Error) -> String {
-        let (context, missing): (DecodingError.Context, String?) =
-            switch error {
-            case DecodingError.keyNotFound(let key, let context): (context, key.stringValue)
-            case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-                DecodingError.dataCorrupted(let context):
-                (context, nil)
-            default: (DecodingError.Context(codingPath: [], debugDescription: "\(error)"), nil)
-            }
-        let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
-        if let missing { return "\(missing) is missing\(path.isEmpty ? "" : " in \(path)")" }
-        return "\(path.isEmpty ? "" : path + ": ")\(context.debugDescription)"
-    }
-
-    private struct Version: Decodable {
-        let schema: Int
-    }
-
-    private struct Written: Encodable {
-        let report: Report
-
-        func encode(to encoder: any Encoder) throws {
-            let results = report.results
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(JSONFile.schema, forKey: "schema")
-            try container.encode(results.hosts, forKey: "hosts")
-            try container.encode(results.origins, forKey: "origins")
-            try container.encode(results.options, forKey: "options")
-            try container.encode(results.remarks, forKey: "remarks")
-            if !results.grants.isEmpty { try container.encode(results.grants, forKey: "grants") }
-            try container.encode(results.isPartial, forKey: "partial")
-            try container.encode(report.rows.map { WrittenRow(row: $0) }, forKey: "rows")
-            try container.encode(report.pairs, forKey: "pairs")
-            try container.encode(results.rounds, forKey: "rounds")
+        func path(_ context: DecodingError.Context) -> String {
+            context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+        }
+        return switch error {
+        case DecodingError.keyNotFound(let key, let context): "\(key.stringValue) is missing in \(path(context))"
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context):
+            "\(path(context)): \(context.debugDescription)"
+        default: "\(error)"
         }
     }
 
-    /// The figures of a row. A figure that the row does not have is absent.
-    private struct WrittenRow: Encodable {
-        let row: RowReport
+    private struct Version: Decodable { let schema: Int }
+}
 
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(row.key, forKey: "key")
-            try container.encode(row.period, forKey: "period_ns")
-            for figure in Figure.all {
-                guard let first = figure.path.first, let value = figure.rounded(row) else { continue }
-                if figure.path.count == 1 {
-                    try container.encode(value, forKey: Key(stringValue: first))
-                } else {
-                    var nested = container.nestedContainer(keyedBy: Key.self, forKey: Key(stringValue: first))
-                    try nested.encode(value, forKey: Key(stringValue: figure.path[1]))
+/// The form of the file. Turns are written in columns, one number for each lap: as objects they would take most of the
+/// room.
+private struct Form: Codable {
+    let schema: Int
+    let heading: String
+    let state: String?
+    let missing: [String]
+    let advice: [String]
+    let host: Host
+    let origin: Origin
+    let options: Options
+    let machine: MachineState
+    /// The columns `waiting_percent` and `stolen_percent`.
+    let laps: [String: [Double?]]
+    let remarks: [String]
+    let stopped: Bool
+    let rows: [RowForm]
+
+    init(_ report: Report) {
+        let (results, words) = (report.results, Words(report))
+        schema = JSONFile.schema
+        heading = words.heading()
+        state = words.state
+        missing = words.missing
+        advice = words.advice + words.notes
+        host = results.host
+        origin = results.origin
+        options = results.options
+        machine = results.machine
+        laps = [
+            "waiting_percent": results.laps.map { $0.waiting?.rounded(places: 1) },
+            "stolen_percent": results.laps.map { $0.stolen?.rounded(places: 1) },
+        ]
+        remarks = results.remarks
+        stopped = results.isStopped
+        rows = results.rows.map { row in RowForm(row, report.rows.first { $0.key == row.key }) }
+    }
+
+    var results: Results {
+        get throws(Problem) {
+            let (waiting, stolen) = (laps["waiting_percent"] ?? [], laps["stolen_percent"] ?? [])
+            guard waiting.count == stolen.count else { throw Problem("is damaged: the columns of its laps do not fit") }
+            var measured: [MeasuredRow] = []
+            for row in rows { measured.append(try row.measured) }
+            var results = Results(host: host, origin: origin, options: options, rows: measured)
+            results.machine = machine
+            results.laps = zip(waiting, stolen).map { Lap(waiting: $0, stolen: $1) }
+            (results.remarks, results.isStopped) = (remarks, stopped)
+            return results
+        }
+    }
+}
+
+/// One row in the file.
+private struct RowForm: Codable {
+    let row: String
+    let kind: RowKey.Kind
+    let load: String
+    /// The row that it is compared with.
+    let base: String?
+    /// By their fields. A figure that the row does not have is absent.
+    let figures: [String: EstimateForm]
+    /// The comparison with the base, by p50 and p99.
+    let verdicts: [String: Ratio.Verdict]
+    /// The columns of the turns, one number for each lap.
+    let turns: [String: [Int64]]
+    /// The lateness of all deadlines of each turn.
+    let lateness: [String]
+    let ticks: Ticks
+    let drift: Drift?
+    let problem: String?
+    let failure: String?
+    let late: LateTicks?
+    let spin: SpinCuts?
+
+    /// The ticks themselves, without the missed deadlines.
+    struct Ticks: Codable {
+        let early: UInt64
+        let lateness: String
+        let hop: String
+    }
+
+    init(_ row: MeasuredRow, _ report: RowReport?) {
+        self.row = row.key.row
+        kind = row.key.kind
+        load = row.key.load
+        base = report?.base?.row
+        figures = report.map { Self.figures($0) } ?? [:]
+        verdicts = ["p50": report?.p50Ratio?.verdict, "p99": report?.p99Ratio?.verdict].compactMapValues(\.self)
+        turns = [
+            "median_ns": row.turns.map { Int64($0.median) }, "missed": row.turns.map { Int64($0.missed) },
+            "cpu_ns": row.turns.map(\.cpu), "elapsed_ns": row.turns.map { Int64($0.elapsed) },
+            "wakeups": row.turns.map(\.wakeUps), "switches": row.turns.map(\.switches),
+            "run_delay_ns": row.turns.map { Int64($0.runDelay) },
+        ]
+        lateness = row.turns.map(\.lateness.text)
+        ticks = Ticks(early: row.early, lateness: row.ticks.text, hop: row.hop.text)
+        drift = row.drift
+        problem = row.problem
+        failure = row.failure
+        late = row.late
+        spin = row.spin
+    }
+
+    private static func figures(_ report: RowReport) -> [String: EstimateForm] {
+        let ticks = report.row.ticks
+        var figures: [String: Estimate?] = [
+            "than_base_p50_ns": report.difference, "than_base_p99_ns": report.tailDifference,
+            "max_ns": Estimate(report.worst), "run_delay_percent": Estimate(report.runDelay),
+            "deadlines": Estimate(Double(report.deadlines)), "ticks": Estimate(Double(ticks.count)),
+        ]
+        for percent in [50.0, 99, 100] where ticks.count > 0 {
+            figures["ticks_p\(Int(percent))_ns"] = Estimate(ticks.percentile(percent))
+        }
+        for figure in Figure.allCases { figures[figure.field] = figure(report) }
+        return figures.compactMapValues { $0.map { EstimateForm($0) } }
+    }
+
+    var measured: MeasuredRow {
+        get throws(Problem) {
+            var measured = MeasuredRow(RowKey(row, kind, load: load))
+            let names = ["median_ns", "missed", "cpu_ns", "elapsed_ns", "wakeups", "switches", "run_delay_ns"]
+            let columns = names.map { turns[$0] ?? [] }
+            let histograms = lateness.compactMap { Histogram($0) }
+            guard columns.allSatisfy({ $0.count == lateness.count }), histograms.count == lateness.count,
+                ![0, 1, 3, 6].contains(where: { columns[$0].contains { $0 < 0 } }),
+                let own = Histogram(ticks.lateness), let hop = Histogram(ticks.hop)
+            else { throw Problem("is damaged: the columns of \(measured.key) do not fit together") }
+            measured.turns = histograms.enumerated()
+                .map { lap, lateness in
+                    Turn(
+                        median: UInt64(columns[0][lap]),
+                        lateness: lateness,
+                        missed: UInt64(columns[1][lap]),
+                        cpu: columns[2][lap],
+                        wakeUps: columns[4][lap],
+                        switches: columns[5][lap],
+                        elapsed: UInt64(columns[3][lap]),
+                        runDelay: UInt64(columns[6][lap])
+                    )
                 }
-            }
+            (measured.ticks, measured.hop, measured.early) = (own, hop, ticks.early)
+            (measured.drift, measured.problem, measured.failure) = (drift, problem, failure)
+            (measured.late, measured.spin) = (late, spin)
+            return measured
         }
     }
+}
 
-    private struct Read: Decodable {
-        let results: Results
+/// A figure in the file.
+private struct EstimateForm: Codable {
+    let estimate: Double
+    let low: Double?
+    let high: Double?
 
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Key.self)
-            results = Results(
-                hosts: try container.decode([Host].self, forKey: "hosts"),
-                origins: try container.decode([Origin].self, forKey: "origins"),
-                options: try container.decode(Options.self, forKey: "options"),
-                remarks: try container.decode([Remark].self, forKey: "remarks"),
-                grants: try container.decodeIfPresent([Grant].self, forKey: "grants") ?? [],
-                rounds: try container.decode([Round].self, forKey: "rounds")
-            )
-        }
+    init(_ estimate: Estimate) {
+        self.estimate = estimate.value.rounded(places: 3)
+        let ends = estimate.interval.map { [$0.lowerBound, $0.upperBound].map { $0.rounded(places: 3) } }
+        low = ends?[0]
+        high = ends?[1]
     }
+}
 
-    private struct Key: CodingKey, ExpressibleByStringLiteral {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-
-        init?(intValue: Int) { nil }
-
-        init(stringLiteral value: String) { self.init(stringValue: value) }
+extension Double {
+    /// Rounded for people. JSON has no infinity.
+    fileprivate func rounded(places: Int) -> Double {
+        let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
+        // Adding zero turns a negative zero into a plain zero.
+        let rounded = (self * scale).rounded() / scale + 0
+        return rounded.isFinite ? rounded : 0
     }
 }

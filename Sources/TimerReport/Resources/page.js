@@ -1,83 +1,237 @@
 "use strict";
-// Shows what the reader chose, and keeps it in the address, so that a reload and a posted link show the same.
+// Draws the page from the results in it, and those of another file beside them.
 (() => {
-const root = document.documentElement;
-const all = selector => [...document.querySelectorAll(selector)];
-const peers = document.getElementById("peers");
-const loads = all("[name=load]");
-const details = all("details");
-const boxes = all("[data-show]");
-// A part is open, and a line is shown or hidden by its box, under every load at once.
-const open = new Set(), changed = new Set();
-let theme = "";
+const BINS = 120;
+const NOTHING = "–";
+const byId = id => document.getElementById(id);
+// The file with each row's figures as members of the row; those that have no range are numbers.
+const flat = data => ({...data, rows: data.rows.map(row => {
+  const figures = row.figures, plain = name => figures[name]?.estimate;
+  return {...row, ...figures, max_ns: plain("max_ns"), deadlines: plain("deadlines"),
+    run_delay_percent: plain("run_delay_percent"), isBase: row.base == null, problem: row.problem ?? row.failure};
+})});
+const first = flat(JSON.parse(byId("data").textContent));
+let other;
 
+// An element with these children in place of others. What is absent is left out, so that no caller needs a condition.
+const fill = (element, attributes, children) => {
+  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) element.setAttribute(name, value);
+  element.replaceChildren(...children.flat(Infinity).filter(child => child != null && child !== false && child !== ""));
+  return element;
+};
+const make = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+const draw = (name, attributes = {}, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+
+// Figures have two digits that count, as 2.0; ranges and settings drop a last 0. A figure is on one line with its unit.
+const digits = (number, count = 2) => String(Number(number.toPrecision(count))).replace("-", "−");
+const two = number => number && Math.abs(number) < 9.95 ? number.toPrecision(2).replace("-", "−") : digits(number);
+const unitOf = ns => [["s", 1e9], ["ms", 1e6]].find(([, size]) => Number(ns.toPrecision(2)) >= size) ?? ["µs", 1e3];
+const time = (ns, write = two) => ns == null ? NOTHING : `${write(ns / unitOf(ns)[1])}\u00a0${unitOf(ns)[0]}`;
+const setting = ns => time(ns, number => digits(number, 4));
+const percent = number => number == null ? NOTHING : `${two(number)}\u00a0%`;
+const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+const list = (...parts) => parts.filter(Boolean).join(", ");
+
+// A figure as its estimate and its range. The range of a time is in the unit of the estimate.
+const ranged = (figure, write, part = digits) => figure == null ? [NOTHING, ""]
+  : [write(figure.estimate), figure.low == null ? "(?)" : `(${part(figure.low)}–${part(figure.high)})`];
+const rangedTime = figure => ranged(figure, time, ns => digits(ns / unitOf(figure.estimate)[1]));
+const drift = figure => {
+  if (figure?.low == null) return ranged(figure, digits);
+  const half = (figure.high - figure.low) / 2;
+  const decimals = half > 0 ? Math.min(2, Math.max(0, -Math.floor(Math.log10(half)))) : 0;
+  const estimate = figure.estimate.toFixed(decimals).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
+  return [`${estimate}\u00a0±\u00a0${half.toFixed(decimals)}`];
+};
+const than = ({isBase, verdicts, than_base_p50_ns: difference}) => {
+  const word = isBase ? "" : verdicts.p50 ?? NOTHING;
+  if (word !== "later" && word !== "earlier") return [word];
+  return [`${time(Math.abs(difference.estimate))} ${word === "later" ? "later" : "before"}`];
+};
+
+// One logarithmic scale for all rows of all files: from a lateness to a share of the width.
+const scaleOf = files => {
+  const rows = files.flatMap(data => data.rows);
+  const lows = rows.flatMap(row => [row.p50_ns?.estimate / 3, row.p99_ns?.low]).filter(ns => ns > 0);
+  const low = Math.log10(Math.min(...lows, 1e5));
+  const high = Math.max(Math.log10(Math.max(1, ...rows.map(row => row.max_ns ?? 0))), low + 1);
+  const at = ns => Math.min(1, Math.max(0, 0.03 + 0.94 * (Math.log10(Math.max(ns, 1e-9)) - low) / (high - low)));
+  const powers = Array.from({length: 14}, (_, power) => 10 ** power);
+  // Not so near to an end that a label leaves the page.
+  const inside = (steps, edge) => powers.flatMap(power => steps.map(step => step * power))
+    .filter(ns => at(ns) > edge && at(ns) < 1 - edge);
+  return {at, percent: ns => `${100 * at(ns)}%`, ticks: inside(high - low < 3 ? [1, 2, 5] : [1], 0.02),
+    small: inside([2, 3, 4, 5, 6, 7, 8, 9], 0)};
+};
+
+// The share of deadlines in equal steps of the logarithm, smoothed over neighbours. Its root lets tails be seen.
+const shapeOf = (row, scale) => {
+  const bins = new Array(BINS).fill(0);
+  const buckets = row.lateness.flatMap(turn => turn.split(" ").filter(Boolean));
+  for (const [ns, count = 1] of buckets.map(bucket => bucket.split(":").map(Number))) {
+    bins[Math.min(BINS - 1, Math.floor(BINS * scale.at(ns * 1.008)))] += count;
+  }
+  const smooth = bins.map((count, i) => (bins[i - 1] ?? 0) / 4 + count / 2 + (bins[i + 1] ?? 0) / 4);
+  const most = Math.max(...smooth, 1e-9);
+  const points = smooth.map((count, i) => `${i + 0.5},${(100 - 98 * Math.sqrt(count / most)).toFixed(1)}`);
+  return `M0,100L${points.join("L")}L${BINS},100Z`;
+};
+
+// The marks of a lane, which stand on its base line. The legend has the same.
+const BASE = 34;
+const marks = {
+  shape: d => draw("svg", {viewBox: `0 0 ${BINS} 100`, preserveAspectRatio: "none", y: 4, width: "100%",
+    height: BASE - 4}, draw("path", {class: "shape", d})),
+  line: (name, x1, x2, y1 = BASE, y2 = BASE) => draw("line", {class: name, x1, x2, y1, y2}),
+  p50: x => draw("circle", {class: "p50", cx: x, cy: BASE, r: 4.5}),
+  p99: x => marks.line("p99", x, x, BASE - 8, BASE + 8),
+  range: (low, high) => [marks.line("range", low, high), marks.line("cap", low, low, BASE - 4, BASE + 4),
+    marks.line("cap", high, high, BASE - 4, BASE + 4)],
+  worst: x => draw("circle", {class: "worst", cx: x, cy: BASE, r: 3.5}),
+};
+const lane = (row, scale) => {
+  const {p50_ns: p50, p99_ns: p99, max_ns: worst} = row, at = scale.percent;
+  const words = `${row.row}: p50 ${time(p50?.estimate)}, p99 ${rangedTime(p99).join(" ")}, worst ${time(worst)}`;
+  const problem = row.problem && make("p", {class: "warning"}, row.problem);
+  if (problem && !p50) return [problem];
+  const picture = draw("svg", {role: "img", "aria-label": words},
+    scale.ticks.map(ns => marks.line("grid", at(ns), at(ns), 0, "100%")), marks.line("ground", 0, "100%"),
+    marks.shape(shapeOf(row, scale)), p99?.low != null && marks.range(at(p99.low), at(p99.high)),
+    worst != null && marks.worst(at(worst)), p99 && marks.p99(at(p99.estimate)), p50 && marks.p50(at(p50.estimate)));
+  return [[picture, problem]];
+};
+const axis = scale => [make("span", {class: "title"}, "lateness of all deadlines, logarithmic"),
+  draw("svg", {"aria-hidden": "true"},
+    scale.small.map(ns => marks.line("tick", scale.percent(ns), scale.percent(ns), 19, 22)),
+    scale.ticks.map(ns => marks.line("tick", scale.percent(ns), scale.percent(ns), 16, 22)),
+    scale.ticks.map(ns => draw("text", {x: scale.percent(ns), y: 12}, setting(ns))))];
+const legend = rows => {
+  const sample = (text, width, ...shown) => make("span", {},
+    draw("svg", {width, viewBox: `0 ${BASE - 15} ${width} 30`, "aria-hidden": "true"}, ...shown), text);
+  return [make("p", {class: "legend"},
+    sample("share of deadlines (square-root scale)", 30,
+      draw("path", {class: "shape", d: "M0,42C10,42 9,24 13,24S18,42 30,42Z"})),
+    sample("p50", 10, marks.p50(5)), sample("p99 and its range", 30, marks.range(2, 28), marks.p99(18)),
+    sample("worst", 10, marks.worst(5))),
+  make("p", {class: "quiet"}, "p99: 99 % of deadlines are no later. (?): too few rounds for a range. Missed: deadlines "
+    + "that passed without a tick of their own. CPU: share of one core."
+    + (rows.some(row => row.kind !== "backend") ? " Rows in light type tick without the library." : ""))];
+};
+
+// A table with a line for each row. A column is its name, its title, and a row's cell: a value and what follows it.
+const table = (name, rows, columns, caption) => {
+  const line = row => make("tr", {class: row.isBase ? `${row.kind} reference` : row.kind, "data-row": row.row},
+    make("th", {scope: "row"}, row.row),
+    columns.map(([key, title, cell]) => {
+      const [value, range] = cell(row);
+      return make("td", {class: key, "data-name": key === "lane" ? undefined : title}, value,
+        range != null && [" ", make("small", {}, range)]);
+    }));
+  const titles = columns.map(([key, title]) => make("th", {scope: "col", class: key}, title));
+  return make("table", {class: name}, make("caption", {}, caption),
+    make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "row"), titles)), make("tbody", {}, rows.map(line)));
+};
+const picture = (data, rows, scale) => table("picture", rows, [
+  ["lane", axis(scale), row => lane(row, scale)],
+  ["p50", "p50", row => [time(row.p50_ns?.estimate)]],
+  ["p99", "p99 (range)", row => rangedTime(row.p99_ns)],
+  ["missed", "missed", row => [percent(row.missed_percent?.estimate)]],
+  ["drift", "drift ppm", row => drift(row.drift_ppm)],
+  ["cpu", "CPU", row => [percent(row.cpu_percent?.estimate)]],
+  ["than", `than ${rows.find(row => row.base)?.base ?? "base"}`, than]], `How late the rows tick: ${data.heading}`);
+const percentiles = (data, rows) => table("figures", rows, [
+  ["count", "deadlines", row => [row.deadlines?.toLocaleString("en") ?? NOTHING]],
+  ...[["p50", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["p99.9", "p999_ns"]]
+    .map(([title, key]) => ["time", title, row => rangedTime(row[key])]),
+  ["time", "worst", row => [time(row.max_ns)]],
+  ["share", "missed", row => ranged(row.missed_percent, percent)],
+  ["rate", "wake-ups per tick", row => ranged(row.wakeups_per_tick, two)],
+  ["rate", "switches per tick", row => ranged(row.switches_per_tick, two)],
+  ["share", "waited for a processor", row => [percent(row.run_delay_percent)]]], data.heading);
+
+// What is known of the machine and of the measurement, in sentences.
+const facts = ({host, origin, options, machine, laps, remarks, rows}) => {
+  const early = rows.filter(row => row.ticks?.early > 0).map(row => `${row.row} ticked early ${row.ticks.early} times`);
+  const known = {
+    Machine: list(host.cpu_model, host.machine, plural(host.processors_online ?? 0, "processor"),
+      host.usable_processors < host.processors_online && `${host.usable_processors} of them usable`,
+      host.cpu_quota && `a quota of ${host.cpu_quota}`, host.cpu_governor && `governor ${host.cpu_governor}`,
+      host.hypervisor && "a guest of a hypervisor", `${host.os} ${host.kernel_release}`) + ".",
+    Clock: `${options.clock} (${host.clock_source}). One reading takes ${time(host.clock_read_ns)}.`,
+    Method: `${plural(options.timers ?? 1, "timer")}, every ${setting(options.period_ns)}, delivered `
+      + `${options.deliver}. ${plural(laps.waiting_percent.length, "lap")}, in which each row has one turn of `
+      + `${setting(options.turn_ns)}, in random order (seed ${options.seed}).`
+      + (options.thread ? ` Threads: ${options.thread}.` : "")
+      + (options.why_ns ? ` Each tick later than ${setting(options.why_ns)} was asked for its reason.` : ""),
+    Disturbance: `Other programs held ${percent(machine.others_percent)} of the processors `
+      + `(load ${digits(machine.load_average ?? 0)}). Programs waited for a processor `
+      + `${percent(machine.waiting_percent)} of the time. Other guests of the host took `
+      + `${percent(machine.stolen_percent)}.`,
+    Origin: `compare-backends ${origin.version}, ${host.build} build, `
+      + `${(origin.date ?? "").replace("T", " ").replace("Z", " UTC")}, in ${digits(origin.seconds ?? 0)} s.`,
+    Remarks: [...remarks, ...early].map(text => text.replace(/\.?$/, ".")).join(" ")};
+  return make("dl", {}, Object.entries(known).filter(([, text]) => text)
+    .map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
+};
+const head = ({heading, state, missing = [], advice: [headline, ...advice] = []}) => [
+  make("p", {class: "heading"}, heading),
+  state && make("p", {class: "warning"}, state),
+  missing.length > 0 && make("p", {class: "warning"}, `PARTIAL: ${missing.join("; ")}`),
+  headline && make("h2", {}, headline),
+  advice.length > 0 && make("p", {class: "advice"}, advice.join(" "))];
+
+// Everything that the choice of a load or of another file changes.
+const loadsOf = data => [...new Set(data.rows.map(row => row.load))];
+const put = (id, ...children) => fill(byId(id), {}, children);
+const rowsOf = (data, load) => {
+  const chosen = loadsOf(data).includes(load) ? load : loadsOf(data)[0];
+  return data.rows.filter(row => row.load === chosen);
+};
 const show = () => {
-  const chosen = loads.find(input => input.checked)?.value;
-  for (const section of all("section.load")) {
-    section.classList.toggle("off", chosen !== undefined && section.dataset.load !== chosen);
-  }
-  for (const part of details) part.open = open.has(part.dataset.open);
-  for (const box of boxes) box.checked = box.defaultChecked !== changed.has(box.dataset.show);
-  const shown = new Set(boxes.filter(box => box.checked).map(box => box.dataset.show));
-  for (const line of all("path[data-row]")) line.classList.toggle("off", !shown.has(line.dataset.row));
-  if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
+  const asked = new URLSearchParams(location.hash.slice(1)).get("load");
+  const rows = rowsOf(first, asked), load = rows[0]?.load;
+  for (const input of document.querySelectorAll("[name=load]")) input.checked = input.value === load;
+  const files = other ? [first, other] : [first], scale = scaleOf(files);
+  put("picture", picture(first, rows, scale), legend(rows));
+  put("beside", other && [head(other), picture(other, rowsOf(other, load), scale)]);
+  put("percentiles", files.map(data => percentiles(data, rowsOf(data, load))));
+  put("facts", files.map(data => [other && make("h3", {}, data.heading), facts(data)]));
 };
 
-const keep = () => {
-  const choices = new URLSearchParams();
-  const load = loads.find(input => input.checked && !input.defaultChecked);
-  if (load) choices.set("load", load.value);
-  if (peers && peers.checked !== peers.defaultChecked) choices.set("peers", peers.checked ? "1" : "0");
-  for (const name of open) choices.append("open", name);
-  for (const name of changed) choices.append("change", name);
-  if (theme) choices.set("theme", theme);
-  const text = String(choices);
-  if (text !== location.hash.slice(1)) {
-    history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
+// A file that cannot be drawn leaves the page as it was.
+const read = async file => {
+  try {
+    other = file && JSON.parse(await file.text());
+    if (file && other?.schema !== first.schema) throw new TypeError();
+    other = other && flat(other);
+    show();
+    put("said", other && "Drawn below, on the same scale.");
+  } catch {
+    other = undefined;
+    show();
+    put("said", `${file.name} holds no results of schema 4. Choose a file that this version of compare-backends wrote, `
+      + "or measure again with -o results.json.");
   }
 };
 
-const read = () => {
-  const choices = new URLSearchParams(location.hash.slice(1));
-  for (const input of loads) input.checked = input.defaultChecked;
-  for (const input of loads) if (input.value === choices.get("load")) input.checked = true;
-  if (peers) peers.checked = choices.has("peers") ? choices.get("peers") === "1" : peers.defaultChecked;
-  for (const [names, key] of [[open, "open"], [changed, "change"]]) {
-    names.clear();
-    for (const name of choices.getAll(key)) names.add(name);
-  }
-  theme = ["light", "dark"].includes(choices.get("theme")) ? choices.get("theme") : "";
+put("head", head(first));
+const loads = loadsOf(first);
+put("loads", loads.length > 1 && make("fieldset", {}, make("legend", {}, "Load"), loads.map(load =>
+  make("label", {}, make("input", {type: "radio", name: "load", value: load}), load))));
+byId("loads").addEventListener("change", event => {
+  history.replaceState(null, "", "#" + new URLSearchParams({load: event.target.value}));
   show();
-};
-
-const change = (names, name, isIn) => {
-  if (isIn) names.add(name); else names.delete(name);
-  show();
-  keep();
-};
-// Before the part opens or closes by itself.
-for (const part of details) {
-  part.querySelector("summary").addEventListener("click", event => {
-    event.preventDefault();
-    change(open, part.dataset.open, !part.open);
-  });
-}
-for (const box of boxes) {
-  box.addEventListener("change", () => change(changed, box.dataset.show, box.checked !== box.defaultChecked));
-}
-for (const input of [...loads, peers].filter(Boolean)) {
-  input.addEventListener("change", () => { show(); keep(); });
-}
-document.getElementById("theme").addEventListener("click", () => {
-  const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  theme = isDark ? "light" : "dark";
-  show();
-  keep();
 });
-addEventListener("hashchange", read);
+byId("file").addEventListener("change", event => read(event.target.files[0]));
+addEventListener("hashchange", show);
 // Paper has no parts to open.
-addEventListener("beforeprint", () => { for (const part of details) part.open = true; });
-addEventListener("afterprint", show);
-root.dataset.script = "runs";
-read();
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const part of folded) part.open = true;
+});
+addEventListener("afterprint", () => folded.forEach(part => part.removeAttribute("open")));
+show();
+document.querySelector("main").hidden = false;
 })();

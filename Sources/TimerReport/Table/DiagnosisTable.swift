@@ -6,10 +6,7 @@ package struct DiagnosisTable: CustomStringConvertible {
     private let width: Int
     private let inColour: Bool
 
-    /// - Parameters:
-    ///   - diagnosis: the diagnosis.
-    ///   - width: the columns of the terminal.
-    ///   - inColour: whether the terminal understands colour.
+    /// A table for a terminal with so many columns, which may understand colour.
     package init(_ diagnosis: Diagnosis, width: Int = 80, inColour: Bool = false) {
         self.diagnosis = diagnosis
         self.width = max(width, 40)
@@ -18,39 +15,27 @@ package struct DiagnosisTable: CustomStringConvertible {
 
     /// The whole text, without a line end at its end.
     package var description: String {
-        let facts = diagnosis.findings.map { lines($0.found, from: Self.foundColumn) }
-        let cells = zip(diagnosis.findings, facts)
-            .map { finding, fact in
-                [
-                    Inked(finding.level.rawValue, finding.level.ink), Inked(finding.name.rawValue),
-                    Inked(String((fact.first ?? "").drop { $0 == " " })),
-                ]
-            }
-        let table = TextColumns([TextColumns.Column](repeating: .init(), count: 3), cells, inColour: inColour)
-        let text = diagnosis.findings.indices.flatMap { index in
-            [table.lines[index]] + facts[index].dropFirst()
-                + lines(diagnosis.findings[index].advice ?? "", from: Self.nameColumn)
+        let names = 2 + (MachineFinding.Level.allCases.map(\.rawValue.count).max() ?? 0)
+        let facts = names + 2 + (diagnosis.findings.map(\.name.count).max() ?? 0)
+        let findings = diagnosis.findings.flatMap { finding in
+            let title = level(of: finding) + spaces(names - finding.level.rawValue.count) + finding.name
+            let found = lines(finding.found, from: facts)
+            let first = title + (found.first ?? "").dropFirst(names + finding.name.count)
+            return [first] + found.dropFirst() + lines(finding.advice ?? "", from: names)
         }
-        return (text + lines(diagnosis.summary, from: 0)).joined(separator: "\n")
+        return (findings + lines(diagnosis.summary, from: 0)).joined(separator: "\n")
     }
 
-    /// Advice stands under the name.
-    private static let nameColumn = 2 + (MachineFinding.Level.allCases.map(\.rawValue.count).max() ?? 0)
-    private static let foundColumn = nameColumn + 2 + (MachineFinding.Name.allCases.map(\.rawValue.count).max() ?? 0)
+    /// What limits precision stands out.
+    private func level(of finding: MachineFinding) -> String {
+        let (text, ink) = (finding.level.rawValue, finding.level == .limits ? Ink.strong : .faint)
+        return inColour && finding.level != .good ? ink.on(text) : text
+    }
 
     /// Wraps a text, and indents each line.
     private func lines(_ text: String, from column: Int) -> [String] {
-        text.wrapped(at: max(width - column, 20)).map { String(repeating: " ", count: column) + $0 }
+        text.wrapped(at: max(width - column, 20)).map { spaces(column) + $0 }
     }
-}
 
-extension MachineFinding.Level {
-    /// What limits precision stands out.
-    fileprivate var ink: Ink? {
-        switch self {
-        case .good: nil
-        case .limits: .strong
-        case .usual, .unknown: .faint
-        }
-    }
+    private func spaces(_ count: Int) -> String { String(repeating: " ", count: count) }
 }

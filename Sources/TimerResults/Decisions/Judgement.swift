@@ -1,157 +1,170 @@
 internal import Foundation
 
-/// Rules applied to a report.
-package struct Judgement: Hashable, Sendable {
+/// A need held against a report. A figure meets a bound only with its whole interval, and fails it only with its whole
+/// interval; otherwise the measurement is too short to say.
+package struct Judgement: Sendable {
     package enum Outcome: Int, Comparable, Sendable {
-        case pass
-        /// The measurement is too short to tell.
-        case undecided
-        case fail
+        case meets, undecided, fails
 
         package static func < (first: Outcome, second: Outcome) -> Bool { first.rawValue < second.rawValue }
+
+        package var words: String {
+            switch self {
+            case .meets: "meets"
+            case .undecided: "undecided"
+            case .fails: "does not meet"
+            }
+        }
     }
 
-    /// A rule applied to a row.
-    package struct Finding: Hashable, Sendable {
-        package let rule: String
-        package let key: RowKey
+    /// A row, held against all conditions that are about it.
+    package struct Finding: Sendable {
+        /// The row's name, as `timerfd@cpu:2`.
+        package let row: String
         package let outcome: Outcome
         /// What was measured, and what is missing to a decision.
         package let reason: String
-
-        /// One line for people, which begins with the outcome.
-        package var line: String {
-            let name =
-                switch outcome {
-                case .pass: "passed"
-                case .undecided: "undecided"
-                case .fail: "failed"
-                }
-            return "\(name): \(rule): \(reason)"
-        }
     }
 
-    /// One for each rule and row.
+    package let need: Need
     package let findings: [Finding]
+    /// Conditions without a row are met if one backend meets them all, under every load. Those with a row must be met
+    /// by that row.
+    package let outcome: Outcome
 
-    /// The worst of all findings.
-    package var outcome: Outcome { findings.map(\.outcome).max() ?? .pass }
-
-    /// Applies rules.
-    ///
-    /// - Parameters:
-    ///   - rules: each about at least one row of the report.
-    ///   - report: the report of the measurement.
-    ///   - baseline: the report that rules of a baseline refer to.
-    /// - Throws: `Problem` if a rule cannot be applied to this report. Such a rule must not pass for one that holds.
-    package init(_ rules: [Rule], of report: Report, baseline: Report?) throws(Problem) {
+    /// Holds a need against a measurement, and against those of the files that it names. Throws `Problem` if it cannot be
+    /// applied: it must not pass for one that is met.
+    package init(_ need: Need, of report: Report, earlier: [String: Report] = [:]) throws(Problem) {
+        try need.check(for: report.results.rows.map(\.key), earlier: earlier)
+        let (named, free) = (need.clauses.filter { $0.row != nil }, need.clauses.filter { $0.row == nil })
         var findings: [Finding] = []
-        for rule in rules {
-            let rows = report.rows.filter { rule.concerns($0.key) }
-            guard !rows.isEmpty else { throw Problem("\(rule): nothing was measured for \(rule.row)") }
-            for row in rows {
-                let (outcome, reason) = try Self.apply(rule, to: row, of: report, baseline)
-                findings.append(Finding(rule: rule.description, key: row.key, outcome: outcome, reason: reason))
+        for clause in named {
+            for row in report.rows where clause.concerns(row.key) {
+                findings.append(Self.finding([clause], row, report, earlier))
             }
         }
-        self.findings = findings
+        let backends = report.rows.filter { $0.key.kind == .backend }
+        let candidates = free.isEmpty ? [] : backends.map { Self.finding(free, $0, report, earlier) }
+        let outcomes = Dictionary(grouping: zip(backends, candidates), by: \.0.key.row)
+            .map { _, rows in rows.map(\.1.outcome).max() ?? .undecided }
+        // A row that ended before its first lap has no figures.
+        let isMissing = named.contains { clause in !report.rows.contains { clause.concerns($0.key) } }
+        outcome =
+            [
+                findings.map(\.outcome).max() ?? .meets, free.isEmpty ? .meets : outcomes.min() ?? .undecided,
+                isMissing ? .undecided : .meets,
+            ]
+            .max() ?? .meets
+        self.need = need
+        self.findings = findings + candidates.sorted { $0.outcome < $1.outcome }
+    }
+
+    private static func finding(
+        _ clauses: [Need.Clause],
+        _ row: RowReport,
+        _ report: Report,
+        _ earlier: [String: Report]
+    ) -> Finding {
+        let results = clauses.map { apply($0.condition, to: row, report, earlier) }
+        let broken = row.row.problem.map { [(Outcome.fails, $0)] } ?? []
+        let all = results + broken
+        return Finding(
+            row: row.key.description,
+            outcome: all.map(\.0).max() ?? .undecided,
+            reason: all.map(\.1).joined(separator: ", ")
+        )
     }
 
     private static func apply(
-        _ rule: Rule,
+        _ condition: Need.Condition,
         to row: RowReport,
-        of report: Report,
-        _ baseline: Report?
-    ) throws(Problem) -> (Outcome, String) {
-        switch rule.condition {
-        case .beyond(let figure, let side, let bound):
-            guard let value = figure(row) else {
-                if figure.unit == .timesFloor {
-                    throw Problem("\(rule): without \(row.key.floor) there are no multiples of it")
-                }
-                return (.undecided, "\(row.key) has no \(figure) in so short a measurement")
-            }
-            let isBeyond = side == .above ? value > bound : value < bound
-            return (isBeyond ? .fail : .pass, "\(row.key).\(figure) is \(figure.text(value))")
-        case .later(let percentile, let share, .row(let name)):
-            let rival = RowKey(row: name, load: row.key.load, in: report)
-            guard let rival else { throw Problem("\(rule): nothing was measured for \(name)") }
-            guard let pair = PairReport(row.key, rival, percentile, in: report.results) else {
-                return (.undecided, "\(row.key) against \(name): no \(percentile.rawValue) of so few deadlines")
-            }
-            let (outcome, more) = decide(pair.ratio, percentile, share, of: report.results)
-            return (outcome, "\(row.key) against \(name): \(pair.ratio.wordsWithInterval)\(more)")
-        case .later(let percentile, let share, .baseline):
-            guard let baseline else { throw Problem("\(rule): it needs a --baseline") }
-            if let difference = baseline.results.hostDifference(from: report.results) {
-                return (.undecided, "the baseline was measured under other conditions: \(difference)")
-            }
-            let known = [baseline, report].map { Set($0.rows.map(\.key)) }
-            guard known.allSatisfy({ $0.isSuperset(of: [row.key, row.key.floor]) }) else {
-                throw Problem("\(rule): \(row.key) and \(RowKey.floor) must be in both results")
-            }
-            guard let ratio = Ratio(of: row.key, percentile, since: baseline.results, in: report.results) else {
-                return (.undecided, "\(row.key) against the baseline: no \(percentile.rawValue) of so few deadlines")
-            }
-            let (outcome, more) = decide(ratio, percentile, share, of: report.results)
-            return (outcome, "\(row.key) against the baseline: \(ratio.wordsWithInterval)\(more)")
-        }
-    }
-
-    /// Holds a ratio against the greatest that a rule allows. The rule fails only if the whole interval is above.
-    private static func decide(
-        _ ratio: Ratio,
-        _ percentile: PairReport.Percentile,
-        _ share: Double,
-        of results: Results
+        _ report: Report,
+        _ earlier: [String: Report]
     ) -> (Outcome, String) {
-        guard let interval = ratio.interval else {
-            let parts = percentile == .p50 ? "laps" : "rounds of \(Round.fewestDeadlines) deadlines"
-            return (.undecided, "; \(Ratio.fewestPairs) \(parts) are the fewest")
+        switch condition {
+        case .below(let figure, let bound): return hold(figure, of: row, bound, isUpper: true)
+        case .above(let figure, let bound): return hold(figure, of: row, bound, isUpper: false)
+        case .later(let figure, let share, .row(let name)):
+            guard let rival = report.row(name, load: row.key.load) else { return (.undecided, "\(name) has no lap") }
+            let ratio =
+                figure == .p50
+                ? report.results.ratio(of: row.row, to: rival.row)
+                : Rounds(row.row.turns).ratio(to: Rounds(rival.row.turns), 99)
+            return decide(ratio, figure, share, than: name)
+        case .later(let figure, let share, .file(let path)):
+            guard let before = earlier[path] else { return (.undecided, "\(path) was not read") }
+            if let difference = before.results.difference(from: report.results) {
+                return (.undecided, "\(path) is of another machine or question: \(difference)")
+            }
+            let old = before.row(row.key.row, load: row.key.load)?.bareRatio
+            return decide(row.bareRatio.flatMap { Ratio($0, since: old) }, figure, share, than: path)
         }
-        if interval.lowerBound > 1 + share { return (.fail, "") }
-        if interval.upperBound <= 1 + share { return (.pass, "") }
-        return (.undecided, "; \(results.missingTime(for: ratio, against: 1 + share))")
     }
 
-    /// Checks before a measurement that rules can be applied to it.
+    private static func hold(_ figure: Figure, of row: RowReport, _ bound: Double, isUpper: Bool) -> (Outcome, String) {
+        // A drift to either side is a drift.
+        guard let estimate = figure == .drift ? figure(row)?.magnitude : figure(row) else {
+            return (.undecided, "too few deadlines for \(figure.rawValue): measure longer (--time)")
+        }
+        let text = "\(figure.rawValue) \(figure.text(estimate))"
+        guard let interval = estimate.interval else { return (.undecided, "\(text): measure longer (--time)") }
+        if isUpper ? interval.upperBound < bound : interval.lowerBound > bound { return (.meets, text) }
+        if isUpper ? interval.lowerBound >= bound : interval.upperBound <= bound { return (.fails, text) }
+        return (.undecided, text + longer(interval, around: estimate.value, to: bound))
+    }
+
+    private static func decide(_ ratio: Ratio?, _ figure: Figure, _ share: Double, than name: String) -> (
+        Outcome, String
+    ) {
+        guard let estimate = ratio?.estimate, let interval = estimate.interval else {
+            return (.undecided, "too few laps to compare \(figure.rawValue) with \(name): measure longer (--time)")
+        }
+        func percent(_ ratio: Double) -> String { NumberText.fixed(100 * (ratio - 1), places: 1) }
+        let text =
+            "\(figure.rawValue) \(percent(estimate.value)) % later than \(name) "
+            + "(\(percent(interval.lowerBound)) to \(percent(interval.upperBound)))"
+        if interval.upperBound <= 1 + share { return (.meets, text) }
+        if interval.lowerBound > 1 + share { return (.fails, text) }
+        return (.undecided, text + longer(interval, around: estimate.value, to: 1 + share))
+    }
+
+    /// How much longer a measurement must be, about: an interval shrinks with the square root of the time.
+    private static func longer(_ interval: ClosedRange<Double>, around value: Double, to bound: Double) -> String {
+        let reach = bound > value ? interval.upperBound - value : value - interval.lowerBound
+        let times = (reach / (bound - value)) * (reach / (bound - value))
+        guard times.isFinite, times < 100 else { return "; too close to tell" }
+        return "; to tell takes some \(NumberText.fixed(max(times.rounded(.up), 2), places: 0)) times as long"
+    }
+}
+
+extension Need {
+    /// Checks that the need can be applied to some rows.
     ///
-    /// - Parameters:
-    ///   - rules: the rules.
-    ///   - keys: the rows that will be measured.
-    ///   - baseline: the report that rules of a baseline refer to.
-    /// - Throws: `Problem` for the first rule that cannot be applied.
-    package static func check(_ rules: [Rule], for keys: [RowKey], baseline: Report?) throws(Problem) {
-        for rule in rules {
-            let concerned = keys.filter { rule.concerns($0) }
-            let names = keys.map(\.description).joined(separator: ", ")
+    /// - Throws: `Problem` if a row that it names is not measured, or a file lacks a row.
+    package func check(for keys: [RowKey], earlier: [String: Report]) throws(Problem) {
+        let names = keys.map(\.description).joined(separator: ", ")
+        for clause in clauses {
+            let concerned = keys.filter { clause.row == nil ? $0.kind == .backend : clause.concerns($0) }
             guard !concerned.isEmpty else {
-                throw Problem("\(rule): no measured row is named \(rule.row); there will be \(names)")
+                throw Problem("\(self): no measured row is \(clause.row ?? "a backend"); there are \(names)")
             }
-            switch rule.condition {
-            case .beyond(let figure, _, _):
-                if figure.unit == .timesFloor, concerned.contains(where: { !keys.contains($0.floor) }) {
-                    throw Problem("\(rule): without \(RowKey.floor) there are no multiples of it")
-                }
-            case .later(_, _, .row(let name)):
+            guard case .later(_, _, let rival) = clause.condition else { continue }
+            switch rival {
+            case .row(let name):
                 guard keys.contains(where: { $0.row == name }) else {
-                    throw Problem("\(rule): no measured row is named \(name); there will be \(names)")
+                    throw Problem("\(self): no measured row is \(name); there are \(names)")
                 }
                 guard !concerned.contains(where: { $0.row == name }) else {
-                    throw Problem("\(rule): a row cannot be later than itself")
+                    throw Problem("\(self): a row cannot be later than itself")
                 }
-            case .later(_, _, .baseline):
-                guard let baseline else { throw Problem("\(rule): it needs a --baseline") }
+            case .file(let path):
                 for key in concerned {
-                    guard key != key.floor else {
-                        throw Problem("\(rule): runs are compared by multiples of \(RowKey.floor), which is always 1")
+                    let bare = RowKey(RowKey.bare, .bare, load: key.load)
+                    guard key != bare, keys.contains(bare) else {
+                        throw Problem("\(self): two runs are compared by multiples of the row bare: measure it, too")
                     }
-                    guard keys.contains(key.floor) else {
-                        throw Problem("\(rule): without \(RowKey.floor) two runs cannot be compared")
-                    }
-                    let known = baseline.rows.map(\.key)
-                    for missing in [key, key.floor] where !known.contains(missing) {
-                        throw Problem("\(rule): the baseline has no \(missing)")
+                    for needed in [key, bare] where earlier[path]?.row(needed.row, load: needed.load) == nil {
+                        throw Problem("\(self): \(path) has no \(needed)")
                     }
                 }
             }
@@ -159,30 +172,21 @@ package struct Judgement: Hashable, Sendable {
     }
 }
 
-extension RowKey {
-    /// A measured row by its name and load; nil if there is none.
-    fileprivate init?(row: String, load: String, in report: Report) {
-        guard let key = report.rows.map(\.key).first(where: { $0.row == row && $0.load == load }) else { return nil }
-        self = key
-    }
-}
+extension Ratio {
+    /// How much two runs of one program differ beyond what their own laps show, as a natural logarithm: 8 %. The laps of
+    /// a run are paired, those of two runs are not.
+    private static let betweenRuns = 0.08
 
-extension Results {
-    /// How much longer a measurement must be, about, until an interval lies on one side of a bound. An interval
-    /// shrinks with the square root of the number of laps, except for its fixed part.
-    fileprivate func missingTime(for ratio: Ratio, against bound: Double) -> String {
-        let seconds = origins.reduce(0) { $0 + $1.seconds }
-        let measured = seconds > 0 ? seconds : rounds.lazy.flatMap(\.cells).reduce(0) { $0 + Double($1.elapsed) } / 1e9
-        let (reach, fixed) = (log(1 + (ratio.reach ?? 0)), ratio.fixedReach)
-        let distance = abs(log(ratio.estimate / bound))
-        guard distance > fixed else {
-            return fixed > 0 ? "two runs differ too much to tell: compare both builds in one run" : Self.tooLong
+    /// A multiple of the bare loop in a new run as a multiple of the same in an old run; nil without the old one.
+    fileprivate init?(_ new: Ratio, since old: Ratio?) {
+        guard let old else { return nil }
+        let value = new.estimate.value / old.estimate.value
+        guard let before = old.estimate.interval, let after = new.estimate.interval else {
+            self.init(Estimate(value))
+            return
         }
-        let factor = (reach * reach - fixed * fixed) / (distance * distance - fixed * fixed)
-        let missing = measured * (factor - 1)
-        guard missing.isFinite, missing < 3600 else { return Self.tooLong }
-        return "needs about \(Int(max(missing, 1).rounded(.up))) s more"
+        let reaches = [before, after].map { log($0.upperBound / $0.lowerBound) / 2 } + [Self.betweenRuns]
+        let reach = exp(reaches.reduce(0) { $0 + $1 * $1 }.squareRoot())
+        self.init(Estimate(value, value / reach...value * reach))
     }
-
-    private static let tooLong = "to tell would take more than an hour"
 }

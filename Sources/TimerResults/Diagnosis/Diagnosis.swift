@@ -1,31 +1,22 @@
 /// What limits the precision of timers on a machine, judged by its facts alone.
 package struct Diagnosis: Hashable, Sendable {
-    /// One finding for each name, in the order of the names.
+    /// One finding for each property, in the same order for each machine.
     package let findings: [MachineFinding]
 
     package init(of facts: MachineFacts) {
-        findings = MachineFinding.Name.allCases.map { name in
-            switch name {
-            case .clockSource: facts.clockSourceFinding
-            case .clockReading: facts.clockReadingFinding
-            case .resolution: facts.resolutionFinding
-            case .virtualMachine: facts.virtualMachineFinding
-            case .stolenTime: facts.stolenTimeFinding
-            case .governor: facts.governorFinding
-            case .idleStates: facts.idleStatesFinding
-            case .idleControl: facts.idleControlFinding
-            case .siblings: facts.siblingsFinding
-            case .preemption: facts.preemptionFinding
-            case .timerSlack: facts.timerSlackFinding
-            case .slice: facts.sliceFinding
-            case .throttling: facts.throttlingFinding
-            case .isolation: facts.isolationFinding
-            case .processors: facts.processorsFinding
-            case .quota: facts.quotaFinding
-            case .realTime: facts.realTimeFinding
-            case .lockedMemory: facts.lockedMemoryFinding
-            }
-        }
+        let verdicts: [(String, Verdict?)] = [
+            ("clock source", facts.sourceVerdict), ("clock reading", facts.readingVerdict),
+            ("timer resolution", facts.resolutionVerdict), ("virtual machine", facts.guestVerdict),
+            ("stolen time", facts.stolenVerdict), ("other programs", facts.othersVerdict),
+            ("frequency governor", facts.governorVerdict), ("idle states", facts.idleVerdict),
+            ("idle latency limit", facts.idleLimitVerdict), ("hyper-threading", facts.siblingsVerdict),
+            ("preemption", facts.preemptionVerdict), ("timer slack", facts.slackVerdict),
+            ("slice", facts.sliceVerdict), ("real-time throttling", facts.throttlingVerdict),
+            ("isolated processors", facts.isolationVerdict), ("processors", facts.processorsVerdict),
+            ("processor quota", facts.quotaVerdict), ("real-time priority", facts.realTimeVerdict),
+            ("memory locking", facts.lockedMemoryVerdict),
+        ]
+        findings = verdicts.map { MachineFinding($0, $1) }
     }
 
     /// The number of findings that limit precision, and of those that the kernel does not show.
@@ -39,60 +30,23 @@ package struct Diagnosis: Hashable, Sendable {
 
 /// One property of a machine, and what it means for timers.
 package struct MachineFinding: Hashable, Sendable {
+    /// What a property means for precision: nothing to improve; usual, though a machine that is set up for real-time
+    /// work is better; timers are later because of it; not shown by the kernel.
+    package enum Level: String, CaseIterable, Sendable { case good, usual, limits, unknown }
+
     /// The property.
-    package enum Name: String, CaseIterable, Sendable {
-        case clockSource = "clock source"
-        case clockReading = "clock reading"
-        case resolution = "timer resolution"
-        case virtualMachine = "virtual machine"
-        case stolenTime = "stolen time"
-        case governor = "frequency governor"
-        case idleStates = "idle states"
-        case idleControl = "idle latency limit"
-        case siblings = "hyper-threading"
-        case preemption
-        case timerSlack = "timer slack"
-        case slice
-        case throttling = "real-time throttling"
-        case isolation = "isolated processors"
-        case processors
-        case quota = "processor quota"
-        case realTime = "real-time priority"
-        case lockedMemory = "memory locking"
-    }
-
-    /// What a property means for precision.
-    package enum Level: String, CaseIterable, Sendable {
-        /// There is nothing to improve.
-        case good
-        /// Most machines are like this. One that is set up for real-time work is better.
-        case usual
-        /// Timers are later because of it.
-        case limits
-        /// The kernel does not show it.
-        case unknown
-    }
-
-    package let name: Name
+    package let name: String
     package let level: Level
     /// What the machine shows, in a few words.
     package let found: String
     /// What to do about it, in one sentence; nil if there is nothing to do.
     package let advice: String?
 
-    static func good(_ name: Name, _ found: String) -> MachineFinding {
-        MachineFinding(name: name, level: .good, found: found, advice: nil)
-    }
-
-    static func usual(_ name: Name, _ found: String, _ advice: String) -> MachineFinding {
-        MachineFinding(name: name, level: .usual, found: found, advice: advice)
-    }
-
-    static func limits(_ name: Name, _ found: String, _ advice: String) -> MachineFinding {
-        MachineFinding(name: name, level: .limits, found: found, advice: advice)
-    }
-
-    static func unknown(_ name: Name, _ found: String = "not shown here") -> MachineFinding {
-        MachineFinding(name: name, level: .unknown, found: found, advice: nil)
+    fileprivate init(_ name: String, _ verdict: Verdict?) {
+        self.name = name
+        (level, found, advice) = verdict ?? (.unknown, "not shown here", nil)
     }
 }
+
+/// A finding without its name.
+typealias Verdict = (level: MachineFinding.Level, found: String, advice: String?)

@@ -3,29 +3,29 @@
 package struct MachineFacts: Hashable, Sendable {
     /// The machine itself.
     package var host: Host
-
-    // MARK: The clock
-
     /// The clock sources that the kernel could use.
     package var clockSources: [String] = []
     /// Nanoseconds to which the kernel rounds deadlines.
     package var resolution: UInt64?
     /// Nanoseconds between two steps of the clock's readings; nil if they are too small to matter.
     package var clockStep: Double?
-
-    // MARK: The processors
-
-    /// The share of time that other guests of the host took, in percent, since the machine was started.
+    /// Percent of the time since the start of the machine that other guests of the host took.
     package var stolenSinceStart: Double?
-    /// The same during half a second of work.
+    /// The same during half a second of work, in percent of one processor.
     package var stolenNow: Double?
+    /// Percent of all processors that other programs used during the work.
+    package var othersShare: Double?
+    /// Percent of the work's time in which some program waited for a processor.
+    package var waitingShare: Double?
+    /// The kernel's load average of one minute.
+    package var loadAverage: Double?
     /// The driver of the idle states, or `none`.
     package var idleDriver: String?
     /// The governor of the idle states.
     package var idleGovernor: String?
     /// The name of the deepest idle state.
     package var deepestIdle: String?
-    /// Nanoseconds that a processor takes to leave this state, as the driver says.
+    /// Nanoseconds that a processor takes at most to leave this state, as the driver says.
     package var idleExit: UInt64?
     /// Whether idle processors keep running because of a boot option.
     package var pollsWhenIdle = false
@@ -33,41 +33,34 @@ package struct MachineFacts: Hashable, Sendable {
     package var mayLimitIdle: Bool?
     /// Whether two threads share a core.
     package var sharesCores: Bool?
-
-    // MARK: The kernel
-
     /// The kernel's model of preemption as its version names it, as `PREEMPT_DYNAMIC`; empty if it names no model.
     package var preemption: String?
     /// Nanoseconds by which an ordinary thread's sleep may end later.
     package var timerSlack: UInt64?
     /// Whether an ordinary thread gets the short slice that it asks for.
     package var grantsSlice: Bool?
-    /// The share of time that real-time threads may use, in percent.
+    /// Percent of the time that real-time threads may use.
     package var realTimeShare: Double?
     /// The processors that get no work of other processes, as `2-3`; empty if there are no such processors.
     package var isolated: String?
     /// The processors without a regular tick, in the same form.
     package var tickless: String?
-
-    // MARK: The process
-
     /// Whether the kernel shows the control groups of the process, and so the limits of its processor time.
     package var showsGroups = false
     /// Whether the system let a thread have a real-time priority.
     package var allowsRealTime: Bool?
-    /// The limit of real-time priorities.
+    /// The limit of real-time priorities, and `UInt64.max` for no limit.
     package var realTimeLimit: UInt64?
     /// Whether the process has CAP_SYS_NICE.
     package var maySetPriorities: Bool?
-    /// The limit of locked memory in bytes, and `UInt64.max` for no limit.
+    /// The limit of locked memory in bytes, and `UInt64.max` for no limit, as with CAP_IPC_LOCK.
     package var lockedMemory: UInt64?
-    /// Whether the process has CAP_IPC_LOCK.
-    package var mayLockMemory: Bool?
 
     /// The facts of a kernel that shows nothing but its name.
     package init(host: Host) { self.host = host }
 }
 
+/// The verdicts on the clock and the kernel.
 extension MachineFacts {
     /// Sources that a process reads by itself, without a system call.
     private static let fastSources: Set = [
@@ -77,115 +70,66 @@ extension MachineFacts {
     private static let slowSources: Set = [
         "hpet", "acpi_pm", "xen", "hyperv_clocksource_msr", "jiffies", "refined-jiffies", "pit",
     ]
-    /// A system call takes longer than these nanoseconds, and a reading without one does not.
-    private static let fastReading = 200.0
 
-    var clockSourceFinding: MachineFinding {
-        guard let source = host.clockSource else { return .unknown(.clockSource) }
-        if Self.fastSources.contains(source) { return .good(.clockSource, source) }
-        guard Self.slowSources.contains(source) else { return .unknown(.clockSource, "\(source), a rare one") }
+    var sourceVerdict: Verdict? {
+        guard let source = host.clockSource else { return nil }
+        if Self.fastSources.contains(source) { return (.good, source, nil) }
+        guard Self.slowSources.contains(source) else { return (.unknown, "\(source), a rare one", nil) }
         let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-        let better = clockSources.first { Self.fastSources.contains($0) }
-        let advice =
-            better.map { "Each reading is slow: as root, write \($0) to \(file)." }
-            ?? "Each reading is slow, and the kernel has no better source: dmesg says why."
-        return .limits(.clockSource, source, advice)
+        let better = clockSources.first { Self.fastSources.contains($0) }.map { "as root, write \($0) to \(file)" }
+        return (.limits, source, "Each reading is slow: \(better ?? "dmesg says why the kernel has no better source").")
     }
 
-    var clockReadingFinding: MachineFinding {
-        guard let price = host.clockRead else { return .unknown(.clockReading) }
+    var readingVerdict: Verdict? {
+        guard let price = host.clockRead else { return nil }
         let found = "\(NumberText.fixed(price, places: 0)) ns"
-        if price <= Self.fastReading { return .good(.clockReading, found) }
-        return .limits(
-            .clockReading,
-            found,
-            "Each tick reads the clock several times: use a faster clock source, and no sandbox between the program "
-                + "and the kernel."
-        )
+        // A system call takes longer than this, and a reading without one does not.
+        if price <= 200 { return (.good, found, nil) }
+        return (.limits, found, "Each tick reads the clock several times: use a faster source, and no sandbox.")
     }
 
-    var resolutionFinding: MachineFinding {
-        guard let resolution else { return .unknown(.resolution) }
+    var resolutionVerdict: Verdict? {
+        guard let resolution else { return nil }
         let step = clockStep.flatMap { $0 < 2 ? nil : ", read in steps of \(NumberText.fixed($0, places: 0)) ns" }
         let found = DurationText.spaced(nanoseconds: resolution) + (step ?? "")
-        if resolution <= 1 { return .good(.resolution, found) }
-        return .limits(
-            .resolution,
-            found,
-            "The kernel rounds deadlines up to this: remove highres=off from its boot options, or use a kernel with "
-                + "CONFIG_HIGH_RES_TIMERS."
-        )
+        if resolution <= 1 { return (.good, found, nil) }
+        return (.limits, found, "The kernel rounds deadlines up: remove highres=off from its boot options.")
     }
-}
 
-extension MachineFacts {
-    /// Nanoseconds that no sleeper notices.
-    private static let unnoticeableSlack: UInt64 = 1000
-
-    var preemptionFinding: MachineFinding {
+    var preemptionVerdict: Verdict? {
         switch preemption {
-        case nil: .unknown(.preemption)
-        case "PREEMPT_RT": .good(.preemption, "PREEMPT_RT")
-        case "":
-            .limits(
-                .preemption,
-                "voluntary, or not at all",
-                "A long system call of another program holds up a tick: use a kernel with PREEMPT_RT, or with "
-                    + "PREEMPT_DYNAMIC and preempt=full at boot."
-            )
-        case let model?:
-            .usual(
-                .preemption,
-                model,
-                "The kernel's own work can hold up a tick: a kernel with PREEMPT_RT bounds that time."
-            )
+        case nil: nil
+        case "": (.limits, "voluntary, or none", "Others' system calls hold up a tick: use PREEMPT_RT or preempt=full.")
+        case "PREEMPT_RT"?: (.good, "PREEMPT_RT", nil)
+        case let model?: (.usual, model, "The kernel's own work can hold up a tick: PREEMPT_RT bounds that time.")
         }
     }
 
-    var timerSlackFinding: MachineFinding {
-        guard let timerSlack else { return .unknown(.timerSlack) }
-        let found = DurationText.spaced(nanoseconds: timerSlack)
-        if timerSlack <= Self.unnoticeableSlack { return .good(.timerSlack, found) }
-        return .usual(
-            .timerSlack,
-            found,
-            "Sleeps and polls of a thread end so much later, a timerfd does not: services ask for 1 ns, and a "
-                + "thread of yours can call prctl(PR_SET_TIMERSLACK, 1)."
-        )
+    var slackVerdict: Verdict? {
+        guard let timerSlack else { return nil }
+        let found = "up to \(DurationText.spaced(nanoseconds: timerSlack))"
+        // No sleeper notices a microsecond.
+        if timerSlack <= 1000 { return (.good, found, nil) }
+        return (.usual, found, "Sleeps end that much later, timers do not: ask for less with PR_SET_TIMERSLACK.")
     }
 
-    var sliceFinding: MachineFinding {
-        guard let grantsSlice else { return .unknown(.slice) }
-        if grantsSlice { return .good(.slice, "100 µs, on request") }
-        return .usual(
-            .slice,
-            "the kernel's own",
-            "Among busy programs a thread waits longer for its turn: use Linux 6.12 or later, or allow "
-                + "sched_setattr(2) in the sandbox."
-        )
+    var sliceVerdict: Verdict? {
+        let advice = "Among busy programs a thread waits longer: use Linux 6.12 or later, or allow sched_setattr(2)."
+        return grantsSlice.map { $0 ? (.good, "100 µs, on request", nil) : (.usual, "the kernel's own", advice) }
     }
 
-    var throttlingFinding: MachineFinding {
-        guard let realTimeShare else { return .unknown(.throttling) }
-        if realTimeShare >= 100 { return .good(.throttling, "off") }
-        return .usual(
-            .throttling,
-            "real-time threads get \(NumberText.fixed(realTimeShare, places: 0)) % of the time",
-            "Only a spinning thread meets it: sysctl kernel.sched_rt_runtime_us=-1 lifts it, and such a thread can "
-                + "then block the machine."
-        )
+    var throttlingVerdict: Verdict? {
+        guard let realTimeShare else { return nil }
+        if realTimeShare >= 100 { return (.good, "off", nil) }
+        let found = "limit: \(NumberText.fixed(realTimeShare, places: 0)) % of the time for real-time threads"
+        return (.usual, found, "Only spinning threads meet it: sched_rt_runtime_us=-1 lets them block the machine.")
     }
 
-    var isolationFinding: MachineFinding {
-        guard isolated != nil || tickless != nil else { return .unknown(.isolation) }
+    var isolationVerdict: Verdict? {
+        guard isolated != nil || tickless != nil else { return nil }
         let parts = [isolated, tickless.flatMap { $0.isEmpty ? nil : "without ticks \($0)" }].compactMap(\.self)
         let found = parts.filter { !$0.isEmpty }.joined(separator: ", ")
-        if !found.isEmpty { return .good(.isolation, found) }
-        return .usual(
-            .isolation,
-            "none",
-            "To keep other work away from a processor, boot with isolcpus=N nohz_full=N, and run the program with "
-                + "taskset -c N."
-        )
+        if !found.isEmpty { return (.good, found, nil) }
+        return (.usual, "none", "To keep a processor free, boot with isolcpus=N nohz_full=N; then taskset -c N.")
     }
 }

@@ -1,104 +1,150 @@
-/// The summary of results: one line for each row, and one for each pair of rows that a reader would compare.
-package struct Report: Hashable, Sendable {
+internal import Foundation
+
+/// What results mean: the figures of each row, and how it compares with its base.
+package struct Report: Sendable {
     package let results: Results
     /// One for each measured row, in the order of the table.
     package let rows: [RowReport]
-    /// One for each pair and percentile.
-    package let pairs: [PairReport]
 
     package init(_ results: Results) {
         self.results = results
-        let keys = results.keys
-        rows = keys.compactMap { RowReport($0, in: results) }
-        pairs = results.pairsOfInterest.flatMap { first, second in
-            PairReport.Percentile.allCases.compactMap { PairReport(first, second, $0, in: results) }
-        }
-    }
-
-    /// The rows whose budget shortened more than a hundredth of their spins, one line each.
-    package var shortenedSpins: [String] {
-        rows.compactMap { row in
-            guard let share = row.cutShare, share > 0.01 else { return nil }
-            let percent = NumberText.fixed(100 * share, places: 0)
-            return "\(row.key): the CPU budget shortened the spin before \(percent) % of the deadlines (--cpu-budget)"
-        }
-    }
-
-    /// Every broken promise of the library, one line for each row and round.
-    package var problems: [String] {
-        results.rounds.enumerated()
-            .flatMap { number, round in
-                round.cells.compactMap { cell in
-                    cell.problem.map { "\(cell.key), round \(number + 1): \($0)" }
-                }
+        let rounds = results.rows.map { Rounds($0.turns) }
+        rows = zip(results.rows, rounds).filter { !$0.0.turns.isEmpty }
+            .map { row, own in
+                let base = results.base(of: row.key)
+                let place = base.flatMap { base in results.rows.firstIndex { $0.key == base } }
+                return RowReport(row, own, base: place.map { (results.rows[$0], rounds[$0]) }, in: results)
             }
     }
+
+    /// A row by its name and load; nil if it was not measured.
+    package func row(_ name: String, load: String) -> RowReport? {
+        rows.first { $0.key.row == name && $0.key.load == load }
+    }
+
+    /// The loads in the order of the rows.
+    package var loads: [String] { rows.map(\.key.load).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
+
+    /// Every broken promise of the library, one line each.
+    package var problems: [String] { rows.compactMap { row in row.row.problem.map { "\(row.key): \($0)" } } }
 }
 
-/// One row over all laps: figures are computed from it. Everything of its ``total`` is a member, too.
-@dynamicMemberLookup
-package struct RowReport: Hashable, Sendable {
-    /// Nanoseconds between two deadlines of a timer.
-    package let period: UInt64
-    /// All laps together.
-    package let total: Cell
-    /// The lateness of all deadlines, missed ones included: a missed deadline is late until the tick that carried it.
-    package let corrected: Distribution
-    /// The slope of the lateness; nil if the turns had too few ticks.
-    package let drift: Drift?
-    /// The middle of the corrected lateness as a multiple of the floor's; nil without a floor.
-    package let floor50: Ratio?
+/// The figures of one row. A figure that takes more deadlines than the row has is nil.
+package struct RowReport: Sendable {
+    package let row: MeasuredRow
+    /// Nanoseconds within which half of the deadlines were served. It is the one that ``p50Ratio`` is about: the base's
+    /// middle lap, times that ratio.
+    package let p50: Estimate?
+    package let p90: Estimate?
+    package let p99: Estimate?
+    package let p999: Estimate?
+    /// The greatest lateness, in nanoseconds.
+    package let worst: Double
+    /// Percent of the deadlines.
+    package let missed: Estimate?
+    /// Percent of one processor.
+    package let cpu: Estimate?
+    /// Per tick.
+    package let wakeUps: Estimate?
+    package let switches: Estimate?
+    /// Percent of the time in which the row's threads waited for a processor.
+    package let runDelay: Double
+    /// The row that this one is compared with; nil for the base itself.
+    package let base: RowKey?
+    /// The lateness as a multiple of the base's: in the middle, lap by lap, and in the tail. Nil without a base.
+    package let p50Ratio: Ratio?
+    package let p99Ratio: Ratio?
+    /// The middle as a multiple of the bare loop's, by which two runs are compared; nil if it was not measured.
+    package let bareRatio: Ratio?
+
+    package var key: RowKey { row.key }
+    package var drift: Estimate? { row.drift?.estimate }
+    package var deadlines: UInt64 { row.turns.reduce(0) { $0 + $1.lateness.count } }
+
+    fileprivate init(
+        _ row: MeasuredRow,
+        _ rounds: Rounds,
+        base: (row: MeasuredRow, rounds: Rounds)?,
+        in results: Results
+    ) {
+        self.row = row
+        self.base = base?.row.key
+        p90 = rounds.percentile(90)
+        p99 = rounds.percentile(99)
+        p999 = rounds.percentile(99.9)
+        worst = row.lateness.percentile(100)
+        missed = rounds.missed
+        cpu = rounds.cpu
+        wakeUps = rounds.wakeUps
+        switches = rounds.switches
+        let elapsed = row.turns.reduce(0) { $0 + Double($1.elapsed) }
+        runDelay = 100 * row.turns.reduce(0) { $0 + Double($1.runDelay) } / elapsed
+        let ratio = base.flatMap { results.ratio(of: row, to: $0.row) }
+        p50Ratio = ratio
+        p99Ratio = base.flatMap { base in
+            // After an early end, some rows have a turn more than others.
+            let laps = min(row.turns.count, base.row.turns.count)
+            let isEven = laps == row.turns.count && laps == base.row.turns.count
+            let (own, other) =
+                isEven
+                ? (rounds, base.rounds)
+                : (Rounds(Array(row.turns.prefix(laps))), Rounds(Array(base.row.turns.prefix(laps))))
+            return own.ratio(to: other, 99)
+        }
+        bareRatio = results.row(RowKey.bare, load: row.key.load).flatMap { results.ratio(of: row, to: $0) }
+        let own = results.middle(of: row)
+        let product = base.flatMap { results.middle(of: $0.row) }
+            .flatMap { middle in ratio.map { middle.value * $0.estimate.value } }
+        p50 = own.map { own in
+            let value = product ?? own.value
+            return Estimate(value, own.interval.map { min($0.lowerBound, value)...max($0.upperBound, value) })
+        }
+    }
+
+    /// How many nanoseconds the row is later than its base in the middle; negative if it is earlier. Nil for the base.
+    package var difference: Estimate? { Self.difference(p50, p50Ratio) }
     /// The same for the tail.
-    package let floor95: Ratio?
+    package var tailDifference: Estimate? { Self.difference(p99, p99Ratio) }
 
-    /// Sums up a row's rounds; nil if no round has it.
-    init?(_ key: RowKey, in results: Results) {
-        let cells = results.rounds.compactMap { $0[key] }
-        guard let first = cells.first else { return nil }
-        period = results.options.period
-        total = cells.dropFirst().reduce(into: first) { $0.add($1) }
-        corrected = total.corrected
-        drift = Drift(total.drifts).flatMap(\.rounded)
-        floor50 = PairReport(key, key.floor, .p50, in: results)?.ratio
-        floor95 = PairReport(key, key.floor, .p95, in: results)?.ratio
-    }
-
-    package subscript<Value>(dynamicMember path: KeyPath<Cell, Value>) -> Value { total[keyPath: path] }
-
-    /// The share of the deadlines that got no tick of their own, 0 to 1; nil without deadlines.
-    package var missedShare: Double? {
-        let deadlines = Double(total.ticks) + Double(total.missed)
-        return deadlines == 0 ? nil : Double(total.missed) / deadlines
-    }
-
-    /// The share of the deadlines before which the budget shortened the spin, 0 to 1; nil for a row that does not spin.
-    package var cutShare: Double? {
-        let deadlines = Double(total.ticks) + Double(total.missed)
-        guard let spin = total.spin, deadlines > 0 else { return nil }
-        // The row's service may have had deadlines that do not count.
-        return min(Double(spin.cuts) / deadlines, 1)
-    }
-
-    /// Processor time per elapsed time, in percent.
-    package var cpuPercent: Double? { (100 * Double(total.cost.cpu) / Double(total.elapsed)).rounded(places: 3) }
-}
-
-extension Drift {
-    /// Rounded for people; nil if a part is not a number.
-    fileprivate var rounded: Drift? {
-        guard let ppm = ppm.rounded(places: 3), let noise = noise.rounded(places: 3),
-            let endOffset = endOffset.rounded(places: 1)
-        else { return nil }
-        return Drift(ppm: ppm, noise: noise, endOffset: endOffset)
+    private static func difference(_ figure: Estimate?, _ ratio: Ratio?) -> Estimate? {
+        guard let figure, let ratio = ratio?.estimate else { return nil }
+        let base = figure.value / ratio.value
+        let interval = ratio.interval.map { base * ($0.lowerBound - 1)...base * ($0.upperBound - 1) }
+        return Estimate(figure.value - base, interval)
     }
 }
 
-extension Double {
-    /// Rounded for people; nil if there is no number, because JSON has no infinity.
-    func rounded(places: Int) -> Double? {
-        let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
-        // Adding zero turns a negative zero into a plain zero.
-        let rounded = (self * scale).rounded() / scale + 0
-        return rounded.isFinite ? rounded : nil
+extension Results {
+    /// The row that another is compared with: in a comparison of two builds the other build's, and otherwise the default
+    /// backend's under the same load, or without it the first row. Nil for the base itself.
+    package func base(of key: RowKey) -> RowKey? {
+        let same = rows.map(\.key).filter { $0.load == key.load }
+        if same.contains(where: { $0.row.hasPrefix(RowKey.other) }) {
+            return same.first { $0.row == RowKey.other + key.row }
+        }
+        let base = same.first { $0.row == RowKey.base } ?? same.first
+        return base == key ? nil : base
     }
+
+    /// The middle of a row's lateness: the middle of its turns' medians, in the laps that count.
+    fileprivate func middle(of row: MeasuredRow) -> Estimate? {
+        Ratio(ofLogarithms: zip(row.turns, countingLaps(of: row)).filter(\.1).map { $0.0.logarithm })?.estimate
+    }
+
+    /// The lateness of one row as a multiple of another's, lap by lap, in the laps that count.
+    package func ratio(of row: MeasuredRow, to base: MeasuredRow) -> Ratio? {
+        let pairs = zip(zip(row.turns, base.turns), countingLaps(of: row)).filter(\.1).map(\.0)
+        return Ratio(ofLogarithms: pairs.map { $0.logarithm - $1.logarithm })
+    }
+
+    private func countingLaps(of row: MeasuredRow) -> [Bool] {
+        let counting = countingLaps(under: row.key.load)
+        // A file may lack what the machine did.
+        return counting.count < row.turns.count ? row.turns.map { _ in true } : counting
+    }
+}
+
+extension Turn {
+    /// The natural logarithm of the middle. A coarse clock can show a lateness of 0.
+    fileprivate var logarithm: Double { log(Double(max(median, 1))) }
 }

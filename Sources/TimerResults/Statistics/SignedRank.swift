@@ -14,13 +14,9 @@ package enum SignedRank {
     /// Up to this number of values, the sum of ranks has its exact distribution, and above a normal one.
     private static let mostExact = 50
 
-    /// The middle and its interval. The ends are infinite if the values are too few for the confidence, which takes
-    /// eight.
-    ///
-    /// - Parameter values: in the order of time. If neighbours resemble each other, they say less than their number,
-    ///   and the interval is wider: by √((1 + r) / (1 − r)) for a correlation r above 0.
-    /// - Returns: the interval and the middle in it; nil without values.
-    /// - Complexity: O(*n* log *n*) for *n* values.
+    /// The middle of some values in the order of time, and its interval; nil without values. The ends are infinite if the
+    /// values are too few for the confidence, which takes eight. If neighbours resemble each other, they say less than
+    /// their number, and the interval is wider: by √((1 + r) / (1 − r)) for a correlation r above 0. O(*n* log *n*).
     package static func estimate(_ values: [Double]) -> (low: Double, middle: Double, high: Double)? {
         guard !values.isEmpty else { return nil }
         let averages = WalshAverages(values)
@@ -65,7 +61,7 @@ package enum SignedRank {
     }
 
     /// How much wider the interval must be, because neighbours resemble each other; at least 1.
-    private static func widening(of values: [Double]) -> Double {
+    static func widening(of values: [Double]) -> Double {
         guard values.count > 2 else { return 1 }
         let correlation = correlation(values.dropLast(), values.dropFirst())
         return correlation > 0 ? ((1 + correlation) / (1 - correlation)).squareRoot() : 1

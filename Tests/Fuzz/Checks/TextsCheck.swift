@@ -2,13 +2,14 @@ import TimerProbe
 import TimerReport
 import TimerResults
 
-/// Texts of the command line: lengths of time, rules and loads. Each is refused, or survives reading and writing.
+/// Texts of the command line: lengths of time, needs, loads and wishes. Each is refused, or survives reading and writing.
 package enum TextsCheck {
     package static func run(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         length(text)
-        rule(text)
+        need(text)
         load(text)
+        wishes(text)
     }
 
     private static func length(_ text: String) {
@@ -21,14 +22,22 @@ package enum TextsCheck {
         precondition((try? DurationText.parse(written)) == length, "\(text) is written as \(written)")
     }
 
-    private static func rule(_ text: String) {
-        guard let rule = try? Rule.parse(text) else { return }
-        precondition(!rule.row.isEmpty)
+    private static func need(_ text: String) {
+        guard let need = try? Need.parse(text) else { return }
+        precondition(!need.clauses.isEmpty)
         // The description has single spaces, and no line end.
-        precondition((try? Rule.parse(rule.description)) == rule, "\(text) is written as \(rule)")
-        switch rule.condition {
-        case .beyond(_, _, let number), .later(_, let number, _): precondition(number.isFinite && number >= 0)
+        precondition((try? Need.parse(need.description)) == need, "\(text) is written as \(need)")
+        for clause in need.clauses {
+            switch clause.condition {
+            case .below(_, let number), .above(_, let number), .later(_, let number, _):
+                precondition(number.isFinite && number >= 0)
+            }
         }
+    }
+
+    private static func wishes(_ text: String) {
+        guard let wishes = try? ThreadWishes.parse(text) else { return }
+        precondition((try? ThreadWishes.parse(wishes.text ?? "")) == wishes, "\(text) is read again")
     }
 
     private static func load(_ text: String) {
@@ -37,8 +46,8 @@ package enum TextsCheck {
     }
 }
 
-/// Files of results: each is refused, or gives results that every format can show, and that can be merged, compared,
-/// judged and read again.
+/// Files of results: each is refused, or gives results that every format can show, and that can be pooled, compared, judged
+/// and read again.
 package enum ResultsCheck {
     package static func run(_ bytes: [UInt8]) {
         guard let results = try? JSONFile.decode(bytes) else { return }
@@ -49,21 +58,21 @@ package enum ResultsCheck {
         } catch {
             preconditionFailure("what was read cannot be written and read again: \(error)")
         }
-        _ =
-            ResultTable(report, inColour: true).description + CSVTable(report).description
-            + MarkdownTable(report).description
-        _ = Page(report).html
-        _ = Difference(old: report, new: report).description
-        _ = Recommendation(.init(lateness: 1_000_000, cpu: 50), from: report).description
-        for file in PercentileFile.all(report) { precondition(!file.text.isEmpty) }
+        for isWide in [false, true] { _ = Screen(report, isWide: isWide, inColour: true).description }
+        _ = SideBySide([("a", report), ("b", report)]).description
+        _ = CSVTable(report).description + MarkdownTable(report).description
         for text in [
-            "timerfd.lateness.p99 > 1.2x", "dispatch.cpu > 5%", "timerfd.drift > 50ppm", "timerfd.missed < 1%",
+            "p99 < 1ms, cpu < 5%", "timerfd.drift < 50ppm", "timerfd.p50 later 5% than hybrid",
+            "timerfd.p50 later 5% than a.json",
         ] {
-            if let rule = try? Rule.parse(text) { _ = try? Judgement([rule], of: report, baseline: report) }
+            guard let need = try? Need.parse(text) else { preconditionFailure("\(text) is a need") }
+            if let judgement = try? Judgement(need, of: report, earlier: ["a.json": report]) {
+                _ = JUnitFile([judgement]).description
+            }
         }
-        // Results with too many rounds are not merged. Others can be read again.
-        guard let merged = try? Results.merged([results, results]) else { return }
-        let text = try? JSONFile.encode(Report(merged))
-        precondition(text.flatMap { try? JSONFile.decode($0.utf8) } == merged, "what was merged is read again")
+        // Results of too many laps are not pooled. Others can be read again.
+        guard let pooled = try? Results.pooled([results, results]) else { return }
+        let text = try? JSONFile.encode(Report(pooled))
+        precondition(text.flatMap { try? JSONFile.decode($0.utf8) } == pooled, "what was pooled is read again")
     }
 }

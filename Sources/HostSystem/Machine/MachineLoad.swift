@@ -1,0 +1,94 @@
+internal import CTimerKernel
+
+/// How long programs of the whole machine waited for a processor: "pressure stall information" (the kernel's
+/// Documentation/accounting/psi.rst).
+package struct Pressure: Hashable, Sendable {
+    /// Nanoseconds since the start of the machine in which at least one thread was ready to run and had no processor.
+    package let waiting: UInt64
+
+    /// The pressure up to now; nil if the kernel does not count it.
+    package static var current: Pressure? { ProcFile.text("/proc/pressure/cpu").flatMap { Pressure($0) } }
+
+    /// Reads the text of /proc/pressure/cpu: `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+    package init?(_ text: String) {
+        let some = text.split(separator: "\n").first { $0.hasPrefix("some ") }?.split(separator: " ")
+        let total = some?.first { $0.hasPrefix("total=") }.flatMap { UInt64($0.dropFirst(6)) }
+        guard let total else { return nil }
+        waiting = total &* 1000
+    }
+}
+
+/// The time of all processors together since the start of the machine, in nanoseconds.
+///
+/// The kernel counts it in hundredths of a second.
+package struct ProcessorTime: Hashable, Sendable {
+    /// The time for programs and for the kernel's own work.
+    package let busy: UInt64
+    /// The time for which other guests of the same host had the processors that this machine wanted.
+    package let stolen: UInt64
+    /// All time, idle time included.
+    package let total: UInt64
+
+    package init(busy: UInt64, stolen: UInt64, total: UInt64) {
+        (self.busy, self.stolen, self.total) = (busy, stolen, total)
+    }
+
+    /// The time up to now; nil if the kernel does not say.
+    package static var current: ProcessorTime? { ProcFile.line("/proc/stat").flatMap { ProcessorTime($0) } }
+
+    /// Reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)).
+    /// Guests of this machine follow, whose time the first two include.
+    package init?(_ text: String) {
+        let words = text.prefix { $0 != "\n" }.split(separator: " ")
+        let times = words.dropFirst().prefix(8).compactMap { UInt64($0).map { $0 &* 10_000_000 } }
+        guard words.first == "cpu", times.count == 8 else { return nil }
+        busy = [0, 1, 2, 5, 6].reduce(0) { $0 &+ times[$1] }
+        stolen = times[7]
+        total = times.reduce(0, &+)
+    }
+
+    /// The stolen share of a time in percent: of nanoseconds, or else of all time of all processors since an earlier
+    /// reading. One or two hundredths of a second count as nothing. Nil if no time has passed, or the count went back.
+    package func stolenPercent(
+        since earlier: ProcessorTime = ProcessorTime(busy: 0, stolen: 0, total: 0),
+        of nanoseconds: UInt64? = nil
+    ) -> Double? {
+        guard total > earlier.total, stolen >= earlier.stolen else { return nil }
+        let lost = stolen - earlier.stolen
+        return lost < 30_000_000 ? 0 : 100 * Double(lost) / Double(nanoseconds ?? total - earlier.total)
+    }
+}
+
+/// The average number of threads that run or wait for a processor or a disk.
+package enum LoadAverage {
+    /// The average of the last minute; nil if the kernel does not say.
+    package static var current: Double? { ProcFile.line("/proc/loadavg").flatMap { lastMinute(in: $0) } }
+
+    /// Reads the text of /proc/loadavg (proc_loadavg(5)).
+    package static func lastMinute(in text: String) -> Double? {
+        text.split(separator: " ").first.flatMap { Double($0) }
+    }
+}
+
+/// How long threads of this process were ready to run and waited for a processor.
+package enum RunDelay {
+    /// Nanoseconds of all threads that live now, except the calling thread; 0 if the kernel does not say.
+    package static var ofOtherThreads: UInt64 {
+        guard let folder = unsafe opendir("/proc/self/task") else { return 0 }
+        defer { unsafe closedir(folder) }
+        let own = "\(thread_id())"
+        var sum: UInt64 = 0
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe String(characters: entry.pointee.d_name)
+            guard name != own, let text = ProcFile.text("/proc/self/task/\(name)/schedstat") else { continue }
+            sum &+= nanoseconds(in: text) ?? 0
+        }
+        return sum
+    }
+
+    /// Reads the text of a schedstat file: the second of three numbers (the kernel's "Scheduler Statistics").
+    package static func nanoseconds(in text: String) -> UInt64? {
+        let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }
+        return numbers.count == 3 ? numbers[1] : nil
+    }
+}

@@ -1,0 +1,79 @@
+internal import HeapModule
+package import HostSystem
+package import PreciseTimer
+
+/// Bare loops of system calls, the floor of what is possible.
+package enum Bare: String, CaseIterable, Sendable {
+    /// A loop that sets a timerfd and reads it.
+    case timerFD = "bare"
+    /// A loop of absolute `clock_nanosleep`, as cyclictest has it.
+    case nanosleep = "bare-nanosleep"
+}
+
+/// The thread of a bare loop. It always waits for the earliest deadline of all timers.
+///
+/// It finds the passed deadlines by division, and goes on with the first future one, as the library does.
+package final class BareLoop: Ticking {
+    private let isStopped = StopFlag()
+
+    /// Starts the thread with the options of the backends' threads, which set a timer slack of 1 ns unless they say
+    /// otherwise. A timerfd that is refused later shows as early ticks, which are reported.
+    init(
+        _ loop: Bare,
+        _ probes: [Probe],
+        thread: TimerService.ThreadOptions = .init()
+    ) throws(SystemError) {
+        let isStopped = isStopped
+        switch loop {
+        case .nanosleep:
+            try KernelThread.start("bare.nanosleep") {
+                TimerSlack.nanoseconds = 1
+                _ = try? thread.applyToCallingThread()
+                Self.loop(probes, isStopped) { $0.clock.sleep(until: $0.nanoseconds) }
+            }
+        case .timerFD:
+            let timer = try BareTimer(probes[0].deadlines.start.clock)
+            try KernelThread.start("bare.timerfd") {
+                _ = try? thread.applyToCallingThread()
+                Self.loop(probes, isStopped) { timer.wait(until: $0.nanoseconds) }
+            }
+        }
+    }
+
+    package func stop() { isStopped.set() }
+
+    /// The work of the thread: one probe for each timer, all on one clock. It reads the flag after each wait.
+    package static func loop(
+        _ probes: [Probe],
+        _ isStopped: StopFlag,
+        waitingBy wait: (TimerInstant) -> Void,
+        readingBy now: (TimerClock) -> TimerInstant = { $0.now }
+    ) {
+        // This is not the library's queue: a floor contains no part of the library.
+        var queue = Heap(probes.enumerated().map { Next(nanoseconds: $1.nextDeadline.nanoseconds, timer: $0) })
+        var last: UInt64 = 0
+        while let next = queue.min {
+            let (probe, clock) = (probes[next.timer], probes[next.timer].deadlines.start.clock)
+            // A deadline that had passed at the last reading is served without another wait, as the library does.
+            if next.nanoseconds > last { wait(TimerInstant(nanoseconds: next.nanoseconds, clock: clock)) }
+            if isStopped.isSet { return }
+            let now = now(clock)
+            last = now.nanoseconds
+            if probe.record(at: now, .deadlines) {
+                queue.replaceMin(with: Next(nanoseconds: probe.nextDeadline.nanoseconds, timer: next.timer))
+            } else {
+                queue.removeMin()
+            }
+        }
+    }
+
+    /// A timer's next deadline.
+    private struct Next: Comparable {
+        let nanoseconds: UInt64
+        let timer: Int
+
+        static func < (first: Next, second: Next) -> Bool {
+            (first.nanoseconds, first.timer) < (second.nanoseconds, second.timer)
+        }
+    }
+}

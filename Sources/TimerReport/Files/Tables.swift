@@ -1,0 +1,123 @@
+package import TimerResults
+
+/// The results as comma-separated values (RFC 4180, but lines end in LF): one line for each figure of each row, with the
+/// ends of its interval. A missing value is empty, and the decimal separator is always a point.
+package struct CSVTable: CustomStringConvertible {
+    private let report: Report
+
+    package init(_ report: Report) { self.report = report }
+
+    /// The whole text, without the end of its last line.
+    package var description: String {
+        let lines = report.rows.flatMap { row in
+            Figure.allCases.compactMap { figure in
+                figure(row)
+                    .map { known in
+                        let ends = known.interval.map { ["\($0.lowerBound)", "\($0.upperBound)"] } ?? ["", ""]
+                        return [row.key.row, row.key.load, figure.field, "\(known.value)"] + ends
+                    }
+            } + [[row.key.row, row.key.load, "max_ns", "\(row.worst)", "", ""]]
+        }
+        return (["row,load,figure,value,low,high"] + lines.map { $0.map(\.quotedForCSV).joined(separator: ",") })
+            .joined(separator: "\n")
+    }
+}
+
+/// The results as GitHub's Markdown: what was measured, the table, and what follows.
+package struct MarkdownTable: CustomStringConvertible {
+    private let report: Report
+
+    package init(_ report: Report) { self.report = report }
+
+    /// The whole text, without a line end at its end.
+    package var description: String {
+        let words = Words(report)
+        let base = report.rows.first { $0.base == nil }?.key.row ?? ""
+        let columns = RowColumn.first(comparedWith: base)
+        let titles = ["row"] + columns.map(\.title)
+        let rule = titles.indices.map { $0 == 0 ? "---" : "---:" }
+        let cells = report.rows.map { row in ["\(row.key)"] + columns.map { $0.text(row) } }
+        let table = ([titles, rule] + cells)
+            .map { line in "| \(line.map(\.escapedForMarkdown).joined(separator: " | ")) |" }
+        let missing = words.missing.isEmpty ? [] : ["PARTIAL: \(words.missing.joined(separator: "; "))"]
+        let above =
+            [words.heading()] + ([words.state].compactMap(\.self) + missing).map { "**\($0.escapedForMarkdown)**" }
+        let below = (words.advice + words.notes).map { "- \($0.escapedForMarkdown)" }
+        return [above.joined(separator: "\n\n"), table.joined(separator: "\n"), below.joined(separator: "\n")]
+            .filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+}
+
+/// What became of the needs, as a JUnit file for the test reports of CI systems. A row is a test case; an undecided one
+/// is a skipped one.
+package struct JUnitFile: CustomStringConvertible {
+    private let judgements: [Judgement]
+    /// Why the measurement itself failed, one line each.
+    private let errors: [String]
+
+    package init(_ judgements: [Judgement], errors: [String] = []) {
+        self.judgements = judgements
+        self.errors = errors
+    }
+
+    /// The whole file, without a line end at its end.
+    package var description: String {
+        var (failures, skipped) = (0, 0)
+        let needs = judgements.flatMap { judgement in
+            // If some backend is enough, the others need not be; and if none is for sure, none fails.
+            judgement.findings.filter { $0.outcome == .meets || judgement.outcome != .meets }
+                .map { finding in
+                    let reason = finding.reason.escapedForXML
+                    let name =
+                        "name=\"\(judgement.need.description.escapedForXML)\" classname=\"\(finding.row.escapedForXML)\""
+                    switch min(finding.outcome, judgement.outcome) {
+                    case .meets: return "  <testcase \(name)><system-out>\(reason)</system-out></testcase>"
+                    case .undecided:
+                        skipped += 1
+                        return "  <testcase \(name)><skipped message=\"\(reason)\"/></testcase>"
+                    case .fails:
+                        failures += 1
+                        return "  <testcase \(name)><failure message=\"\(reason)\"/></testcase>"
+                    }
+                }
+        }
+        let broken = errors.map { error in
+            "  <testcase name=\"the measurement\" classname=\"compare-backends\">"
+                + "<error message=\"\(error.escapedForXML)\"/></testcase>"
+        }
+        let counts =
+            "tests=\"\(broken.count + needs.count)\" failures=\"\(failures)\" errors=\"\(errors.count)\" "
+            + "skipped=\"\(skipped)\""
+        let head = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuite name=\"compare-backends\" \(counts)>"]
+        return (head + broken + needs + ["</testsuite>"]).joined(separator: "\n")
+    }
+}
+
+extension String {
+    /// In quotes, if a reader would otherwise take the text apart.
+    fileprivate var quotedForCSV: String {
+        guard contains(where: { ",\"\n\r\r\n".contains($0) }) else { return self }
+        return "\"" + reduce(into: "") { $0 += $1 == "\"" ? "\"\"" : String($1) } + "\""
+    }
+
+    /// With a backslash before each character that would end a cell or begin an emphasis.
+    fileprivate var escapedForMarkdown: String {
+        reduce(into: "") { text, character in
+            if "\\|*_`<".contains(character) { text.append("\\") }
+            text.append(character)
+        }
+    }
+
+    /// As the text of an element or an attribute of XML 1.0, which has no place for most control characters.
+    fileprivate var escapedForXML: String {
+        reduce(into: "") { text, character in
+            switch character {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            case "\"": text += "&quot;"
+            default: text += String(character).isOneLine ? String(character) : " "
+            }
+        }
+    }
+}

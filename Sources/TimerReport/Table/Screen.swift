@@ -1,0 +1,92 @@
+package import TimerResults
+
+/// The results as a person reads them first: what was measured and whether the machine was busy, a line for each row, and
+/// what follows. If a terminal is too narrow for all columns, some are left out. No line is broken.
+package struct Screen: CustomStringConvertible {
+    private let report: Report
+    private let width: Int
+    private let isWide: Bool
+    private let inColour: Bool
+
+    package init(_ report: Report, width: Int = 80, isWide: Bool = false, inColour: Bool = false) {
+        (self.report, self.width) = (report, max(width, 40))
+        (self.isWide, self.inColour) = (isWide, inColour)
+    }
+
+    /// The whole text, without a line end at its end.
+    package var description: String {
+        let words = Words(report)
+        let loads = report.loads
+        let needTitles = loads.count > 1 || loads.contains { $0 != RowKey.idle }
+        let missing = words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))"
+        let above = [missing, words.state].compactMap(\.self).flatMap { $0.wrapped(at: width) }.map { ink(.wrong, $0) }
+        let blocks = loads.flatMap { load in
+            (needTitles ? [ink(.strong, "load \(load)")] : []) + table(of: report.rows.filter { $0.key.load == load })
+        }
+        let below = (words.advice + words.notes).flatMap { $0.wrapped(at: width) }
+        return ([ink(.strong, words.heading(width: width))] + above + blocks + below).joined(separator: "\n")
+    }
+
+    private func table(of rows: [RowReport]) -> [String] {
+        let base =
+            rows.contains { $0.key.row.hasPrefix(RowKey.other) }
+            ? "the other" : rows.first { $0.base == nil }?.key.row ?? ""
+        let hops = report.results.options.delivery != HandlerPlace.inline.rawValue
+        var columns = isWide ? RowColumn.all(comparedWith: base, hops: hops) : RowColumn.first(comparedWith: base)
+        if rows.count == 1 { columns.removeLast() }
+        var layout = Self.layout(of: rows, columns)
+        // Without these, in this order, if there is no room.
+        for title in ["CPU", "drift ppm", "missed", "p99 (range)"] where !isWide && layout.width > width {
+            columns.removeAll { $0.title == title }
+            layout = Self.layout(of: rows, columns)
+        }
+        return [layout.lines[0]]
+            + zip(rows, layout.lines.dropFirst())
+            .map { row, line in
+                row.row.problem != nil ? ink(.wrong, line) : row.key.kind == .backend ? line : ink(.faint, line)
+            }
+    }
+
+    private static func layout(of rows: [RowReport], _ columns: [RowColumn]) -> TextColumns {
+        TextColumns([""] + columns.map(\.title), rows.map { row in [row.key.row] + columns.map { $0.text(row) } })
+    }
+
+    private func ink(_ ink: Ink, _ text: String) -> String { inColour ? ink.on(text) : text }
+}
+
+/// Several results side by side: the same figure of each stands together.
+package struct SideBySide: CustomStringConvertible {
+    private let reports: [(name: String, report: Report)]
+
+    /// At least two, with the names of their files.
+    package init(_ reports: [(name: String, report: Report)]) { self.reports = reports }
+
+    /// The whole text, without a line end at its end.
+    package var description: String {
+        let headings = reports.enumerated()
+            .flatMap { number, one in
+                let words = Words(one.report)
+                let more = [
+                    words.state, words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))",
+                ]
+                return ["\(number + 1)  \(one.name): \(words.heading())"] + more.compactMap(\.self).map { "   \($0)" }
+            }
+        let keys = reports.flatMap { $0.report.rows.map(\.key) }
+            .reduce(into: [RowKey]()) { if !$0.contains($1) { $0.append($1) } }
+        let columns = RowColumn.first(comparedWith: "").prefix(3)
+        let titles = columns.flatMap { column in reports.indices.map { "\(column.title) \($0 + 1)" } }
+        let cells = keys.map { key in
+            ["\(key)"]
+                + columns.flatMap { column in
+                    reports.map { $0.report.row(key.row, load: key.load).map(column.text) ?? RowColumn.missing }
+                }
+        }
+        let first = reports[0].report.results
+        let differences = reports.enumerated().dropFirst()
+            .compactMap { number, one in
+                first.difference(from: one.report.results)
+                    .map { "1 and \(number + 1) are not of one machine and question (\($0)): compare with care." }
+            }
+        return (headings + TextColumns([""] + titles, cells).lines + differences).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,136 @@
+package import TimerResults
+
+/// The lines of a report that are not figures: the same on the screen, in JSON, in Markdown and on the page.
+package struct Words: Sendable {
+    /// What was measured, where and how long, in parts.
+    let headingParts: [String]
+    /// The state of the machine; nil if it was quiet.
+    package let state: String?
+    /// What a partial result lacks; empty if it is complete.
+    package let missing: [String]
+    /// What follows from the figures, sentence by sentence.
+    package let advice: [String]
+    /// What else a reader must know, sentence by sentence.
+    package let notes: [String]
+
+    package init(_ report: Report) {
+        let (results, options) = (report.results, report.results.options)
+        let period = DurationText.spaced(nanoseconds: options.period)
+        var parts = [options.timers == 1 ? "\(period) timer" : "\(options.timers) timers of \(period)"]
+        if options.delivery != HandlerPlace.inline.rawValue { parts[0] += " on \(options.delivery)" }
+        if options.clock != "suspending" { parts[0] += " by the \(options.clock) clock" }
+        if let thread = options.thread { parts.append(thread) }
+        if results.host.build == .debug { parts.append("DEBUG BUILD") }
+        parts.append("\(NumberText.fixed(results.origin.seconds, places: results.origin.seconds < 9.5 ? 1 : 0)) s")
+        headingParts = parts + results.host.shortFacts
+        state = results.machine.words(on: results.host)
+        missing = results.missing
+        let loads = report.loads
+        advice = loads.flatMap { load in
+            let sentences = Advice(report, under: load).sentences
+            return load == RowKey.idle ? sentences : sentences.map { "Under \(load): \($0)" }
+        }
+        notes = Self.notes(report)
+    }
+
+    private static func notes(_ report: Report) -> [String] {
+        let results = report.results
+        var notes: [String] = []
+        if results.lapsLeftOut > 0 {
+            notes.append(
+                "p50 leaves out \(results.lapsLeftOut) of \(results.laps.count) laps, which the machine disturbed."
+            )
+        }
+        for row in report.rows {
+            if let late = row.row.late { notes.append("\(row.key): \(late.words).") }
+            guard let spin = row.row.spin else { continue }
+            if let obstacle = spin.obstacle { notes.append("\(row.key) did not spin: \(obstacle).") }
+            let share = Double(spin.cuts) / Double(max(row.deadlines, 1))
+            if share > 0.01 {
+                let percent = NumberText.fixed(100 * min(share, 1), places: 0)
+                notes.append(
+                    "\(row.key): the budget shortened the spin before \(percent) % of the deadlines (--thread budget:)."
+                )
+            }
+        }
+        return notes
+            + results.remarks.map {
+                "\($0.prefix(1) == "-" ? "Note: " : "")\($0.prefix(1).uppercased() + $0.dropFirst())."
+            }
+    }
+
+    /// What was measured, in one line with as many of the facts as fit.
+    package func heading(width: Int = .max) -> String {
+        headingParts.dropFirst()
+            .reduce(headingParts[0]) { line, part in
+                line.count + part.count + 3 <= width ? "\(line) · \(part)" : line
+            }
+    }
+}
+
+extension Host {
+    /// The processor and the system, in a few words.
+    fileprivate var shortFacts: [String] {
+        let noise = ["(R)", "(TM)", "CPU", "Processor"]
+        let model = cpu.map { cpu in
+            cpu.prefix { $0 != "@" }.split(separator: " ").filter { !noise.contains(String($0)) }.joined(separator: " ")
+        }
+        let processors = hypervisor == true ? "\(processors) vCPU guest" : "\(processors) CPUs"
+        let version = kernel.split { !$0.isNumber }.prefix(2).joined(separator: ".")
+        return [[model, processors].compactMap(\.self).joined(separator: ", "), "\(system) \(version)"]
+    }
+}
+
+/// A column of a table of rows.
+struct RowColumn {
+    let title: String
+    let text: (RowReport) -> String
+
+    /// The text for a figure that a row does not have.
+    static let missing = "–"
+
+    /// The columns that a person reads first, from the one that is needed most.
+    static func first(comparedWith base: String) -> [RowColumn] {
+        [
+            RowColumn(title: "p50") { $0.p50.map { NumberText.time($0.value) } ?? missing },
+            RowColumn(title: "p99 (range)") { $0.p99.map { NumberText.time($0) } ?? missing },
+            RowColumn(title: "missed") { share($0.missed) },
+            RowColumn(title: "drift ppm") { $0.drift.map { NumberText.drift($0) } ?? missing },
+            RowColumn(title: "CPU") { share($0.cpu) },
+            RowColumn(title: "than \(base)") { comparison($0) },
+        ]
+    }
+
+    /// Every figure with its range.
+    static func all(comparedWith base: String, hops: Bool) -> [RowColumn] {
+        let figures = Figure.allCases.map { figure in
+            RowColumn(title: figure.rawValue) { figure($0).map { figure.text($0) } ?? missing }
+        }
+        let hop = RowColumn(title: "hop p50") { NumberText.time($0.row.hop.percentile(50)) }
+        var columns = figures
+        columns.insert(RowColumn(title: "worst") { NumberText.time($0.worst) }, at: 4)
+        columns.append(RowColumn(title: "waited") { "\(NumberText.fixed($0.runDelay, places: 1)) %" })
+        if hops { columns.append(hop) }
+        columns.append(RowColumn(title: "than \(base)") { comparison($0, isLong: true) })
+        return columns
+    }
+
+    private static func share(_ estimate: Estimate?) -> String {
+        estimate.map { "\(NumberText.fixed($0.value, places: 1)) %" } ?? missing
+    }
+
+    /// `6 µs later`, `39 µs before` or `same`; with its range if there is room.
+    private static func comparison(_ row: RowReport, isLong: Bool = false) -> String {
+        guard let ratio = row.p50Ratio, let difference = row.difference else { return "" }
+        let word =
+            switch ratio.verdict {
+            case .later: "later"
+            case .earlier: "before"
+            case .same: "same"
+            case .unclear: "unclear"
+            }
+        guard ratio.verdict == .later || ratio.verdict == .earlier else { return word }
+        let size = ratio.verdict == .later ? difference : -difference
+        return "\(isLong ? NumberText.time(size) : NumberText.time(size.value)) \(word)"
+    }
+}

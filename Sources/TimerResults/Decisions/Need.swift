@@ -1,0 +1,128 @@
+/// What a user needs of a row: `p99 < 200us, cpu < 2 %` of any backend, `timerfd.p99 < 200us` of one row, or
+/// `timerfd.p50 later 5% than dispatch`, which is kept if timerfd is at most 5 % later.
+package struct Need: Hashable, Sendable, CustomStringConvertible {
+    /// What a row is compared with.
+    package enum Rival: Hashable, Sendable {
+        /// Another row, under the same load, in the same laps.
+        case row(String)
+        /// The same row in an earlier result. Both are multiples of the bare loop in their own run.
+        case file(String)
+    }
+
+    package enum Condition: Hashable, Sendable {
+        case below(Figure, Double)
+        case above(Figure, Double)
+        /// At most so much later, as a share: 0.05 for 5 %.
+        case later(Figure, Double, than: Rival)
+    }
+
+    /// A condition, and the row that it is about.
+    package struct Clause: Hashable, Sendable {
+        /// As `timerfd`, or `timerfd@cpu:2` under one load; nil for any backend.
+        package let row: String?
+        package let condition: Condition
+
+        package func concerns(_ key: RowKey) -> Bool { row == key.description || row == key.row }
+    }
+
+    /// The text, with single spaces.
+    package let description: String
+    package let clauses: [Clause]
+
+    /// The files that the need compares with.
+    package var files: [String] {
+        clauses.compactMap { if case .later(_, _, .file(let path)) = $0.condition { path } else { nil } }
+    }
+
+    /// That a row is at most so many percent later than another.
+    package static func later(_ row: String, _ figure: Figure, percent: Double, than other: String) -> Need {
+        let share = NumberText.fixed(percent, places: percent == percent.rounded() ? 0 : 2)
+        return Need(
+            description: "\(row).\(figure.rawValue) later \(share)% than \(other)",
+            clauses: [Clause(row: row, condition: .later(figure, percent / 100, than: .row(other)))]
+        )
+    }
+}
+
+/// Reading needs.
+extension Need {
+    private static let forms =
+        "write '<figure> < <bound>', as in 'p99 < 200us, cpu < 2%', or '<row>.p50 later <percent> than <row>', as in "
+        + "'timerfd.p50 later 5% than dispatch'"
+
+    package static func parse(_ text: String) throws(Problem) -> Need {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        var clauses: [Clause] = []
+        for part in parts {
+            let words = part.replacing(" %", with: "%").split(whereSeparator: \.isWhitespace)
+            clauses.append(try clause(words.map(String.init)))
+        }
+        let texts = parts.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+        return Need(description: texts.joined(separator: ", "), clauses: clauses)
+    }
+
+    private static func clause(_ words: [String]) throws(Problem) -> Clause {
+        if words.contains("later") || words.contains("than") { return try comparison(words) }
+        let text = words.joined()
+        guard let sign = text.firstIndex(where: { $0 == ">" || $0 == "<" }) else { throw Problem(forms) }
+        let (left, right) = (String(text[..<sign]), String(text[text.index(after: sign)...]))
+        guard !right.hasPrefix("=") else { throw Problem("write < or >: no figure is exactly its bound") }
+        let (row, figure) = try subject(left)
+        let bound = try bound(right, of: figure)
+        return Clause(row: row, condition: text[sign] == "<" ? .below(figure, bound) : .above(figure, bound))
+    }
+
+    /// Reads `timerfd.p50 later 5% than dispatch`.
+    private static func comparison(_ words: [String]) throws(Problem) -> Clause {
+        guard words.count == 5, words[1] == "later", words[3] == "than" else { throw Problem(forms) }
+        let (row, figure) = try subject(words[0])
+        let isFile = words[4].hasSuffix(".json")
+        guard let row, figure == .p50 || (figure == .p99 && !isFile) else {
+            throw Problem(
+                isFile
+                    ? "two runs are compared by p50, as in 'timerfd.p50 later 20% than before.json'"
+                    : "rows are compared by p50 and p99, as in 'timerfd.p50 later 5% than dispatch'"
+            )
+        }
+        guard let percent = number(words[2], unit: "%") else {
+            throw Problem("a share is written as in 5%, not \(words[2])")
+        }
+        let rival = isFile ? Rival.file(words[4]) : .row(words[4])
+        return Clause(row: row, condition: .later(figure, percent / 100, than: rival))
+    }
+
+    /// The row and the figure in `timerfd.p99`, or only the figure.
+    private static func subject(_ text: String) throws(Problem) -> (row: String?, Figure) {
+        if let figure = Figure(rawValue: text) { return (nil, figure) }
+        for figure in Figure.allCases where text.hasSuffix(".\(figure.rawValue)") {
+            let row = String(text.dropLast(figure.rawValue.count + 1))
+            if !row.isEmpty { return (row, figure) }
+        }
+        if text.hasSuffix("max") || text.hasSuffix("worst") {
+            throw Problem("no need can be about the worst lateness: one stall of the host makes it; take p99 or p99.9")
+        }
+        throw Problem("the figures are \(Figure.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+
+    private static func bound(_ text: String, of figure: Figure) throws(Problem) -> Double {
+        let (value, example): (Double?, String) =
+            switch figure.unit {
+            case .nanoseconds: ((try? DurationText.parse(text)).map { Double($0.wholeNanoseconds) }, "200us")
+            case .partsPerMillion: (number(text, unit: "ppm"), "50ppm")
+            case .percent: (number(text, unit: "%"), "5%")
+            case .perTick: (number(text, unit: ""), "1.5")
+            }
+        guard let value else { throw Problem("the bound of \(figure.rawValue) is written as in \(example)") }
+        return value
+    }
+
+    /// A number of plain digits with a unit behind it.
+    private static func number(_ text: String, unit: String) -> Double? {
+        let digits = text.dropLast(unit.count)
+        guard text.hasSuffix(unit), text.first?.isNumber == true,
+            digits.allSatisfy({ $0 == "." || ($0.isASCII && $0.isNumber) }), let number = Double(digits),
+            number.isFinite
+        else { return nil }
+        return number
+    }
+}

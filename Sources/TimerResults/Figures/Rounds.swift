@@ -1,0 +1,158 @@
+internal import Foundation
+internal import Synchronization
+
+/// The deadlines of a row, cut into rounds of neighbouring laps, and what another choice of rounds would have shown.
+///
+/// The lateness of neighbouring deadlines is not independent: one stall makes many late. So intervals do not come from
+/// the deadlines but from rounds, by the bootstrap (B. Efron, "Bootstrap methods: another look at the jackknife",
+/// 1979) over blocks of neighbours (E. Carlstein, "The use of subseries values for estimating the variance of a general
+/// statistic from a stationary sequence", 1986): rounds are drawn with replacement, as many as there are, a thousand
+/// times, and the interval leaves out the outermost 1 % of the thousand figures. An interval of order statistics would
+/// take each deadline for independent, and is too narrow by far on a machine that stalls. Rows are compared in the same
+/// draws, since they shared the machine's moods.
+package struct Rounds: Sendable {
+    /// Deadlines of a round that lie in one bucket.
+    private struct Late: Sendable {
+        let lateness: Double
+        let round: Int
+        let count: Double
+    }
+
+    // One number for each round.
+    private let deadlines: [Double]
+    private let missedDeadlines: [Double]
+    private let processorTime: [Double]
+    private let elapsed: [Double]
+    private let threadWakeUps: [Double]
+    private let contextSwitches: [Double]
+    /// From the latest.
+    private let late: [Late]
+
+    /// The most rounds. More would be shorter than the machine's moods.
+    private static let most = 50
+
+    package init(_ turns: [Turn]) {
+        let laps = max((turns.count + Self.most - 1) / Self.most, 1)
+        let rounds = stride(from: 0, to: turns.count, by: laps).map { turns[$0..<min($0 + laps, turns.count)] }
+        func sums(_ part: (Turn) -> Double) -> [Double] { rounds.map { $0.reduce(0) { $0 + part($1) } } }
+        deadlines = sums { Double($0.lateness.count) }
+        missedDeadlines = sums { Double($0.missed) }
+        processorTime = sums { Double($0.cpu) }
+        elapsed = sums { Double($0.elapsed) }
+        threadWakeUps = sums { Double($0.wakeUps) }
+        contextSwitches = sums { Double($0.switches) }
+        late = rounds.enumerated()
+            .flatMap { number, turns in
+                Histogram(sumOf: turns.map(\.lateness)).buckets
+                    .map { Late(lateness: $0.middle, round: number, count: Double($0.count)) }
+            }
+            .sorted { $0.lateness > $1.lateness }
+    }
+
+    // MARK: Figures
+
+    /// Nanoseconds within which a share of the deadlines was served, in percent; nil for too few deadlines.
+    package func percentile(_ percent: Double) -> Estimate? {
+        guard deadlines.reduce(0, +) >= Double(Histogram.fewest(for: percent)) else { return nil }
+        return estimate { percentile(percent, $0) }
+    }
+
+    /// The share of the deadlines that got no tick of their own, in percent.
+    package var missed: Estimate? { quotient(100, missedDeadlines, deadlines) }
+    /// Processor time per elapsed time, in percent.
+    package var cpu: Estimate? { quotient(100, processorTime, elapsed) }
+    /// The wake-ups of threads per tick.
+    package var wakeUps: Estimate? { quotient(1, threadWakeUps, ticks) }
+    /// The context switches per tick.
+    package var switches: Estimate? { quotient(1, contextSwitches, ticks) }
+
+    private var ticks: [Double] { zip(deadlines, missedDeadlines).map { $0 - $1 } }
+
+    private func quotient(_ factor: Double, _ part: [Double], _ whole: [Double]) -> Estimate? {
+        let known = estimate { factor * Self.sum(part, $0) / Self.sum(whole, $0) }
+        return known.isFinite ? known : nil
+    }
+
+    /// A percentile as a multiple of another row's, in the same rounds; nil for too few deadlines.
+    ///
+    /// A few rounds with a stall can make a whole tail, and then the draws say little. So the rounds must agree: the
+    /// interval holds 1 unless the numbers of late deadlines differ round by round, by the signed-rank test.
+    package func ratio(to base: Rounds, _ percent: Double) -> Ratio? {
+        guard deadlines.count == base.deadlines.count, percentile(percent) != nil, base.percentile(percent) != nil
+        else {
+            return nil
+        }
+        let logarithm = estimate { log(max(percentile(percent, $0), 1) / max(base.percentile(percent, $0), 1)) }
+        let ratio = exp(logarithm.value)
+        guard let interval = logarithm.interval.map({ exp($0.lowerBound)...exp($0.upperBound) }) else {
+            return Ratio(Estimate(ratio))
+        }
+        let all = [Double](repeating: 1, count: deadlines.count)
+        let limit = (percentile(percent, all) * base.percentile(percent, all)).squareRoot()
+        let differences = zip(later(than: limit), base.later(than: limit)).map { $0 - $1 }
+        guard let known = SignedRank.estimate(differences), known.low > 0 || known.high < 0 else {
+            return Ratio(Estimate(ratio, min(interval.lowerBound, 1)...max(interval.upperBound, 1)))
+        }
+        return Ratio(Estimate(ratio, interval))
+    }
+
+    /// The deadlines of each round that were later than some nanoseconds.
+    private func later(than limit: Double) -> [Double] {
+        var numbers = [Double](repeating: 0, count: deadlines.count)
+        for late in late.prefix(while: { $0.lateness > limit }) { numbers[late.round] += late.count }
+        return numbers
+    }
+
+    // MARK: Draws
+
+    private func percentile(_ percent: Double, _ weights: [Double]) -> Double {
+        let all = Self.sum(deadlines, weights)
+        // So many deadlines may be later.
+        let beyond = all - max(1, (percent.nextDown * all / 100).rounded(.up))
+        var sum = 0.0
+        for late in late {
+            sum += late.count * weights[late.round]
+            if sum > beyond { return late.lateness }
+        }
+        return 0
+    }
+
+    private static func sum(_ numbers: [Double], _ weights: [Double]) -> Double {
+        var sum = 0.0
+        for place in numbers.indices { sum += numbers[place] * weights[place] }
+        return sum
+    }
+
+    /// A figure of all rounds, with the interval that the draws give it.
+    private func estimate(_ figure: ([Double]) -> Double) -> Estimate {
+        let whole = figure([Double](repeating: 1, count: deadlines.count))
+        guard deadlines.count >= Ratio.fewest else { return Estimate(whole) }
+        let figures = Draws.of(deadlines.count).map(figure).sorted()
+        let left = Int(Double(figures.count) * (1 - SignedRank.confidence) / 2)
+        let (low, high) = (figures[left], figures[figures.count - 1 - left])
+        guard low.isFinite, high.isFinite else { return Estimate(whole) }
+        return Estimate(whole, min(low, whole)...max(high, whole))
+    }
+}
+
+/// How often each of some rounds is in each draw. Equal for equal numbers of rounds: rows are compared in the same draws,
+/// and a file shows the same figures each time.
+private enum Draws {
+    private static let count = 1000
+    private static let made = Mutex<[Int: [[Double]]]>([:])
+
+    static func of(_ rounds: Int) -> [[Double]] {
+        made.withLock { made in
+            if let known = made[rounds] { return known }
+            var random = SplitMix64(seed: 1)
+            let draws = (0..<count)
+                .map { _ in
+                    var weights = [Double](repeating: 0, count: rounds)
+                    for _ in 0..<rounds { weights[Int(random.next() % UInt64(rounds))] += 1 }
+                    return weights
+                }
+            made[rounds] = draws
+            return draws
+        }
+    }
+}

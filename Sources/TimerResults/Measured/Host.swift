@@ -1,0 +1,59 @@
+/// The machine that was measured. A comparison of two machines' results must say so.
+package struct Host: Codable, Hashable, Sendable {
+    package let system: String
+    package let kernel: String
+    package let machine: String
+    package let cpu: String?
+    package let processors: Int
+    package let build: Build
+    /// The source of the kernel's time, as `tsc` or `kvm-clock`.
+    package var clockSource: String?
+    /// The governor of the processors' frequency, as `performance`.
+    package var governor: String?
+    /// Whether the machine is virtual.
+    package var hypervisor: Bool?
+    /// The number of processors that the process may run on.
+    package var usableProcessors: Int?
+    /// The limit of the control group, in processors; nil if there is no limit.
+    package var cpuQuota: Double?
+    /// Nanoseconds for one reading of the clock.
+    package var clockRead: Double?
+
+    /// How the command was built.
+    package enum Build: String, Codable, Sendable {
+        case debug
+        case release
+
+        /// This build. Only debug builds evaluate the condition of an assertion.
+        package static var current: Build {
+            var build = Build.release
+            assert(
+                {
+                    build = .debug
+                    return true
+                }()
+            )
+            return build
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case system = "os"
+        case kernel = "kernel_release"
+        case machine
+        case cpu = "cpu_model"
+        case processors = "processors_online"
+        case build
+        case clockSource = "clock_source"
+        case governor = "cpu_governor"
+        case hypervisor
+        case usableProcessors = "usable_processors"
+        case cpuQuota = "cpu_quota"
+        case clockRead = "clock_read_ns"
+    }
+
+    package init(system: String, kernel: String, machine: String, cpu: String?, processors: Int, build: Build) {
+        (self.system, self.kernel, self.machine) = (system, kernel, machine)
+        (self.cpu, self.processors, self.build) = (cpu, processors, build)
+    }
+}

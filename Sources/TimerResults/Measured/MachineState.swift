@@ -1,0 +1,84 @@
+/// How busy the machine was while it was measured, in percent. What the kernel does not show is nil.
+package struct MachineState: Codable, Hashable, Sendable {
+    /// The share of all processors that other programs held.
+    package var others: Double?
+    /// The share of the time in which some program waited for a processor, in turns without a load of ours: the
+    /// kernel's pressure stall information.
+    package var waiting: Double?
+    /// The share of all processors' time that other guests of the host took.
+    package var stolen: Double?
+    /// The kernel's load average of the last minute, at the end.
+    package var loadAverage: Double?
+
+    package init(others: Double? = nil, waiting: Double? = nil, stolen: Double? = nil, loadAverage: Double? = nil) {
+        (self.others, self.waiting, self.stolen, self.loadAverage) = (others, waiting, stolen, loadAverage)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case others = "others_percent"
+        case waiting = "waiting_percent"
+        case stolen = "stolen_percent"
+        case loadAverage = "load_average"
+    }
+
+    /// From these shares on, figures are of the machine's other work more than of timers.
+    package static let most = (others: 20.0, waiting: 10.0, stolen: 2.0)
+
+    /// Whether other work made the figures.
+    package var isBusy: Bool {
+        (others ?? 0) > Self.most.others || (waiting ?? 0) > Self.most.waiting || (stolen ?? 0) > Self.most.stolen
+    }
+
+    /// The state in one line, if it matters: `BUSY: other programs held 97 % of the processors (load 5.4 on 2)`.
+    package func words(on host: Host) -> String? {
+        func percent(_ share: Double) -> String { "\(NumberText.fixed(share, places: 0)) %" }
+        var parts: [String] = []
+        if let others, others > Self.most.others {
+            let load = loadAverage.map { " (load \(NumberText.fixed($0, places: 1)) on \(host.processors))" } ?? ""
+            parts.append("other programs held \(percent(others)) of the processors\(load)")
+        } else if let waiting, waiting > Self.most.waiting {
+            parts.append("programs waited for a processor \(percent(waiting)) of the time")
+        }
+        if let stolen, stolen > Self.most.stolen { parts.append("other guests of the host took \(percent(stolen))") }
+        return parts.isEmpty ? nil : "BUSY: \(parts.joined(separator: "; "))"
+    }
+
+    var isSound: Bool {
+        [others, waiting, stolen, loadAverage].allSatisfy { $0.map { (0...1e6).contains($0) } ?? true }
+    }
+}
+
+/// What the machine did in one lap, in percent; nil if the kernel does not show it.
+package struct Lap: Hashable, Sendable {
+    package let waiting: Double?
+    package let stolen: Double?
+
+    package init(waiting: Double? = nil, stolen: Double? = nil) {
+        self.waiting = waiting
+        self.stolen = stolen
+    }
+
+    /// Whether the machine disturbed the lap. The rule looks at the machine and not at the ticks, and leaves out the
+    /// turns of all rows alike: so no row can look better by it.
+    package var isDisturbed: Bool {
+        (waiting ?? 0) > MachineState.most.waiting || (stolen ?? 0) > MachineState.most.stolen
+    }
+
+    var isSound: Bool { [waiting, stolen].allSatisfy { $0.map { (0...1e6).contains($0) } ?? true } }
+}
+
+extension Results {
+    /// Which laps the middle of the lateness is taken from: those that the machine did not disturb. If they are fewer
+    /// than half, the machine is busy and there is nothing better: all laps count. Laps under a load of ours all count,
+    /// since the load itself looks like a disturbance.
+    package func countingLaps(under load: String) -> [Bool] {
+        let calm = laps.map { !$0.isDisturbed }
+        let enough = max(Ratio.fewest, (laps.count + 1) / 2)
+        return load == RowKey.idle && calm.count(where: \.self) >= enough ? calm : laps.map { _ in true }
+    }
+
+    /// The number of laps that do not count.
+    package var lapsLeftOut: Int {
+        rows.contains { $0.key.load == RowKey.idle } ? countingLaps(under: RowKey.idle).count { !$0 } : 0
+    }
+}

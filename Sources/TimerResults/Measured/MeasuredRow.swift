@@ -1,0 +1,120 @@
+/// Names one line of the results: a row under a load.
+package struct RowKey: Hashable, Sendable, CustomStringConvertible {
+    /// A backend of the library, the same work written without it, or a bare loop of system calls.
+    package enum Kind: String, Codable, Sendable { case backend, peer, bare }
+
+    /// The row's name, as `timerfd`. The second of two equal rows is `timerfd#2`.
+    package let row: String
+    package let kind: Kind
+    /// The load's name, as `idle` or `cpu:2`.
+    package let load: String
+
+    package init(_ row: String, _ kind: Kind, load: String = RowKey.idle) {
+        (self.row, self.kind, self.load) = (row, kind, load)
+    }
+
+    /// The name in needs and messages: `timerfd@cpu:2`, or `timerfd` for an idle load.
+    package var description: String { load == Self.idle ? row : "\(row)@\(load)" }
+
+    /// The name of the load that does nothing.
+    package static let idle = "idle"
+    /// The row that all others are compared with: the default backend.
+    package static let base = "timerfd"
+    /// The bare loop that two runs are compared by.
+    package static let bare = "bare"
+    /// The beginning of the names of another build's rows.
+    package static let other = "other:"
+}
+
+/// One row as it was measured.
+package struct MeasuredRow: Hashable, Sendable {
+    package var key: RowKey
+    /// One for each lap, in their order.
+    package var turns: [Turn] = []
+    /// From the row's long stretch; nil if there was none, or if it was too short.
+    package var drift: Drift?
+    /// The ticks' own lateness, without the missed deadlines.
+    package var ticks = Histogram()
+    /// From the alarm's thread to the handler.
+    package var hop = Histogram()
+    /// The number of ticks before their deadline.
+    package var early: UInt64 = 0
+    /// The first broken promise of the library, in one line; nil if there is none. A peer promises nothing.
+    package var problem: String?
+    /// Why the row was given up, in one line; nil if it was not.
+    package var failure: String?
+    /// The causes of the late ticks; nil if the plan did not ask for them.
+    package var late: LateTicks?
+    /// How the budget limited the row's spinning; nil for a row that does not spin.
+    package var spin: SpinCuts?
+
+    package init(_ key: RowKey) { self.key = key }
+
+    /// The lateness of all deadlines: a missed deadline is late until the tick that carried it. Without them,
+    /// coordinated omission would make a row look early that skips what it could not meet.
+    package var lateness: Histogram { Histogram(sumOf: turns.map(\.lateness)) }
+
+    /// Adds the turns of another measurement of the same row.
+    package mutating func add(_ later: MeasuredRow) {
+        turns += later.turns
+        if let more = later.drift, drift.map({ more.noise < $0.noise }) ?? true { drift = more }
+        ticks = Histogram(sumOf: [ticks, later.ticks])
+        hop = Histogram(sumOf: [hop, later.hop])
+        early += later.early
+        problem = problem ?? later.problem
+        failure = failure ?? later.failure
+        if let more = later.late, late?.add(more) == nil { late = more }
+        if let more = later.spin, spin?.add(more) == nil { spin = more }
+    }
+}
+
+/// One row in one lap, after its ticks were counted.
+package struct Turn: Hashable, Sendable {
+    /// Half of the deadlines were served within these nanoseconds.
+    package let median: UInt64
+    /// The lateness of all deadlines.
+    package let lateness: Histogram
+    /// Deadlines that got no tick of their own.
+    package let missed: UInt64
+    /// What the kernel billed, without the threads that wait, show progress or make the load: nanoseconds on a
+    /// processor, wake-ups of threads, and how often a thread left its processor.
+    package let cpu: Int64
+    package let wakeUps: Int64
+    package let switches: Int64
+    /// Nanoseconds from one period before the first deadline to the last tick.
+    package let elapsed: UInt64
+    /// Nanoseconds that threads of this process were ready to run and waited for a processor.
+    package let runDelay: UInt64
+
+    package init(
+        median: UInt64,
+        lateness: Histogram,
+        missed: UInt64,
+        cpu: Int64,
+        wakeUps: Int64,
+        switches: Int64,
+        elapsed: UInt64,
+        runDelay: UInt64 = 0
+    ) {
+        (self.median, self.lateness, self.missed, self.cpu) = (median, lateness, missed, cpu)
+        (self.wakeUps, self.switches, self.elapsed, self.runDelay) = (wakeUps, switches, elapsed, runDelay)
+    }
+}
+
+/// How the budget of a row that spins limited it.
+package struct SpinCuts: Codable, Hashable, Sendable {
+    /// How many deadlines had a shorter spin than the wake-ups needed, because the budget was used up.
+    package private(set) var cuts: UInt64
+    /// Why the row did not spin at all; nil if it may spin.
+    package private(set) var obstacle: String?
+
+    package init(cuts: UInt64, obstacle: String? = nil) {
+        self.cuts = cuts
+        self.obstacle = obstacle
+    }
+
+    package mutating func add(_ later: SpinCuts) {
+        cuts += later.cuts
+        obstacle = obstacle ?? later.obstacle
+    }
+}

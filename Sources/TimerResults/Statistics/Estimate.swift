@@ -1,0 +1,64 @@
+internal import Foundation
+
+/// A figure, as far as it is known.
+package struct Estimate: Hashable, Sendable {
+    package let value: Double
+    /// Holds the true figure in 99 of 100 measurements; nil if the measurement was too short to say.
+    package let interval: ClosedRange<Double>?
+
+    package init(_ value: Double, _ interval: ClosedRange<Double>? = nil) {
+        self.value = value
+        self.interval = interval
+    }
+
+    /// The same seen from the other side: what is later by it is earlier by this.
+    package static prefix func - (estimate: Estimate) -> Estimate {
+        Estimate(-estimate.value, estimate.interval.map { -$0.upperBound ... -$0.lowerBound })
+    }
+
+    /// The same without its sign.
+    package var magnitude: Estimate {
+        Estimate(
+            value.magnitude,
+            interval.map { interval in
+                let ends = [interval.lowerBound.magnitude, interval.upperBound.magnitude].sorted()
+                return interval.contains(0) ? 0...ends[1] : ends[0]...ends[1]
+            }
+        )
+    }
+
+    package var isFinite: Bool {
+        value.isFinite && (interval.map { $0.lowerBound.isFinite && $0.upperBound.isFinite } ?? true)
+    }
+}
+
+/// One lateness as a multiple of another, and what follows from that: the interval against 1, and nothing else. So the
+/// words and the numbers cannot disagree.
+package struct Ratio: Hashable, Sendable {
+    package let estimate: Estimate
+
+    /// The same: the interval holds 1, and is narrow. Unclear: it is wide, or there is none.
+    package enum Verdict: String, Codable, Sendable { case later, earlier, same, unclear }
+
+    /// Fewer laps or rounds have no interval: chance alone puts all of seven on one side in one of 64 measurements.
+    package static let fewest = 8
+    /// How far a ratio may be from 1 and still count as the same.
+    private static let narrow = 0.8...1.25
+
+    /// The ratio behind the natural logarithms of some laps' ratios, in the order of time; nil without any.
+    package init?(ofLogarithms logarithms: [Double]) {
+        guard let known = SignedRank.estimate(logarithms) else { return nil }
+        let ends = (low: exp(known.low), high: exp(known.high))
+        self.init(Estimate(exp(known.middle), ends.low > 0 && ends.high.isFinite ? ends.low...ends.high : nil))
+    }
+
+    package init(_ estimate: Estimate) { self.estimate = estimate }
+
+    package var verdict: Verdict {
+        guard let interval = estimate.interval else { return .unclear }
+        if interval.lowerBound > 1 { return .later }
+        if interval.upperBound < 1 { return .earlier }
+        let isNarrow = Self.narrow.contains(interval.lowerBound) && Self.narrow.contains(interval.upperBound)
+        return isNarrow ? .same : .unclear
+    }
+}
