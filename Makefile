@@ -42,18 +42,18 @@ examples: libevent
 	done
 	swift test --package-path Examples --skip-build
 
-# The page of Documentation/gallery.
+# Documentation/gallery, README's sample and the pictures, from this machine idle and busy. Two minutes, and chromium.
 gallery: libevent
-	swift run -c release compare-backends report Documentation/gallery/*.json --output Documentation/gallery/index.html
+	.ci/gallery
 
-# How far the verdicts of compare-backends can be believed here. Takes some 20 minutes.
+# How far the verdicts of compare-backends can be believed here. Takes half an hour, during which nothing else may run.
 verdicts: libevent
 	.ci/verdicts
 
 # The instrument's own threads under the thread sanitizer. Takes some 7 minutes.
 races: libevent
 	swift test --sanitize=thread --scratch-path .build-races \
-	    --filter '[.]ProbeTests|PeerTests/everyPeerTicks|LoadTests/spinning'
+	    --filter '[.]ProbeTests|TaskSleepTests|LoadTests/theAccount'
 
 # A minute each, or SECONDS.
 SECONDS ?= 60
