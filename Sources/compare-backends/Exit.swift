@@ -10,11 +10,9 @@ struct Exit: Error {
     /// Printed on standard error.
     var message = ""
 
-    /// An option, a need or a file makes no sense.
+    // An option or a file makes no sense; a measurement failed; this machine or build has not what the user asked for.
     static func invalid(_ reason: String) -> Exit { Exit(2, reason) }
-    /// A measurement ended without a result.
     static func failed(_ reason: String) -> Exit { Exit(1, reason) }
-    /// This machine or build has not what the user asked for.
     static func refused(_ reason: String) -> Exit { Exit(3, reason) }
 
     /// A signal ended the measurement, which left some results. A shell shows the end by a signal as this code.

@@ -32,7 +32,7 @@ import TimerResults
         for (percent, lateness) in [(50, 10), (90, 10), (91, 500), (95, 4500), (99, 8500), (100, 9500)]
             as [(Double, Double)]
         {
-            #expect(abs(row.lateness.percentile(percent) - lateness) <= lateness / 100)
+            #expect(abs(row.lateness.percentile(percent) - lateness) <= lateness / 50)
         }
     }
 
@@ -41,7 +41,7 @@ import TimerResults
         var arrival = Recorded.arrival(0, of: deadlines, lateness: 900)
         arrival.woke = deadlines[0] + 300
         recording.record(arrival)
-        #expect(abs(row(TurnRecord([recording])).hop.percentile(100) - 600) < 6)
+        #expect(abs(row(TurnRecord([recording])).hop.percentile(100) - 600) < 12)
     }
 
     @Test func theElapsedTimeHasAPeriodForEachTick() {

@@ -14,7 +14,7 @@ import TimerResults
 
     @Test func theDefaultIsEnoughUnlessTheDifferenceMatters() {
         let sentences = advice(Synthetic.rows)
-        #expect(sentences[0] == "timerfd is enough unless 39 µs matter: hybrid saves 39 µs for 7 % of a core.")
+        #expect(sentences[0] == "timerfd is enough unless 39 µs matter: hybrid saves them for 7 % of a core.")
         #expect(sentences[1] == "By p99 hybrid before timerfd; task-sleep later than timerfd.")
         #expect(sentences.count == 2)
     }
@@ -27,7 +27,7 @@ import TimerResults
         let sentences = advice(rows)
         #expect(
             sentences[0]
-                .contains(/^timerfd is enough unless 3\d µs matter: hybrid saves 3\d µs for 8 % of a core, but its p99/)
+                .contains(/^timerfd is enough unless 3\d µs matter: hybrid saves them for 8 % of a core, but its p99/)
         )
         #expect(sentences[0].contains("later") && sentences[0].contains("it missed 10.0 % of its deadlines"))
         #expect(!sentences.joined().contains("Take "))
@@ -37,7 +37,7 @@ import TimerResults
     /// Fault 14: "is the cheapest" for 2.91 against 2.99 %.
     @Test func aPriceIsNamedOnlyIfItIsOne() {
         let rows = [Synthetic.row("timerfd", lateness: 39_000), Synthetic.row("libevent", lateness: 30_000)]
-        #expect(advice(rows)[0].contains("libevent saves"))
+        #expect(advice(rows)[0].contains("libevent saves them"))
         #expect(!advice(rows).joined().contains("cheapest") && !advice(rows)[0].contains("of a core"))
     }
 

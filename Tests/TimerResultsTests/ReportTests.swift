@@ -61,7 +61,7 @@ import TimerResults
     @Test func everyPercentileIsOfAllDeadlines() throws {
         let turns = (0..<20).map { _ in Synthetic.turn([10, 10, 10, 10] + [9_000_000, 8_000_000], missed: 2) }
         let report = Report(Synthetic.results([Synthetic.row("timerfd", of: turns)]))
-        #expect(abs((try row("timerfd", in: report).p99?.value ?? 0) / 9_000_000 - 1) < 0.01)
+        #expect(abs((try row("timerfd", in: report).p99?.value ?? 0) / 9_000_000 - 1) < 0.02)
         #expect(try row("timerfd", in: report).deadlines == 120)
     }
 

@@ -40,7 +40,7 @@ const rangedTime = figure => ranged(figure, time, ns => digits(ns / unitOf(figur
 const drift = figure => {
   if (figure?.low == null) return ranged(figure, digits);
   const half = (figure.high - figure.low) / 2;
-  const decimals = half > 0 ? Math.min(2, Math.max(0, -Math.floor(Math.log10(half)))) : 0;
+  const decimals = half < 0.95 ? 1 : 0;
   const estimate = figure.estimate.toFixed(decimals).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
   return [`${estimate}\u00a0±\u00a0${half.toFixed(decimals)}`];
 };
@@ -70,7 +70,7 @@ const shapeOf = (row, scale) => {
   const bins = new Array(BINS).fill(0);
   const buckets = row.lateness.flatMap(turn => turn.split(" ").filter(Boolean));
   for (const [ns, count = 1] of buckets.map(bucket => bucket.split(":").map(Number))) {
-    bins[Math.min(BINS - 1, Math.floor(BINS * scale.at(ns * 1.008)))] += count;
+    bins[Math.min(BINS - 1, Math.floor(BINS * scale.at(ns * 1.016)))] += count;
   }
   const smooth = bins.map((count, i) => (bins[i - 1] ?? 0) / 4 + count / 2 + (bins[i + 1] ?? 0) / 4);
   const most = Math.max(...smooth, 1e-9);

@@ -86,7 +86,6 @@ struct RowColumn {
     let title: String
     let text: (RowReport) -> String
 
-    /// The text for a figure that a row does not have.
     static let missing = "–"
 
     /// The columns that a person reads first, from the one that is needed most.

@@ -4,10 +4,8 @@ package struct Advice: Sendable {
     /// Each a sentence with its full stop.
     package let sentences: [String]
 
-    /// A row that misses this share of its deadlines, in percent, does not serve the period.
-    private static let hopeless = 5.0
-    /// Differences that nobody pays for, in nanoseconds.
-    private static let negligible = 500.0
+    /// A row that misses so many percent of its deadlines does not serve the period; nobody pays for so few nanoseconds.
+    private static let (hopeless, negligible) = (5.0, 500.0)
 
     package init(_ report: Report, under load: String) {
         let rows = report.rows.filter { $0.key.load == load }
@@ -50,13 +48,15 @@ package struct Advice: Sendable {
         let isServed = serves(period, base)
         guard isServed || !earlier.isEmpty else { return nil }
         guard !earlier.isEmpty else { return "\(base.key.row) is enough: no other row is earlier by p50." }
+        // With one such row, its saving has just been named.
+        let isNamed = isServed && earlier.count == 1
         let savings = earlier.map { row in
-            let saved = NumberText.time(-(row.difference?.value ?? 0))
-            return (row, saved, "\(row.key.row) saves \(saved)\(price(of: row, base))\(drawback(of: row, base))")
+            let saved = isNamed ? "them" : NumberText.time(-(row.difference?.value ?? 0))
+            return "\(row.key.row) saves \(saved)\(price(of: row, base))\(drawback(of: row, base))"
         }
-        let subject = savings.count == 1 ? savings[0].1 : "such differences"
+        let subject = isNamed ? NumberText.time(-(earlier[0].difference?.value ?? 0)) : "such differences"
         let start = isServed ? "\(base.key.row) is enough unless \(subject) matter: " : "By p50 "
-        return start + savings.map(\.2).joined(separator: "; ") + "."
+        return start + savings.joined(separator: "; ") + "."
     }
 
     private static func price(of row: RowReport, _ base: RowReport) -> String {

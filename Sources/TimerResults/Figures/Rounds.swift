@@ -75,25 +75,24 @@ package struct Rounds: Sendable {
 
     /// A percentile as a multiple of another row's, in the same rounds; nil for too few deadlines.
     ///
-    /// A few rounds with a stall can make a whole tail, and then the draws say little. So the rounds must agree: the
-    /// interval holds 1 unless the numbers of late deadlines differ round by round, by the signed-rank test.
+    /// Its verdict does not come from the interval, since a few rounds with a stall can make a whole tail. It asks whether
+    /// the rounds agree: whether more deadlines of one row are later than a limit between both percentiles, by the
+    /// signed-rank test of the differences round by round.
     package func ratio(to base: Rounds, _ percent: Double) -> Ratio? {
+        let all = [Double](repeating: 1, count: deadlines.count)
         guard deadlines.count == base.deadlines.count, percentile(percent) != nil, base.percentile(percent) != nil
         else {
             return nil
         }
-        let logarithm = estimate { log(max(percentile(percent, $0), 1) / max(base.percentile(percent, $0), 1)) }
-        let ratio = exp(logarithm.value)
-        guard let interval = logarithm.interval.map({ exp($0.lowerBound)...exp($0.upperBound) }) else {
-            return Ratio(Estimate(ratio))
+        func logarithm(_ rounds: Rounds, _ weights: [Double]) -> Double {
+            log(max(rounds.percentile(percent, weights), 1))
         }
-        let all = [Double](repeating: 1, count: deadlines.count)
-        let limit = (percentile(percent, all) * base.percentile(percent, all)).squareRoot()
+        let known = estimate { logarithm(self, $0) - logarithm(base, $0) }
+        let ratio = Estimate(exp(known.value), known.interval.map { exp($0.lowerBound)...exp($0.upperBound) })
+        let limit = exp((logarithm(self, all) + logarithm(base, all)) / 2)
         let differences = zip(later(than: limit), base.later(than: limit)).map { $0 - $1 }
-        guard let known = SignedRank.estimate(differences), known.low > 0 || known.high < 0 else {
-            return Ratio(Estimate(ratio, min(interval.lowerBound, 1)...max(interval.upperBound, 1)))
-        }
-        return Ratio(Estimate(ratio, interval))
+        guard let test = SignedRank.estimate(differences) else { return nil }
+        return Ratio(ratio, verdict: test.low > 0 ? .later : test.high < 0 ? .earlier : .unclear)
     }
 
     /// The deadlines of each round that were later than some nanoseconds.

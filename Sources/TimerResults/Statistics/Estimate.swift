@@ -32,10 +32,10 @@ package struct Estimate: Hashable, Sendable {
     }
 }
 
-/// One lateness as a multiple of another, and what follows from that: the interval against 1, and nothing else. So the
-/// words and the numbers cannot disagree.
+/// One lateness as a multiple of another, and what follows from that.
 package struct Ratio: Hashable, Sendable {
     package let estimate: Estimate
+    package let verdict: Verdict
 
     /// The same: the interval holds 1, and is narrow. Unclear: it is wide, or there is none.
     package enum Verdict: String, Codable, Sendable { case later, earlier, same, unclear }
@@ -52,13 +52,16 @@ package struct Ratio: Hashable, Sendable {
         self.init(Estimate(exp(known.middle), ends.low > 0 && ends.high.isFinite ? ends.low...ends.high : nil))
     }
 
-    package init(_ estimate: Estimate) { self.estimate = estimate }
+    /// The verdict is the interval against 1, unless there is a better test.
+    package init(_ estimate: Estimate, verdict: Verdict? = nil) {
+        self.estimate = estimate
+        self.verdict = verdict ?? Self.verdict(of: estimate.interval)
+    }
 
-    package var verdict: Verdict {
-        guard let interval = estimate.interval else { return .unclear }
+    private static func verdict(of interval: ClosedRange<Double>?) -> Verdict {
+        guard let interval else { return .unclear }
         if interval.lowerBound > 1 { return .later }
         if interval.upperBound < 1 { return .earlier }
-        let isNarrow = Self.narrow.contains(interval.lowerBound) && Self.narrow.contains(interval.upperBound)
-        return isNarrow ? .same : .unclear
+        return narrow.contains(interval.lowerBound) && narrow.contains(interval.upperBound) ? .same : .unclear
     }
 }

@@ -1,7 +1,7 @@
 /// The spread of latenesses: how many lie in each of many narrow buckets.
 ///
-/// A bucket holds all values with the same first seven binary digits, so it is at most 1/64 wide, and its middle is
-/// less than 1 % from each of its values. Histograms can be added, so a percentile over many turns is right. A mean
+/// A bucket holds all values with the same first six binary digits, so it is at most 1/32 wide, and its middle is less
+/// than 2 % from each of its values: two digits are shown. Histograms can be added, so a percentile over many turns is right. A mean
 /// of the turns' percentiles would be a percentile of nothing. Only buckets with values exist.
 package struct Histogram: Hashable, Sendable {
     package struct Bucket: Hashable, Sendable {
@@ -61,10 +61,10 @@ package struct Histogram: Hashable, Sendable {
 
     private static func lowest(of value: UInt64) -> UInt64 { value & ~rest(of: value) }
 
-    /// Ones in all digits after the seventh.
+    /// Ones in all digits after the sixth.
     private static func rest(of value: UInt64) -> UInt64 {
         let digits = UInt64.bitWidth - value.leadingZeroBitCount
-        return (1 << UInt64(max(digits - 7, 0))) - 1
+        return (1 << UInt64(max(digits - 6, 0))) - 1
     }
 }
 
