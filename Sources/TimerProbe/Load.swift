@@ -39,7 +39,7 @@ package enum Load: Hashable, Sendable {
         case ("handler", let value?): return .handler(try work(value))
         default:
             throw Problem(
-                "the loads are idle, busy, cpu, cpu:PROGRAMS, handler:TIME, churn:TIMERS-PER-SECOND, pending:TIMERS and "
+                "the loads are idle, busy, cpu, cpu:PROGRAMS, handler:TIME, churn:TIMERS-A-SECOND, pending:TIMERS and "
                     + "memory"
             )
         }
@@ -86,8 +86,9 @@ package struct LoadRun {
     /// How long a load works before the first deadline of a turn.
     static func lead(of load: Load) -> Duration { load == .idle ? .zero : .milliseconds(20) }
 
-    /// Makes a load ready. A load of timers uses the queue of the service; without a service, there is no such load. Throws
-    /// an error if the system refuses a thread or a process, or the service a timer. No part of the load stays then.
+    /// Makes a load ready. A load of timers uses the queue of the service; without a service, there is no such load.
+    /// Throws an error if the system refuses a thread or a process, or the service a timer. No part of the load stays
+    /// then.
     package init(_ load: Load, on service: TimerService?) throws {
         processes =
             switch load {
@@ -116,8 +117,8 @@ package struct LoadRun {
         }
     }
 
-    /// The kernel's bill for the load's own thread up to now. It is exact before `begin()` and after `halt()`, while the
-    /// thread sleeps. Compare it with the account of the whole process only then.
+    /// The kernel's bill for the load's own thread up to now. It is exact before `begin()` and after `halt()`, while
+    /// the thread sleeps. Compare it with the account of the whole process only then.
     package var usage: ResourceUsage { thread?.usage ?? .zero }
 
     /// Starts the work.

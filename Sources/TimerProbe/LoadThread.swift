@@ -14,8 +14,8 @@ final class LoadThread: Sendable {
 
     private enum Phase { case waiting, working, halted, dismissed }
 
-    /// Starts a thread with a name of at most 15 bytes. Returns when it waits. Its work must return soon after the flag is
-    /// set. Throws `SystemError` if the system refuses it.
+    /// Starts a thread with a name of at most 15 bytes. Returns when it waits. Its work must return soon after the flag
+    /// is set. Throws `SystemError` if the system refuses it.
     init(_ name: String, _ work: @escaping @Sendable (StopFlag) -> Void) throws(SystemError) {
         thread = try KernelThread.start(name) { [isHalted, begun, ended, dismissed] in
             begun.wait()
@@ -54,8 +54,8 @@ final class LoadThread: Sendable {
         }
     }
 
-    /// Waits until the thread sleeps: its account counts the switch to sleep, too. Gives up after some tenths of a second,
-    /// on a machine that does not let the thread run.
+    /// Waits until the thread sleeps: its account counts the switch to sleep, too. Gives up after some tenths of a
+    /// second, on a machine that does not let the thread run.
     private func awaitSleep() {
         for _ in 0..<2_000 where !thread.isAsleep { SystemClock.sleep(for: .microseconds(100)) }
     }

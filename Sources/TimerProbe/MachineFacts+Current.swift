@@ -72,7 +72,8 @@ extension MachineFacts {
         return version.split(separator: " ").first { $0.hasPrefix("PREEMPT") }.map(String.init) ?? ""
     }
 
-    /// Percent of a period that real-time threads may run, from two numbers of microseconds. A runtime of -1 is no limit.
+    /// Percent of a period that real-time threads may run, from two numbers of microseconds. A runtime of -1 is no
+    /// limit.
     package static func realTimeShare(runtime: String?, period: String?) -> Double? {
         guard let runtime = runtime.flatMap(Int.init), let period = period.flatMap(Int.init) else { return nil }
         return runtime < 0 ? 100 : period > 0 ? 100 * Double(runtime) / Double(period) : nil

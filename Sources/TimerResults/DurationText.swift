@@ -94,16 +94,6 @@ package enum NumberText {
         let sign = value < 0 && scaled != 0 ? "-" : ""
         return sign + padded.dropLast(places) + (places > 0 ? "." : "") + padded.suffix(places)
     }
-
-    /// The same, or a dash for nil.
-    package static func fixed(_ value: Double?, places: Int) -> String {
-        value.map { fixed($0, places: places) } ?? "–"
-    }
-
-    /// Nanoseconds as microseconds.
-    package static func microseconds(_ nanoseconds: Double, places: Int = 1) -> String {
-        fixed(nanoseconds / 1000, places: places)
-    }
 }
 
 extension Duration {

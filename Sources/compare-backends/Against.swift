@@ -12,9 +12,9 @@ struct Against: ParsableCommand {
         abstract: "Compare this build of compare-backends with another, in one run.",
         discussion: """
             In each lap, each build measures in a process of its own; chance decides which is first. Two separate runs \
-            of one program differ by 5 to 15 %, so this is the way to see whether a change made timers later. Without \
-            --rows it compares timerfd. Without --need, this build may be 10 % later by p50. The other build's rows are \
-            named as in other:timerfd.
+            of one program differ by 5 to 15 %, so this is the way to see whether a change made timers later. It \
+            compares timerfd, unless --rows names other backends. This build may be 10 % later by p50, unless --need \
+            says otherwise. The other build's rows are named as in other:timerfd.
 
             Example:
               git worktree add ../before main && swift build -c release --package-path ../before

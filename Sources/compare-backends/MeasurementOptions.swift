@@ -13,7 +13,7 @@ struct MeasurementOptions: ParsableArguments {
         help: .value(
             "names",
             "Rows, as in timerfd,task-sleep,bare; a row that is named twice is compared with itself. Backends: "
-                + "\(names(.backend)). Without the library: \(names(.peer)). Bare loops of system calls: \(names(.bare)). "
+                + "\(names(.backend)). Without the library: \(names(.peer)). Bare system calls: \(names(.bare)). "
                 + "(default: all backends, task-sleep, bare)"
         ),
         transform: { try Row.parse($0) }
@@ -47,8 +47,8 @@ struct MeasurementOptions: ParsableArguments {
         help: .value(
             "loads",
             "Other work, as in idle,busy. busy: as many programs that spin as processors. cpu:N: N of them. "
-                + "handler:TIME: handlers that work. churn:N: N timers a second scheduled and cancelled. pending:N: N far "
-                + "timers. memory: allocations. (default: idle)"
+                + "handler:TIME: handlers that work. churn:N: N timers a second scheduled and cancelled. pending:N: N "
+                + "far timers. memory: allocations. (default: idle)"
         ),
         transform: { try $0.split(separator: ",", omittingEmptySubsequences: false).map { try Load.parse(String($0)) } }
     )
@@ -68,8 +68,9 @@ struct MeasurementOptions: ParsableArguments {
         parsing: .unconditional,
         help: .value(
             "wishes",
-            "Wishes for the ticking threads, as in 'fifo:80 cpu:1 locked idle:0'; also rr:80, deadline:200us:500us:1ms, "
-                + "slack:50us, slice:1ms, and for hybrid spin:200us, budget:20%. Refused wishes end the command."
+            "Wishes for the ticking threads, as in 'fifo:80 cpu:1 locked idle:0'; also rr:80, "
+                + "deadline:200us:500us:1ms, slack:50us, slice:1ms, and for hybrid spin:200us, budget:20%. "
+                + "Refused wishes end the command."
         ),
         transform: { try ThreadWishes.parse($0) }
     )
@@ -102,8 +103,8 @@ struct MeasurementOptions: ParsableArguments {
         Row.all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
     }
 
-    /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Problem` if they make no sense, and
-    /// `Exit` if a row that the user named is missing here.
+    /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Problem` if they make no
+    /// sense, and `Exit` if a row that the user named is missing here.
     func plan(usual: [Row]? = nil) throws -> MeasurementPlan {
         for row in rows ?? [] {
             if let obstacle = row.obstacle(on: clock) { throw Exit.refused("\(row.name) is unavailable: \(obstacle)") }

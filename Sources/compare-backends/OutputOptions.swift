@@ -9,11 +9,11 @@ struct OutputOptions: ParsableArguments {
     @Option(
         name: .customLong("need"),
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp(
-            "What you need of any backend, as in 'p99 < 200us, cpu < 2%', or of a row, as in 'timerfd.p50 later 5% than "
-                + "dispatch' (or than before.json): at most so much. Exit 0 if it is met, 1 if not, 4 if undecided. May be "
-                + "repeated. Figures: \(Figure.allCases.map(\.rawValue).joined(separator: ", ")).",
-            valueName: "need"
+        help: .value(
+            "need",
+            "What you need of any backend, as in 'p99 < 200us, cpu < 2%', or of a row, as in 'timerfd.p50 later 5% "
+                + "than dispatch' (or than before.json): at most so much. Exit 0 if met, 1 if not, 4 if undecided. "
+                + "May be repeated. Figures: \(Figure.allCases.map(\.rawValue).joined(separator: ", "))."
         ),
         transform: { try Need.parse($0) }
     )
@@ -24,8 +24,8 @@ struct OutputOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: .value(
             "file",
-            "Also write a file: .json, .csv, .md, .html (a page with a picture), .xml (JUnit), or ticks.csv (every tick). May "
-                + "be repeated."
+            "Also write a file: .json, .csv, .md, .html (a page), .xml (JUnit), or ticks.csv (every tick). "
+                + "May be repeated."
         ),
         transform: { OutputPath(try OutputPath.format(of: $0), $0) }
     )
@@ -51,8 +51,9 @@ struct OutputOptions: ParsableArguments {
         return Dictionary(uniqueKeysWithValues: try paths.map { ($0, Report(try SavedResults.load($0))) })
     }
 
-    /// Shows a report, writes it to every file, and judges it. A file that cannot be written does not stop the others. Throws
-    /// why the measurement is incomplete, or the error of a file, or `ExitCode` for a need that is not surely met.
+    /// Shows a report, writes it to every file, and judges it. A file that cannot be written does not stop the others.
+    /// Throws why the measurement is incomplete, or the error of a file, or `ExitCode` for a need that is not surely
+    /// met.
     func finish(
         _ report: Report,
         _ open: [OutputFile],

@@ -97,7 +97,8 @@ struct FileTests {
             let before = Self.status(of: path).st_ino
             let (output, file) = (dup(STDOUT_FILENO), unsafe open(path, O_WRONLY))
             #expect(file >= 0 && dup2(file, STDOUT_FILENO) == STDOUT_FILENO)
-            // No file can take the place of this one, whatever the code does. As root, it could take that of /dev/stdout.
+            // No file can take the place of this one, whatever the code does. As root, it could take that of
+            // /dev/stdout.
             try OutputFile("/proc/self/fd/1").replace(with: "new")
             dup2(output, STDOUT_FILENO)
             #expect(Self.status(of: path).st_ino == before)

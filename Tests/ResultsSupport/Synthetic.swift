@@ -38,8 +38,9 @@ package enum Synthetic {
         return row
     }
 
-    /// A row whose lateness is some nanoseconds in the middle, with noise, and a tail: nanoseconds that are added to a share
-    /// of the deadlines, from 0 to 1. Each turn misses some deadlines, which are 5 ms late. The price is in percent.
+    /// A row whose lateness is some nanoseconds in the middle, with noise, and a tail: nanoseconds that are added to a
+    /// share of the deadlines, from 0 to 1. Each turn misses some deadlines, which are 5 ms late. The price is in
+    /// percent.
     package static func row(
         _ name: String,
         _ kind: RowKey.Kind = .backend,

@@ -54,7 +54,8 @@ import TimerResults
         ]
         let sentences = advice(rows, period: 10_000)
         let impossible =
-            "10 µs is too short a period here: every row missed more than 5 % of its deadlines, or was a whole period late."
+            "10 µs is too short a period here: every row missed more than 5 % of its deadlines, or was a whole period "
+            + "late."
         #expect(sentences[0] == impossible)
         #expect(!sentences.joined().contains("enough"))
         // A row that catches up misses nothing, and is late for all.

@@ -63,8 +63,8 @@ import TimerResults
         #expect(try judged("timerfd.cpu < 3%").outcome == .meets)
     }
 
-    /// Fault 2: twice, 30 s apart, "Take timerfd" and "Take runloop", both with exit 0, since bare p99s were compared. Fault 6:
-    /// rules on a bound had no interval.
+    /// Fault 2: twice, 30 s apart, "Take timerfd" and "Take runloop", both with exit 0, since bare p99s were compared.
+    /// Fault 6: rules on a bound had no interval.
     @Test func aBoundInsideTheIntervalIsUndecided() throws {
         let p99 = try #require(Synthetic.report.rows[0].p99)
         let interval = try #require(p99.interval)

@@ -39,8 +39,8 @@ import TimerResults
         #expect(try row("bare").p50Ratio?.verdict == .same)
     }
 
-    /// Fault 7: "libevent 60, timerfd 133 … the same": the column was of other numbers than the verdict. Here a third of
-    /// timerfd's turns are slow, so its pooled median is far from that of its laps.
+    /// Fault 7: "libevent 60, timerfd 133 … the same": the column was of other numbers than the verdict. Here a third
+    /// of timerfd's turns are slow, so its pooled median is far from that of its laps.
     @Test func theShownMiddleIsTheOneOfTheVerdict() throws {
         let slow = Synthetic.row("timerfd", lateness: 400_000, laps: 13).turns
         let quick = Synthetic.row("timerfd", lateness: 40_000, laps: 27).turns

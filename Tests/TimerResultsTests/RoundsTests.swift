@@ -86,8 +86,8 @@ import TimerResults
 }
 
 @Suite struct RatioTests {
-    /// Logarithms of ratios of two rows, each lap with noise of its own (G. Box and M. Muller, 1958). On the machines that
-    /// this was measured on, the spread is 0.31.
+    /// Logarithms of ratios of two rows, each lap with noise of its own (G. Box and M. Muller, 1958). On the machines
+    /// that this was measured on, the spread is 0.31.
     private func logarithms(_ factor: Double, laps: Int = 400, seed: UInt64) -> [Double] {
         var random = SplitMix64(seed: seed)
         return (0..<laps)

@@ -20,9 +20,10 @@ package struct Measurement {
     /// How busy the machine was up to now.
     package var machine: MachineState { watch.state }
 
-    /// Measures. The calling thread waits meanwhile, and calls `goesOn` some ten times a second, which returns whether to go
-    /// on, and `turnEnded` after each turn that counts, with the number of the lap, from 1. Returns whether it came to its
-    /// end. Throws `MeasurementError` if no row is left, or the system refuses what all rows need. What was measured stays.
+    /// Measures. The calling thread waits meanwhile, and calls `goesOn` some ten times a second, which returns whether
+    /// to go on, and `turnEnded` after each turn that counts, with the number of the lap, from 1. Returns whether it
+    /// came to its end. Throws `MeasurementError` if no row is left, or the system refuses what all rows need. What was
+    /// measured stays.
     package mutating func run(
         goesOn: (Progress) -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }

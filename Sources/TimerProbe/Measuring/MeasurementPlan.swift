@@ -133,8 +133,9 @@ package struct MeasurementPlan: Hashable, Sendable {
         timeOfLap * (laps + (warmsUp ? 1 : 0)) + request.period * deadlinesOfStretch * plannedRows.count
     }
 
-    /// Every row under every load once, in an order that is drawn anew for each lap (from 1; the one that warms up is 0), so
-    /// that no row always follows the same other row. All rows under one load follow each other, because they are compared.
+    /// Every row under every load once, in an order that is drawn anew for each lap (from 1; the one that warms up is
+    /// 0), so that no row always follows the same other row. All rows under one load follow each other, because they
+    /// are compared.
     package func order(inLap lap: Int) -> [PlannedRow] {
         var generator = SplitMix64(seed: request.seed &+ UInt64(lap) &* 0x9E37_79B9)
         return request.loads.shuffled(using: &generator)
@@ -160,8 +161,8 @@ package struct MeasurementPlan: Hashable, Sendable {
         return options
     }
 
-    /// What the rows of a plan obtain otherwise than asked, a sentence each without its full stop. The threads of foreign rows
-    /// get none of the wishes.
+    /// What the rows of a plan obtain otherwise than asked, a sentence each without its full stop. The threads of
+    /// foreign rows get none of the wishes.
     package func remarks(foreign: [String], on host: Host) -> [String] {
         func remark(_ asked: String, _ isDifferent: (Row) -> Bool, _ obtained: String) -> String? {
             let names = request.rows.filter(isDifferent).map(\.name).joined(separator: ", ")

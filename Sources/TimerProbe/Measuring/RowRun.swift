@@ -20,8 +20,8 @@ struct RowRun {
         .milliseconds(5) + .nanoseconds(20) * (goal * timers) + .microseconds(10) * timers
     }
 
-    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on; nil
-    /// if it says no.
+    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on;
+    /// nil if it says no.
     func measure(_ watch: () -> Bool) throws(MeasurementError) -> TurnRecord? {
         let service = try attempt { try startService() }
         defer { service?.shutdown() }

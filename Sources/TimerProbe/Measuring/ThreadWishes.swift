@@ -13,7 +13,7 @@ package struct ThreadWishes: Hashable, Sendable {
     package init() {}
 
     private static let forms =
-        "write fifo:80, rr:80 or deadline:200us:500us:1ms; cpu:1 or cpu:0,2-3; slack:50us; slice:1ms or slice:0; locked; "
+        "write fifo:80, rr:80 or deadline:200us:500us:1ms; cpu:1 or cpu:0,2-3; slack:50us; slice:1ms; locked; "
         + "idle:20us or idle:0; spin:200us; budget:20%; with spaces between them"
 
     /// Reads words with spaces between them. The library checks the values.
@@ -104,9 +104,9 @@ extension ThreadWishes {
         return try TimerService(.timerFD, thread: held)
     }
 
-    /// Asks the system for everything, before anything is measured. Returns the rows whose threads are not the library's, which
-    /// get none of it. Throws `MeasurementError` if the system refuses a wish, since the figures would be an answer to another
-    /// question, and `Problem` if a wish makes no sense.
+    /// Asks the system for everything, before anything is measured. Returns the rows whose threads are not the
+    /// library's, which get none of it. Throws `MeasurementError` if the system refuses a wish, since the figures would
+    /// be an answer to another question, and `Problem` if a wish makes no sense.
     package func ask(for rows: [Row], clock: TimerClock) throws -> [String] {
         guard text != nil else { return [] }
         var foreign: [String] = []

@@ -30,8 +30,8 @@ package final class LateWatch: Sendable {
     /// The late ticks up to now.
     package var late: LateTicks { state.withLock { $0.late } }
 
-    /// Notes a tick, by its lateness and its instant on its clock in nanoseconds. Call it on the thread that ticked, after the
-    /// tick was recorded.
+    /// Notes a tick, by its lateness and its instant on its clock in nanoseconds. Call it on the thread that ticked,
+    /// after the tick was recorded.
     package func note(lateness: Int64, at delivered: UInt64) {
         let account = ThreadAccount.current
         state.withLock { state in
@@ -59,9 +59,10 @@ package final class LateWatch: Sendable {
 }
 
 extension LateTicks.Cause {
-    /// The cause that explains at least half of a lateness: from the accounts of the thread that ticked before (nil for the
-    /// first tick) and of the one that ticked late, the nanoseconds that may have been spinning, whether the kernel has
-    /// counted time of other guests since the last late tick, and how long a processor needs to leave its deepest idle state.
+    /// The cause that explains at least half of a lateness: from the accounts of the thread that ticked before (nil for
+    /// the first tick) and of the one that ticked late, the nanoseconds that may have been spinning, whether the kernel
+    /// has counted time of other guests since the last late tick, and how long a processor needs to leave its deepest
+    /// idle state.
     package init(
         of lateness: UInt64,
         from before: ThreadAccount?,

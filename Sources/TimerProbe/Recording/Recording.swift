@@ -25,11 +25,10 @@ package struct Recording: Hashable, Sendable {
 
     /// How to find the deadline of a call that does not name it.
     package enum Counting: Hashable, Sendable {
-        /// The call is for the oldest deadline without a tick, and later ones that have passed are missed: for a mechanism
-        /// that leaves out deadlines that it could not meet.
+        /// The call is for the oldest deadline without a tick, and later ones that have passed are missed: for a
+        /// mechanism that leaves out deadlines that it could not meet.
         case deadlines
-        /// The call is for the deadline of the same number. Enough calls miss nothing, however late they are. This
-        /// fits a loop that catches up, or that does not notice late ticks.
+        /// The call is for the deadline of the same number: for a loop that catches up. Enough calls miss nothing.
         case calls
     }
 
@@ -165,9 +164,6 @@ package struct Deadlines: Hashable, Sendable {
 
     /// The time between two deadlines.
     var step: Duration { .nanoseconds(Int64(clamping: period)) }
-
-    /// A period before deadline 0. A repetition that cannot be given a start begins then.
-    var beginning: TimerInstant { start.advanced(by: .zero - step) }
 
     /// The deadline with an index.
     package subscript(index: UInt64) -> TimerInstant {

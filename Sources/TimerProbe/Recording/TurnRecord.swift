@@ -46,8 +46,8 @@ package struct TurnRecord: Hashable, Sendable {
         return recordings.count == 1 ? points : points.sorted { $0.time < $1.time }
     }
 
-    /// The lateness of all deadlines in ascending order: a missed deadline is late until the tick that carried it. Without
-    /// these, coordinated omission would hide the latest.
+    /// The lateness of all deadlines in ascending order: a missed deadline is late until the tick that carried it.
+    /// Without these, coordinated omission would hide the latest.
     package var latenesses: [Int64] {
         recordings.flatMap { recording in
             let period = Int64(recording.deadlines.period)
@@ -74,7 +74,8 @@ package enum SampleLines {
     /// The line with the names of the columns.
     package static let header = "lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed\n"
 
-    /// One line for each tick of a turn, timer by timer, each with its line end. Laps and timers are counted from 1. Linear.
+    /// One line for each tick of a turn, timer by timer, each with its line end. Laps and timers are counted from 1.
+    /// Linear.
     package static func lines(_ turn: TurnRecord, of key: RowKey, lap: Int) -> String {
         turn.recordings.enumerated()
             .flatMap { timer, recording in

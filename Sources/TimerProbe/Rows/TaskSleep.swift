@@ -1,8 +1,8 @@
 internal import PreciseTimer
 internal import TimerResults
 
-/// Tasks that sleep until start + k × period with `Task.sleep(until:)`, as one would write a repeating timer without the
-/// library today: a task for each probe. They cannot fail. They end with `stop()`, and with this object.
+/// Tasks that sleep until start + k × period with `Task.sleep(until:)`, as one would write a repeating timer without
+/// the library today: a task for each probe. They cannot fail. They end with `stop()`, and with this object.
 final class TaskSleep: Ticking {
     private let tasks: [Task<Void, Never>]
 

@@ -1,13 +1,12 @@
 package import TimerResults
 
-/// The results as comma-separated values (RFC 4180, but lines end in LF): one line for each figure of each row, with the
-/// ends of its interval. A missing value is empty, and the decimal separator is always a point.
+/// The results as comma-separated values (RFC 4180, but lines end in LF): one line for each figure of each row, with
+/// the ends of its interval. A missing value is empty, and the decimal separator is always a point.
 package struct CSVTable: CustomStringConvertible {
     private let report: Report
 
     package init(_ report: Report) { self.report = report }
 
-    /// The whole text, without the end of its last line.
     package var description: String {
         let lines = report.rows.flatMap { row in
             Figure.allCases.compactMap { figure in
@@ -29,7 +28,6 @@ package struct MarkdownTable: CustomStringConvertible {
 
     package init(_ report: Report) { self.report = report }
 
-    /// The whole text, without a line end at its end.
     package var description: String {
         let words = Words(report)
         let base = report.rows.first { $0.base == nil }?.key.row ?? ""
@@ -60,7 +58,6 @@ package struct JUnitFile: CustomStringConvertible {
         self.errors = errors
     }
 
-    /// The whole file, without a line end at its end.
     package var description: String {
         var (failures, skipped) = (0, 0)
         let needs = judgements.flatMap { judgement in
@@ -69,7 +66,8 @@ package struct JUnitFile: CustomStringConvertible {
                 .map { finding in
                     let reason = finding.reason.escapedForXML
                     let name =
-                        "name=\"\(judgement.need.description.escapedForXML)\" classname=\"\(finding.row.escapedForXML)\""
+                        "name=\"\(judgement.need.description.escapedForXML)\" "
+                        + "classname=\"\(finding.row.escapedForXML)\""
                     switch min(finding.outcome, judgement.outcome) {
                     case .meets: return "  <testcase \(name)><system-out>\(reason)</system-out></testcase>"
                     case .undecided:

@@ -1,7 +1,7 @@
 package import TimerResults
 
-/// The results as a person reads them first: what was measured and whether the machine was busy, a line for each row, and
-/// what follows. If a terminal is too narrow for all columns, some are left out. No line is broken.
+/// The results as a person reads them first: what was measured and whether the machine was busy, a line for each row,
+/// and what follows. If a terminal is too narrow for all columns, some are left out. No line is broken.
 package struct Screen: CustomStringConvertible {
     private let report: Report
     private let width: Int

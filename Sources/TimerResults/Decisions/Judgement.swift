@@ -32,8 +32,8 @@ package struct Judgement: Sendable {
     /// by that row.
     package let outcome: Outcome
 
-    /// Holds a need against a measurement, and against those of the files that it names. Throws `Problem` if it cannot be
-    /// applied: it must not pass for one that is met.
+    /// Holds a need against a measurement, and against those of the files that it names. Throws `Problem` if it cannot
+    /// be applied: it must not pass for one that is met.
     package init(_ need: Need, of report: Report, earlier: [String: Report] = [:]) throws(Problem) {
         try need.check(for: report.results.rows.map(\.key), earlier: earlier)
         let (named, free) = (need.clauses.filter { $0.row != nil }, need.clauses.filter { $0.row == nil })
@@ -173,8 +173,8 @@ extension Need {
 }
 
 extension Ratio {
-    /// How much two runs of one program differ beyond what their own laps show, as a natural logarithm: 8 %. The laps of
-    /// a run are paired, those of two runs are not.
+    /// How much two runs of one program differ beyond what their own laps show, as a natural logarithm: 8 %. The laps
+    /// of a run are paired, those of two runs are not.
     private static let betweenRuns = 0.08
 
     /// A multiple of the bare loop in a new run as a multiple of the same in an old run; nil without the old one.

@@ -1,7 +1,7 @@
 /// Several measurements put together, or held against each other.
 extension Results {
-    /// Pools measurements of equal rows on one machine: the laps of all stand one after the other. Throws `Problem` if they are
-    /// not of one machine, question and set of rows.
+    /// Pools measurements of equal rows on one machine: the laps of all stand one after the other. Throws `Problem` if
+    /// they are not of one machine, question and set of rows.
     package static func pooled(_ results: [Results]) throws(Problem) -> Results {
         guard var pooled = results.first else { throw Problem("there is nothing to pool") }
         for (number, other) in results.enumerated().dropFirst() {
@@ -93,8 +93,8 @@ extension Host {
 }
 
 extension Results {
-    /// Adds a lap that this build and another measured, each in a process of its own. The other's rows get names of their
-    /// own. Throws `Problem` if the other build answers another question, or measured under other conditions.
+    /// Adds a lap that this build and another measured, each in a process of its own. The other's rows get names of
+    /// their own. Throws `Problem` if the other build answers another question, or measured under other conditions.
     package mutating func add(lapOf this: Results, and other: Results) throws(Problem) {
         if let difference = this.difference(from: other) { throw Problem("the other build differs: \(difference)") }
         laps.append(Lap(waiting: this.laps.first?.waiting, stolen: this.laps.first?.stolen))

@@ -1,10 +1,12 @@
-/// What follows from the figures under one load, in a few sentences: whether the default backend is enough, what each other
-/// row would save and cost, and which rows can be told apart by their tails. It says nothing that an interval does not.
+/// What follows from the figures under one load, in a few sentences: whether the default backend is enough, what each
+/// other row would save and cost, and which rows can be told apart by their tails. It says nothing that an interval
+/// does not.
 package struct Advice: Sendable {
     /// Each a sentence with its full stop.
     package let sentences: [String]
 
-    /// A row that misses so many percent of its deadlines does not serve the period; nobody pays for so few nanoseconds.
+    /// A row that misses so many percent of its deadlines does not serve the period; nobody pays for so few
+    /// nanoseconds.
     private static let (hopeless, negligible) = (5.0, 500.0)
 
     package init(_ report: Report, under load: String) {

@@ -115,8 +115,8 @@ package struct RowReport: Sendable {
 }
 
 extension Results {
-    /// The row that another is compared with: in a comparison of two builds the other build's, and otherwise the default
-    /// backend's under the same load, or without it the first row. Nil for the base itself.
+    /// The row that another is compared with: in a comparison of two builds the other build's, and otherwise the
+    /// default backend's under the same load, or without it the first row. Nil for the base itself.
     package func base(of key: RowKey) -> RowKey? {
         let same = rows.map(\.key).filter { $0.load == key.load }
         if same.contains(where: { $0.row.hasPrefix(RowKey.other) }) {

@@ -75,9 +75,9 @@ package struct Rounds: Sendable {
 
     /// A percentile as a multiple of another row's, in the same rounds; nil for too few deadlines.
     ///
-    /// Its verdict does not come from the interval, since a few rounds with a stall can make a whole tail. It asks whether
-    /// the rounds agree: whether more deadlines of one row are later than a limit between both percentiles, by the
-    /// signed-rank test of the differences round by round.
+    /// Its verdict does not come from the interval, since a few rounds with a stall can make a whole tail. It asks
+    /// whether the rounds agree: whether more deadlines of one row are later than a limit between both percentiles, by
+    /// the signed-rank test of the differences round by round.
     package func ratio(to base: Rounds, _ percent: Double) -> Ratio? {
         let all = [Double](repeating: 1, count: deadlines.count)
         guard deadlines.count == base.deadlines.count, percentile(percent) != nil, base.percentile(percent) != nil
@@ -134,8 +134,8 @@ package struct Rounds: Sendable {
     }
 }
 
-/// How often each of some rounds is in each draw. Equal for equal numbers of rounds: rows are compared in the same draws,
-/// and a file shows the same figures each time.
+/// How often each of some rounds is in each draw. Equal for equal numbers of rounds: rows are compared in the same
+/// draws, and a file shows the same figures each time.
 private enum Draws {
     private static let count = 1000
     private static let made = Mutex<[Int: [[Double]]]>([:])

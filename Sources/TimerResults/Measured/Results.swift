@@ -95,8 +95,8 @@ package struct Options: Codable, Hashable, Sendable {
     }
 }
 
-/// The place where handlers run: the alarm's thread, a serial Dispatch queue, or the main queue, whose thread does nothing
-/// else.
+/// The place where handlers run: the alarm's thread, a serial Dispatch queue, or the main queue, whose thread does
+/// nothing else.
 package enum HandlerPlace: String, CaseIterable, Sendable { case inline, queue, main }
 
 extension Results {

@@ -1,7 +1,7 @@
 /// The slope of lateness over time: whether ticks keep to their grid in the long run, and how well that is known.
 ///
-/// It comes from one long stretch of a row, whose first quarter does not count: a processor takes some 30 ms of light work
-/// to choose its idle states, and ticks become later by several µs meanwhile. One late tick must not bend the
+/// It comes from one long stretch of a row, whose first quarter does not count: a processor takes some 30 ms of light
+/// work to choose its idle states, and ticks become later by several µs meanwhile. One late tick must not bend the
 /// slope. So the ticks are cut into 16 blocks of equal number (fewer for few ticks), and a line is fitted by least
 /// squares to the blocks' medians. The noise is three standard errors of the slope, from the distances of the medians
 /// to the line, and wider by √((1 + r) / (1 − r)) if neighbouring distances resemble each other by a correlation r. It
@@ -27,8 +27,8 @@ package struct Drift: Codable, Hashable, Sendable {
         self.noise = noise
     }
 
-    /// The drift of one stretch, from its ticks in the order of their deadlines; nil for fewer than 15 ticks, which make fewer
-    /// than three blocks.
+    /// The drift of one stretch, from its ticks in the order of their deadlines; nil for fewer than 15 ticks, which
+    /// make fewer than three blocks.
     package init?(_ stretch: [Point]) {
         let points = stretch.suffix((3 * stretch.count + 3) / 4)
         let count = min(Self.blocks, points.count / Self.ticksPerBlock)

@@ -1,8 +1,8 @@
 /// The spread of latenesses: how many lie in each of many narrow buckets.
 ///
 /// A bucket holds all values with the same first six binary digits, so it is at most 1/32 wide, and its middle is less
-/// than 2 % from each of its values: two digits are shown. Histograms can be added, so a percentile over many turns is right. A mean
-/// of the turns' percentiles would be a percentile of nothing. Only buckets with values exist.
+/// than 2 % from each of its values: two digits are shown. Histograms can be added, so a percentile over many turns is
+/// right. A mean of the turns' percentiles would be a percentile of nothing. Only buckets with values exist.
 package struct Histogram: Hashable, Sendable {
     package struct Bucket: Hashable, Sendable {
         /// The lower end, in nanoseconds.

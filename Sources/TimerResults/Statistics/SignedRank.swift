@@ -14,9 +14,10 @@ package enum SignedRank {
     /// Up to this number of values, the sum of ranks has its exact distribution, and above a normal one.
     private static let mostExact = 50
 
-    /// The middle of some values in the order of time, and its interval; nil without values. The ends are infinite if the
-    /// values are too few for the confidence, which takes eight. If neighbours resemble each other, they say less than
-    /// their number, and the interval is wider: by √((1 + r) / (1 − r)) for a correlation r above 0. O(*n* log *n*).
+    /// The middle of some values in the order of time, and its interval; nil without values. The ends are infinite if
+    /// the values are too few for the confidence, which takes eight. If neighbours resemble each other, they say less
+    /// than their number, and the interval is wider: by √((1 + r) / (1 − r)) for a correlation r above 0. O(*n* log
+    /// *n*).
     package static func estimate(_ values: [Double]) -> (low: Double, middle: Double, high: Double)? {
         guard !values.isEmpty else { return nil }
         let averages = WalshAverages(values)

@@ -2,7 +2,8 @@ import TimerProbe
 import TimerReport
 import TimerResults
 
-/// Texts of the command line: lengths of time, needs, loads and wishes. Each is refused, or survives reading and writing.
+/// Texts of the command line: lengths of time, needs, loads and wishes. Each is refused, or survives reading and
+/// writing.
 package enum TextsCheck {
     package static func run(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -46,8 +47,8 @@ package enum TextsCheck {
     }
 }
 
-/// Files of results: each is refused, or gives results that every format can show, and that can be pooled, compared, judged
-/// and read again.
+/// Files of results: each is refused, or gives results that every format can show, and that can be pooled, compared,
+/// judged and read again.
 package enum ResultsCheck {
     package static func run(_ bytes: [UInt8]) {
         guard let results = try? JSONFile.decode(bytes) else { return }
