@@ -58,7 +58,7 @@ extension MachineFacts {
     private var idleRemedy: String {
         guard let idleDriver, idleDriver != "none", let mayLimitIdle else { return "boot with \(pollOption)" }
         let root = mayLimitIdle ? "" : "as root, "
-        return "\(root)ask for an idle latency of 0 (--idle-latency 0), or boot with \(pollOption)"
+        return "\(root)ask for an idle latency of 0 (--thread idle:0), or boot with \(pollOption)"
     }
 
     var idleLimitVerdict: Verdict? {
