@@ -48,6 +48,7 @@ struct Against: ParsableCommand {
         let earlier = try output.earlier()
         let others = rows.map { RowKey(RowKey.other + $0.row, .peer, load: $0.load) }
         for need in output.needs { try need.check(for: rows + others, earlier: earlier) }
+        _ = try plan.askForWishes()
         let files = try output.openFiles()
         Interrupt.watch()
         let start = Date.now

@@ -126,6 +126,17 @@ struct MeasurementOptions: ParsableArguments {
     }
 }
 
+extension MeasurementPlan {
+    /// Asks the system for the thread's wishes. Returns the names of the rows that the wishes are not for.
+    func askForWishes() throws -> [String] {
+        do {
+            return try request.wishes.ask(for: request.rows, clock: request.clock)
+        } catch let error as MeasurementError {
+            throw Exit.refused("\(error)")
+        }
+    }
+}
+
 /// A whole number. The plan checks its size.
 enum WholeNumber {
     static func parse<Number: FixedWidthInteger>(_ text: String) throws -> Number {

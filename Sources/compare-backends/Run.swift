@@ -28,10 +28,7 @@ struct Run: ParsableCommand {
         let plan = try measurement.plan()
         let earlier = try output.earlier()
         for need in output.needs { try need.check(for: plan.plannedRows.map(\.key), earlier: earlier) }
-        let foreign: [String]
-        do { foreign = try plan.request.wishes.ask(for: plan.request.rows, clock: plan.request.clock) } catch let error
-            as MeasurementError
-        { throw Exit.refused("\(error)") }
+        let foreign = try plan.askForWishes()
         let files = try output.openFiles()
         Interrupt.watch()
         console.begin(plan)
@@ -53,8 +50,7 @@ struct Run: ParsableCommand {
         }
         console.clear()
         let host = Host.current
-        let origin = Origin(since: start)
-        var results = Results(host: host, origin: origin, options: plan.options, rows: measurement.rows)
+        var results = Results(host: host, origin: Origin(since: start), options: plan.options, rows: measurement.rows)
         (results.machine, results.laps) = (measurement.machine, measurement.laps)
         results.remarks = plan.remarks(foreign: foreign, on: host)
         results.isStopped = !hasEnded

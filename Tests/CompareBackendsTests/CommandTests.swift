@@ -123,9 +123,11 @@ import Testing
 
     /// Fault 11: refused wishes were measured anyway, with exit code 0.
     @Test func whatTheSystemRefusesEndsTheCommandBeforeTheMeasurement() async throws {
-        let refused = try await Command.run(["--thread", "cpu:4095"])
-        #expect(refused.code == 3 && refused.output.isEmpty)
-        #expect(refused.complaints.count == 1 && refused.complaint.hasPrefix("error: the system refuses affinity"))
+        for command in [[], ["against", "/bin/false"]] {
+            let refused = try await Command.run(command + ["--thread", "cpu:4095"])
+            #expect(refused.code == 3 && refused.output.isEmpty)
+            #expect(refused.complaints.count == 1 && refused.complaint.hasPrefix("error: the system refuses affinity"))
+        }
         let rights = try await Command.canLoseRights() ? ["setpriv", "--bounding-set=-sys_nice"] : nil
         guard let rights else { return }
         let priority = try await Command.run(["--thread", "fifo:80"], by: rights + ["prlimit", "--rtprio=0"])

@@ -30,18 +30,12 @@ package struct ResourceUsage: Hashable, Sendable {
 
     package static let zero = ResourceUsage(cpuNanoseconds: 0, voluntarySwitches: 0, involuntarySwitches: 0)
 
-    package static func + (left: ResourceUsage, right: ResourceUsage) -> ResourceUsage { left.combined(with: right, +) }
-
     /// The account between two readings.
     package static func - (later: ResourceUsage, earlier: ResourceUsage) -> ResourceUsage {
-        later.combined(with: earlier, -)
-    }
-
-    private func combined(with other: ResourceUsage, _ combine: (Int64, Int64) -> Int64) -> ResourceUsage {
         ResourceUsage(
-            cpuNanoseconds: combine(cpuNanoseconds, other.cpuNanoseconds),
-            voluntarySwitches: combine(voluntarySwitches, other.voluntarySwitches),
-            involuntarySwitches: combine(involuntarySwitches, other.involuntarySwitches)
+            cpuNanoseconds: later.cpuNanoseconds - earlier.cpuNanoseconds,
+            voluntarySwitches: later.voluntarySwitches - earlier.voluntarySwitches,
+            involuntarySwitches: later.involuntarySwitches - earlier.involuntarySwitches
         )
     }
 }
