@@ -106,7 +106,7 @@ struct NaiveTimer {
         guard let deadline = next, deadline <= now else { return nil }
         if deadline != onGrid {
             extra = nil
-            return Due(index: index, deadline: deadline, missed: 0)
+            return Due(index: index, deadline: deadline, missed: 0, isExtra: true)
         }
         burst += 1
         ticks += 1
@@ -169,7 +169,7 @@ struct NaiveGrid {
         switch repetition {
         case .onDemand: nil
         case .every: origin + step * period
-        case .none, .afterReturn: step == 0 ? origin : nil
+        case .none, .once, .afterReturn: step == 0 ? origin : nil
         }
     }
 
