@@ -58,14 +58,19 @@ extension TimerBag {
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
     public func finishAll(atMost limit: Duration? = nil) async throws(TimerError) {
-        _ = try await PreciseTimer.end(removeAll().map { ($0.core, $0.record) }, lastTick: true, atMost: limit)
+        try await endAll(lastTick: true, atMost: limit)
     }
 
     /// Cancels all timers and removes them, and waits for their handlers that are running, for at most a real time.
     ///
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
     public func cancelAllAndWait(atMost limit: Duration) async throws(TimerError) {
-        _ = try await PreciseTimer.end(removeAll().map { ($0.core, $0.record) }, lastTick: false, atMost: limit)
+        try await endAll(lastTick: false, atMost: limit)
+    }
+
+    /// Ends all timers in one of the two ways.
+    package func endAll(lastTick: Bool, atMost limit: Duration?) async throws(TimerError) {
+        _ = try await PreciseTimer.end(removeAll().map { ($0.core, $0.record) }, lastTick: lastTick, atMost: limit)
     }
 }
 
@@ -92,20 +97,25 @@ extension TimerService {
         if isShared { return shutdown(file: file, line: line) }
         let timers = core.survey { sight in (core, sight.record) }
         do throws(TimerError) {
-            _ = try await PreciseTimer.end(timers, lastTick: lastTick, atMost: limit)
+            if lastTick { _ = try await PreciseTimer.end(timers, lastTick: true, atMost: limit) }
         } catch {
             core.shutdown()
             throw error
         }
-        return await shutdownAndWait(file: file, line: line)
+        let group = DispatchGroup()
+        let isEnding = core.shutdown(group)
+        try await PreciseTimer.wait(for: group, of: timers, atMost: limit)
+        return isEnding
     }
 }
 
 extension PreciseTimer {
+    fileprivate typealias Known = (core: ServiceCore, record: Record)
+
     /// Ends timers, with a last tick or without, and waits for their handlers, for at most a real time. Returns how many
     /// of them ended with a last tick.
     fileprivate static func end(
-        _ timers: [(core: ServiceCore, record: Record)],
+        _ timers: [Known],
         lastTick: Bool,
         atMost limit: Duration?
     ) async throws(TimerError) -> Int {
@@ -119,12 +129,23 @@ extension PreciseTimer {
                 if !core.end(record, .cancelled, { group.leave() }).mustWait { group.leave() }
             }
         }
-        if await group.isEmpty(within: limit) { return count }
+        try await wait(for: group, of: timers, atMost: limit)
+        return count
+    }
+
+    /// Waits until a group is empty. If that takes longer than a real time, cancels the timers, and throws an error with
+    /// the names of those whose handlers are still running.
+    fileprivate static func wait(
+        for group: DispatchGroup,
+        of timers: [Known],
+        atMost limit: Duration?
+    ) async throws(TimerError) {
+        if await group.isEmpty(within: limit) { return }
+        for (core, record) in timers { core.end(record, .cancelled) }
         let running = timers.filter { !$0.core.hasReturned($0.record) }
-        for (core, record) in running { core.end(record, .cancelled) }
-        let names = running.prefix(3).map { $0.core.name(of: $0.record) } + (running.count > 3 ? ["…"] : [])
-        let time = limit?.text ?? ""
-        throw TimerError(.handlerRunning, "waiting \(time) for the end of \(names.joined(separator: ", "))")
+        let names = running.prefix(3).map { $0.core.name(of: $0.record) } + (running.count > 3 ? ["others"] : [])
+        let what = names.isEmpty ? "the last tick" : names.joined(separator: ", ")
+        throw TimerError(.handlerRunning, "waiting \(limit?.text ?? "") for the end of \(what)")
     }
 }
 

@@ -16,7 +16,7 @@ import Testing
             }
         )
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(said.contains("\(#fileID):\(#line - 6): the target of this timer was released before its first tick"))
+        #expect(said.contains("\(#fileID):\(#line - 8): the target of this timer was released before its first tick"))
     }
 
     /// A connection may close before its time-out, and a counter may be done.

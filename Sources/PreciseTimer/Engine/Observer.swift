@@ -28,8 +28,13 @@ final class Observer {
             own.lastCall = (served.delivered, now)
         }
         if time > record.leastPeriod { slowPlaces.note(SlowPlace(record, record.leastPeriod, time)) }
-        if case .inline = record.user.destination { watch(record, served, now, time) }
+        if keeper != nil || time > Self.longHold, case .inline = record.user.destination {
+            watch(record, served, now, time)
+        }
     }
+
+    /// A handler that is shorter, in nanoseconds, keeps nobody waiting.
+    private static var longHold: UInt64 { 100_000 }
 
     /// Finds the inline handler that kept the thread while a deadline of another timer passed, for longer than that
     /// timer's period. Each call is noted once.
@@ -40,11 +45,12 @@ final class Observer {
             if wasInTheWay, length > record.leastPeriod, length <= last.place.period {
                 slowPlaces.note(last.place.exceeding(record.leastPeriod))
                 keeper = nil
-            } else if length > time, served.delivered < last.end.saturatingAdding(length) {
-                return
+            } else if served.delivered > last.end.saturatingAdding(length) {
+                keeper = nil
             }
         }
-        keeper = (SlowPlace(record, record.leastPeriod, time), now - time, now)
+        let longest = keeper.map { $0.end - $0.start } ?? Self.longHold
+        if time > longest { keeper = (SlowPlace(record, record.leastPeriod, time), now - time, now) }
     }
 }
 
