@@ -106,10 +106,10 @@ extension Record {
     /// The last steps after the timer's end, when no thread can call the handler any more. Called once, outside any
     /// lock. The handler's captures are released before `onEnd` is called.
     func sayFarewell() {
-        user.handler = nil
         #if DEBUG
         if hasLostItsTargetAtOnce { warnOfLostTarget() }
         #endif
+        user.handler = nil
         guard let side else { return }
         if let onEnd = side.extras.onEnd.take(), let endReason { onEnd(endReason) }
         let waiting = side.extras.waiting
