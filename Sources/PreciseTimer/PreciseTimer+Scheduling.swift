@@ -109,8 +109,8 @@ extension PreciseTimer {
         /// On the alarm's thread, with the least lateness. A handler that does not return quickly makes the service's
         /// other timers late.
         case inline
-        /// On a Dispatch queue, serial or concurrent. On the main queue, an ordinary handler reaches the main actor's state
-        /// with `MainActor.assumeIsolated`; ``MainActorDelivery`` needs no such call.
+        /// On a Dispatch queue, serial or concurrent. On the main queue, an ordinary handler reaches the main actor's
+        /// state with `MainActor.assumeIsolated`; ``MainActorDelivery`` needs no such call.
         case queue(DispatchQueue)
     }
 

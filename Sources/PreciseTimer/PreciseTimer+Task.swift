@@ -3,24 +3,23 @@ extension PreciseTimer {
     /// Schedules a timer whose handler may await and throw, or is isolated to the main actor or another global actor.
     ///
     /// ```swift
-    /// try PreciseTimer.schedule(.every(.seconds(5)), target: poller, onError: { poller, error in log(error) }) { poller, _ in
-    ///     try await poller.poll()
+    /// try PreciseTimer.schedule(.every(.seconds(5)), target: peer, onError: { log($1) }) { peer, _ in
+    ///     log(try await peer.ask())
     /// }
     /// ```
     ///
-    /// A handler with an annotation, `{ @MainActor model, tick in model.refresh() }`, runs on that actor. Without one, it
-    /// runs on the shared thread pool. There is no `deliver`: the tick goes to the handler's actor by itself. Ticks on
-    /// the main actor come only if the program runs the main thread's loop: an `async` main, `dispatchMain()` and a
+    /// A handler with an annotation, `{ @MainActor model, tick in model.refresh() }`, runs on that actor. Without one,
+    /// it runs on the shared thread pool. There is no `deliver`: the tick goes to the handler's actor by itself. Ticks
+    /// on the main actor come only if the program runs the main thread's loop: an `async` main, `dispatchMain()` and a
     /// main run loop do.
     ///
-    /// While a handler awaits, only its own timer's next tick is held back; deadlines that pass meanwhile are merged into
-    /// that tick and counted. If the timer ends while its handler is running, the handler's task is cancelled, unless the
-    /// handler ended it itself. Otherwise like the form with a target, which describes the other parameters.
+    /// While a handler awaits, only its own timer's next tick is held back; deadlines that pass meanwhile are merged
+    /// into that tick and counted. If the timer ends while its handler is running, the handler's task is cancelled,
+    /// unless the handler ended it itself. Otherwise like the form with a target, which describes the other parameters.
     ///
-    /// - Parameters:
-    ///   - onError: called with an error of the handler; the timer then goes on. If it throws, or is nil, the timer ends,
-    ///     and the reason is ``EndReason/failed(_:)``. Not called for the `CancellationError` of a task that was
-    ///     cancelled because the timer had ended.
+    /// `onError` is called with the target and an error of the handler; the timer then goes on. If it throws, or is
+    /// nil, the timer ends, and the reason is ``EndReason/failed(_:)``. It is not called for the `CancellationError` of
+    /// a task that was cancelled because the timer had ended.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
@@ -64,9 +63,9 @@ extension PreciseTimer {
 
     // Without the next two forms, the compiler would choose those for ordinary handlers if an isolated handler neither
     // awaits nor throws, and refuse the handler.
-    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and neither awaits nor
-    /// throws: `{ @MainActor model, tick in model.refresh() }`. A function value of type `@isolated(any)` that is isolated
-    /// to no actor runs on the shared thread pool. Otherwise like the form with a handler that may await.
+    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and neither awaits
+    /// nor throws: `{ @MainActor model, tick in model.refresh() }`. A function value of type `@isolated(any)` that is
+    /// isolated to no actor runs on the shared thread pool. Otherwise like the form with a handler that may await.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,

@@ -24,8 +24,8 @@ struct Handler: Sendable {
     // The caller of the next two is on the function's actor already, and hops nowhere. A function that was converted to
     // a type without isolation would leave the actor, and come back.
 
-    /// A function that is called in a task, on its actor if it has one. Its errors go to `onError`; without it, or if it
-    /// throws, they end the timer.
+    /// A function that is called in a task, on its actor if it has one. Its errors go to `onError`; without it, or if
+    /// it throws, they end the timer.
     init<Target: AnyObject & Sendable>(
         inTask call: @escaping @isolated(any) @Sendable (Target, PreciseTimer.Tick) async throws -> Void,
         onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)?

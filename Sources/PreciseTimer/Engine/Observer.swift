@@ -237,8 +237,8 @@ extension ServiceCore {
         #endif
     }
 
-    /// The places whose handlers were slow, and those whose handlers run at this moment for longer than their period. Of
-    /// many that run, a portion is looked at.
+    /// The places whose handlers were slow, and those whose handlers run at this moment for longer than their period.
+    /// Of many that run, a portion is looked at.
     var slowPlaces: [SlowPlace] {
         locked(inForkedChild: []) { state in
             var places = state.observer?.slowPlaces ?? SlowPlaces()

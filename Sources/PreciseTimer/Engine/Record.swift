@@ -81,8 +81,8 @@ extension Record {
         return Served(due: due, lateness: tick.nanosecondsLate)
     }
 
-    /// Calls the handler in a task, on its actor if it has one. Returns nothing as served, without a call, if the target
-    /// was released, and the error if the handler threw one.
+    /// Calls the handler in a task, on its actor if it has one. Returns nothing as served, without a call, if the
+    /// target was released, and the error if the handler threw one.
     func call(
         _ due: Due,
         woke: TimerInstant,
@@ -109,6 +109,8 @@ extension Record {
         #if DEBUG
         if hasLostItsTargetAtOnce { warnOfLostTarget() }
         #endif
+        // Last: a finished task is released, which would keep this timer alive.
+        defer { if case .task(let tasks) = user.destination { tasks.cancel() } }
         user.handler = nil
         guard let side else { return }
         if let onEnd = side.extras.onEnd.take(), let endReason { onEnd(endReason) }
