@@ -34,7 +34,9 @@ public final class VirtualTime: Sendable {
 
     /// The service on this time.
     public let service: TimerService
-    private let alarm: VirtualAlarm
+    let alarm: VirtualAlarm
+    /// The time at which it was created.
+    let start: TimerInstant
 
     /// Creates virtual time that stands at one second after its clock's origin; on the wall clock, at the beginning
     /// of 2026.
@@ -45,6 +47,7 @@ public final class VirtualTime: Sendable {
     public init(clock: TimerClock = .suspending, seed: UInt64 = 0) {
         let alarm = VirtualAlarm(clock: clock)
         self.alarm = alarm
+        start = alarm.now
         do throws(TimerError) {
             service = try TimerService(unattended: alarm, seed: seed)
         } catch {
@@ -69,7 +72,13 @@ public final class VirtualTime: Sendable {
     /// would stay busy.
     ///
     /// - Parameter duration: the length of time, which must not be negative.
-    public func advance(by duration: Duration) {
+    public func advance(by duration: Duration) { advanceWithoutSettling(by: duration) }
+
+    /// The synchronous ``advance(by:)``, by a name that an asynchronous test can call. Ticks for queues and actors are
+    /// on their way when it returns, and further ticks of their timers were merged into them.
+    ///
+    /// - Parameter duration: the length of time, which must not be negative.
+    public func advanceWithoutSettling(by duration: Duration) {
         precondition(duration >= .zero, "time does not move back")
         alarm.advance(by: duration)
         endTimersOfDeadTargets()
@@ -87,7 +96,7 @@ public final class VirtualTime: Sendable {
 
     /// Ends timers with released targets if a second has passed since the last search. On a real clock a thread of
     /// the library does this.
-    private func endTimersOfDeadTargets() {
+    func endTimersOfDeadTargets() {
         if alarm.isTimeForCare() { service.endTimersOfDeadTargets() }
     }
 

@@ -9,8 +9,7 @@ struct VirtualTimeTests {
     @Test @MainActor func aStopwatchCountsSecondsAndEndsWithItsView() async throws {
         var stopwatch: Stopwatch? = Stopwatch()
         try stopwatch?.start(on: virtual.service)
-        virtual.advance(by: .seconds(3_600))
-        await virtual.settle()
+        await virtual.advance(by: .seconds(3_600))
         #expect(stopwatch?.seconds == 3_600)
         stopwatch = nil
         virtual.advance(by: .seconds(1))
@@ -20,14 +19,11 @@ struct VirtualTimeTests {
     @Test func aCacheForgetsAMinuteAfterTheLastRead() async throws {
         let cache = Cache()
         try await cache.put("value", on: virtual.service)
-        virtual.advance(by: .seconds(59))
-        await virtual.settle()
+        await virtual.advance(by: .seconds(59))
         #expect(try await cache.read() == "value")
-        virtual.advance(by: .seconds(59))
-        await virtual.settle()
+        await virtual.advance(by: .seconds(59))
         #expect(await cache.value == "value")
-        virtual.advance(by: .seconds(1))
-        await virtual.settle()
+        await virtual.advance(by: .seconds(1))
         #expect(await cache.value == nil)
     }
 
@@ -36,8 +32,7 @@ struct VirtualTimeTests {
         let keeping = Task { [service = virtual.service] in try await diary.keep(on: service) }
         while virtual.pendingCount == 0 { await virtual.settle() }
         for _ in 1...24 {
-            virtual.advance(by: .seconds(3_600))
-            await virtual.settle()
+            await virtual.advance(by: .seconds(3_600))
         }
         try await keeping.value
         #expect(await diary.hours == Array(1...24))
