@@ -47,6 +47,7 @@ import Testing
             }
         }
         await virtual.advance(by: .seconds(4))
+        consumer.cancel()
         try await consumer.value
         #expect(log.deadlines == [.seconds(1), .seconds(2), .seconds(3), .seconds(4)])
         #expect(log.missed == [0, 0, 0, 0])
@@ -63,7 +64,8 @@ import Testing
         }
         await virtual.advance(by: .seconds(60))
         #expect(attempts.all == [.zero, .seconds(1), .seconds(3)])
-        try await retry.value
+        retry.cancel()
+        _ = await retry.result
     }
 
     @Test func anOperationIsCancelledAtItsTimeOut() async throws {
@@ -79,6 +81,7 @@ import Testing
         }
         await virtual.advance(by: .seconds(60))
         #expect(ends.all == [.seconds(2), .seconds(4)])
+        asking.cancel()
         await asking.value
     }
 
