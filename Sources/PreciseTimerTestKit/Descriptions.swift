@@ -8,21 +8,23 @@ extension VirtualTime: CustomStringConvertible {
     /// The time since the start, and the timers in the order of their next deadlines, as in
     /// `virtual time 500 ms, 2 timers: "clock" due at 1 s, Tests/PollTests.swift:12 at rest`. Ten timers at most.
     public var description: String {
-        let timers = service.activeTimers.sorted {
-            ($0.nextDeadline?.nanoseconds ?? .max, $0.line) < ($1.nextDeadline?.nanoseconds ?? .max, $1.line)
-        }
+        let timers = service.activeTimers.sorted { ($0.due, $0.line) < ($1.due, $1.line) }
         let texts = timers.prefix(10)
             .map { timer in
+                let name = timer.label.map { "\"\($0)\"" } ?? "\(timer.file):\(timer.line)"
                 let due = timer.nextDeadline.map { "due at \(start.duration(to: $0).text)" } ?? "at rest"
-                return
-                    "\(timer.label.map { "\"\($0)\"" } ?? "\(timer.file):\(timer.line)") \(timer.isPaused ? "paused" : due)"
+                return "\(name) \(timer.isPaused ? "paused" : due)"
             }
-        let others = timers.count > texts.count ? ["\(timers.count - texts.count) more"] : []
-        let list = (texts + others).joined(separator: ", ")
-        return
-            "virtual time \(start.duration(to: now).text), \(timers.count == 1 ? "1 timer" : "\(timers.count) timers")"
-            + (list.isEmpty ? "" : ": " + list)
+        let count = timers.count == 1 ? "1 timer" : "\(timers.count) timers"
+        let list = texts + (timers.count > 10 ? ["\(timers.count - 10) more"] : [])
+        return "virtual time \(start.duration(to: now).text), \(count)"
+            + (list.isEmpty ? "" : ": " + list.joined(separator: ", "))
     }
+}
+
+extension TimerService.Snapshot {
+    /// The next deadline in nanoseconds, the last of all if there is none.
+    fileprivate var due: UInt64 { nextDeadline?.nanoseconds ?? .max }
 }
 
 extension VirtualTime.Fault: CustomStringConvertible {

@@ -1,8 +1,8 @@
 internal import PreciseTimer
 
 extension VirtualTime {
-    /// Moves time forward, stops at every deadline on the way as in a synchronous test, and lets each tick arrive before
-    /// time goes on: at queues, actors, the main actor, `for await` loops and tasks that sleep on the service's clock.
+    /// Moves time forward, stops at every deadline on the way as in a synchronous test, and lets each tick arrive
+    /// before time goes on: at queues, actors, the main actor, `for await` loops and sleeps on the service's clock.
     ///
     /// ```swift
     /// try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, _ in
@@ -13,10 +13,10 @@ extension VirtualTime {
     /// ```
     ///
     /// It settles (``settle()``) before time moves, so that tasks that have just been created begin, and on arrival. On
-    /// the way it settles if a handler runs elsewhere, if a timer without a further deadline of its own ticks, such as a
-    /// sleep or a time-out, and if the clock was stepped. Each of these takes a few real milliseconds. Inline ticks of
-    /// repeating timers take none, and tasks that such a handler creates may run only on arrival. A tick that cannot
-    /// arrive, for example because its queue is suspended, is waited for once, and not at each deadline.
+    /// the way it settles if a handler runs elsewhere, if a timer without a further deadline of its own ticks, such as
+    /// a sleep or a time-out, and if the clock was stepped. Each settling takes some real milliseconds. Inline ticks
+    /// of repeating timers take none, and tasks that such a handler creates may run only on arrival. A tick that
+    /// cannot arrive, for example because its queue is suspended, is waited for once, and not at each deadline.
     ///
     /// Inline ticks are delivered in the caller's isolation. ``advanceWithoutSettling(by:)`` moves time in an
     /// asynchronous test without settling.

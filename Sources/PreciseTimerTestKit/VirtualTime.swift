@@ -3,8 +3,9 @@ public import PreciseTimer
 /// Time that stands still until a test moves it, with a service that runs on it.
 ///
 /// The service is an ordinary one: it has the same scheduler and the same delivery, but its alarm fires when the
-/// test moves time. Everything is synchronous: when ``advance(by:)`` returns, every inline tick that was due has
-/// been delivered, in order, on the calling thread. Ticks for queues and actors are then on their way, as usual.
+/// test moves time. When `advance(by:)` returns, every inline tick that was due has been delivered, in order, on the
+/// calling thread. Ticks for queues and actors have arrived, too, if the test is asynchronous and awaits the call; in a
+/// synchronous test they are then on their way, as usual.
 ///
 /// ```swift
 /// let virtual = VirtualTime()
@@ -74,7 +75,7 @@ public final class VirtualTime: Sendable {
     /// - Parameter duration: the length of time, which must not be negative.
     public func advance(by duration: Duration) { advanceWithoutSettling(by: duration) }
 
-    /// The synchronous ``advance(by:)``, by a name that an asynchronous test can call. Ticks for queues and actors are
+    /// The synchronous `advance(by:)`, by a name that an asynchronous test can call. Ticks for queues and actors are
     /// on their way when it returns, and further ticks of their timers were merged into them.
     ///
     /// - Parameter duration: the length of time, which must not be negative.
