@@ -14,9 +14,10 @@ extension VirtualTime {
     ///
     /// It settles (``settle()``) before time moves, so that tasks that have just been created begin, and on arrival. On
     /// the way it settles if a handler runs elsewhere, if a timer without a further deadline of its own ticks, such as
-    /// a sleep or a time-out, and if the clock was stepped. Each settling takes some real milliseconds. Inline ticks
-    /// of repeating timers take none, and tasks that such a handler creates may run only on arrival. A tick that
-    /// cannot arrive, for example because its queue is suspended, is waited for once, and not at each deadline.
+    /// a sleep or a time-out, and if the clock was stepped. Each settling takes some real milliseconds, and a tenth of
+    /// a second if a handler or a body awaits a later deadline. Inline ticks of repeating timers take none, and tasks
+    /// that such a handler creates may run only on arrival. A tick that cannot arrive, for example because its queue
+    /// is suspended, is waited for once, and not at each deadline.
     ///
     /// Inline ticks are delivered in the caller's isolation. ``advanceWithoutSettling(by:)`` moves time in an
     /// asynchronous test without settling.
@@ -39,12 +40,11 @@ extension VirtualTime {
                 // Asked before, because a tick may have arrived, and its timer ended, before the firing returns.
                 let sequel = alarm.nextFiring(until: end).map(service.sequel) ?? .task
                 guard alarm.step(until: &end) else { break }
-                switch sequel {
-                case .none: break
-                // The service knows when the handler returns, so few rounds are enough.
-                case .handler: _ = await settle(atMost: patience, rounds: 4, beside: &stuck)
-                case .task: _ = await settle(atMost: patience, beside: &stuck)
-                }
+                if sequel == .none { continue }
+                // The service knows when a handler returns, so few rounds are enough. A handler that awaits a later
+                // deadline gets less time here than on arrival: it may do so at each tick.
+                let (rounds, silence) = (sequel == .handler ? 4 : 12, Duration.milliseconds(100))
+                _ = await settle(atMost: patience, rounds: rounds, silence: silence, beside: &stuck)
             }
             alarm.arrive(at: end)
         }

@@ -32,21 +32,27 @@ extension VirtualTime {
     }
 
     /// The same, without waiting again for what an earlier call has waited for in vain: `stuck`. It ends after a number
-    /// of rounds without any change.
+    /// of rounds without any change, and if a handler or a body awaits something, after a length of time without any.
     nonisolated(nonsending) func settle(
         atMost patience: Duration,
         rounds: Int = 12,
+        silence: Duration = .seconds(1),
         beside stuck: inout Motion
     ) async -> Bool {
         let known = stuck
         let (isSettled, motion) = await withTaskExecutorPreference(globalConcurrentExecutor) {
-            await passRounds(rounds, atMost: patience, beside: known)
+            await passRounds(rounds, silence, atMost: patience, beside: known)
         }
         stuck = motion
         return isSettled
     }
 
-    private func passRounds(_ rounds: Int, atMost patience: Duration, beside stuck: Motion) async -> (Bool, Motion) {
+    private func passRounds(
+        _ rounds: Int,
+        _ silence: Duration,
+        atMost patience: Duration,
+        beside stuck: Motion
+    ) async -> (Bool, Motion) {
         let clock = ContinuousClock()
         var now = clock.now
         let limit = now.advanced(by: patience)
@@ -63,7 +69,7 @@ extension VirtualTime {
             quiet += min(start.duration(to: now), .milliseconds(2))
             if motion != before { (quietRounds, quiet) = (0, .zero) }
             if motion.hops > stuck.hops || quietRounds < rounds { continue }
-            if motion.tasks <= stuck.tasks || quiet > .seconds(1) { return (motion.hops == 0, motion) }
+            if motion.tasks <= stuck.tasks || quiet > silence { return (motion.hops == 0, motion) }
         }
     }
 }
