@@ -8,7 +8,7 @@ extension VirtualTime {
     /// try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, _ in
     ///     model.refresh()
     /// }
-    /// virtual.advance(by: .seconds(1))
+    /// virtual.jump(by: .seconds(1))
     /// await virtual.settle()
     /// #expect(model.refreshes == 1)
     /// ```
