@@ -44,6 +44,7 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
         .product(name: "MetricsTestKit", package: "swift-metrics"),
     ],
     "PollLoop": [],
+    "Poller": [],
     "Retry": [],
     "Server": [],
     "Timeouts": [],

@@ -34,7 +34,8 @@ extension PreciseTimer.EndReason: CustomStringConvertible {
         case .targetReleased: "target released"
         case .handleReleased: "handle released"
         case .serviceShutDown: "service shut down"
-        case .backendFailed(let error): "backend failed: \(error)"
+        case .failed(let error): "failed: \(error)"
+        case .backendFailed(let error): "\(error)"
         }
     }
 }
@@ -42,7 +43,8 @@ extension PreciseTimer.EndReason: CustomStringConvertible {
 extension PreciseTimer.Tick: CustomStringConvertible {
     /// The facts, as in `tick 4, 12.3 µs late, 1 missed`.
     public var description: String {
-        "tick \(index), \(lateness.text) late" + (missed > 0 ? ", \(missed) missed" : "")
+        "\(isExtra ? "extra tick before" : "tick") \(index), \(lateness.text) late"
+            + (missed > 0 ? ", \(missed) missed" : "")
     }
 }
 
@@ -67,7 +69,8 @@ extension PreciseTimer.Schedule: CustomStringConvertible {
             case (.never, _): nil
             }
         return [
-            rule.text, first, spread.map { "spread over \($0.text)" },
+            rule.text, first, spread.map { "spread over \($0.text)" }, jitter.map { "jitter \($0.text)" },
+            span.map { "for \($0.text)" },
             count.map { $0 == 1 ? "1 tick" : "\($0) ticks" },
         ]
         .compactMap(\.self).joined(separator: repetition == .none ? " " : ", ")
@@ -91,7 +94,6 @@ extension PreciseTimer.Delivery: CustomStringConvertible {
         switch self {
         case .inline: "inline"
         case .queue(let queue): "queue \(queue.label)"
-        case .mainActor: "main actor"
         }
     }
 }
@@ -156,8 +158,15 @@ extension TimerTicks: CustomStringConvertible {
 // MARK: Services
 
 extension TimerService: CustomStringConvertible {
-    /// The backend, its clock and the number of its timers, as in `shared timerfd service, suspending clock, 3 timers`.
+    /// The backend, its clock and the number of its timers, as in `shared timerfd service, suspending clock, 3 timers`,
+    /// and then a line for each of the first 64 timers or more, as ``Snapshot`` describes it.
     public var description: String {
+        let timers = core.survey(atLeast: 64) { Snapshot($0, core.clock) }
+        return ([title] + timers.map { "  \($0)" }).joined(separator: "\n")
+    }
+
+    /// The first line of the description.
+    fileprivate var title: String {
         let count = core.lock.isOfAnotherProcess ? 0 : core.pendingCount
         let timers = count == 1 ? "1 timer" : "\(count) timers"
         return "\(isShared ? "shared " : "")\(name) service, \(core.clock.rawValue) clock, \(timers)"
@@ -185,7 +194,9 @@ extension TimerService.Snapshot: CustomStringConvertible {
         let name = label.map { "timer \"\($0)\"" } ?? "timer"
         let facts = [
             ticks == 1 ? "1 tick" : "\(ticks) ticks", lastLateness.map { "the last \($0.text) late" },
-            nextDeadline.map { "the next at \($0)" }, isPaused ? "paused" : nil,
+            lastRun.map { "it ran for \($0.duration.text)" }, lastRun?.error.map { "and threw: \($0)" },
+            runningSince.map { "running since \($0)" }, nextDeadline.map { "the next at \($0)" },
+            isPaused ? "paused" : nil,
             isTargetAlive ? nil : "target released",
         ]
         return "\(name) (\(file):\(line)): " + facts.compactMap(\.self).joined(separator: ", ")
@@ -249,12 +260,12 @@ extension TimerService.ThreadOptions.Policy: CustomStringConvertible {
 
 extension TimerServiceClock: CustomStringConvertible {
     /// The service, as in `clock of shared timerfd service, suspending clock, 3 timers`.
-    public var description: String { "clock of \(service)" }
+    public var description: String { "clock of \(service.title)" }
 }
 
 extension PollableTimers: CustomStringConvertible {
     /// The descriptor and the service.
-    public var description: String { "descriptor \(descriptor) of \(service)" }
+    public var description: String { "descriptor \(descriptor) of \(service.title)" }
 }
 
 // MARK: Keeping timers, and not keeping targets

@@ -28,6 +28,27 @@ extension PreciseTimer {
         return try request.start(deliver.destination, target: target, handler, on: service)
     }
 
+    /// The same for a method without parameters.
+    @discardableResult
+    public static func schedule<Target: AnyObject & Sendable>(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        deliver: Delivery = .inline,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        calling method: @escaping @Sendable (Target) -> () -> Void,
+        target: Target,
+        onEnd: (@Sendable (EndReason) -> Void)? = nil
+    ) throws(TimerError) -> PreciseTimer {
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let handler = Handler { (target: Target, _) in method(target)() }
+        return try request.start(deliver.destination, target: target, handler, on: service)
+    }
+
     /// Schedules a timer that calls, on the main actor, a method of its target that is isolated to the main actor. It
     /// never retains the target: `schedule(.every(.seconds(1)), calling: ViewModel.step, target: model)`. Otherwise
     /// like the form whose handler is isolated to the main actor.
@@ -37,6 +58,7 @@ extension PreciseTimer {
         on service: TimerService = .default,
         tolerance: Duration = .zero,
         missedTicks: MissedTickPolicy = .skip,
+        deliver: MainActorDelivery = .mainActor,
         label: String? = nil,
         paused: Bool = false,
         file: StaticString = #fileID,
@@ -46,46 +68,35 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(.mainActorTask, target: target, Handler(onMainActor: method), on: service)
+        let handler = Handler(onMainActor: { method($0)($1) })
+        return try request.start(.task(TaskDestination(MainActor.shared)), target: target, handler, on: service)
     }
 
-    // Without this form, the compiler would choose the first one if `deliver` is given, and forget the isolation.
-    /// Schedules a timer that calls a method isolated to the main actor, for callers that also pass `deliver`.
-    /// Such a method needs no `deliver`: the only value accepted is `.mainActor`, and any other is refused with
-    /// a `TimerError`.
+    /// The same for a method without parameters.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
         missedTicks: MissedTickPolicy = .skip,
-        deliver: Delivery,
+        deliver: MainActorDelivery = .mainActor,
         label: String? = nil,
         paused: Bool = false,
         file: StaticString = #fileID,
         line: UInt = #line,
-        calling method: @escaping @Sendable (Target) -> @MainActor (Tick) -> Void,
+        calling method: @escaping @Sendable (Target) -> @MainActor () -> Void,
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        guard case .mainActor = deliver else {
-            throw TimerError(
-                .invalidDelivery,
-                "scheduling a method of the main actor with `deliver: \(deliver.name)` (leave it out: the method runs "
-                    + "on the main actor)"
-            )
-        }
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(.mainActorTask, target: target, Handler(onMainActor: method), on: service)
+        let handler = Handler(onMainActor: { (target: Target, _) in method(target)() })
+        return try request.start(.task(TaskDestination(MainActor.shared)), target: target, handler, on: service)
     }
 }
 
 extension Handler {
-    /// A method that is isolated to the main actor.
+    /// A call that is isolated to the main actor.
     fileprivate init<Target: AnyObject & Sendable>(
-        onMainActor method: @escaping @Sendable (Target) -> @MainActor (PreciseTimer.Tick) -> Void
-    ) {
-        let call: @MainActor @Sendable (Target, PreciseTimer.Tick) -> Void = { method($0)($1) }
-        self.init(call)
-    }
+        onMainActor call: @escaping @MainActor @Sendable (Target, PreciseTimer.Tick) -> Void
+    ) { self.init(inTask: call, onError: nil) }
 }

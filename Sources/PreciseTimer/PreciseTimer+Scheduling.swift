@@ -71,6 +71,32 @@ extension PreciseTimer {
         let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
         return try request.start(deliver.destination, target: nil, Handler(handler), on: service)
     }
+
+    /// Schedules a timer whose handle is its target, and whose handler asks for nothing: `{ print("tick") }`. Keep the
+    /// handle: the timer ends when it is released. Otherwise like the form whose handler receives the handle.
+    public static func schedule(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        deliver: Delivery = .inline,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        handler: @escaping @Sendable () -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let handler = Handler { (_: PreciseTimer, _) in handler() }
+        return try request.start(deliver.destination, target: nil, handler, on: service)
+    }
+
+    /// A timer is scheduled, not made.
+    @available(*, unavailable, message: "write: try PreciseTimer.schedule(.every(period)) { timer, tick in … }")
+    public convenience init(every period: Duration, handler: @escaping @Sendable () -> Void) {
+        preconditionFailure("this cannot be called")
+    }
 }
 
 extension PreciseTimer {
@@ -83,22 +109,16 @@ extension PreciseTimer {
         /// On the alarm's thread, with the least lateness. A handler that does not return quickly makes the service's
         /// other timers late.
         case inline
-        /// On a Dispatch queue, serial or concurrent.
+        /// On a Dispatch queue, serial or concurrent. On the main queue, an ordinary handler reaches the main actor's state
+        /// with `MainActor.assumeIsolated`; ``MainActorDelivery`` needs no such call.
         case queue(DispatchQueue)
-        /// On the main actor. An ordinary handler reaches the main actor's state there with
-        /// `MainActor.assumeIsolated`, which ends the process on any other thread. A handler that is isolated to the
-        /// main actor, `{ @MainActor target, tick in … }`, runs there without this case and without `assumeIsolated`.
-        /// The program must run the main thread's loop: an `async` main, `dispatchMain()` and a main run loop do.
-        case mainActor
+    }
 
-        /// The case as it is written in code.
-        var name: String {
-            switch self {
-            case .inline: ".inline"
-            case .queue(let queue): ".queue(\(queue.label))"
-            case .mainActor: ".mainActor"
-            }
-        }
+    /// The main actor, where a handler runs that is isolated to it.
+    public enum MainActorDelivery: Sendable {
+        /// On the main actor. The program must run the main thread's loop: an `async` main, `dispatchMain()` and a main
+        /// run loop do. If it does not, a debug build says so on standard error after five seconds.
+        case mainActor
     }
 }
 
@@ -108,7 +128,6 @@ extension PreciseTimer.Delivery {
         switch self {
         case .inline: .inline
         case .queue(let queue): .queue(queue)
-        case .mainActor: .mainActor
         }
     }
 }

@@ -135,13 +135,13 @@ extension PreciseTimer.Statistics {
         /// The duration that a share of all durations does not exceed, rounded up to the end of its bucket, by at most
         /// an eighth. O(n) for n buckets, which are at most 496.
         ///
-        /// - Parameter share: 0.5 for the median, 0.99 for the 99th percentile; values outside of 0 to 1 are taken as
-        ///   the nearer end.
+        /// - Parameter share: 0.5 for the median, 0.99 for the 99th percentile; a value outside of 0 to 1, such
+        ///   as 50, is a programming error.
         /// - Returns: the duration; nil if there is no duration.
         public func percentile(_ share: Double) -> Duration? {
+            precondition((0...1).contains(share), "a share is from 0 to 1: 0.5 for the median, and not 50")
             guard let longest else { return nil }
-            // Not a number counts as the end, as does 1.
-            let rank = share < 1 ? UInt64((max(share, 0) * Double(count)).rounded(.up)) : count
+            let rank = share < 1 ? UInt64((share * Double(count)).rounded(.up)) : count
             var seen: UInt64 = 0
             for bucket in buckets {
                 seen = seen.saturatingAdding(bucket.count)

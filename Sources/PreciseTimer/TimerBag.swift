@@ -74,7 +74,7 @@ public final class TimerBag: Sendable {
         for timer in timers { await timer.cancelAndWait() }
     }
 
-    private func removeAll() -> [PreciseTimer] {
+    func removeAll() -> [PreciseTimer] {
         state.withLock(inForkedChild: []) { state in
             let timers = state.timers
             state = State()

@@ -1,7 +1,7 @@
 internal import TimerKernel
 
 extension TimerService {
-    /// A place in your code that scheduled timers, and whose handler ran for longer than its period. A plain value.
+    /// A place in your code that scheduled timers, and whose handler ran for longer than a period. A plain value.
     public struct SlowHandler: Hashable, Codable, Sendable {
         /// The timer's name.
         public let label: String?
@@ -9,7 +9,8 @@ extension TimerService {
         public let file: String
         /// The line of that call.
         public let line: UInt
-        /// The period that the slowest call exceeded.
+        /// The period that the slowest call exceeded: the timer's own, or that of another inline timer of the service,
+        /// which had to wait.
         public let period: Duration
         /// How long the slowest call ran.
         public let longest: Duration
@@ -17,14 +18,16 @@ extension TimerService {
         public let count: UInt64
     }
 
-    /// The first 16 places whose handlers ran for longer than their period, in the order in which they were found.
+    /// The first 16 places whose handlers ran for longer than a period, in the order in which they were found: their own
+    /// timer's period, or, inline, that of another timer whose deadline passed meanwhile.
     ///
     /// A service notes them from the moment that it, or one of its timers, collects statistics; a debug build always.
-    /// If nobody asks for them, no handler is timed.
+    /// If nobody asks for them, no handler is timed. A handler that runs at this moment, also one that awaits, is among
+    /// them in every build, as soon as it has run for longer than its period.
     ///
     /// The time of a handler is that of ``PreciseTimer/Statistics/handlerTime``, and includes the time for which the
-    /// machine did not run its thread. For a handler that awaits, it includes the waiting. Only timers with a period
-    /// can be found: `.every` and `.rate`; if the handler rescheduled its timer, the new period counts. A debug build
+    /// machine did not run its thread. For a handler that awaits, it includes the waiting. Only `.every` and
+    /// `.rate` have a period; if the handler rescheduled its timer, the new period counts. A debug build
     /// also reports a place on standard error, at its third slow call, and at most 16 places in a process. From any
     /// thread, in constant time.
     public var slowHandlers: [SlowHandler] {

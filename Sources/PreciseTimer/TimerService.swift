@@ -43,7 +43,7 @@ public final class TimerService: Sendable {
     public var now: TimerInstant { core.now }
 
     /// The facts of each timer that has not ended, in no particular order. O(n) for n timers.
-    public var activeTimers: [Snapshot] { core.survey { Snapshot($0, core.clock, isTargetAlive: $1) } }
+    public var activeTimers: [Snapshot] { core.survey { Snapshot($0, core.clock) } }
 
     /// Ends the timers whose target was released. O(n) for n timers.
     package func endTimersOfDeadTargets() { core.endTimersOfDeadTargets(among: core.pendingCount) }
@@ -81,13 +81,20 @@ extension TimerService {
         public let ticks: UInt64
         /// How late the last tick was; nil if there was no tick yet.
         public let lastLateness: Duration?
+        /// When the running handler was called; nil if it does not run. See ``PreciseTimer/runningSince``.
+        public let runningSince: TimerInstant?
+        /// The latest call of the handler that has returned. See ``PreciseTimer/lastRun``.
+        public let lastRun: PreciseTimer.Run?
 
-        init(_ record: Record, _ clock: TimerClock, isTargetAlive: Bool) {
+        init(_ sight: Sight, _ clock: TimerClock) {
+            let record = sight.record
             label = record.label
             (file, line) = record.callSite
-            nextDeadline = TimerInstant(nanoseconds: record.nextDeadline, clock: clock).unlessNever
+            nextDeadline = TimerInstant(nanoseconds: record.knownDeadline, clock: clock).unlessNever
             isPaused = record.isPaused
-            self.isTargetAlive = isTargetAlive
+            isTargetAlive = sight.target != nil
+            runningSince = sight.runningSince.map { TimerInstant(nanoseconds: $0, clock: clock) }
+            lastRun = record.lastRun
             ticks = record.user.ticks
             lastLateness = record.latenessOfLastTick
         }

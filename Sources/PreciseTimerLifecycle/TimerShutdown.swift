@@ -20,30 +20,46 @@ public struct TimerShutdown: Service {
     }
 
     private let timers: Timers
+    private let lastTick: Bool
+    private let limit: Duration?
 
     /// Ends a service of your own, with all its timers.
     ///
-    /// - Parameter service: the service.
+    /// - Parameters:
+    ///   - service: the service.
+    ///   - lastTick: whether each timer ticks once more before it ends, so that a timer that flushes or saves leaves
+    ///     nothing behind. See `PreciseTimer.finish(atMost:)`.
+    ///   - limit: how long to wait for handlers, in real time; nil for as long as they take.
     /// - Throws: `TimerError` for a shared service, which also has the timers of other code: hold your own in a bag.
-    public init(of service: TimerService) throws(TimerError) {
+    public init(
+        of service: TimerService,
+        lastTick: Bool = false,
+        atMost limit: Duration? = nil
+    ) throws(TimerError) {
         if service.isShared {
             let reason = "it has the timers of other code, too; hold your timers in a TimerBag"
             throw TimerError(.invalidOption, "shutting a shared service down with the program (\(reason))")
         }
         timers = .service(service)
+        (self.lastTick, self.limit) = (lastTick, limit)
     }
 
-    /// Ends the timers in a bag, on whatever services they are.
-    public init(of bag: TimerBag) { timers = .bag(bag) }
+    /// Ends the timers in a bag, on whatever services they are. The parameters are those for a service.
+    public init(of bag: TimerBag, lastTick: Bool = false, atMost limit: Duration? = nil) {
+        timers = .bag(bag)
+        (self.lastTick, self.limit) = (lastTick, limit)
+    }
 
     /// Waits until the program shuts down gracefully or its task is cancelled. Then ends the timers, and waits for
-    /// their handlers that are running.
+    /// their handlers that are running. Handlers that await are cancelled, except in their last tick.
+    ///
+    /// - Throws: `TimerError` that names the timers whose handlers have not returned within the limit.
     public func run() async throws {
         // It throws if the task is cancelled, which ends the timers, too.
         try? await gracefulShutdown()
         switch timers {
-        case .service(let service): await service.shutdownAndWait()
-        case .bag(let bag): await bag.cancelAllAndWait()
+        case .service(let service): _ = try await service.shutdownAndWait(lastTick: lastTick, atMost: limit)
+        case .bag(let bag): try await bag.endAll(lastTick: lastTick, atMost: limit)
         }
     }
 }

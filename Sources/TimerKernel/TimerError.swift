@@ -12,9 +12,6 @@ public struct TimerError: Error, Hashable, Codable, Sendable {
         public static let invalidSchedule = Code("invalid schedule")
         /// An option of a service is invalid, as a real-time priority of 0.
         public static let invalidOption = Code("invalid option")
-        /// The handler cannot run where the delivery demands it: a handler of the main actor with
-        /// `deliver: .inline`.
-        public static let invalidDelivery = Code("invalid delivery")
         /// The system refused a resource: a descriptor, a thread or memory.
         public static let systemRefused = Code("refused by the system")
         /// The backend is not part of this build, or cannot work in this process.
@@ -25,6 +22,8 @@ public struct TimerError: Error, Hashable, Codable, Sendable {
         public static let shutDown = Code("shut down")
         /// The timer has ended.
         public static let timerEnded = Code("timer ended")
+        /// A handler had not returned when the time to wait for it was over.
+        public static let handlerRunning = Code("a handler is still running")
         /// The service belongs to the parent of this forked process.
         public static let forked = Code("in a forked child")
     }

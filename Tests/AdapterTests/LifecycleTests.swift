@@ -96,6 +96,36 @@ import Testing
         #expect(timer.state == .ended(.serviceShutDown))
     }
 
+    @Test func aShutdownWithALastTickLeavesNothingBehind() async throws {
+        let (service, bag, log) = (try TimerService(.usual), TimerBag(), Log())
+        for _ in 0..<2 {
+            try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) }.store(in: bag)
+        }
+        try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) }
+        for shutdown in [TimerShutdown(of: bag, lastTick: true), try TimerShutdown(of: service, lastTick: true)] {
+            let task = Task { try await shutdown.run() }
+            task.cancel()
+            try await task.value
+        }
+        #expect(log.ticks.map(\.isExtra) == [true, true, true])
+    }
+
+    @Test func aHandlerThatNeverReturnsIsNamedAfterTheLimit() async throws {
+        let (service, mayReturn, isInside) = (try TimerService(.usual), Gate(), Gate())
+        let target = Log()
+        try PreciseTimer.schedule(.once(after: .zero), on: service, label: "stuck", target: target) { _, _ in
+            isInside.open()
+            await mayReturn.pass()
+        }
+        await isInside.pass()
+        let shutdown = try TimerShutdown(of: service, atMost: .milliseconds(20))
+        let task = Task { try await shutdown.run() }
+        task.cancel()
+        let error = await #expect(throws: TimerError.self) { try await task.value }
+        #expect(error?.attempted.hasPrefix("waiting 20 ms for the end of timer \"stuck\" (") == true)
+        mayReturn.open()
+    }
+
     @Test func aSharedServiceIsRefused() {
         let error = #expect(throws: TimerError.self) { try TimerShutdown(of: .default) }
         #expect(error?.code == .invalidOption)

@@ -128,7 +128,7 @@ struct CodableTests {
         #expect(try json(due) == instant)
         #expect(
             try json(tick)
-                == #"{"deadline":\#(instant),"delivered":\#(instant),"index":4,"missed":1,"woke":\#(instant)}"#
+                == #"{"deadline":\#(instant),"delivered":\#(instant),"index":4,"isExtra":false,"missed":1,"woke":\#(instant)}"#
         )
         #expect(try TimerClock.allCases.map(json) == [#""suspending""#, #""continuous""#, #""wall""#])
     }

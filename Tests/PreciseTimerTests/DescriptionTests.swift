@@ -50,7 +50,7 @@ struct DescriptionTests {
         (.ended(.handleReleased), "ended: handle released"), (.ended(.serviceShutDown), "ended: service shut down"),
         (
             .ended(.backendFailed(TimerError(.backendFailed, "reading the timerfd"))),
-            "ended: backend failed: reading the timerfd: backend failed"
+            "ended: reading the timerfd: backend failed"
         ),
     ])
     func aStateReadsInWords(state: PreciseTimer.State, text: String) { #expect("\(state)" == text) }
@@ -82,8 +82,8 @@ struct DescriptionTests {
         let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 5), .delay]
         #expect(policies.map { "\($0)" } == ["skip", "catch up, at most 5", "delay"])
         let work = DispatchQueue(label: "com.example.work")
-        let places: [PreciseTimer.Delivery] = [.inline, .queue(work), .mainActor]
-        #expect(places.map { "\($0)" } == ["inline", "queue com.example.work", "main actor"])
+        let places: [PreciseTimer.Delivery] = [.inline, .queue(work)]
+        #expect(places.map { "\($0)" } == ["inline", "queue com.example.work"])
     }
 
     @Test func aTimeOutReadsAsOneLine() {

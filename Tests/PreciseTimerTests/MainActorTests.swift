@@ -54,22 +54,6 @@ import Testing
         #expect(model.isOnMain.all == [true])
     }
 
-    @Test(arguments: [PreciseTimer.Delivery.inline, .queue(DispatchQueue(label: "test"))])
-    func aMainActorMethodIsRefusedWithAnyOtherDelivery(deliver: PreciseTimer.Delivery) throws {
-        let model = Model()
-        let error = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(
-                .every(.seconds(1)),
-                on: virtual.service,
-                deliver: deliver,
-                calling: Model.step,
-                target: model
-            )
-        }
-        #expect(error?.code == .invalidDelivery)
-        #expect(virtual.pendingCount == 0)
-    }
-
     @Test func aMainActorHandlerRunsOnTheMainActor() async throws {
         let model = Model()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, tick in
@@ -254,12 +238,17 @@ import Testing
         #expect(await Other.count == 1)
     }
 
-    @Test func aHandlerThatIsIsolatedToNoActorIsRefused() throws {
-        let handler: @isolated(any) @Sendable (Log, PreciseTimer.Tick) -> Void = { log, tick in log.note(tick) }
-        let error = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: Log(), handler: handler)
+    @Test func aHandlerValueThatIsIsolatedToNoActorRunsOnTheThreadPool() async throws {
+        let (log, place) = (Log(), Place(.mainActor))
+        let isOnMain = Notes<Bool>()
+        let handler: @isolated(any) @Sendable (Log, PreciseTimer.Tick) -> Void = { log, tick in
+            isOnMain.append(place.isHere)
+            log.note(tick)
         }
-        #expect(error?.code == .invalidDelivery)
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log, handler: handler)
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { log.count == 1 })
+        #expect(isOnMain.all == [false])
     }
 
     @Test func ordinaryHandlersAndMethodsStayOnTheAlarmsThread() throws {
@@ -327,12 +316,10 @@ import Testing
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 let (log, other) = (Log(), Log())
-                let deliveries: [PreciseTimer.Delivery] = [.mainActor, .queue(.main)]
-                for (delivery, log) in zip(deliveries, [log, other]) {
-                    try PreciseTimer.schedule(.every(.milliseconds(1)), deliver: delivery, target: log) { log, tick in
-                        MainActor.assumeIsolated { log.note(tick) }
-                    }
+                try PreciseTimer.schedule(.every(.milliseconds(1)), deliver: .queue(.main), target: log) { log, tick in
+                    MainActor.assumeIsolated { log.note(tick) }
                 }
+                try PreciseTimer.schedule(.every(.milliseconds(1)), deliver: .mainActor, target: other) { $0.note($1) }
                 #expect(await soon { log.count > 0 && other.count > 0 })
             }
         )

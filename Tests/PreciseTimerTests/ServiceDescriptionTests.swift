@@ -12,7 +12,12 @@ import Testing
         let service = try TimerService(.timerFD, clock: .continuous)
         #expect("\(service)" == "timerfd service, continuous clock, 0 timers")
         let timer = try PreciseTimer.schedule(.onDemand, on: service) { _, _ in }
-        #expect("\(service)" == "timerfd service, continuous clock, 1 timer")
+        #expect(
+            "\(service)" == """
+                timerfd service, continuous clock, 1 timer
+                  timer (\(#fileID):\(#line - 1)): 0 ticks
+                """
+        )
         #expect("\(service.clock)" == "clock of timerfd service, continuous clock, 1 timer")
         timer.cancel()
         #expect("\(TimerService.default)".hasPrefix("shared timerfd service, suspending clock, "))

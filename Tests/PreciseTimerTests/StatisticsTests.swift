@@ -157,9 +157,16 @@ struct StatisticsValueTests {
             #expect(found >= exact * 0.999 && found <= exact * 1.126, "\(share): \(found)")
         }
         #expect(lateness.percentile(1) == .milliseconds(1))
-        #expect(lateness.percentile(7) == .milliseconds(1) && lateness.percentile(.nan) == .milliseconds(1))
-        #expect(lateness.percentile(-1) == lateness.percentile(0))
+        #expect(lateness.percentile(0) != nil)
         #expect(try statistics([]).lateness.percentile(0.5) == nil)
+    }
+
+    @Test func aPercentileInPercentIsAProgrammingError() async {
+        await #expect(processExitsWith: .failure) {
+            let virtual = VirtualTime()
+            virtual.service.collectsStatistics = true
+            _ = virtual.service.statistics?.lateness.percentile(50)
+        }
     }
 
     @Test func mergingIsTheSameAsCountingTogether() throws {

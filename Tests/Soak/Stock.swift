@@ -90,7 +90,7 @@ final class Stock: Sendable {
             case 0, 1: .inline
             case 2: .queue(serial[Int.random(in: 0..<4, using: &random)])
             case 3: .queue(concurrent)
-            default: .mainActor
+            default: .queue(.main)
             }
         let onEnd = { @Sendable (reason: PreciseTimer.EndReason) in subject.ended(reason) }
         var timer: PreciseTimer

@@ -57,7 +57,14 @@ package final class Place: Sendable {
         switch kind {
         case .inline: delivery = .inline
         case .serialQueue, .concurrentQueue: delivery = .queue(queue)
-        case .mainActor: delivery = .mainActor
+        case .mainActor:
+            return try PreciseTimer.schedule(
+                schedule,
+                on: service,
+                missedTicks: missedTicks,
+                target: target,
+                onEnd: onEnd
+            ) { @MainActor _, tick in handler(tick) }
         case .actor:
             let isolated: @Sendable (isolated Worker, PreciseTimer.Tick) async -> Void = { actor, tick in
                 actor.assertIsolated()

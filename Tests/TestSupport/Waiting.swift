@@ -15,7 +15,7 @@ package func eventually(within time: Duration = .seconds(30), _ condition: () ->
 /// half a minute.
 ///
 /// Counts attempts instead of time: while other tests block all threads of tasks, no attempt is used up.
-package func soon(_ condition: () -> Bool) async -> Bool {
+package nonisolated(nonsending) func soon(_ condition: () -> Bool) async -> Bool {
     for attempt in 0..<attempts(in: .seconds(30)) {
         if condition() { return true }
         try? await Task.sleep(for: patience(attempt))

@@ -32,8 +32,8 @@ struct Ticked: Equatable {
 }
 
 extension Ticked {
-    init(_ timer: PlainRecord, _ index: UInt64, _ deadline: UInt64, missed: UInt64 = 0) {
-        self.init(timer: timer, due: Due(index: index, deadline: deadline, missed: missed))
+    init(_ timer: PlainRecord, _ index: UInt64, _ deadline: UInt64, missed: UInt64 = 0, isExtra: Bool = false) {
+        self.init(timer: timer, due: Due(index: index, deadline: deadline, missed: missed, isExtra: isExtra))
     }
 }
 

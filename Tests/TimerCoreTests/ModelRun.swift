@@ -118,22 +118,31 @@ struct ModelRun: ~Copyable {
 
     private mutating func pause(_ position: Int) {
         let timer = model[position]
-        expect(scheduler.pause(timer.timer), !timer.hasEnded && !timer.isPaused, "pause")
+        let holds = Int.random(in: 0..<3, using: &random) == 0
+        let isPausing = holds ? scheduler.hold(timer.timer, at: now) : scheduler.pause(timer.timer)
+        expect(isPausing, !timer.hasEnded && !timer.isPaused, "pause")
         guard !timer.hasEnded else { return }
+        if holds, !timer.isPaused { model[position].heldSince = now }
         (model[position].isPaused, model[position].isOfThisLook) = (true, false)
         if !timer.isPaused, !timer.isInDelivery { model[position].burst = 0 }
     }
 
     private mutating func resume(_ position: Int) {
         let timer = model[position]
-        let order = scheduler.resume(timer.timer)
+        let order =
+            timer.heldSince == nil ? scheduler.resume(timer.timer) : scheduler.release(timer.timer, at: now)
         expect(order != nil, !timer.hasEnded && timer.isPaused, "resume")
-        if order != nil { model[position].isPaused = false }
+        if order != nil { model[position].resume(at: now) }
+        if order != nil, timer.heldSince != nil { seen.insert("held") }
         carryOut(order)
     }
 
     private mutating func reschedule(_ position: Int) {
         let grid = randomGrid()
+        if model[position].heldSince != nil, !model[position].hasEnded {
+            scheduler.holdAnew(model[position].timer, at: now)
+            model[position].heldSince = now
+        }
         let order = scheduler.reschedule(model[position].timer, on: grid.grid)
         expect(order != nil, !model[position].hasEnded, "reschedule")
         orders += 1

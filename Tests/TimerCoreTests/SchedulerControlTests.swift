@@ -42,6 +42,40 @@ final class SchedulerControlTests {
         #expect(scheduler.nextLook == 1_200)
     }
 
+    @Test func aTimerThatIsFinishedHasOneTickForItsLateDeadlines() {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        #expect(scheduler.finish(timer, at: 951) == .leave)
+        let firing = scheduler.firing(at: 2_000)
+        #expect(firing == Firing(ticks: [Ticked(timer, 0, 300, missed: 2)], completed: [timer]))
+    }
+
+    @Test func aTimerThatIsFinishedBeforeItsDeadlineHasAnExtraTick() {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        #expect(scheduler.finish(timer, at: 100) == .set(100))
+        let extra = Ticked(timer, 0, 100, isExtra: true)
+        #expect(scheduler.firing(at: 100) == Firing(ticks: [extra], completed: [timer]))
+    }
+
+    /// What happened since the running handler was called is not in its tick.
+    @Test func aTimerThatIsFinishedInItsHandlerTicksOnceMore() {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        let firing = scheduler.firing(at: 310) { scheduler, ticked in
+            if !ticked.due.isExtra { _ = scheduler.finish(timer, at: 320) }
+        }
+        #expect(firing.ticks == [Ticked(timer, 0, 300)])
+        let extra = Ticked(timer, 1, 320, isExtra: true)
+        #expect(scheduler.firing(at: 320) == Firing(ticks: [extra], completed: [timer]))
+    }
+
+    @Test func aHeldTimerMovesItsWholeGrid() {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        #expect(scheduler.hold(timer, at: 400) == true)
+        #expect(timer.remaining(at: 2_000) == 0, "the tick of 300 was late when the hold began")
+        #expect(scheduler.release(timer, at: 1_400) == .leave)
+        #expect(scheduler.firing(at: 1_400).ticks == [Ticked(timer, 0, 1_300)])
+        #expect(scheduler.nextLook == 1_600)
+    }
+
     @Test func aTimerCanBeAddedPaused() {
         let (timer, order) = scheduler.add(once(at: 10), isPaused: true)
         #expect(order == .leave)
@@ -138,14 +172,14 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 300).ticks.count == 1)
         #expect(scheduler.fire(timer, at: 450) == .set(450))
         #expect(scheduler.fire(timer, at: 460) == .leave, "the two requests share one tick")
-        #expect(scheduler.firing(at: 470) == Firing(ticks: [Ticked(timer, 1, 450)], alarm: .set(600)))
+        #expect(scheduler.firing(at: 470) == Firing(ticks: [Ticked(timer, 1, 450, isExtra: true)], alarm: .set(600)))
         #expect(scheduler.firing(at: 600).ticks == [Ticked(timer, 1, 600)])
     }
 
     @Test func anExtraTickDoesNotReplaceALateTick() {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.fire(timer, at: 100) == .set(100))
-        #expect(scheduler.firing(at: 650).ticks == [Ticked(timer, 0, 100)])
+        #expect(scheduler.firing(at: 650).ticks == [Ticked(timer, 0, 100, isExtra: true)])
         #expect(scheduler.firing(at: 650).ticks == [Ticked(timer, 0, 300, missed: 1)])
     }
 
@@ -155,7 +189,7 @@ final class SchedulerControlTests {
         #expect(scheduler.fire(timer, at: 100) == .leave)
         #expect(scheduler.firing(at: 100).ticks == [])
         #expect(scheduler.resume(timer) == .set(100))
-        #expect(scheduler.firing(at: 150).ticks == [Ticked(timer, 0, 100)])
+        #expect(scheduler.firing(at: 150).ticks == [Ticked(timer, 0, 100, isExtra: true)])
     }
 
     @Test func anExtraTickDoesNotDelayCatchingUp() {
@@ -183,6 +217,6 @@ final class SchedulerControlTests {
         let timer = scheduler.add(once(at: 10)).timer
         let last = scheduler.firing(at: 10) { scheduler, _ in _ = scheduler.fire(timer, at: 10) }
         #expect(last.completed == [])
-        #expect(scheduler.firing(at: 12) == Firing(ticks: [Ticked(timer, 1, 10)], completed: [timer]))
+        #expect(scheduler.firing(at: 12) == Firing(ticks: [Ticked(timer, 1, 10, isExtra: true)], completed: [timer]))
     }
 }

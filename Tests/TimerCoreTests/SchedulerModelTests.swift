@@ -13,7 +13,7 @@ struct SchedulerModelTests {
         // The operations did interact in each of these ways.
         let branches: Set = [
             "again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set", "repeat", "portion",
-            "postponed", "close", "repetition", "spent, completes", "spent, waits", "spent, waits on demand",
+            "postponed", "held", "close", "repetition", "spent, completes", "spent, waits", "spent, waits on demand",
         ]
         #expect(branches.subtracting(seen) == [])
     }
@@ -53,6 +53,8 @@ struct NaiveTimer {
     var index: UInt64 = 0
     var extra: UInt64?
     var isPaused = false
+    /// Since when the time to the next deadline stands still.
+    var heldSince: UInt64?
     var isInDelivery = false
     /// The number of the look that waits for its delivery; nil for a hop.
     var inline: Int?
@@ -106,7 +108,7 @@ struct NaiveTimer {
         guard let deadline = next, deadline <= now else { return nil }
         if deadline != onGrid {
             extra = nil
-            return Due(index: index, deadline: deadline, missed: 0)
+            return Due(index: index, deadline: deadline, missed: 0, isExtra: true)
         }
         burst += 1
         ticks += 1
@@ -128,8 +130,15 @@ struct NaiveTimer {
         return Due(index: index, deadline: deadline, missed: missed)
     }
 
+    /// Goes on after a pause. If the time stood still, all deadlines are later by that time.
+    mutating func resume(at now: UInt64) {
+        grid.origin += heldSince.map { now - $0 } ?? 0
+        (isPaused, heldSince) = (false, nil)
+    }
+
     mutating func handlerReturned(at now: UInt64) {
         guard awaitsReturn else { return }
+        heldSince = heldSince.map { _ in now }
         awaitsReturn = false
         passedBefore += 1
         grid.origin = now + grid.period
@@ -169,7 +178,7 @@ struct NaiveGrid {
         switch repetition {
         case .onDemand: nil
         case .every: origin + step * period
-        case .none, .afterReturn: step == 0 ? origin : nil
+        case .none, .once, .afterReturn: step == 0 ? origin : nil
         }
     }
 

@@ -188,6 +188,6 @@ final class OnDemandTests {
     @Test func anExtraTickDoesNotEndATimerOnDemand() {
         let timer = scheduler.add(onDemand, tolerance: 50).timer
         #expect(scheduler.fire(timer, at: 7) == .set(7))
-        #expect(scheduler.firing(at: 8) == Firing(ticks: [Ticked(timer, 0, 7)]))
+        #expect(scheduler.firing(at: 8) == Firing(ticks: [Ticked(timer, 0, 7, isExtra: true)]))
     }
 }

@@ -21,6 +21,17 @@ final class Cache: Sendable {
     }
 }
 
+/// A journal that a timer writes.
+final class Journal: Sendable {
+    private let entries = Mutex<[String]>([])
+
+    var unwritten: Int { entries.withLock { $0.count } }
+
+    func append(_ entry: String) { entries.withLock { $0.append(entry) } }
+
+    func flush() { entries.withLock { $0.removeAll() } }
+}
+
 /// A server that needs a clean cache until it has answered its last request.
 struct Server: Service {
     let cache: Cache
@@ -45,16 +56,22 @@ enum GracefulShutdown {
             target: cache
         ) { cache, _ in cache.clean() }
         cleaning.store(in: timers)
+        // Rarely, and once more at the end, so that nothing is left behind.
+        let journal = Journal()
+        try PreciseTimer.schedule(.every(.seconds(60)), target: journal) { journal, _ in journal.flush() }
+            .store(in: timers)
+        journal.append("started")
 
         // A group shuts its services down in reverse order.
         let group = ServiceGroup(
-            services: [TimerShutdown(of: timers), Server(cache: cache)],
+            services: [TimerShutdown(of: timers, lastTick: true, atMost: .seconds(10)), Server(cache: cache)],
             gracefulShutdownSignals: [.sigterm],
             logger: Logger(label: "example")
         )
         try await group.run()
         print("shutdown: cleaned \(cache.cleanings.load(ordering: .sequentiallyConsistent)) times, \(cleaning.state)")
         check(!cache.isBusy.load(ordering: .sequentiallyConsistent), "a handler is still running")
-        check(cleaning.state == .ended(.cancelled), "the timer has not ended")
+        check(cleaning.state == .ended(.completed), "the timer has not ended with its last tick")
+        check(journal.unwritten == 0, "the last entries were not flushed")
     }
 }

@@ -8,6 +8,11 @@ enum ViewModel {
     static func main() async throws {
         let message = Message()
         try message.appear()
+        message.pointer(isOn: true)
+        let timeLeft = message.timeLeft
+        try await Task.sleep(for: .milliseconds(500))
+        check(message.isVisible && message.timeLeft == timeLeft, "it hid under the pointer, or its time went on")
+        message.pointer(isOn: false)
         try await wait(for: "the message to hide") { !message.isVisible && TimerService.default.activeTimers.isEmpty }
         print("message: blinked \(message.blinks) times, hidden at the age of \(message.age) tenths of a second")
         check(message.blinks == 3 && !message.isHighlighted, "it did not blink three times, on and off")
@@ -36,18 +41,25 @@ final class Message {
 
     func appear() throws {
         // Three times on and off. Ticks are counted, not deadlines, so a busy main actor does not change the end.
-        try PreciseTimer.schedule(.every(.milliseconds(50), count: 6), target: self) { @MainActor message, _ in
+        try PreciseTimer.schedule(.every(.milliseconds(50), count: 6), deliver: .mainActor, target: self) { message, _ in
             message.isHighlighted.toggle()
             message.blinks += message.isHighlighted ? 1 : 0
         }
-        try PreciseTimer.schedule(.every(.milliseconds(100)), target: self) { @MainActor message, tick in
+        try PreciseTimer.schedule(.every(.milliseconds(100)), deliver: .mainActor, target: self) { message, tick in
             message.age += 1 + Int(tick.missed)
         }
         .store(in: timers)
-        try PreciseTimer.schedule(.once(after: .milliseconds(450)), target: self) { @MainActor message, _ in
-            message.hide()
-        }
+        try PreciseTimer.schedule(.once(after: .milliseconds(450)), calling: Message.hide, target: self)
+            .store(in: timers, named: "hiding")
     }
+
+    /// The message stays while the pointer is on it, and then for as long as remained.
+    func pointer(isOn: Bool) {
+        if isOn { timers["hiding"]?.pause(keeping: .remaining) } else { timers["hiding"]?.resume() }
+    }
+
+    /// The time until it hides.
+    var timeLeft: Duration? { timers["hiding"]?.remaining }
 
     private func hide() {
         isVisible = false

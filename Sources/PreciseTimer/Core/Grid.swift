@@ -5,6 +5,8 @@ package struct Grid: Hashable, Sendable {
     package enum Repetition: Hashable, Sendable {
         /// Nothing: there is only one deadline.
         case none
+        /// Nothing: there is only one deadline, and it was asked for as this many nanoseconds from then on.
+        case once(UInt64)
         /// A deadline at every step of a period.
         case every(Period)
         /// A deadline this many nanoseconds after the handler has returned.
@@ -21,18 +23,22 @@ package struct Grid: Hashable, Sendable {
     package let firstStep: UInt64
     /// The number of ticks after which the grid has no deadline any more; `.max` for no limit.
     package let count: UInt64
+    /// What few grids have; nil if this one has none of it.
+    package let bounds: Bounds?
 
     /// A grid whose first deadline is at the origin, or a number of steps after it.
     package init(
         origin: UInt64,
         repetition: Repetition = .none,
         firstStep: UInt64 = 0,
-        count: UInt64 = .max
+        count: UInt64 = .max,
+        bounds: Bounds? = nil
     ) {
         self.origin = origin
         self.repetition = repetition
         self.firstStep = firstStep
         self.count = count
+        self.bounds = bounds
     }
 
     /// The deadline of a step, which saturates at `.max`; nil if that step has no deadline, or has none yet.
@@ -54,6 +60,32 @@ package struct Grid: Hashable, Sendable {
 
     /// The same grid with `now` as its new origin: the next deadline is one step later.
     package func restarted(at now: UInt64) -> Grid { Grid(origin: now, repetition: repetition, firstStep: 1) }
+}
+
+extension Grid {
+    /// What few grids have. An object, so that the others pay for a word only.
+    package final class Bounds: Hashable, Sendable {
+        /// Each deadline is later by a random length from zero up to this one.
+        package let jitter: UInt64
+        /// Determines these lengths.
+        package let seed: UInt64
+        /// The time from the start to the end; `.max` for no end.
+        package let span: UInt64
+        /// No deadline after the first is later than this.
+        package let end: UInt64
+
+        package init(jitter: UInt64 = 0, seed: UInt64 = 0, span: UInt64 = .max, end: UInt64 = .max) {
+            (self.jitter, self.seed, self.span, self.end) = (jitter, seed, span, end)
+        }
+
+        private var numbers: [UInt64] { [jitter, seed, span, end] }
+
+        /// Whether the numbers are the same.
+        package static func == (left: Bounds, right: Bounds) -> Bool { left.numbers == right.numbers }
+
+        /// Hashes the numbers.
+        package func hash(into hasher: inout Hasher) { hasher.combine(numbers) }
+    }
 }
 
 extension UInt64 {

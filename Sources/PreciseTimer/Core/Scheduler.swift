@@ -70,6 +70,16 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
         return unsafe called.takeUnretainedValue()
     }
 
+    /// When the running handler of a timer was called, to the precision of the look that called it; nil if it does not
+    /// run. Constant time.
+    package func runningSince(_ timer: Timer) -> UInt64? {
+        switch timer.whereabouts {
+        case .isCalled: look
+        case .runs: running.since(timer)
+        case .rests, .awaitsDeadline, .awaitsLook, .onItsWay: nil
+        }
+    }
+
     /// When the first timer comes out of its queue, or nil if no timer waits. This may be earlier than the earliest
     /// deadline, if that was postponed. Constant time.
     package var nextLook: UInt64? {
@@ -203,7 +213,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
         } else {
             dequeue(timer)
             timer.whereabouts = .runs
-            running.append(timer)
+            running.append(timer, since: now)
         }
         return due
     }
@@ -301,7 +311,7 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     // MARK: The queues and the alarm
 
     /// Queues a waiting timer by its next deadline.
-    private mutating func enqueue(_ timer: Timer) -> AlarmOrder {
+    mutating func enqueue(_ timer: Timer) -> AlarmOrder {
         place(timer, comesOut: false)
         return orderIfEarlier()
     }

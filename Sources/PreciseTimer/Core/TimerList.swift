@@ -72,6 +72,8 @@ struct RunningTimers<User: UserFacts & ~Copyable>: ~Copyable {
     @safe
     struct Element: BitwiseCopyable {
         let reference: Unmanaged<TimerRecord<User>>
+        /// When its handler was called.
+        let since: UInt64
     }
 
     private var elements = Segments<Element>()
@@ -82,11 +84,14 @@ struct RunningTimers<User: UserFacts & ~Copyable>: ~Copyable {
     /// The timer at a position. Constant time.
     subscript(position: Int) -> TimerRecord<User> { unsafe elements[position].reference.takeUnretainedValue() }
 
+    /// When the handler of a running timer was called. Constant time.
+    func since(_ timer: TimerRecord<User>) -> UInt64 { elements[Int(timer.position)].since }
+
     /// Adds a timer, which is in no queue. Constant time.
-    mutating func append(_ timer: TimerRecord<User>) {
+    mutating func append(_ timer: TimerRecord<User>, since: UInt64) {
         assert(timer.position < 0, "a running timer is in no queue")
         timer.position = Int32(truncatingIfNeeded: elements.count)
-        unsafe elements.append(Element(reference: .passUnretained(timer)))
+        unsafe elements.append(Element(reference: .passUnretained(timer), since: since))
     }
 
     /// Removes a timer. Constant time.

@@ -18,6 +18,17 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         var burst = 0
         /// The instant at which an extra tick was requested, or `.max`.
         var extra: UInt64 = .max
+        /// How many ticks the schedule had at its start.
+        var total: UInt64 = .max
+        /// The bounds of the present grid, and what draws its jitter.
+        var bounds: Grid.Bounds?
+        var random = SeededGenerator(seed: 0)
+        /// How much later than its place on the grid the next deadline is.
+        var offset: UInt64 = 0
+        /// No deadline after the first is later than this.
+        var end: UInt64 = .max
+        /// Since when the time to the next deadline stands still, or `.max`.
+        var heldSince: UInt64 = .max
         /// The first step of the present grid, and the number of its deadline.
         var first: (step: UInt64, index: UInt64) = (0, 0)
         /// The user's part of it.
@@ -28,7 +39,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     @safe @exclusivity(unchecked) var sequence: UInt64 = 0
     /// The oldest deadline of the grid that has had no tick, or `.max`.
     @safe @exclusivity(unchecked) private var deadline: UInt64 = .max
-    // The grid, in less memory than a `Grid` takes.
+    // The grid, in less memory than a `Grid` takes. The length of a single deadline is the delay that was asked for.
     @safe @exclusivity(unchecked) private var origin: UInt64 = .max
     @safe @exclusivity(unchecked) private var length: UInt64 = 0
     /// The number of the deadline.
@@ -108,7 +119,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     /// The period of the deadlines that follow the next one, if it is a whole number of nanoseconds below 2^60 and
     /// no extra tick is requested.
     var wholePeriod: UInt64? {
-        let isWhole = rules.map { $0.count == 1 && $0.extra == .max } ?? true
+        let isWhole = rules.map { $0.count == 1 && $0.extra == .max && $0.bounds == nil } ?? true
         return repetition == .every && isWhole && length < 1 << 60 ? length : nil
     }
 
@@ -152,8 +163,11 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     func restart(on grid: Grid, sequence: UInt64) {
         self.sequence = sequence
         index = 0
-        if let rules { (rules.extra, rules.burst) = (.max, 0) }
-        if grid.count != .max || rules != nil { rulesOnDemand.remaining = grid.count }
+        if let rules { (rules.extra, rules.burst, rules.bounds, rules.end) = (.max, 0, nil, .max) }
+        if grid.count != .max || rules != nil {
+            (rulesOnDemand.remaining, rulesOnDemand.total) = (grid.count, grid.count)
+        }
+        if let bounds = grid.bounds { adopt(bounds) }
         begin(grid)
     }
 
@@ -161,7 +175,8 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         origin = grid.origin
         if grid.firstStep != 0 || rules != nil { rulesOnDemand.first = (grid.firstStep, index) }
         switch grid.repetition {
-        case .none: repetition = .none
+        case .none: (repetition, length) = (.none, .max)
+        case .once(let delay): (repetition, length) = (.none, delay)
         case .every(let period):
             (repetition, length) = (.every, period.nanoseconds)
             if period.count != 1 || rules != nil { rulesOnDemand.count = period.count }
@@ -171,7 +186,28 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
             traits.insert(.isOnDemand)
         }
         traits.remove(.isServed)
-        deadline = grid.firstStep == 0 ? grid.origin : grid.deadline(grid.firstStep) ?? .max
+        let first = grid.firstStep == 0 ? grid.origin : grid.deadline(grid.firstStep) ?? .max
+        if let rules { wait(for: first, by: rules) } else { deadline = first }
+    }
+
+    /// Waits for a deadline of the grid, with its jitter, unless it is beyond the end.
+    private func wait(for nominal: UInt64, by rules: Side) {
+        deadline = nominal
+        rules.offset = 0
+        guard let bounds = rules.bounds else { return }
+        if nominal > rules.end {
+            rules.remaining = 0
+            serve()
+        } else if bounds.jitter > 0, nominal != .max {
+            let jitter = UInt64.random(in: 0...bounds.jitter, using: &rules.random)
+            deadline = min(nominal.saturatingAdding(jitter), rules.end)
+            rules.offset = deadline - nominal
+        }
+    }
+
+    private func adopt(_ bounds: Grid.Bounds) {
+        let rules = rulesOnDemand
+        (rules.bounds, rules.end, rules.random) = (bounds, bounds.end, SeededGenerator(seed: bounds.seed))
     }
 
     /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
@@ -201,11 +237,13 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         if due > now || due == .max { return nil }
         if due != deadline {
             rules.extra = .max
-            return Due(index: index, deadline: due, missed: 0)
+            return Due(index: index, deadline: due, missed: 0, isExtra: true)
         }
         rules.burst += 1
         let isTheRest = repetition == .every && rules.burst >= rules.policy.limit
-        let missed = isTheRest ? grid.latestStep(at: now) - step : 0
+        // The deadlines that this tick stands for are moved by the jitter of the oldest.
+        let latest = max(due, min(now, rules.end)) - rules.offset
+        let missed = isTheRest ? grid.latestStep(at: latest) - step : 0
         let tick = Due(index: index, deadline: due, missed: missed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
         if rules.remaining != .max { rules.remaining -= 1 }
@@ -214,7 +252,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         } else if missed > 0, rules.policy == .delay {
             begin(grid.restarted(at: now))
         } else {
-            deadline = grid.deadline(step) ?? .max
+            wait(for: grid.deadline(step) ?? .max, by: rules)
         }
         return tick
     }
@@ -244,7 +282,68 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
 
     /// Begins the next delay of a timer that awaits the return of its handler.
     func handlerReturned(at now: UInt64) {
+        if let rules, rules.heldSince != .max { rules.heldSince = max(rules.heldSince, now) }
         begin(Grid(origin: now.saturatingAdding(length), repetition: .afterReturn(length)))
+    }
+}
+
+extension TimerRecord where User: ~Copyable {
+    // MARK: Holding, restarting and finishing
+
+    /// Lets the time to the next deadline stand still from now on.
+    func hold(at now: UInt64) { rulesOnDemand.heldSince = now }
+
+    /// Whether the time to the next deadline stands still.
+    package var isHeld: Bool { rules.map { $0.heldSince != .max } ?? false }
+
+    /// The next deadline; `.max` if there is none, or if it depends on the end of a hold.
+    package var knownDeadline: UInt64 { isHeld ? .max : nextDeadline }
+
+    /// The time to the next deadline in nanoseconds, zero if it has passed; nil if no tick remains.
+    package func remaining(at now: UInt64) -> UInt64? {
+        let (next, now) = (nextDeadline, min(now, rules?.heldSince ?? .max))
+        return next == .max ? nil : next - min(next, now)
+    }
+
+    /// Ends a hold: all deadlines are later by the time for which they stood still. A new schedule begins its own hold.
+    func release(at now: UInt64) {
+        guard let rules, rules.heldSince != .max else { return }
+        let time = now - min(now, rules.heldSince)
+        rules.heldSince = .max
+        origin = origin.saturatingAdding(time)
+        deadline = deadline.saturatingAdding(time)
+        rules.end = rules.end.saturatingAdding(time)
+    }
+
+    /// The present schedule from now on, with its delay or one step before the first deadline; nil for one that does
+    /// not count from its beginning.
+    func gridAnew(at now: UInt64) -> Grid? {
+        var bounds = rules?.bounds
+        if let old = bounds {
+            let end = now.saturatingAdding(old.span)
+            bounds = Grid.Bounds(jitter: old.jitter, seed: old.seed &+ 1, span: old.span, end: end)
+        }
+        let count = rules?.total ?? .max
+        let later = now.saturatingAdding(length)
+        return switch repetition {
+        case .none: length == .max ? nil : Grid(origin: later, repetition: .once(length))
+        case .every: Grid(origin: now, repetition: .every(period), firstStep: 1, count: count, bounds: bounds)
+        case .afterReturn: Grid(origin: later, repetition: .afterReturn(length), count: count, bounds: bounds)
+        case .onDemand: nil
+        }
+    }
+
+    /// Leaves out all deadlines after now. Without an earlier one that waits for its tick, an extra tick stands for
+    /// them. The timer then ends, also one on demand.
+    func finish(at now: UInt64) {
+        let rules = rulesOnDemand
+        traits.remove(.isOnDemand)
+        if rules.bounds == nil { adopt(Grid.Bounds(end: now)) }
+        rules.end = now
+        guard deadline > now else { return }
+        rules.remaining = 0
+        serve()
+        askForExtra(at: now)
     }
 }
 
@@ -296,7 +395,7 @@ private struct TimerTraits: OptionSet {
 /// Whether a timer has ended, and why.
 package enum TimerEnding: UInt8, Sendable {
     case goesOn
-    case completed, cancelled, targetReleased, handleReleased, serviceShutDown, backendFailed
+    case completed, cancelled, targetReleased, handleReleased, serviceShutDown, failed, backendFailed
 }
 
 /// The facts of a tick, as a look at the clock decided on them.
@@ -307,12 +406,15 @@ package struct Due: Hashable, Sendable {
     package let deadline: UInt64
     /// How many later deadlines had passed as well and get no tick of their own.
     package let missed: UInt64
+    /// Whether the tick stands for no deadline, but was asked for.
+    package let isExtra: Bool
 
     /// The facts of a tick.
-    package init(index: UInt64, deadline: UInt64, missed: UInt64) {
+    package init(index: UInt64, deadline: UInt64, missed: UInt64, isExtra: Bool = false) {
         self.index = index
         self.deadline = deadline
         self.missed = missed
+        self.isExtra = isExtra
     }
 }
 

@@ -45,6 +45,15 @@ extension ServiceCore {
     }
 }
 
+/// One timer, as it is seen under the lock. It holds the target, and must be released without the lock.
+struct Sight {
+    let record: Record
+    /// The target; nil if it was released.
+    let target: AnyObject?
+    /// When its running handler was called, in nanoseconds; nil if it does not run.
+    let runningSince: UInt64?
+}
+
 /// The caretaker's checks, and the snapshots: both read the timers under the lock, in portions.
 extension ServiceState {
     /// The caretaker's progress in this service.
@@ -101,7 +110,8 @@ extension ServiceState {
     mutating func listen(at now: UInt64) -> Failure? {
         guard care.hasOwnThread, let alarm else { return nil }
         guard care.silence.lasts(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now) else { return nil }
-        let attempted = "waiting for an alarm (\(type(of: alarm))) that did not fire for 5 s"
+        let attempted =
+            "waiting for \(type(of: alarm)), which did not fire for 5 s (schedule the timers anew on another service)"
         return Failure(error: TimerError(.backendFailed, attempted), run: run)
     }
 
@@ -114,17 +124,17 @@ extension ServiceState {
     /// The `count` timers below a position, with what a caller wants to know of each. A caller that goes from the last
     /// position to the first misses no timer, and may see some twice. The targets are returned as well, because each
     /// may be the last reference, which must not be released under the lock.
-    func see<Facts>(
-        _ count: Int,
-        below position: Int,
-        _ facts: (Record, _ isTargetAlive: Bool) -> Facts
-    ) -> [(Record, Facts, target: AnyObject?)] {
+    func see<Facts>(_ count: Int, below position: Int, _ facts: (Sight) -> Facts) -> [(Sight, Facts)] {
         let end = min(position, scheduler.count)
         return (max(0, end - count)..<end).reversed()
             .map { position in
                 let record = scheduler[position]
-                let target = record.user.target
-                return (record, facts(record, target != nil), target)
+                let sight = Sight(
+                    record: record,
+                    target: record.user.target,
+                    runningSince: scheduler.runningSince(record)
+                )
+                return (sight, facts(sight))
             }
     }
 }

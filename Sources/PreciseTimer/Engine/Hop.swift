@@ -20,26 +20,31 @@ struct Hop: Sendable {
         }
     }
 
-    /// Calls the handler of an actor.
-    func deliverOnActor() async {
-        let look = alarm.now
-        if let actor = record.actor {
-            await deliver(on: actor)
-        } else if core.begin(self, lookedAt: look, by: .thisThread) != nil {
-            // The actor was released. This thread says the farewell, and a cancel that waits must wait for it.
-            _ = core.finish(self, lookedAt: look, nil)
-        }
-    }
-
-    /// Calls the handler on its actor. The tick is decided, and the delivery ended, on that actor.
-    func deliver(on actor: isolated any Actor) async {
+    /// Calls the handler in the present task, on its actor if it has one. The tick is decided, and the delivery ended,
+    /// on that actor.
+    func deliver(on actor: isolated (any Actor)?) async {
         let look = alarm.now
         var identity = TaskDelivery()
         while let due = core.begin(self, lookedAt: look, by: .task(identity)) {
-            let served = await record.call(due, woke: woke, alarm, on: actor, as: identity)
+            let (served, error) = await record.call(due, woke: woke, alarm, on: actor, as: identity)
+            noteRun(served, error)
+            if let error { core.end(record, failed: error) }
             guard core.finish(self, lookedAt: look, served) else { return }
             identity = TaskDelivery()
         }
+    }
+
+    private func noteRun(_ served: Served?, _ error: (any Error)?) {
+        guard let served, case .task(let tasks) = record.user.destination else { return }
+        let start = TimerInstant(nanoseconds: served.delivered, clock: core.clock)
+        tasks.noteRun(PreciseTimer.Run(start: start, end: alarm.now, error: error))
+    }
+
+    /// Ends the delivery of a timer whose target, an actor, was released. This thread says the farewell, and a cancel
+    /// that waits must wait for it.
+    func deliverToNoActor() {
+        let look = alarm.now
+        if core.begin(self, lookedAt: look, by: .thisThread) != nil { _ = core.finish(self, lookedAt: look, nil) }
     }
 
     /// Decides the tick and hands it to a consumer; nil if the timer must not tick. `again` is true if another late
@@ -68,25 +73,16 @@ enum Destination: Sendable {
     case inline
     /// On a Dispatch queue.
     case queue(DispatchQueue)
-    /// On the main actor, for an ordinary handler.
-    case mainActor
-    /// On the main actor, for a handler that is isolated to it.
-    case mainActorTask
-    /// On an actor that the handler is isolated to.
-    indirect case actor(any Actor)
-    /// On the target, an actor that the handler is isolated to.
-    case targetActor
+    /// In a task of its own: the handler is isolated to an actor, or may await.
+    case task(TaskDestination)
     /// In a mailbox, for a task that asks for the ticks.
     case mailbox(TickMailbox)
-
-    /// Where a handler runs that is isolated to an actor.
-    static func isolated(to actor: any Actor) -> Destination { actor is MainActor ? .mainActorTask : .actor(actor) }
 
     /// Whether an ordinary handler is called there.
     var isPlain: Bool {
         switch self {
-        case .inline, .queue, .mainActor: true
-        case .mainActorTask, .actor, .targetActor, .mailbox: false
+        case .inline, .queue: true
+        case .task, .mailbox: false
         }
     }
 
@@ -95,11 +91,7 @@ enum Destination: Sendable {
         switch self {
         case .inline: hop.deliver()
         case .queue(let queue): queue.async { hop.deliver() }
-        // The main actor's jobs run on the main queue, and a block there costs less than a task.
-        case .mainActor: DispatchQueue.main.async { hop.deliver() }
-        // A task that starts on the main actor avoids the shared thread pool, which other tasks may keep busy.
-        case .mainActorTask: Task { @MainActor in await hop.deliver(on: MainActor.shared) }
-        case .actor, .targetActor: Task { await hop.deliverOnActor() }
+        case .task(let tasks): tasks.send(hop)
         case .mailbox(let mailbox): mailbox.receive(hop)
         }
     }

@@ -9,10 +9,9 @@ final class Observer {
     /// How many timers that go on have statistics of their own.
     fileprivate var countedTimers = 0
     /// The places whose handlers were slow.
-    private(set) var slowPlaces: [SlowPlace] = []
-    private static let mostPlaces = 16
-
-    init() { slowPlaces.reserveCapacity(Self.mostPlaces) }
+    private(set) var slowPlaces = SlowPlaces()
+    /// The inline handler that lately kept the service's thread for longest.
+    private var keeper: (place: SlowPlace, start: UInt64, end: UInt64)?
 
     /// A timer was delivered a tick, and its handler has returned by now. Without a clock, its time is not known.
     func delivered(_ record: Record, _ served: Served, now: UInt64?) {
@@ -24,24 +23,63 @@ final class Observer {
         // A wall clock may have been set back.
         let time = now - min(now, served.delivered)
         counts?.countHandler(time)
-        record.side?.extras.counts?.countHandler(time)
-        if time > record.leastPeriod { noteSlow(record, time) }
+        if let own = record.side?.extras.counts {
+            own.countHandler(time)
+            own.lastCall = (served.delivered, now)
+        }
+        if time > record.leastPeriod { slowPlaces.note(SlowPlace(record, record.leastPeriod, time)) }
+        if keeper != nil || time > Self.longHold, case .inline = record.user.destination {
+            watch(record, served, now, time)
+        }
     }
 
-    /// Notes that a handler ran for longer than its period. After the first 16 places, others are not noted. O(1).
-    private func noteSlow(_ record: Record, _ nanoseconds: UInt64) {
-        let (file, line) = unsafe record.storedSite
-        let (label, period) = (record.label, record.leastPeriod)
-        let known = slowPlaces.firstIndex { unsafe $0.file == file && $0.line == line && $0.label == label }
-        if let known {
-            slowPlaces[known].count += 1
-            if nanoseconds > slowPlaces[known].longest {
-                (slowPlaces[known].period, slowPlaces[known].longest) = (period, nanoseconds)
+    /// A handler that is shorter, in nanoseconds, keeps nobody waiting.
+    private static var longHold: UInt64 { 100_000 }
+
+    /// Finds the inline handler that kept the thread while a deadline of another timer passed, for longer than that
+    /// timer's period. Each call is noted once.
+    private func watch(_ record: Record, _ served: Served, _ now: UInt64, _ time: UInt64) {
+        if let last = keeper {
+            let length = last.end - last.start
+            let wasInTheWay = last.start <= served.due.deadline && served.due.deadline < last.end
+            if wasInTheWay, length > record.leastPeriod, length <= last.place.period {
+                slowPlaces.note(last.place.exceeding(record.leastPeriod))
+                keeper = nil
+            } else if served.delivered > last.end.saturatingAdding(length) {
+                keeper = nil
             }
-        } else if slowPlaces.count < Self.mostPlaces {
-            slowPlaces.append(
-                unsafe SlowPlace(label: label, file: file, line: line, period: period, longest: nanoseconds)
-            )
+        }
+        let longest = keeper.map { $0.end - $0.start } ?? Self.longHold
+        if time > longest { keeper = (SlowPlace(record, record.leastPeriod, time), now - time, now) }
+    }
+}
+
+/// The first 16 places whose handlers were slow. O(1) for each call.
+struct SlowPlaces {
+    private(set) var places: [SlowPlace] = []
+    private static let most = 16
+
+    init() { places.reserveCapacity(Self.most) }
+
+    /// Notes one slow call.
+    mutating func note(_ call: SlowPlace) {
+        if let known = places.firstIndex(where: { $0.isSame(as: call) }) {
+            places[known].count += 1
+            if call.longest > places[known].longest {
+                (places[known].period, places[known].longest) = (call.period, call.longest)
+            }
+        } else if places.count < Self.most {
+            places.append(call)
+        }
+    }
+
+    /// The places that a debug build must still report, each at its third slow call: the machine can hold up any
+    /// handler once or twice.
+    mutating func takeUnreported() -> [SlowPlace] {
+        places.indices.compactMap { index in
+            guard places[index].count >= 3, !places[index].isReported else { return nil }
+            places[index].isReported = true
+            return places[index]
         }
     }
 }
@@ -58,6 +96,25 @@ struct SlowPlace {
     var count: UInt64 = 1
     /// Whether a debug build has warned of it.
     var isReported = false
+
+    /// One call of a timer's handler, in nanoseconds, which exceeded a period.
+    init(_ record: Record, _ period: UInt64, _ time: UInt64) {
+        label = record.label
+        unsafe (file, line) = record.storedSite
+        self.period = period
+        longest = time
+    }
+
+    func isSame(as other: SlowPlace) -> Bool {
+        unsafe file == other.file && line == other.line && label == other.label
+    }
+
+    /// The same call, which exceeded another period.
+    func exceeding(_ period: UInt64) -> SlowPlace {
+        var copy = self
+        copy.period = period
+        return copy
+    }
 }
 
 /// The statistics of a timer or a service while they are collected. Counting a tick allocates nothing. The service's
@@ -74,6 +131,22 @@ final class TickCounts {
     }
 
     @safe @exclusivity(unchecked) private(set) var numbers = Numbers()
+    /// The clock of these numbers.
+    private let clock: TimerClock
+    /// When the latest call of the handler began and ended, in nanoseconds; only for one timer.
+    fileprivate var lastCall: (start: UInt64, end: UInt64)?
+
+    init(_ clock: TimerClock) { self.clock = clock }
+
+    /// The latest call of the handler.
+    var lastRun: PreciseTimer.Run? {
+        lastCall.map { call in
+            PreciseTimer.Run(
+                start: TimerInstant(nanoseconds: call.start, clock: clock),
+                end: TimerInstant(nanoseconds: call.end, clock: clock)
+            )
+        }
+    }
 
     /// Counts a tick.
     @inline(__always)
@@ -125,15 +198,8 @@ extension Observer {
     /// A timer has ended.
     func ended(_ record: Record) { if record.side?.extras.counts != nil { countedTimers -= 1 } }
 
-    /// The places that a debug build must still report, each at its third slow call: the machine can hold up any
-    /// handler once or twice.
-    fileprivate func takeUnreported() -> [SlowPlace] {
-        slowPlaces.indices.compactMap { index in
-            guard slowPlaces[index].count >= 3, !slowPlaces[index].isReported else { return nil }
-            slowPlaces[index].isReported = true
-            return slowPlaces[index]
-        }
-    }
+    /// See ``SlowPlaces/takeUnreported()``.
+    fileprivate func takeUnreported() -> [SlowPlace] { slowPlaces.takeUnreported() }
 
     /// The observer of a new service.
     static var ofNewService: Observer? {
@@ -149,7 +215,7 @@ extension Observer {
 extension ServiceCore {
     /// Begins to collect the statistics of a timer, or of the service, or ends it.
     func collectStatistics(_ isWanted: Bool, of record: Record?) {
-        var counts = isWanted ? TickCounts() : nil
+        var counts = isWanted ? TickCounts(clock) : nil
         locked(inForkedChild: ()) { $0.collect(isWanted, &counts, of: record) }
     }
 
@@ -171,6 +237,18 @@ extension ServiceCore {
         #endif
     }
 
-    /// The places whose handlers were slow, in a copy.
-    var slowPlaces: [SlowPlace] { locked(inForkedChild: []) { $0.observer?.slowPlaces.map(\.self) ?? [] } }
+    /// The places whose handlers were slow, and those whose handlers run at this moment for longer than their period. Of
+    /// many that run, a portion is looked at.
+    var slowPlaces: [SlowPlace] {
+        locked(inForkedChild: []) { state in
+            var places = state.observer?.slowPlaces ?? SlowPlaces()
+            let now = state.now?.nanoseconds ?? 0
+            for position in 0..<min(state.scheduler.runningCount, Scheduler<UserSide>.portion) {
+                let record = state.scheduler.running(at: position)
+                guard let since = state.scheduler.runningSince(record), since < now else { continue }
+                if now - since > record.leastPeriod { places.note(SlowPlace(record, record.leastPeriod, now - since)) }
+            }
+            return places.places
+        }
+    }
 }

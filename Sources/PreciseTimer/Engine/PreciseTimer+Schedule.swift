@@ -27,6 +27,10 @@ extension PreciseTimer {
         var count: Int?
         /// How much later the first deadline may be, at random.
         var spread: Duration?
+        /// How much later each deadline may be, at random.
+        var jitter: Duration?
+        /// The time from now to the last possible deadline; nil for no limit.
+        var span: Duration?
 
         /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused.
         ///
@@ -51,6 +55,7 @@ extension PreciseTimer {
         /// ```swift
         /// .every(.seconds(30), spread: .seconds(30))       // a thousand heartbeats do not beat together
         /// .every(.milliseconds(200), count: 6)             // a lamp blinks three times
+        /// .every(.milliseconds(200), for: .seconds(10))    // it blinks for ten seconds, however late its ticks are
         /// ```
         ///
         /// - Parameters:
@@ -61,18 +66,33 @@ extension PreciseTimer {
         ///     count. Less than 1 is refused.
         ///   - spread: all deadlines are later by a random length from zero up to this one. Each call that schedules
         ///     or reschedules a timer draws its own. Nil for no spread; negative lengths are refused.
+        ///   - jitter: each deadline is later than its place on the grid by a random length from zero up to this one,
+        ///     drawn anew for each tick, while a spread is drawn once. The grid itself does not move. Nil for no jitter;
+        ///     negative lengths, and those longer than the period, are refused.
+        ///   - span: the time from now after which there is no deadline; the timer ends with its last one, or rests if it
+        ///     is on demand. A bound in time, while `count` is one of ticks: after a stall, one late tick stands for all
+        ///     deadlines that remained. Nil for no limit; a span that is over before the first deadline is refused.
         /// - Returns: the schedule.
         public static func every(
             _ period: Duration,
             after delay: Duration? = nil,
             count: Int? = nil,
-            spread: Duration? = nil
+            spread: Duration? = nil,
+            jitter: Duration? = nil,
+            for span: Duration? = nil
         ) -> Schedule {
-            Schedule(start: .after(delay ?? period), repetition: .every(period), count: count, spread: spread)
+            Schedule(
+                start: .after(delay ?? period),
+                repetition: .every(period),
+                count: count,
+                spread: spread,
+                jitter: jitter,
+                span: span
+            )
         }
 
         /// A deadline every `period`, the first at `instant`. For deadlines that have passed already, the missed-tick
-        /// policy decides at the first look. `count` and `spread` are those of ``every(_:after:count:spread:)``.
+        /// policy decides at the first look. `count` and `spread` are those of ``every(_:after:count:spread:jitter:for:)``.
         public static func every(
             _ period: Duration,
             at instant: TimerInstant,
@@ -93,7 +113,7 @@ extension PreciseTimer {
         /// ```
         ///
         /// If the wall clock is set, the deadlines stay where they are on that clock: see ``TimerClock/wall``, and
-        /// ``TimerService/clockSteps``. `count` is that of ``every(_:after:count:spread:)``.
+        /// ``TimerService/clockSteps``. `count` is that of ``every(_:after:count:spread:jitter:for:)``.
         public static func every(
             _ period: Duration,
             alignedTo instant: TimerInstant,
@@ -111,8 +131,8 @@ extension PreciseTimer {
         /// - Parameters:
         ///   - rate: the number of deadlines in the duration.
         ///   - duration: the time that they take.
-        ///   - count: as in ``every(_:after:count:spread:)``.
-        ///   - spread: as in ``every(_:after:count:spread:)``.
+        ///   - count: as in ``every(_:after:count:spread:jitter:for:)``.
+        ///   - spread: as in ``every(_:after:count:spread:jitter:for:)``.
         /// - Returns: the schedule.
         public static func rate(
             _ rate: Int,
@@ -127,7 +147,7 @@ extension PreciseTimer {
         /// `delay` if `firstDelay` is not given.
         ///
         /// Such a timer misses nothing, because it has no deadline while its handler runs. A delay of zero or
-        /// less is refused. `count` is that of ``every(_:after:count:spread:)``; `spread` delays the first deadline.
+        /// less is refused. `count` is that of ``every(_:after:count:spread:jitter:for:)``; `spread` delays the first deadline.
         public static func fixedDelay(
             _ delay: Duration,
             after firstDelay: Duration? = nil,

@@ -1,10 +1,15 @@
 extension PreciseTimer {
     /// The facts of one call to a handler. A plain value.
     public struct Tick: Hashable, Sendable {
-        /// The number of this tick's deadline, from 0. It grows by 1 + ``missed`` from tick to tick.
+        /// The number of this tick's deadline, from 0. It grows by 1 + ``missed`` from tick to tick. That of an extra tick
+        /// is the number of the next deadline.
         public let index: UInt64
-        /// When the tick was due: the oldest deadline that had not had a tick.
+        /// When the tick was due: the oldest deadline that had not had a tick. That of an extra tick is the instant at
+        /// which it was asked for.
         public let deadline: TimerInstant
+        /// Whether the tick was asked for with ``PreciseTimer/fire()`` or ``PreciseTimer/finish(atMost:)``, and stands for
+        /// no deadline. Over all other ticks, the sum of 1 + ``missed`` is the number of deadlines, exactly.
+        public let isExtra: Bool
         /// When the alarm's thread looked at the clock and found the tick due.
         public let woke: TimerInstant
         /// When the handler was called.
@@ -29,12 +34,14 @@ extension PreciseTimer {
         ///   - woke: when the tick was found due, not before the deadline; nil for the deadline itself.
         ///   - delivered: when the handler was called, not before `woke`; nil for `woke` itself.
         ///   - missed: how many later deadlines had passed as well.
+        ///   - isExtra: whether the tick stands for no deadline.
         public init(
             index: UInt64 = 0,
             deadline: TimerInstant,
             woke: TimerInstant? = nil,
             delivered: TimerInstant? = nil,
-            missed: UInt64 = 0
+            missed: UInt64 = 0,
+            isExtra: Bool = false
         ) {
             let woke = woke ?? deadline
             let delivered = delivered ?? woke
@@ -44,12 +51,13 @@ extension PreciseTimer {
             self.woke = woke
             self.delivered = delivered
             self.missed = missed
+            self.isExtra = isExtra
         }
     }
 }
 
 extension PreciseTimer.Tick: Codable {
-    private enum CodingKeys: CodingKey { case index, deadline, woke, delivered, missed }
+    private enum CodingKeys: CodingKey { case index, deadline, woke, delivered, missed, isExtra }
 
     /// Decodes a tick. Refuses instants in another order than that of a tick, or of different clocks.
     public init(from decoder: any Decoder) throws {
@@ -70,7 +78,8 @@ extension PreciseTimer.Tick: Codable {
             deadline: deadline,
             woke: woke,
             delivered: delivered,
-            missed: try values.decode(UInt64.self, forKey: .missed)
+            missed: try values.decode(UInt64.self, forKey: .missed),
+            isExtra: try values.decodeIfPresent(Bool.self, forKey: .isExtra) ?? false
         )
     }
 }

@@ -42,22 +42,36 @@ public final class PreciseTimer: Sendable {
     @discardableResult
     public func cancel() -> Bool { core.end(record, .cancelled) }
 
-    /// Holds back all ticks until ``resume()``, while the grid runs on. Returns false if the timer is already
-    /// paused or has ended.
+    /// Holds back all ticks until ``resume()``. Returns false if the timer is already paused or has ended.
     ///
     /// As with ``cancel()``, at most a handler that is already running on another thread finishes. A paused timer ends
     /// within seconds if its target is released.
+    ///
+    /// - Parameter kept: what the pause keeps. With ``Kept/grid``, deadlines go on passing. With ``Kept/remaining``, the
+    ///   time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its deadline
+    ///   ticks 200 ms after it is resumed.
     @discardableResult
-    public func pause() -> Bool { core.pause(record) }
+    public func pause(keeping kept: Kept = .grid) -> Bool { core.pause(record, keeping: kept) }
 
     /// Lets a paused timer tick again. Returns false if it is not paused or has ended.
     ///
-    /// Deadlines that passed during the pause are handled at once by the missed-tick policy.
+    /// Deadlines that passed during the pause are handled at once by the missed-tick policy. If the pause kept the
+    /// remaining time, all deadlines are later by the length of the pause instead.
     @discardableResult
     public func resume() -> Bool { core.resume(record) }
 
+    /// Starts the present schedule anew: the next deadline is a whole delay or period from now. The numbers of the
+    /// deadlines, a `count` and a `for:` start again; an alignment or a spread is not kept. A paused timer stays paused.
+    ///
+    /// For a time-out: `timeout.restart()` postpones it by its own length, and throws nothing. Returns false if the
+    /// timer has ended, or if its schedule is an instant, rests without ever having had a deadline, or is computed.
+    /// Otherwise like ``reschedule(_:)``.
+    @discardableResult
+    public func restart() -> Bool { core.restart(record) }
+
     /// Gives the timer another schedule, counted from now. The numbers of its deadlines start at 0 again. A paused
-    /// timer stays paused.
+    /// timer stays paused: deadlines that pass until it is resumed are late then, or, if the pause keeps the remaining
+    /// time, the new schedule begins with ``resume()``.
     ///
     /// After it returns, no tick of the old schedule starts, not even one that is on its way to a queue. Called in
     /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
@@ -72,7 +86,8 @@ public final class PreciseTimer: Sendable {
     ///
     /// The extra tick has the instant of this call as its deadline, the index of the next deadline, and a `missed` of
     /// 0. Calls made before it begins collapse into one extra tick, at the earliest of their instants. A paused timer
-    /// delivers it after ``resume()``. A ``reschedule(_:)`` that comes first withdraws it.
+    /// delivers it after ``resume()``. A ``reschedule(_:)`` that comes first withdraws it, and so does ``cancel()``:
+    /// ``finish(atMost:)`` waits for it. ``Tick/isExtra`` tells it from the others.
     @discardableResult
     public func fire() -> Bool { core.fire(record) }
 
@@ -86,8 +101,13 @@ public final class PreciseTimer: Sendable {
     public var state: State { core.currentState(of: record) }
 
     /// The deadline of the next tick; nil if no tick remains, if the timer rests until it is rescheduled, or if the
-    /// running handler decides it. The deadline of a paused or late timer may have passed already.
+    /// running handler decides it. The deadline of a paused or late timer may have passed already. Nil, too, while a
+    /// pause keeps the remaining time.
     public var nextDeadline: TimerInstant? { core.nextDeadline(of: record) }
+
+    /// The time to the next deadline, zero if it has passed; it stands still while a pause keeps it. Nil if no tick
+    /// remains, if the timer rests until it is rescheduled, or if the running handler decides it.
+    public var remaining: Duration? { core.remaining(of: record) }
 
     /// The nominal duration between two deadlines; nil for a single deadline, after the last tick of a schedule with a
     /// count, and for a timer that waits for a reschedule. For a fixed delay, that delay. For a rate it is truncated to
@@ -96,6 +116,14 @@ public final class PreciseTimer: Sendable {
 }
 
 extension PreciseTimer {
+    /// What a pause keeps.
+    public enum Kept: Sendable {
+        /// The deadlines: those that pass during the pause are late when the timer is resumed.
+        case grid
+        /// The time that remains to the next deadline: nothing passes during the pause.
+        case remaining
+    }
+
     /// Whether a timer is scheduled, paused or ended.
     @nonexhaustive
     public enum State: Hashable, Sendable {
@@ -109,7 +137,7 @@ extension PreciseTimer {
 
     /// Why a timer ended. Every timer ends once, for one reason.
     @nonexhaustive
-    public enum EndReason: Hashable, Sendable {
+    public enum EndReason: Sendable {
         /// Its last deadline has been delivered. A timer on demand never ends like this.
         case completed
         /// ``PreciseTimer/cancel()`` was called.
@@ -120,40 +148,17 @@ extension PreciseTimer {
         case handleReleased
         /// Its service was shut down.
         case serviceShutDown
+        /// Its handler threw this error, and no `onError` took it.
+        case failed(any Error)
         /// Its backend stopped working.
         case backendFailed(TimerError)
     }
 }
 
-/// Ending a timer and waiting for its handler.
-extension PreciseTimer {
-    /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
-    ///
-    /// After it returns, no handler of the timer runs or will run. The call that ended the timer returns after the
-    /// handler's captures were released and `onEnd` was called. Called from inside the handler, or from the `deinit` of
-    /// a target that dies with the delivery, it returns at once. It blocks the calling thread while the handler runs:
-    /// do not hold a lock that the handler waits for, and do not let two handlers wait for each other.
-    @available(*, noasync, message: "use the async form, which does not block the thread")
-    @discardableResult
-    public func cancelAndWait() -> Bool {
-        let returned = DispatchSemaphore(value: 0)
-        let (isEnding, mustWait) = core.end(record, .cancelled) { returned.signal() }
-        if mustWait { returned.wait() }
-        return isEnding
-    }
+extension PreciseTimer.EndReason: Hashable {
+    /// Whether two reasons read the same: an error need not be comparable.
+    public static func == (left: Self, right: Self) -> Bool { left.description == right.description }
 
-    /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
-    ///
-    /// Like the blocking form, but without blocking a thread. It waits even if the task is cancelled. A task that was
-    /// created inside the handler counts as inside while that handler runs.
-    @discardableResult
-    public func cancelAndWait() async -> Bool {
-        var isEnding = false
-        await withCheckedContinuation { continuation in
-            let mustWait: Bool
-            (isEnding, mustWait) = core.end(record, .cancelled) { continuation.resume() }
-            if !mustWait { continuation.resume() }
-        }
-        return isEnding
-    }
+    /// Hashes the description.
+    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 }

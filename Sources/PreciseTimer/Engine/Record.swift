@@ -20,8 +20,8 @@ struct UserSide: UserFacts, ~Copyable {
         var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
         /// Called when the running handler has returned and the farewell was said.
         var waiting: [@Sendable () -> Void] = []
-        /// Why the backend failed, if that ended the timer.
-        var error: TimerError?
+        /// The error that ended the timer, of its handler or its backend.
+        var error: (any Error)?
         /// The statistics, while they are collected.
         var counts: TickCounts?
     }
@@ -42,55 +42,6 @@ struct UserSide: UserFacts, ~Copyable {
     var lastLateness: UInt64 = 0
     /// The thread or task that runs the handler.
     var runner = Runner.nobody
-}
-
-/// What is called for a tick. The destination of the tick tells which of two kinds it is: a plain function, which is
-/// called on the thread where the tick arrives, or one that is isolated to an actor.
-///
-/// Types are erased by casts bit for bit. They are sound: a reference is passed in the same way for every class, a
-/// handler is only ever called with its own target, and in the way of its kind. Erasing the target's type saves a
-/// metadata look-up for each timer; an enumeration of both kinds would take eight bytes more.
-struct Handler: Sendable {
-    /// In a struct, because a bare function would be wrapped when its type changes.
-    private struct Plain<Target: AnyObject>: Sendable {
-        let call: @Sendable (Target, PreciseTimer.Tick) -> Void
-    }
-
-    private struct Isolated: Sendable {
-        let call: @Sendable (isolated any Actor, AnyObject, PreciseTimer.Tick) async -> Void
-    }
-
-    private let function: Plain<AnyObject>
-
-    /// A plain function.
-    init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void) {
-        function = unsafe unsafeBitCast(Plain(call: call), to: Plain<AnyObject>.self)
-    }
-
-    /// A function that is isolated to an actor.
-    init<Target: AnyObject & Sendable>(_ call: @escaping @isolated(any) @Sendable (Target, PreciseTimer.Tick) -> Void) {
-        let isolated = Isolated { _, target, tick in
-            // Does not suspend: the caller is on the actor already.
-            await call(unsafe unsafeDowncast(target, to: Target.self), tick)
-        }
-        function = unsafe unsafeBitCast(isolated, to: Plain<AnyObject>.self)
-    }
-
-    /// A function that is isolated to its target.
-    init<Target: Actor>(_ call: @escaping @Sendable (isolated Target, PreciseTimer.Tick) async -> Void) {
-        let isolated = Isolated { _, target, tick in
-            await call(unsafe unsafeDowncast(target, to: Target.self), tick)
-        }
-        function = unsafe unsafeBitCast(isolated, to: Plain<AnyObject>.self)
-    }
-
-    /// Calls a plain function.
-    var call: @Sendable (AnyObject, PreciseTimer.Tick) -> Void { function.call }
-
-    /// Calls an isolated function.
-    var callOnActor: @Sendable (isolated any Actor, AnyObject, PreciseTimer.Tick) async -> Void {
-        unsafe unsafeBitCast(function, to: Isolated.self).call
-    }
 }
 
 extension Record {
@@ -130,26 +81,34 @@ extension Record {
         return Served(due: due, lateness: tick.nanosecondsLate)
     }
 
-    /// Calls the handler on its actor. Returns nil, without a call, if the target was released.
+    /// Calls the handler in a task, on its actor if it has one. Returns nothing as served, without a call, if the target
+    /// was released, and the error if the handler threw one.
     func call(
         _ due: Due,
         woke: TimerInstant,
         _ alarm: any TimerAlarm,
-        on actor: isolated any Actor,
+        on actor: isolated (any Actor)?,
         as identity: TaskDelivery
-    ) async -> Served? {
+    ) async -> (Served?, (any Error)?) {
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
-        let hasTarget = await TaskDelivery.$current.withValue(identity) {
-            guard let target = user.target, let handler = user.handler else { return false }
-            await handler.callOnActor(actor, target, tick)
-            return true
+        let served = Served(due: due, lateness: tick.nanosecondsLate)
+        return await TaskDelivery.$current.withValue(identity) {
+            guard let target = user.target, let handler = user.handler else { return (nil, nil) }
+            do {
+                try await handler.callInTask(actor, target, tick)
+                return (served, nil)
+            } catch {
+                return (served, error)
+            }
         }
-        return hasTarget ? Served(due: due, lateness: tick.nanosecondsLate) : nil
     }
 
     /// The last steps after the timer's end, when no thread can call the handler any more. Called once, outside any
     /// lock. The handler's captures are released before `onEnd` is called.
     func sayFarewell() {
+        #if DEBUG
+        if hasLostItsTargetAtOnce { warnOfLostTarget() }
+        #endif
         user.handler = nil
         guard let side else { return }
         if let onEnd = side.extras.onEnd.take(), let endReason { onEnd(endReason) }
@@ -166,6 +125,13 @@ extension Record {
         return true
     }
 
+    /// The running handler's task; nil if there is no such task, or if the caller is in it: a handler that ends its own
+    /// timer may go on. For timers that end.
+    var taskToCancel: TaskDestination? {
+        guard case .task(let tasks) = user.destination, isInHandler, !user.runner.isCaller else { return nil }
+        return tasks
+    }
+
     // MARK: Facts
 
     /// The timer's name.
@@ -180,19 +146,14 @@ extension Record {
     /// The reason the timer ends if its target is released.
     var endingIfTargetIsGone: TimerEnding { user.handleIsTarget ? .handleReleased : .targetReleased }
 
-    /// The actor that the handler is isolated to; nil if there is no such actor, or if it is the target and was
-    /// released.
-    var actor: (any Actor)? {
-        switch user.destination {
-        case .inline, .queue, .mainActor, .mailbox: nil
-        case .mainActorTask: MainActor.shared
-        case .actor(let actor): actor
-        case .targetActor: user.target as? any Actor
-        }
-    }
-
     /// The nominal length of a step; nil for a single deadline, and after the last tick of a schedule with a count.
     var nominalPeriod: Duration? { isCountedOut ? nil : grid.period }
+
+    /// The latest call of the handler that has returned, if somebody timed it.
+    var lastRun: PreciseTimer.Run? {
+        if case .task(let tasks) = user.destination { return tasks.lastRun }
+        return side?.extras.counts?.lastRun
+    }
 
     /// How late the last tick was; nil if there was no tick.
     var latenessOfLastTick: Duration? {
@@ -208,7 +169,9 @@ extension Record {
         case .targetReleased: .targetReleased
         case .handleReleased: .handleReleased
         case .serviceShutDown: .serviceShutDown
-        case .backendFailed: .backendFailed(side?.extras.error ?? TimerError(.backendFailed, "running a service"))
+        case .failed: .failed(side?.extras.error ?? CancellationError())
+        case .backendFailed:
+            .backendFailed(side?.extras.error as? TimerError ?? TimerError(.backendFailed, "running a service"))
         }
     }
 }
@@ -224,6 +187,7 @@ extension PreciseTimer.Tick {
         // A wall clock may have been set back in between.
         self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke), clock: clock)
         missed = due.missed
+        isExtra = due.isExtra
     }
 
     /// ``lateness`` in nanoseconds.

@@ -24,6 +24,7 @@ extension PreciseTimer.Schedule {
                 throw refusal("after \(delay.text) (a delay must not be negative)")
             }
             (plan.start, plan.isRelative) = (nanoseconds, true)
+            if repetition == .none { plan.repetition = .once(nanoseconds) }
         case .at(let instant): plan.start = try nanoseconds(of: instant, on: clock)
         case .aligned(to: let instant):
             plan.start = try nanoseconds(of: instant, on: clock)
@@ -32,7 +33,7 @@ extension PreciseTimer.Schedule {
         }
         // A duration that cannot be represented has no known step: every deadline is never.
         if case .rate(_, let duration) = repetition, duration.nanosecondsRoundedUp == .max { plan.start = .max }
-        if count != nil || spread != nil { try limit(&plan) }
+        if count != nil || spread != nil || jitter != nil || span != nil { try limit(&plan) }
         return plan
     }
 
@@ -41,6 +42,17 @@ extension PreciseTimer.Schedule {
         if let spread, spread < .zero { throw refusal("with a spread of \(spread.text) (it must not be negative)") }
         if let count, repetition != .none, repetition != .onDemand { plan.count = UInt64(count) }
         if let spread { plan.spread = spread.nanosecondsOrForever }
+        if let jitter {
+            guard case .every(let period) = repetition, jitter >= .zero, jitter <= period else {
+                throw refusal("with a jitter of \(jitter.text) (it must be from zero to the period)")
+            }
+            plan.jitter = jitter.nanosecondsOrForever
+        }
+        guard let span else { return }
+        if span < .zero || span.nanosecondsOrForever < plan.start {
+            throw refusal("for \(span.text) (that is over before the first deadline)")
+        }
+        plan.span = span.nanosecondsOrForever
     }
 
     private func period(of rate: Int, per duration: Duration) throws(TimerError) -> Period {
@@ -77,14 +89,25 @@ struct Plan {
     var count: UInt64 = .max
     /// How much later the first deadline may be, at random.
     var spread: UInt64 = 0
+    /// How much later each deadline may be, at random.
+    var jitter: UInt64 = 0
+    /// The time from now to the last possible deadline.
+    var span: UInt64 = .max
 
     /// The deadlines. Reads the clock only if they depend on it. The spread is drawn from `random`.
     @inline(__always)
     func grid(from now: @autoclosure () -> UInt64, using random: inout SeededGenerator) -> Grid {
         var origin = isRelative ? now().saturatingAdding(start) : start
         if let aligned { origin = aligned.next(after: now(), alignedTo: start) }
+        // Only schedules that are relative have a span, which is not shorter than the delay.
+        let end = span == .max ? .max : origin.saturatingAdding(span - start)
         if spread > 0 { origin = origin.saturatingAdding(.random(in: 0...spread, using: &random)) }
-        return Grid(origin: origin, repetition: repetition, firstStep: firstStep, count: count)
+        var bounds: Grid.Bounds?
+        if jitter > 0 || span < .max {
+            // The first deadline is never left out.
+            bounds = Grid.Bounds(jitter: jitter, seed: random.next(), span: span, end: max(end, origin))
+        }
+        return Grid(origin: origin, repetition: repetition, firstStep: firstStep, count: count, bounds: bounds)
     }
 }
 
@@ -110,7 +133,7 @@ extension Grid {
     /// The nominal length of a step, or nil if there is only one deadline.
     package var period: Duration? {
         switch repetition {
-        case .none, .onDemand: nil
+        case .none, .once, .onDemand: nil
         case .every(let period): period.duration
         case .afterReturn(let delay): Duration(wholeNanoseconds: delay)
         }

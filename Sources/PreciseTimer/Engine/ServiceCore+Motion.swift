@@ -55,7 +55,7 @@ extension ServiceCore {
             switch record.user.destination {
             case .inline: return record.grid.repetition == .none || record.isOnDemand
             case .mailbox: return true
-            case .queue, .mainActor, .mainActorTask, .actor, .targetActor: sequel = .handler
+            case .queue, .task: sequel = .handler
             }
             return false
         }

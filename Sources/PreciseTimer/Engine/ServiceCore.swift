@@ -94,21 +94,59 @@ final class ServiceCore: @unchecked Sendable {
         _ ending: TimerEnding,
         _ resume: (@Sendable () -> Void)?
     ) -> (isEnding: Bool, mustWait: Bool) {
-        let (isOver, service, mustWait) = locked(inForkedChild: (nil, nil, false)) { state in
+        let (isOver, task, service, mustWait) = locked(inForkedChild: (nil, nil, nil, false)) { state in
             let isOver = state.end(record, ending)
-            return (isOver, state.takeServiceIfIdle(), resume.map(record.awaitReturn) ?? false)
+            let task = isOver == false ? record.taskToCancel : nil
+            return (isOver, task, state.takeServiceIfIdle(), resume.map(record.awaitReturn) ?? false)
         }
+        task?.cancel()
         if isOver == true { record.sayFarewell() }
         withExtendedLifetime(service) {}
         return (isOver != nil, mustWait)
     }
 
-    func pause(_ record: Record) -> Bool {
-        locked(inForkedChild: false) { $0.scheduler.pause(record) }
+    /// Ends a timer whose handler threw an error. The handler is still running.
+    func end(_ record: Record, failed error: any Error) {
+        locked(inForkedChild: ()) { state in
+            if state.end(record, .failed) != nil { record.onDemand.extras.error = error }
+        }
+    }
+
+    func pause(_ record: Record, keeping kept: PreciseTimer.Kept) -> Bool {
+        locked(inForkedChild: false) { state in
+            switch kept {
+            case .grid: state.scheduler.pause(record)
+            case .remaining: state.now.map { state.scheduler.hold(record, at: $0.nanoseconds) } ?? false
+            }
+        }
     }
 
     func resume(_ record: Record) -> Bool {
-        carryOut { $0.scheduler.resume(record) }.0
+        carryOut { state in
+            guard record.isHeld else { return state.scheduler.resume(record) }
+            return state.now.flatMap { state.scheduler.release(record, at: $0.nanoseconds) }
+        }
+        .0
+    }
+
+    func restart(_ record: Record) -> Bool {
+        carryOut { state in state.now.flatMap { state.scheduler.restart(record, at: $0.nanoseconds) } }.0
+    }
+
+    /// Lets a timer end after one more tick. Returns false if it is paused or had ended. The group is entered until the
+    /// timer's farewell, unless the caller is inside the handler.
+    func finish(_ record: Record, _ group: DispatchGroup) -> Bool {
+        carryOut { state in
+            guard let now = state.now, let order = state.scheduler.finish(record, at: now.nanoseconds) else {
+                return nil
+            }
+            if !record.user.runner.isCaller {
+                group.enter()
+                record.onDemand.extras.waiting.append { group.leave() }
+            }
+            return order
+        }
+        .0
     }
 
     func fire(_ record: Record) -> Bool {
@@ -118,7 +156,8 @@ final class ServiceCore: @unchecked Sendable {
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
         let plan = try schedule.plan(on: clock)
         let (isDone, failure) = carryOut { state in
-            state.grid(plan).flatMap { state.scheduler.reschedule(record, on: $0) }
+            if record.isHeld, let now = state.now { state.scheduler.holdAnew(record, at: now.nanoseconds) }
+            return state.grid(plan).flatMap { state.scheduler.reschedule(record, on: $0) }
         }
         if let failure { throw failure.error }
         if isDone { return }
@@ -169,8 +208,16 @@ final class ServiceCore: @unchecked Sendable {
 
     /// The next deadline of a timer that has not ended.
     func nextDeadline(of record: Record) -> TimerInstant? {
-        let next = locked(inForkedChild: .max) { _ in record.hasEnded ? .max : record.nextDeadline }
+        let next = locked(inForkedChild: .max) { _ in record.hasEnded ? .max : record.knownDeadline }
         return TimerInstant(nanoseconds: next, clock: clock).unlessNever
+    }
+
+    /// The time to the next deadline of a timer that has not ended.
+    func remaining(of record: Record) -> Duration? {
+        let time = locked(inForkedChild: nil) { state in
+            record.hasEnded ? nil : state.now.flatMap { record.remaining(at: $0.nanoseconds) }
+        }
+        return time.map(Duration.init(wholeNanoseconds:))
     }
 
     /// The period of a timer that has not ended.
@@ -178,19 +225,36 @@ final class ServiceCore: @unchecked Sendable {
         locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.nominalPeriod }
     }
 
+    /// Whether a timer has ended and its handler has returned.
+    func hasReturned(_ record: Record) -> Bool {
+        locked(inForkedChild: true) { _ in record.hasEnded && record.user.runner == .nobody }
+    }
+
+    /// When the timer's running handler was called; nil if it does not run.
+    func runningSince(_ record: Record) -> TimerInstant? {
+        locked(inForkedChild: nil) { $0.scheduler.runningSince(record) }
+            .map { TimerInstant(nanoseconds: $0, clock: clock) }
+    }
+
+    /// The latest call of the timer's handler that has returned.
+    func lastRun(of record: Record) -> PreciseTimer.Run? { locked(inForkedChild: nil) { _ in record.lastRun } }
+
+    /// A timer's name, and the place that scheduled it.
+    func name(of record: Record) -> String {
+        let (file, line) = record.callSite
+        return "\(label(of: record).map { "timer \"\($0)\"" } ?? "timer") (\(file):\(line))"
+    }
+
     /// A timer's name, place, state and schedule.
     func description(of record: Record) -> String {
-        let (label, state, period) = locked(inForkedChild: (nil, nil, nil)) { _ in
+        let (state, period) = locked(inForkedChild: (nil, nil)) { _ in
             (
-                record.label,
                 record.endReason.map(PreciseTimer.State.ended) ?? (record.isPaused ? .paused : .scheduled),
                 record.hasEnded ? nil : record.nominalPeriod
             )
         }
-        let (file, line) = record.callSite
-        let name = label.map { "timer \"\($0)\"" } ?? "timer"
         let facts = [state.map { "\($0)" } ?? "of the parent process", period.map { "every \($0.text)" }]
-        return "\(name) (\(file):\(line)): " + facts.compactMap(\.self).joined(separator: ", ")
+        return "\(name(of: record)): " + facts.compactMap(\.self).joined(separator: ", ")
     }
 
     /// The state of a timer. If its target was released, this ends the timer.
@@ -206,17 +270,17 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// What a caller wants to know of each timer that has not ended, read in portions, so that other threads get the
-    /// lock in between.
-    func survey<Facts>(_ facts: (Record, _ isTargetAlive: Bool) -> Facts) -> [Facts] {
+    /// lock in between. Ends after a portion that has brought the number to `limit`.
+    func survey<Facts>(atLeast limit: Int = .max, _ facts: (Sight) -> Facts) -> [Facts] {
         var (found, seen) = ([Facts](), Set<ObjectIdentifier>())
         var position = locked(inForkedChild: 0) { $0.scheduler.count }
         // Held to the end: an `ObjectIdentifier` is unique only while its object lives.
         var records: [Record] = []
-        while position > 0 {
+        while position > 0, found.count < limit {
             let sights = locked { $0.see(Scheduler<UserSide>.portion, below: position, facts) }
             position -= Scheduler<UserSide>.portion
-            for (record, facts, _) in sights where seen.insert(ObjectIdentifier(record)).inserted {
-                records.append(record)
+            for (sight, facts) in sights where seen.insert(ObjectIdentifier(sight.record)).inserted {
+                records.append(sight.record)
                 found.append(facts)
             }
         }
@@ -288,6 +352,7 @@ final class ServiceCore: @unchecked Sendable {
             // A callback may fork, and its child comes here, too.
             let ended = locked(inForkedChild: ServiceState.Ended()) { $0.endClosing(ending, error) }
             if ended.count == 0 { return true }
+            for task in ended.tasks { task.cancel() }
             for record in ended.records { record.sayFarewell() }
         }
     }

@@ -37,6 +37,8 @@ struct ServiceState: ~Copyable {
         var count = 0
         /// The timers whose farewell must be said.
         var records: [Record] = []
+        /// The tasks of running handlers, which must be cancelled.
+        var tasks: [TaskDestination] = []
         /// The service, if the last of its timers is among them.
         var service: AnyObject?
     }
@@ -166,7 +168,11 @@ struct ServiceState: ~Copyable {
         while ended.count < Scheduler<UserSide>.portion, let record = scheduler.closing {
             ended.count += 1
             if ending == .backendFailed { record.onDemand.extras.error = error }
-            if end(record, ending) == true { ended.records.append(record) }
+            if end(record, ending) == true {
+                ended.records.append(record)
+            } else if let task = record.taskToCancel {
+                ended.tasks.append(task)
+            }
         }
         ended.service = takeServiceIfIdle()
         return ended

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Synchronization
 internal import TimerKernel
 
@@ -21,9 +22,9 @@ extension SlowPlace {
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
         StandardError.write(
-            "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for longer than its period of "
-                + "\(period) in \(count) calls, once for \(time); its ticks are late, and inline handlers make the "
-                + "service's other timers late, too\n"
+            "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for longer than \(period), its period "
+                + "or that of another timer on its thread, in \(count) calls, once for \(time); ticks are late: do less in "
+                + "it, or let it run elsewhere (`deliver: .queue`)\n"
         )
     }
 }
@@ -40,6 +41,57 @@ extension Record {
     }
 }
 
+extension Record {
+    /// Whether a released target ended the timer before its first tick, although it had a period.
+    var hasLostItsTargetAtOnce: Bool {
+        ending == .targetReleased && user.ticks == 0 && leastPeriod != .max && !isOnDemand
+    }
+
+    /// Warns the developer about a target that was released before the first tick.
+    func warnOfLostTarget() {
+        guard LostTargetWarnings.take() else { return }
+        let (file, line) = callSite
+        StandardError.write(
+            "PreciseTimer: \(file):\(line): the target of this timer was released before its first tick, which ended the "
+                + "timer; if that was not intended, keep the target: the timer does not\n"
+        )
+    }
+}
+
+/// The warnings about lost targets, of which a process gets the first 16.
+private enum LostTargetWarnings {
+    /// How many are left. Relaxed: the count orders nothing.
+    private static let left = Atomic(16)
+
+    static func take() -> Bool { left.subtract(1, ordering: .relaxed).oldValue > 0 }
+}
+
+/// Tells the developer, once, about a process in which the main actor does not run.
+enum MainLoopWarning {
+    #if DEBUG
+    private static let isAlive = Atomic(false)
+
+    private static let watch: Void = {
+        Task { @MainActor in isAlive.store(true, ordering: .relaxed) }
+        DispatchQueue.global()
+            .asyncAfter(deadline: .now() + .seconds(5)) {
+                if isAlive.load(ordering: .relaxed) { return }
+                StandardError.write(
+                    "PreciseTimer: a tick has waited for 5 s for the main actor, which does not run: the program needs an async "
+                        + "main function, dispatchMain(), or a run loop on its main thread\n"
+                )
+            }
+    }()
+    #endif
+
+    /// A tick is on its way to the main actor.
+    static func expectTick() {
+        #if DEBUG
+        _ = watch
+        #endif
+    }
+}
+
 extension TimerRequest {
     /// A handler that, in a debug build, tells before the process ends if it asks for the main actor while it runs
     /// elsewhere. The Swift runtime ends the process for that.
@@ -53,7 +105,7 @@ extension TimerRequest {
             } warning: {
                 let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
                 return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but "
-                    + "does not run on it; pass `deliver: .mainActor`, or isolate the handler: "
+                    + "does not run on it; pass `deliver: .mainActor` and leave the assumption out, or isolate the handler: "
                     + "`{ @MainActor target, tick in … }`\n"
             }
         }

@@ -100,7 +100,7 @@ struct BackendTimers: Ticking {
             switch place {
             case .inline: .inline
             case .queue: .queue(DispatchQueue(label: "compare-backends", qos: .userInteractive))
-            case .main: .mainActor
+            case .main: .queue(.main)
             }
         self.probes = probes
         timers = try probes.map { probe throws(TimerError) in

@@ -1,0 +1,99 @@
+// What people write first. It compiles as it stands: .ci/first-guesses.
+import PreciseTimer
+
+final class Poller: Sendable {
+    func step() {}
+    func note(_ tick: PreciseTimer.Tick) {}
+    func poll() async throws {}
+}
+
+actor Meter {
+    var missed: UInt64 = 0
+    func report() async throws {}
+}
+
+@globalActor actor Database {
+    static let shared = Database()
+}
+
+@Database final class Store: Sendable {
+    var saves = 0
+    func save() async {}
+}
+
+@MainActor final class ViewModel {
+    var seconds = 0
+    var isOver = false
+    private let timers = TimerBag()
+    private var clock: PreciseTimer?
+
+    init() throws {
+        clock = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { model, tick in
+            model.seconds += 1
+        }
+        try PreciseTimer.schedule(.every(.seconds(1)), calling: ViewModel.refresh, target: self).store(in: timers)
+        try PreciseTimer.schedule(.every(.seconds(1)), calling: ViewModel.step, target: self).store(in: timers)
+        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, calling: ViewModel.refresh, target: self)
+    }
+
+    func start() throws {
+        try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            deliver: .mainActor,
+            target: self,
+            onEnd: { model, reason in model?.isOver = true }
+        ) { model, tick in model.seconds += 1 }
+        try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            deliver: .mainActor,
+            target: self,
+            onError: { model, error in model.isOver = true }
+        ) { model, tick in try await model.load() }
+        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick in model.seconds += 1 }
+        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick async throws in
+            try await model.load()
+        }
+        try PreciseTimer.schedule(.every(.seconds(1)), target: self, onError: { print($1) }) { @MainActor model, _ in
+            try await model.load()
+        }
+    }
+
+    func refresh() {}
+    func step(_ tick: PreciseTimer.Tick) {}
+    func load() async throws {}
+}
+
+func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
+    try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in poller.step() }
+    try PreciseTimer.schedule(.every(.seconds(1)), calling: Poller.step, target: poller)
+    try PreciseTimer.schedule(.every(.seconds(1)), calling: Poller.note, target: poller)
+    try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in try await poller.poll() }
+    try PreciseTimer.schedule(.every(.seconds(1)), target: poller, onError: { _, error in throw error }) { poller, tick in
+        print(tick)
+        try await poller.poll()
+    }
+    try PreciseTimer.schedule(.every(.seconds(1)), target: meter) { meter, tick in meter.missed += tick.missed }
+    try PreciseTimer.schedule(.every(.seconds(1)), target: meter, onError: { meter, _ in meter.missed = 0 }) { meter, _ in
+        try await meter.report()
+    }
+    try PreciseTimer.schedule(.every(.seconds(1)), target: store) { @Database store, tick in store.saves += 1 }
+    try PreciseTimer.schedule(.every(.seconds(1)), target: store) { @Database store, tick in await store.save() }
+}
+
+func handles() throws -> [PreciseTimer] {
+    [
+        try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") },
+        try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in timer.cancel() },
+        try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in await Task.yield() },
+        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor) { timer, tick in timer.cancel() },
+    ]
+}
+
+func ends(_ timer: PreciseTimer) async throws {
+    timer.pause(keeping: .remaining)
+    print(timer.remaining ?? .zero, timer.runningSince as Any, timer.lastRun?.duration as Any)
+    timer.resume()
+    timer.restart()
+    await timer.cancelAndWait()
+    try await timer.finish(atMost: .seconds(5))
+}

@@ -1,0 +1,27 @@
+// The same in a module whose default isolation is the main actor.
+import PreciseTimer
+
+final class ViewModel {
+    var seconds = 0
+    var isOver = false
+    private var clock: PreciseTimer?
+
+    init() throws {
+        clock = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { model, tick in
+            model.seconds += 1
+        }
+        try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            deliver: .mainActor,
+            target: self,
+            onEnd: { model, reason in model?.isOver = true },
+            onError: { model, error in model.isOver = true }
+        ) { model, tick in try await model.load() }
+        try PreciseTimer.schedule(.every(.seconds(1)), calling: ViewModel.refresh, target: self)
+        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick in model.seconds += 1 }
+        clock = try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") }
+    }
+
+    func refresh() {}
+    func load() async throws {}
+}

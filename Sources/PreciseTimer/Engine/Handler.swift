@@ -1,0 +1,76 @@
+/// What is called for a tick. The destination of the tick tells which of two kinds it is: a plain function, which is
+/// called on the thread where the tick arrives, or one that is called in a task.
+///
+/// Types are erased by casts bit for bit. They are sound: a reference is passed in the same way for every class, a
+/// handler is only ever called with its own target, and in the way of its kind. Erasing the target's type saves a
+/// metadata look-up for each timer; an enumeration of both kinds would take eight bytes more.
+struct Handler: Sendable {
+    /// In a struct, because a bare function would be wrapped when its type changes.
+    private struct Plain<Target: AnyObject>: Sendable {
+        let call: @Sendable (Target, PreciseTimer.Tick) -> Void
+    }
+
+    private struct InTask: Sendable {
+        let call: @Sendable (isolated (any Actor)?, AnyObject, PreciseTimer.Tick) async throws -> Void
+    }
+
+    private let function: Plain<AnyObject>
+
+    /// A plain function.
+    init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void) {
+        function = unsafe unsafeBitCast(Plain(call: call), to: Plain<AnyObject>.self)
+    }
+
+    // The caller of the next two is on the function's actor already, and hops nowhere. A function that was converted to
+    // a type without isolation would leave the actor, and come back.
+
+    /// A function that is called in a task, on its actor if it has one. Its errors go to `onError`; without it, or if it
+    /// throws, they end the timer.
+    init<Target: AnyObject & Sendable>(
+        inTask call: @escaping @isolated(any) @Sendable (Target, PreciseTimer.Tick) async throws -> Void,
+        onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)?
+    ) {
+        self.init(
+            InTask { _, target, tick in
+                let target = unsafe unsafeDowncast(target, to: Target.self)
+                do { try await call(target, tick) } catch {
+                    if error.isOfCancelledTask { return }
+                    guard let onError else { throw error }
+                    try await onError(target, error)
+                }
+            }
+        )
+    }
+
+    /// The same for a function that is isolated to its target.
+    init<Target: Actor>(
+        onTarget call: @escaping @Sendable (isolated Target, PreciseTimer.Tick) async throws -> Void,
+        onError: (@Sendable (isolated Target, any Error) async throws -> Void)?
+    ) {
+        self.init(
+            InTask { _, target, tick in
+                let target = unsafe unsafeDowncast(target, to: Target.self)
+                do { try await call(target, tick) } catch {
+                    if error.isOfCancelledTask { return }
+                    guard let onError else { throw error }
+                    try await onError(target, error)
+                }
+            }
+        )
+    }
+
+    private init(_ inTask: InTask) { function = unsafe unsafeBitCast(inTask, to: Plain<AnyObject>.self) }
+
+    /// Calls a plain function.
+    var call: @Sendable (AnyObject, PreciseTimer.Tick) -> Void { function.call }
+
+    /// Calls a function that is called in a task.
+    var callInTask: @Sendable (isolated (any Actor)?, AnyObject, PreciseTimer.Tick) async throws -> Void {
+        unsafe unsafeBitCast(function, to: InTask.self).call
+    }
+}
+
+extension Error {
+    /// Whether this only says that the present task was cancelled, as it is if the timer ends while its handler runs.
+    fileprivate var isOfCancelledTask: Bool { self is CancellationError && Task.isCancelled }
+}

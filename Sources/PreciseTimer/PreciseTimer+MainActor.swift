@@ -1,0 +1,72 @@
+/// Timers of the main actor, for view models: the compiler knows where their handlers run.
+extension PreciseTimer {
+    /// Schedules a timer whose handler, `onEnd` and `onError` run on the main actor and are isolated to it.
+    ///
+    /// ```swift
+    /// try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: model) { model, tick in
+    ///     model.seconds += 1
+    /// }
+    /// ```
+    ///
+    /// The handler may await and throw. Otherwise like the form with a target and a handler in a task.
+    ///
+    /// - Parameters:
+    ///   - onEnd: called once, with the target and the reason the timer ended; the target is nil if it was released. It
+    ///     runs in a task of its own, soon after the timer has ended.
+    ///   - onError: called with an error of the handler; the timer then goes on. If it throws, or is nil, the timer ends,
+    ///     and the reason is ``EndReason/failed(_:)``.
+    @discardableResult
+    public static func schedule<Target: AnyObject & Sendable>(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        deliver: MainActorDelivery,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        onEnd: (@MainActor @Sendable (Target?, EndReason) -> Void)? = nil,
+        onError: (@MainActor @Sendable (Target, any Error) async throws -> Void)? = nil,
+        handler: @escaping @MainActor @Sendable (Target, Tick) async throws -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let end = onEnd.map { onEnd in
+            { @Sendable [weak target] (reason: EndReason) in
+                Task { @MainActor in onEnd(target, reason) }
+                return
+            }
+        }
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, end)
+        let handler = Handler(inTask: handler, onError: onError)
+        return try request.start(.task(TaskDestination(MainActor.shared)), target: target, handler, on: service)
+    }
+
+    /// Schedules a timer whose handle is its target, and whose handler and `onEnd` run on the main actor and are
+    /// isolated to it: `{ timer, tick in label.text = "\(tick.index)" }`. Keep the handle: the timer ends when it is
+    /// released. Otherwise like the form with a target.
+    public static func schedule(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        deliver: MainActorDelivery,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        onEnd: (@MainActor @Sendable (EndReason) -> Void)? = nil,
+        onError: (@MainActor @Sendable (PreciseTimer, any Error) async throws -> Void)? = nil,
+        handler: @escaping @MainActor @Sendable (PreciseTimer, Tick) async throws -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let end = onEnd.map { onEnd in
+            { @Sendable (reason: EndReason) in
+                Task { @MainActor in onEnd(reason) }
+                return
+            }
+        }
+        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, end)
+        let handler = Handler(inTask: handler, onError: onError)
+        return try request.start(.task(TaskDestination(MainActor.shared)), target: nil, handler, on: service)
+    }
+}

@@ -1,0 +1,105 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Schedules with a jitter, and schedules with an end in time.
+struct BoundsTests {
+    private let virtual = VirtualTime(seed: 7)
+    private let log = Log()
+
+    private func schedule(
+        _ schedule: PreciseTimer.Schedule,
+        _ policy: PreciseTimer.MissedTickPolicy = .skip
+    ) throws -> PreciseTimer {
+        try PreciseTimer.schedule(schedule, on: virtual.service, missedTicks: policy, target: log) { $0.note($1) }
+    }
+
+    /// The deadlines of the ticks, since the start.
+    private var deadlines: [Duration] {
+        log.ticks.map { TimerInstant(nanoseconds: 1_000_000_000).duration(to: $0.deadline) }
+    }
+
+    @Test func aBoundInTimeEndsTheTimer() throws {
+        let timer = try schedule(.every(.seconds(3), for: .seconds(10)))
+        virtual.advance(by: .seconds(60))
+        #expect(deadlines == [.seconds(3), .seconds(6), .seconds(9)])
+        #expect(timer.state == .ended(.completed))
+        #expect(timer.period == nil)
+    }
+
+    @Test func theBoundItselfIsADeadline() throws {
+        _ = try schedule(.every(.seconds(5), for: .seconds(10)))
+        virtual.advance(by: .seconds(60))
+        #expect(deadlines == [.seconds(5), .seconds(10)])
+    }
+
+    @Test(arguments: [PreciseTimer.MissedTickPolicy.skip, .delay])
+    func oneTickStandsForTheRestAfterAStall(policy: PreciseTimer.MissedTickPolicy) throws {
+        let timer = try schedule(.every(.seconds(1), for: .seconds(10)), policy)
+        virtual.advance(by: .seconds(4))
+        virtual.jump(by: .seconds(600))
+        #expect(log.ticks.map(\.missed) == [0, 0, 0, 0, 5])
+        #expect(timer.state == .ended(.completed))
+    }
+
+    @Test func catchingUpEndsWithTheBound() throws {
+        _ = try schedule(.every(.seconds(1), for: .seconds(10)), .catchUp(limit: 3))
+        virtual.jump(by: .seconds(600))
+        #expect(log.ticks.map(\.missed) == [0, 0, 7])
+    }
+
+    @Test func aBoundBeforeTheFirstDeadlineIsRefused() throws {
+        let error = #expect(throws: TimerError.self) { _ = try schedule(.every(.seconds(3), for: .seconds(2))) }
+        #expect(error?.attempted == "scheduling for 2 s (that is over before the first deadline)")
+        for jitter: Duration in [.seconds(-1), .seconds(4)] {
+            #expect(throws: TimerError.self) { _ = try schedule(.every(.seconds(3), jitter: jitter)) }
+        }
+    }
+
+    @Test func eachTickHasItsOwnJitterAndTheGridStays() throws {
+        _ = try schedule(.every(.seconds(1), jitter: .milliseconds(400)))
+        virtual.advance(by: .seconds(100))
+        let offsets = zip(deadlines, 1...).map { $0 - .seconds($1) }
+        let allAreWithin = offsets.allSatisfy { $0 >= .zero && $0 <= .milliseconds(400) }
+        #expect(allAreWithin)
+        #expect(Set(offsets).count > 90)
+        #expect(log.ticks.map(\.lateness) == deadlines.map { _ in .zero })
+    }
+
+    @Test func theSeedDeterminesTheJitter() throws {
+        _ = try schedule(.every(.seconds(1), jitter: .milliseconds(400)))
+        virtual.advance(by: .seconds(20))
+        let (other, again) = (VirtualTime(seed: 7), Log())
+        try PreciseTimer.schedule(
+            .every(.seconds(1), jitter: .milliseconds(400)),
+            on: other.service,
+            target: again
+        ) { $0.note($1) }
+        other.advance(by: .seconds(20))
+        #expect(again.ticks == log.ticks)
+    }
+
+    /// A jitter of a whole period, and stalls: every deadline is counted once, and no tick is early.
+    @Test func noDeadlineIsLostToALongJitter() throws {
+        let timer = try schedule(.every(.seconds(1), jitter: .seconds(1), for: .seconds(1_000)))
+        for step in 1...300 {
+            if step % 7 == 0 {
+                virtual.jump(by: .milliseconds(5_300))
+            } else {
+                virtual.advance(by: .milliseconds(3_700))
+            }
+        }
+        #expect(timer.state == .ended(.completed))
+        #expect(log.ticks.reduce(0) { $0 + 1 + $1.missed } == 1_000)
+        let isInOrder = zip(deadlines, deadlines.dropFirst()).allSatisfy { $0 < $1 }
+        #expect(isInOrder)
+        let isEarly = zip(log.ticks, deadlines).contains { $1 < .seconds(Int64($0.index) + 1) }
+        #expect(!isEarly)
+    }
+
+    @Test func scheduleReadsInWords() {
+        let schedule = PreciseTimer.Schedule.every(.seconds(1), jitter: .milliseconds(5), for: .seconds(10))
+        #expect("\(schedule)" == "every 1 s, jitter 5 ms, for 10 s")
+    }
+}

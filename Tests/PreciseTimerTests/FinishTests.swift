@@ -1,0 +1,119 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Ends with a last tick, and limits on waiting for handlers.
+@Suite(.waits("callers wait in tasks of their own"), .timeLimit(.minutes(60))) struct FinishTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {
+        try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+    }
+
+    /// Delivers the due ticks until no timer is left. Returns false if that takes too long.
+    private func allHaveEnded() async -> Bool {
+        let virtual = virtual
+        return await soon {
+            virtual.advance(by: .zero)
+            return virtual.pendingCount == 0
+        }
+    }
+
+    /// Finishes a timer, and lets time stand still until it has ended.
+    private func finish(_ timer: PreciseTimer) async throws -> Bool {
+        async let hasLastTick = timer.finish()
+        #expect(await allHaveEnded())
+        return try await hasLastTick
+    }
+
+    @Test func aTimerThatIsFinishedTicksOnceMore() async throws {
+        let timer = try schedule(.every(.seconds(10)))
+        virtual.advanceWithoutSettling(by: .seconds(12))
+        #expect(try await finish(timer))
+        #expect(log.ticks.map(\.isExtra) == [false, true])
+        #expect(log.ticks.map(\.missed) == [0, 0])
+        #expect(timer.state == .ended(.completed))
+        virtual.advanceWithoutSettling(by: .seconds(60))
+        #expect(log.count == 2)
+    }
+
+    @Test(arguments: [PreciseTimer.Schedule.onDemand, .once(after: .seconds(9)), .fixedDelay(.seconds(9))])
+    func everyScheduleHasALastTick(schedule: PreciseTimer.Schedule) async throws {
+        let timer = try self.schedule(schedule)
+        #expect(try await finish(timer))
+        #expect(log.ticks.map(\.isExtra) == [true])
+        #expect(timer.state == .ended(.completed))
+    }
+
+    @Test func aPausedOrEndedTimerHasNoLastTick() async throws {
+        let paused = try schedule(.every(.seconds(1)))
+        paused.pause()
+        #expect(try await !paused.finish())
+        #expect(paused.state == .ended(.cancelled))
+        #expect(try await !paused.finish())
+        #expect(log.count == 0)
+    }
+
+    @Test func aTickThatWasAskedForIsToldApart() throws {
+        let timer = try schedule(.every(.seconds(1)))
+        virtual.advance(by: .milliseconds(2_500))
+        timer.fire()
+        virtual.advance(by: .milliseconds(1_500))
+        #expect(log.ticks.map(\.isExtra) == [false, false, true, false, false])
+        #expect(log.ticks.filter { !$0.isExtra }.reduce(0) { $0 + 1 + $1.missed } == 4)
+        #expect("\(log.ticks[2])" == "extra tick before 2, 0 s late")
+    }
+
+    @Test func aHandlerThatNeverReturnsIsNamedWhenTheLimitIsOver() async throws {
+        let (isRunning, mayReturn) = (Gate(), Gate())
+        let timer = try PreciseTimer.schedule(.onDemand, on: .default, label: "flush", target: log) { _, _ in
+            isRunning.open()
+            await mayReturn.pass()
+        }
+        timer.fire()
+        await isRunning.pass()
+        let error = await #expect(throws: TimerError.self) { try await timer.finish(atMost: .milliseconds(20)) }
+        #expect(error?.code == .handlerRunning)
+        #expect(error?.attempted == "waiting 20 ms for the end of timer \"flush\" (\(#fileID):\(#line - 8))")
+        #expect(timer.state == .ended(.cancelled))
+        mayReturn.open()
+        await timer.cancelAndWait()
+    }
+
+    @Test func aBagIsFlushed() async throws {
+        let bag = TimerBag()
+        for _ in 0..<3 { try schedule(.every(.seconds(10))).store(in: bag) }
+        async let isOver: Void = bag.finishAll()
+        #expect(await allHaveEnded())
+        try await isOver
+        #expect(log.ticks.map(\.isExtra) == [true, true, true])
+        #expect(bag.count == 0)
+    }
+
+    @Test func aServiceIsFlushedBeforeItsShutdown() async throws {
+        let service = try TimerService(.timerFD)
+        for _ in 0..<3 { try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) } }
+        #expect(try await service.shutdownAndWait(lastTick: true))
+        #expect(log.count == 3)
+        #expect(throws: TimerError.self) {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
+        }
+    }
+
+    @Test func aHandlerMayFinishItsOwnTimer() async throws {
+        let (box, isOver) = (Box<PreciseTimer>(), Gate())
+        box.value = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
+            log.note(tick)
+            guard tick.index == 0, !tick.isExtra else { return }
+            _ = try await box.value?.finish()
+            isOver.open()
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        await isOver.pass()
+        #expect(await allHaveEnded())
+        #expect(log.ticks.map(\.isExtra) == [false, true])
+        box.value = nil
+    }
+}

@@ -1,0 +1,262 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Handlers that await and throw, of any target.
+@Suite(.waits("tasks run on threads of their own"), .timeLimit(.minutes(60))) struct TaskHandlerTests {
+    private let virtual = VirtualTime()
+    private let log = Log()
+    private let reasons = Notes<PreciseTimer.EndReason>()
+
+    private struct Bad: Error {}
+
+    @Test func aHandlerOfAnOrdinaryObjectMayAwait() async throws {
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
+            await Task.yield()
+            log.note(tick)
+        }
+        for count in 1...3 {
+            virtual.advanceWithoutSettling(by: .seconds(1))
+            #expect(await soon { log.count == count })
+        }
+        #expect(log.ticks.map(\.missed) == [0, 0, 0])
+    }
+
+    @Test func oneLateTickFollowsAHandlerThatAwaits() async throws {
+        let gate = Gate()
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
+            log.note(tick)
+            await gate.pass()
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { log.count == 1 })
+        virtual.advanceWithoutSettling(by: .seconds(9))
+        gate.open()
+        #expect(await soon { timer.runningSince == nil })
+        virtual.advanceWithoutSettling(by: .zero)
+        #expect(await soon { log.count == 2 })
+        #expect(log.ticks.map(\.missed) == [0, 8])
+    }
+
+    @Test func anErrorEndsTheTimer() async throws {
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: log,
+            onEnd: { [reasons] in reasons.append($0) },
+            handler: { _, _ in throw Bad() }
+        )
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { reasons.all.count == 1 })
+        guard case .ended(.failed(let error)) = timer.state else {
+            Issue.record("the timer is \(timer.state)")
+            return
+        }
+        #expect(error is Bad)
+        #expect("\(timer.state)" == "ended: failed: Bad()")
+        #expect(timer.lastRun?.error == "Bad()")
+    }
+
+    @Test func aTimerWhoseErrorsAreTakenGoesOn() async throws {
+        let errors = Notes<String>()
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: log,
+            onError: { _, error in errors.append("\(error)") },
+            handler: { log, tick in
+                log.note(tick)
+                if tick.index == 0 { throw Bad() }
+            }
+        )
+        for count in 1...2 {
+            virtual.advanceWithoutSettling(by: .seconds(1))
+            #expect(await soon { log.count == count && timer.runningSince == nil })
+        }
+        #expect(errors.all == ["Bad()"])
+        #expect(timer.state == .scheduled)
+    }
+
+    @Test func onErrorMayEndTheTimer() async throws {
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: log,
+            onError: { _, error in throw error },
+            handler: { _, _ in throw Bad() }
+        )
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { timer.state == .ended(.failed(Bad())) })
+    }
+
+    @Test func cancelCancelsTheTaskOfARunningHandler() async throws {
+        let (isRunning, wasCancelled, errors) = (Gate(), Notes<Bool>(), Notes<String>())
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: log,
+            onError: { _, error in errors.append("\(error)") },
+            handler: { _, _ in
+                isRunning.open()
+                defer { wasCancelled.append(Task.isCancelled) }
+                try await Task.sleep(for: .seconds(3_600))
+            }
+        )
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        await isRunning.pass()
+        #expect(await timer.cancelAndWait())
+        #expect(wasCancelled.all == [true])
+        #expect(timer.state == .ended(.cancelled))
+        #expect(errors.all.isEmpty, "the cancellation is no error of the handler")
+    }
+
+    @Test func aShutdownCancelsTheTasksOfRunningHandlers() async throws {
+        let (isRunning, wasCancelled) = (Gate(), Notes<Bool>())
+        let actor = Worker()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: actor) { _, _ in
+            isRunning.open()
+            defer { wasCancelled.append(Task.isCancelled) }
+            try await Task.sleep(for: .seconds(3_600))
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        await isRunning.pass()
+        await virtual.service.shutdownAndWait()
+        #expect(wasCancelled.all == [true])
+    }
+
+    @Test func aHandlerThatEndsItsOwnTimerIsNotCancelled() async throws {
+        let (timer, wasCancelled) = (Box<PreciseTimer>(), Notes<Bool>())
+        timer.value = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
+            timer.value?.cancel()
+            await Task.yield()
+            wasCancelled.append(Task.isCancelled)
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { wasCancelled.all == [false] })
+        timer.value = nil
+    }
+
+    /// The end may come between the task's first step and the moment at which its handle is known.
+    @Test func aTimerThatIsCancelledWithItsTickUnderWayNeverHangs() async throws {
+        for _ in 0..<200 {
+            let (isRunning, service) = (Gate(), virtual.service)
+            let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { _, _ in
+                isRunning.open()
+                try await Task.sleep(for: .seconds(3_600))
+            }
+            virtual.advanceWithoutSettling(by: .zero)
+            await isRunning.pass()
+            await timer.cancelAndWait()
+        }
+    }
+
+    @Test func aHandleIsATargetOfAHandlerThatAwaits() async throws {
+        let count = Count()
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { timer, tick in
+            await Task.yield()
+            count.add(1)
+            timer.cancel()
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { count.value == 1 })
+        #expect(timer.state == .ended(.cancelled))
+    }
+
+    @Test func aHandlerMayAskForNothing() throws {
+        let count = Count()
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { count.add(1) }
+        virtual.advance(by: .seconds(3))
+        #expect(count.value == 3)
+        timer.cancel()
+    }
+
+    @Test func aRunningHandlerIsInTheSnapshotAndAmongTheSlowOnes() async throws {
+        let (isRunning, mayReturn) = (Gate(), Gate())
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            label: "poll",
+            target: log
+        ) { _, _ in
+            isRunning.open()
+            await mayReturn.pass()
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        let start = virtual.now
+        await isRunning.pass()
+        #expect(virtual.service.activeTimers.first?.runningSince == start)
+        #expect(virtual.service.slowHandlers.isEmpty)
+        virtual.advanceWithoutSettling(by: .seconds(5))
+        #expect(timer.runningSince == start)
+        let slow = try #require(virtual.service.slowHandlers.first)
+        #expect(slow.label == "poll" && slow.period == .seconds(1) && slow.longest == .seconds(5))
+        mayReturn.open()
+        #expect(await soon { timer.lastRun?.duration == .seconds(5) })
+        #expect(timer.lastRun?.start == start && timer.lastRun?.error == nil)
+    }
+
+    @MainActor @Test func aViewModelNeedsNoAnnotation() async throws {
+        let (model, reasons) = (ViewModel(), Notes<String>())
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            deliver: .mainActor,
+            target: model,
+            onEnd: { model, reason in
+                model?.isOver = true
+                reasons.append("\(reason)")
+            },
+            handler: { model, tick in model.seconds += 1 }
+        )
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { model.seconds == 1 })
+        timer.cancel()
+        #expect(await soon { model.isOver })
+        #expect(reasons.all == ["cancelled"])
+    }
+
+    @MainActor @Test func theEndOfAReleasedViewModelIsHeard() async throws {
+        var model: ViewModel? = ViewModel()
+        let ends = Notes<Bool>()
+        if let model {
+            try PreciseTimer.schedule(
+                .every(.seconds(1)),
+                on: virtual.service,
+                deliver: .mainActor,
+                target: model,
+                onEnd: { model, _ in ends.append(model == nil) },
+                handler: { model, _ in model.seconds += 1 }
+            )
+        }
+        model = nil
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { ends.all == [true] })
+    }
+
+    @MainActor @Test func methodsWithoutParametersAreCalled() async throws {
+        let model = ViewModel()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: ViewModel.refresh, target: model)
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await soon { model.seconds == 1 })
+        let counter = Counter()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: Counter.step, target: counter)
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(counter.count.value == 1)
+    }
+}
+
+@MainActor private final class ViewModel {
+    var seconds = 0
+    var isOver = false
+
+    func refresh() { seconds += 1 }
+}
+
+private final class Counter: Sendable {
+    let count = Count()
+
+    func step() { count.add(1) }
+}
+
+private actor Worker {}
