@@ -54,6 +54,9 @@ public final class TimerService: Sendable {
     /// What is still going on after the last look.
     package var motion: Motion { core.motion }
 
+    /// What the ticks that come by an instant may lead to.
+    package func sequel(by instant: TimerInstant) -> Sequel { core.sequel(by: instant) }
+
     /// When the alarm must fire next; nil if no deadline will come.
     package var nextLook: TimerInstant? { core.nextLook }
 }

@@ -5,11 +5,26 @@ internal import TimerKernel
 // How the public types read in messages, in logs and in the debugger.
 
 extension VirtualTime: CustomStringConvertible {
-    /// The instant and the number of timers, as in `virtual time 1500000000 ns (suspending), 3 timers`.
+    /// The time since the start, and the timers in the order of their next deadlines, as in
+    /// `virtual time 500 ms, 2 timers: "clock" due at 1 s, Tests/PollTests.swift:12 at rest`. Ten timers at most.
     public var description: String {
-        let count = pendingCount
-        return "virtual time \(now), \(count == 1 ? "1 timer" : "\(count) timers")"
+        let timers = service.activeTimers.sorted { ($0.due, $0.line) < ($1.due, $1.line) }
+        let texts = timers.prefix(10)
+            .map { timer in
+                let name = timer.label.map { "\"\($0)\"" } ?? "\(timer.file):\(timer.line)"
+                let due = timer.nextDeadline.map { "due at \(start.duration(to: $0).text)" } ?? "at rest"
+                return "\(name) \(timer.isPaused ? "paused" : due)"
+            }
+        let count = timers.count == 1 ? "1 timer" : "\(timers.count) timers"
+        let list = texts + (timers.count > 10 ? ["\(timers.count - 10) more"] : [])
+        return "virtual time \(start.duration(to: now).text), \(count)"
+            + (list.isEmpty ? "" : ": " + list.joined(separator: ", "))
     }
+}
+
+extension TimerService.Snapshot {
+    /// The next deadline in nanoseconds, the last of all if there is none.
+    fileprivate var due: UInt64 { nextDeadline?.nanoseconds ?? .max }
 }
 
 extension VirtualTime.Fault: CustomStringConvertible {

@@ -163,18 +163,42 @@ package final class VirtualAlarm: SteppingAlarm {
 
     /// Lets time pass, and fires at every deadline on the way. From inside a firing it only lets time pass.
     package func advance(by duration: Duration) {
-        let nanoseconds = UInt64(duration.nanosecondsRoundedUp)
-        if isInsideFiring { return state.withLock { $0.pass(nanoseconds) } }
-        let end = state.withLock { $0.elapsed.addingReportingOverflow(nanoseconds) }
-        var last = end.overflow ? UInt64.max : end.partialValue
-        while let event = state.withLock({ $0.next(until: last) }) {
-            switch event {
-            case .fault(let fault): last = max(last, happen(fault))
-            case .firing: fire()
-            }
-        }
-        state.withLock { $0.pass($0.elapsed < last ? last - $0.elapsed : 0) }
+        guard var end = begin(duration) else { return }
+        while step(until: &end) {}
+        arrive(at: end)
     }
+
+    /// Begins an advance: its end, for `step` and `arrive`. Inside a firing time only passes, and the result is nil.
+    package func begin(_ duration: Duration) -> UInt64? {
+        let nanoseconds = UInt64(duration.nanosecondsRoundedUp)
+        let isInside = isInsideFiring
+        return state.withLock { state in
+            if isInside { state.pass(nanoseconds) }
+            let (end, overflow) = state.elapsed.addingReportingOverflow(nanoseconds)
+            return isInside ? nil : overflow ? .max : end
+        }
+    }
+
+    /// The instant at which the next step fires; nil if it does not fire.
+    package func nextFiring(until end: UInt64) -> TimerInstant? {
+        state.withLock { state in
+            guard case .firing = state.next(until: end), let wait = state.untilFiring else { return nil }
+            return state.now.moved(by: wait)
+        }
+    }
+
+    /// Moves time to the next firing or fault up to the end, which a stall may put off; false if there is none.
+    package func step(until end: inout UInt64) -> Bool {
+        switch state.withLock({ $0.next(until: end) }) {
+        case .fault(let fault): end = max(end, happen(fault))
+        case .firing: fire()
+        case nil: return false
+        }
+        return true
+    }
+
+    /// Moves time to the end.
+    package func arrive(at end: UInt64) { state.withLock { $0.pass($0.elapsed < end ? end - $0.elapsed : 0) } }
 
     /// Lets time pass in one step, and then fires for the deadlines that have passed. From inside a firing it only
     /// lets time pass.

@@ -8,7 +8,7 @@ extension VirtualTime {
     /// try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, _ in
     ///     model.refresh()
     /// }
-    /// virtual.advance(by: .seconds(1))
+    /// virtual.jump(by: .seconds(1))
     /// await virtual.settle()
     /// #expect(model.refreshes == 1)
     /// ```
@@ -27,10 +27,32 @@ extension VirtualTime {
     /// The same, with another limit of real time. Its rounds pass through the pool in which most tasks wait, whichever
     /// executor the caller prefers.
     package func settle(atMost patience: Duration) async -> Bool {
-        await withTaskExecutorPreference(globalConcurrentExecutor) { await passRounds(atMost: patience) }
+        var stuck = Motion()
+        return await settle(atMost: patience, beside: &stuck)
     }
 
-    private func passRounds(atMost patience: Duration) async -> Bool {
+    /// The same, without waiting again for what an earlier call has waited for in vain: `stuck`. It ends after a number
+    /// of rounds without any change, and if a handler or a body awaits something, after a length of time without any.
+    nonisolated(nonsending) func settle(
+        atMost patience: Duration,
+        rounds: Int = 12,
+        silence: Duration = .seconds(1),
+        beside stuck: inout Motion
+    ) async -> Bool {
+        let known = stuck
+        let (isSettled, motion) = await withTaskExecutorPreference(globalConcurrentExecutor) {
+            await passRounds(rounds, silence, atMost: patience, beside: known)
+        }
+        stuck = motion
+        return isSettled
+    }
+
+    private func passRounds(
+        _ rounds: Int,
+        _ silence: Duration,
+        atMost patience: Duration,
+        beside stuck: Motion
+    ) async -> (Bool, Motion) {
         let clock = ContinuousClock()
         var now = clock.now
         let limit = now.advanced(by: patience)
@@ -38,7 +60,7 @@ extension VirtualTime {
         while true {
             // Real sleep: the task gives its thread to others, and comes back behind those that waited before.
             guard now < limit, (try? await Task.sleep(for: .microseconds(200))) != nil else {
-                return motion.hops == 0
+                return (motion.hops == 0, motion)
             }
             let (before, start) = (motion, now)
             (motion, now) = (service.motion, clock.now)
@@ -46,8 +68,8 @@ extension VirtualTime {
             // If all threads were held up, a round takes long, and others could do no more in it than in a short one.
             quiet += min(start.duration(to: now), .milliseconds(2))
             if motion != before { (quietRounds, quiet) = (0, .zero) }
-            if motion.hops > 0 || quietRounds < 12 { continue }
-            if motion.tasks == 0 || quiet > .seconds(1) { return true }
+            if motion.hops > stuck.hops || quietRounds < rounds { continue }
+            if motion.tasks <= stuck.tasks || quiet > silence { return (motion.hops == 0, motion) }
         }
     }
 }

@@ -3,8 +3,9 @@ public import PreciseTimer
 /// Time that stands still until a test moves it, with a service that runs on it.
 ///
 /// The service is an ordinary one: it has the same scheduler and the same delivery, but its alarm fires when the
-/// test moves time. Everything is synchronous: when ``advance(by:)`` returns, every inline tick that was due has
-/// been delivered, in order, on the calling thread. Ticks for queues and actors are then on their way, as usual.
+/// test moves time. When `advance(by:)` returns, every inline tick that was due has been delivered, in order, on the
+/// calling thread. Ticks for queues and actors have arrived, too, if the test is asynchronous and awaits the call; in a
+/// synchronous test they are then on their way, as usual.
 ///
 /// ```swift
 /// let virtual = VirtualTime()
@@ -34,7 +35,9 @@ public final class VirtualTime: Sendable {
 
     /// The service on this time.
     public let service: TimerService
-    private let alarm: VirtualAlarm
+    let alarm: VirtualAlarm
+    /// The time at which it was created.
+    let start: TimerInstant
 
     /// Creates virtual time that stands at one second after its clock's origin; on the wall clock, at the beginning
     /// of 2026.
@@ -45,6 +48,7 @@ public final class VirtualTime: Sendable {
     public init(clock: TimerClock = .suspending, seed: UInt64 = 0) {
         let alarm = VirtualAlarm(clock: clock)
         self.alarm = alarm
+        start = alarm.now
         do throws(TimerError) {
             service = try TimerService(unattended: alarm, seed: seed)
         } catch {
@@ -69,7 +73,13 @@ public final class VirtualTime: Sendable {
     /// would stay busy.
     ///
     /// - Parameter duration: the length of time, which must not be negative.
-    public func advance(by duration: Duration) {
+    public func advance(by duration: Duration) { advanceWithoutSettling(by: duration) }
+
+    /// The synchronous `advance(by:)`, by a name that an asynchronous test can call. Ticks for queues and actors are
+    /// on their way when it returns, and further ticks of their timers were merged into them.
+    ///
+    /// - Parameter duration: the length of time, which must not be negative.
+    public func advanceWithoutSettling(by duration: Duration) {
         precondition(duration >= .zero, "time does not move back")
         alarm.advance(by: duration)
         endTimersOfDeadTargets()
@@ -87,7 +97,7 @@ public final class VirtualTime: Sendable {
 
     /// Ends timers with released targets if a second has passed since the last search. On a real clock a thread of
     /// the library does this.
-    private func endTimersOfDeadTargets() {
+    func endTimersOfDeadTargets() {
         if alarm.isTimeForCare() { service.endTimersOfDeadTargets() }
     }
 

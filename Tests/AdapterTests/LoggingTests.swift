@@ -111,13 +111,11 @@ import TimerKernel
     @Test func linesComeByThemselvesAndEndWithTheObject() async throws {
         var log: TimerLog? = try log(every: .seconds(10))
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
-        virtual.advance(by: .seconds(10))
-        await virtual.settle()
+        await virtual.advance(by: .seconds(10))
         #expect(handler.entries.count == 1)
         #expect(log != nil)
         log = nil
-        virtual.advance(by: .seconds(10))
-        await virtual.settle()
+        await virtual.advance(by: .seconds(10))
         #expect(virtual.pendingCount == 1)
         #expect(handler.entries.count == 1)
     }

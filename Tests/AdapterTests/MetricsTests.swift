@@ -119,13 +119,11 @@ import TimerKernel
     @Test func reportsComeByThemselvesAndEndWithTheObject() async throws {
         var metrics: TimerMetrics? = try metrics(every: .seconds(10))
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .seconds(10))
-        await virtual.settle()
+        await virtual.advance(by: .seconds(10))
         #expect(try value("ticks") >= 9)
         #expect(metrics != nil)
         metrics = nil
-        virtual.advance(by: .seconds(10))
-        await virtual.settle()
+        await virtual.advance(by: .seconds(10))
         #expect(virtual.pendingCount == 1)
     }
 

@@ -24,7 +24,7 @@ import Testing
             model.refresh()
         }
         for count in 1...20 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(model.refreshes == count - 1)
             #expect(await virtual.settle())
             #expect(model.refreshes == count)
@@ -35,7 +35,7 @@ import Testing
         let meter = Meter()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, _ in meter.read() }
         for count in 1...20 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(await virtual.settle())
             #expect(await meter.readings == count)
         }
@@ -48,7 +48,7 @@ import Testing
             $0.note($1)
         }
         for count in 1...10 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(await virtual.settle())
             #expect(log.count == count)
         }
@@ -74,7 +74,7 @@ import Testing
                 pause(.milliseconds(20))
                 log.note(tick)
             }
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(await virtual.settle())
             #expect(log.count == 2 && timer.state == .ended(.cancelled))
         }
@@ -83,7 +83,7 @@ import Testing
             try? await Task.sleep(for: .milliseconds(20))
             meter.read()
         }
-        virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .zero)
         #expect(await virtual.settle())
         #expect(await meter.readings == 1)
     }
@@ -98,7 +98,7 @@ import Testing
         }
         while virtual.pendingCount == 0 { await virtual.settle() }
         for count in 1...20 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(await virtual.settle())
             #expect(log.count == count)
         }
@@ -126,7 +126,7 @@ import Testing
                     }
                 }
             }
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             await virtual.settle()
             #expect(log.count == 1)
             consumer.cancel()
@@ -144,7 +144,7 @@ import Testing
             }
         }
         #expect(await soon { virtual.pendingCount == 1 && virtual.service.motion.tasks == 0 }, "it waits for a tick")
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         await isInside.pass()
         #expect(virtual.service.motion.tasks == 1)
         #expect(virtual.service.motion.hops == 0)
@@ -174,7 +174,7 @@ import Testing
         }
         for count in 1...5 {
             while virtual.pendingCount == 0 { await virtual.settle() }
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             while log.all.count < count { await virtual.settle() }
             #expect(log.all.count == count)
         }
@@ -190,11 +190,11 @@ import Testing
             try? await virtual.service.clock.sleep(for: .seconds(5))
             meter.read()
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await virtual.settle())
         #expect(begun.value == 1)
         while virtual.pendingCount < 2 { await virtual.settle() }
-        virtual.advance(by: .seconds(5))
+        virtual.advanceWithoutSettling(by: .seconds(5))
         while await meter.readings == 0 { await virtual.settle() }
     }
 
@@ -204,7 +204,7 @@ import Testing
         try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
             $0.note($1)
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await !virtual.settle(atMost: .milliseconds(50)))
         queue.resume()
         #expect(await virtual.settle())
@@ -217,7 +217,7 @@ import Testing
         try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
             $0.note($1)
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         let task = Task { await virtual.settle() }
         task.cancel()
         #expect(await !task.value)
@@ -229,7 +229,7 @@ import Testing
         let steps = try virtual.service.clockSteps
         let before = Task { try await steps.reduce(into: 0) { count, _ in count += 1 } }
         virtual.inject(.stepClock(by: .seconds(60)), after: .seconds(1))
-        virtual.advance(by: .seconds(2))
+        virtual.advanceWithoutSettling(by: .seconds(2))
         virtual.service.shutdown()
         #expect(try await before.value == 1)
         let later = try await virtual.service.clockSteps.reduce(into: 0) { count, _ in count += 1 }
@@ -243,7 +243,7 @@ import Testing
         let task = Task { for try await step in steps { told.append(step) } }
         virtual.inject(.stepClock(by: .seconds(3_600)), after: .seconds(1))
         virtual.inject(.stepClock(by: .seconds(-60)), after: .seconds(2))
-        virtual.advance(by: .seconds(5))
+        virtual.advanceWithoutSettling(by: .seconds(5))
         while told.all.count < 2 { await virtual.settle() }
         #expect(told.all.map(\.by) == [.seconds(3_600), .seconds(-60)])
         let start = VirtualTime(clock: .wall).now

@@ -1,17 +1,47 @@
 import PreciseTimer
 import PreciseTimerTestKit
+import TestSupport
 import Testing
 
 /// Virtual time, faults and the clauses of the alarm contract read well in the messages of tests.
 struct TestKitDescriptionTests {
-    @Test func virtualTimeReadsAsItsInstantAndTimers() throws {
-        let virtual = VirtualTime()
-        #expect("\(virtual)" == "virtual time 1000000000 ns (suspending), 0 timers")
-        let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service) { _, _ in }
+    @Test func virtualTimeReadsAsItsTimersAndTheirDeadlines() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        #expect("\(virtual)" == "virtual time 0 s, 0 timers")
+        let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service, label: "idle") { _, _ in }
         virtual.advance(by: .milliseconds(500))
-        #expect("\(virtual)" == "virtual time 1500000000 ns (suspending), 1 timer")
-        timer.cancel()
-        #expect("\(VirtualTime(clock: .wall))" == "virtual time 1767225600000000000 ns (wall), 0 timers")
+        #expect("\(virtual)" == #"virtual time 500 ms, 1 timer: "idle" at rest"#)
+        try PreciseTimer.schedule(
+            .once(after: .seconds(9)),
+            on: virtual.service,
+            file: "A/B.swift",
+            line: 7,
+            target: log
+        ) {
+            $0.note($1)
+        }
+        try timer.reschedule(.once(after: .milliseconds(250)))
+        #expect("\(virtual)" == #"virtual time 500 ms, 2 timers: "idle" due at 750 ms, A/B.swift:7 due at 9.5 s"#)
+        timer.pause()
+        #expect("\(virtual)".contains(#""idle" paused"#))
+        for number in 1...10 {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "\(number)", target: log) {
+                $0.note($1)
+            }
+        }
+        #expect("\(virtual)".hasSuffix(", 2 more"))
+        #expect("\(VirtualTime(clock: .wall))" == "virtual time 0 s, 0 timers")
+    }
+
+    @Test func aLogTellsDeadlinesSinceTheStartOfVirtualTime() throws {
+        let virtual = VirtualTime(clock: .wall)
+        let log = TickLog(virtual)
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: TickLog.note, target: log)
+        virtual.advance(by: .seconds(2))
+        virtual.jump(by: .seconds(3))
+        #expect(log.deadlines == [.seconds(1), .seconds(2), .seconds(3)])
+        #expect(log.missed == [0, 0, 2])
+        #expect(log.ticks.map(\.lateness) == [.zero, .zero, .seconds(2)])
     }
 
     @Test(arguments: [

@@ -14,7 +14,7 @@ import Testing
             meter.assertIsolated()
             log.note(tick)
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { log.count == 1 })
         withExtendedLifetime(meter) {}
     }
@@ -29,14 +29,14 @@ import Testing
             meter.isRunning -= 1
         }
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: other) { $0.note($1) }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { log.count == 1 })
-        virtual.advance(by: .seconds(9))
+        virtual.advanceWithoutSettling(by: .seconds(9))
         #expect(other.count == 10)
         #expect(log.count == 1)
         gate.open()
         #expect(await soon { timer.nextDeadline != nil && virtual.service.nextLook == timer.nextDeadline })
-        virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .zero)
         #expect(await soon { log.count == 2 })
         await timer.cancelAndWait()
         #expect(log.ticks.map(\.missed) == [0, 8])
@@ -89,7 +89,7 @@ import Testing
         )
         meter = nil
         #expect(gone == nil)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { reasons.all == [.targetReleased] })
         #expect(virtual.pendingCount == 0)
     }
@@ -106,7 +106,7 @@ import Testing
                 events.append("inside: \(isEnding == true)")
             }
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { events.all.count == 2 })
         #expect(events.all == ["inside: true", "end"])
         timer.value = nil
@@ -125,7 +125,7 @@ import Testing
                 events.append("the handler returns")
             }
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { events.all.count == 2 })
         #expect(events.all == ["the handler returns", "end"])
         timer.value = nil
@@ -153,9 +153,9 @@ import Testing
                 }
             }
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { virtual.service.nextLook != nil }, "the first handler has returned")
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { timer.value?.state == .ended(.cancelled) })
         try await Task.sleep(for: .milliseconds(10))
         gate.open()
@@ -180,7 +180,7 @@ import Testing
             }
         )
         captured = nil
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         await entered.pass()
         async let first = timer.cancelAndWait()
         async let second = timer.cancelAndWait()

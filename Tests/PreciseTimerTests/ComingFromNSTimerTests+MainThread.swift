@@ -13,7 +13,7 @@ extension ComingFromNSTimerTests {
         let timer = try PreciseTimer.schedule(.every(.milliseconds(2)), on: site.service, target: log) {
             @MainActor _, _ in isOnMain.append(place.isHere)
         }
-        site.virtual?.advance(by: .milliseconds(2))
+        site.virtual?.advanceWithoutSettling(by: .milliseconds(2))
         #expect(await soon { !isOnMain.all.isEmpty })
         await timer.cancelAndWait()
         let places = isOnMain.all

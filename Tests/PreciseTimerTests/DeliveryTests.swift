@@ -15,7 +15,7 @@ import Testing
             here.append(place.isHere)
         }
         for count in 1...3 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             // Polled, because the previous handler may not have returned when time was moved.
             let hasCome = await soon {
                 virtual.advance(by: .zero)
@@ -52,7 +52,7 @@ import Testing
         let start = virtual.now.advanced(by: .milliseconds(1))
         let timer = try place.schedule(.every(.milliseconds(1)), on: virtual.service, target: log) { log.note($0) }
         await place.block(until: gate)
-        virtual.advance(by: .milliseconds(10))
+        virtual.advanceWithoutSettling(by: .milliseconds(10))
         #expect(virtual.service.nextLook == nil, "no deadline is awaited while a tick is on its way")
         gate.open()
         #expect(await soon { log.count == 1 })
@@ -66,7 +66,7 @@ import Testing
         #expect(tick.delivered == virtual.now)
         #expect(tick.hopLateness == .milliseconds(9))
         #expect(tick.wakeLateness == .zero)
-        virtual.advance(by: .milliseconds(1))
+        virtual.advanceWithoutSettling(by: .milliseconds(1))
         #expect(await soon { log.count == 2 })
         #expect(log.ticks.flaw(from: start, every: .milliseconds(1)) == nil)
         timer.cancel()
@@ -83,7 +83,7 @@ import Testing
             target: log
         ) { log.note($0) }
         await place.block(until: gate)
-        virtual.advance(by: .milliseconds(10))
+        virtual.advanceWithoutSettling(by: .milliseconds(10))
         gate.open()
         #expect(await soon { log.count == 3 })
         await place.settle()
@@ -102,7 +102,7 @@ import Testing
             target: log
         ) { log.note($0) }
         await place.block(until: gate)
-        virtual.advance(by: .milliseconds(10))
+        virtual.advanceWithoutSettling(by: .milliseconds(10))
         gate.open()
         #expect(await soon { log.count == 1 })
         await place.settle()
@@ -119,11 +119,11 @@ import Testing
             if place.kind != .inline { gate.pass() }
             log.note(tick)
         }
-        virtual.advance(by: .milliseconds(5))
+        virtual.advanceWithoutSettling(by: .milliseconds(5))
         await entered.pass()
         if kind != .inline {
             #expect(timer.nextDeadline == nil, "it depends on the handler's return")
-            virtual.advance(by: .milliseconds(20))
+            virtual.advanceWithoutSettling(by: .milliseconds(20))
         }
         gate.open()
         #expect(await soon { log.count == 1 })

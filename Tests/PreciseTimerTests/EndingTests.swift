@@ -192,7 +192,7 @@ struct EndingTests {
                 deliver: .queue(serial),
                 target: gate
             ) { _, _ in }
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             timer.cancel()
             gate.open()
         }

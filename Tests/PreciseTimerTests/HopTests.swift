@@ -20,7 +20,7 @@ import Testing
             withExtendedLifetime(captured) { log.note(tick) }
         }
         await place.block(until: gate)
-        virtual.advance(by: .milliseconds(1))
+        virtual.advanceWithoutSettling(by: .milliseconds(1))
         // A hop to an actor is a task: let it come as far as it can.
         try await Task.sleep(for: .milliseconds(10))
         return timer
@@ -60,11 +60,11 @@ import Testing
         #expect(timer.pause())
         gate.open()
         await place.settle()
-        virtual.advance(by: .milliseconds(5))
+        virtual.advanceWithoutSettling(by: .milliseconds(5))
         await place.settle()
         #expect(log.count == 0)
         #expect(timer.resume())
-        virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .zero)
         #expect(await soon { log.count == 1 })
         await place.settle()
         #expect(log.ticks.map(\.missed) == [5])
@@ -77,9 +77,9 @@ import Testing
         let (place, gate) = (Place(kind), Gate())
         let timer = try await timerOnItsWay(to: place, past: gate)
         timer.pause()
-        virtual.advance(by: .milliseconds(3))
+        virtual.advanceWithoutSettling(by: .milliseconds(3))
         timer.resume()
-        virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .zero)
         #expect(virtual.service.nextLook == nil, "a tick is on its way already")
         gate.open()
         #expect(await soon { log.count == 1 })
@@ -97,10 +97,10 @@ import Testing
         gate.open()
         await place.settle()
         #expect(log.count == 0)
-        virtual.advance(by: .milliseconds(7))
+        virtual.advanceWithoutSettling(by: .milliseconds(7))
         #expect(await soon { log.count == 1 })
         await place.settle()
-        virtual.advance(by: .milliseconds(2))
+        virtual.advanceWithoutSettling(by: .milliseconds(2))
         #expect(await soon { log.count == 2 })
         #expect(log.ticks.flaw(from: start, every: .milliseconds(2)) == nil)
         timer.cancel()
@@ -113,10 +113,10 @@ import Testing
         // The new deadline has passed, too, when the old tick arrives.
         try timer.reschedule(.once(after: .milliseconds(1)))
         let due = virtual.now.advanced(by: .milliseconds(1))
-        virtual.advance(by: .milliseconds(3))
+        virtual.advanceWithoutSettling(by: .milliseconds(3))
         gate.open()
         await place.settle()
-        virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .zero)
         #expect(await soon { timer.state == .ended(.completed) })
         #expect(log.ticks.map(\.deadline) == [due])
     }
@@ -130,7 +130,7 @@ import Testing
         gate.open()
         #expect(await soon { log.count == 1 })
         await place.settle()
-        virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .zero)
         #expect(await soon { log.count == 2 })
         await place.settle()
         #expect(log.ticks.map(\.index) == [0, 1], "the extra tick has the index of the next deadline")
@@ -151,7 +151,7 @@ import Testing
             handler: { log.note($0) }
         )
         await place.block(until: gate)
-        virtual.advance(by: .milliseconds(1))
+        virtual.advanceWithoutSettling(by: .milliseconds(1))
         target = nil
         gate.open()
         await place.settle()

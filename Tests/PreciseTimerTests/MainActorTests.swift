@@ -35,7 +35,7 @@ import Testing
     @Test func aMainActorMethodIsCalledOnTheMainActor() async throws {
         let model = Model()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: Model.step, target: model)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { model.isOnMain.all.count == 1 })
         #expect(model.isOnMain.all == [true])
     }
@@ -49,7 +49,7 @@ import Testing
             calling: Model.step,
             target: model
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { model.isOnMain.all.count == 1 })
         #expect(model.isOnMain.all == [true])
     }
@@ -59,9 +59,9 @@ import Testing
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, tick in
             model.step(tick)
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { model.isOnMain.all.count == 1 })
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         let hasTickedAgain = await soon {
             // The first delivery may end only now, after the second tick came due.
             virtual.advance(by: .zero)
@@ -75,7 +75,7 @@ import Testing
     @Test func aViewModelCanScheduleItsOwnHandler() async throws {
         let model = Model()
         let timer = try await model.startRefreshing(on: virtual.service)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { model.isOnMain.all.count == 1 })
         #expect(model.isOnMain.all == [true])
         #expect(timer.state == .scheduled)
@@ -87,7 +87,7 @@ import Testing
             isOnMain.append(place.isHere)
             timer.cancel()
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { timer.state == .ended(.cancelled) })
         #expect(await soon { isOnMain.all == [true] })
     }
@@ -100,7 +100,7 @@ import Testing
             onEnd: reasons.append,
             handler: { @MainActor _, _ in count.add(1) }
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { count.value == 1 })
         // The handler may still hold it for a moment.
         weak let gone = timer
@@ -122,7 +122,7 @@ import Testing
         )
         model = nil
         #expect(gone == nil)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { reasons.all == [.targetReleased] })
         #expect(virtual.pendingCount == 0)
     }
@@ -153,7 +153,7 @@ import Testing
             handler: { @MainActor _, _ in count.add(1) }
         )
         await place.block(until: gate)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         target = nil
         gate.open()
         #expect(await soon { reasons.all == [.targetReleased] })
@@ -170,7 +170,7 @@ import Testing
             target: model
         )
         await place.block(until: gate)
-        virtual.advance(by: .milliseconds(10))
+        virtual.advanceWithoutSettling(by: .milliseconds(10))
         #expect(model.isOnMain.all.isEmpty)
         gate.open()
         #expect(await soon { model.isOnMain.all.count == 1 })
@@ -189,11 +189,11 @@ import Testing
             calling: Model.step,
             target: model
         )
-        virtual.advance(by: .seconds(3))
+        virtual.advanceWithoutSettling(by: .seconds(3))
         await place.settle()
         #expect(model.isOnMain.all.isEmpty)
         timer.resume()
-        virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .zero)
         #expect(await soon { model.isOnMain.all.count == 1 })
         #expect(await model.ticks.map(\.missed) == [2])
     }
@@ -215,9 +215,9 @@ import Testing
             }
         )
         captured = nil
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { released.value == 1 })
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         await place.settle()
         #expect(count.value == 1)
         #expect(waited.all == [true])
@@ -233,7 +233,7 @@ import Testing
             target.note(tick)
             isIsolated.append(true)
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { isIsolated.all == [true] })
         #expect(await Other.count == 1)
     }
@@ -246,7 +246,7 @@ import Testing
             log.note(tick)
         }
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log, handler: handler)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { log.count == 1 })
         #expect(isOnMain.all == [false])
     }

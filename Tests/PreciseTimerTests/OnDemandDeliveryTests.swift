@@ -17,7 +17,7 @@ struct OnDemandDeliveryTests {
             return count
         }
         #expect(await soon { service.pendingCount == 1 })
-        virtual.advance(by: .seconds(86_400))
+        virtual.advanceWithoutSettling(by: .seconds(86_400))
         #expect(service.pendingCount == 1)
         consumer.cancel()
         #expect(await soon { service.pendingCount == 0 })
@@ -30,10 +30,10 @@ struct OnDemandDeliveryTests {
         let timer = try place.schedule(.onDemand, on: virtual.service, target: log) { log.note($0) }
         for round in 1...3 {
             try timer.reschedule(.once(after: .seconds(1)))
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(await soon { log.count == round })
             await place.settle()
-            virtual.advance(by: .seconds(10))
+            virtual.advanceWithoutSettling(by: .seconds(10))
             #expect(log.count == round)
             #expect(timer.state == .scheduled)
         }
@@ -46,13 +46,13 @@ struct OnDemandDeliveryTests {
         let timer = try place.schedule(.onDemand, on: virtual.service, target: log) { log.note($0) }
         try timer.reschedule(.once(after: .seconds(1)))
         await place.block(until: gate)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         try timer.reschedule(.once(after: .seconds(2)))
         gate.open()
         await place.settle()
         #expect(await soon { virtual.service.nextLook == start.advanced(by: .seconds(3)) })
         #expect(log.count == 0)
-        virtual.advance(by: .seconds(2))
+        virtual.advanceWithoutSettling(by: .seconds(2))
         #expect(await soon { log.count == 1 })
         await place.settle()
         #expect(log.ticks.map(\.deadline) == [start.advanced(by: .seconds(3))])

@@ -59,7 +59,7 @@ import Testing
             mayReturn.pass()
             hasReturned.open()
         }
-        site.virtual?.advance(by: .zero)
+        site.virtual?.advanceWithoutSettling(by: .zero)
         await isInside.pass()
         let service = site.service
         let isOver = Gate()

@@ -83,7 +83,7 @@ import Testing
         timer.collectsStatistics = true
         try timer.reschedule(.every(.milliseconds(2)))
         for _ in 0..<10_000 where log.count < 10 {
-            site.virtual?.advance(by: .milliseconds(2))
+            site.virtual?.advanceWithoutSettling(by: .milliseconds(2))
             try await Task.sleep(for: .milliseconds(1))
         }
         #expect(await timer.cancelAndWait())
@@ -106,7 +106,7 @@ import Testing
         }
         while virtual.pendingCount == 0 { await virtual.settle() }
         for _ in 0..<3 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             await virtual.settle()
         }
         try await consumer.value

@@ -72,7 +72,7 @@ struct TargetFormTests {
             counts.append(meter.count)
         }
         #expect(virtual.service.activeTimers.first?.label == "meter")
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { counts.all == [1] })
     }
 
@@ -82,7 +82,7 @@ struct TargetFormTests {
             await meter.stepLater()
             counts.append(meter.count)
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { counts.all == [1] })
     }
 
@@ -99,7 +99,7 @@ struct TargetFormTests {
         }()
         #expect(released == nil)
         #expect(timer.state == .ended(.targetReleased))
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(counts.all == [])
     }
 }

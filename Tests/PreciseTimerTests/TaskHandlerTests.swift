@@ -17,7 +17,7 @@ import Testing
             log.note(tick)
         }
         for count in 1...3 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(await soon { log.count == count })
         }
         #expect(log.ticks.map(\.missed) == [0, 0, 0])
@@ -29,12 +29,12 @@ import Testing
             log.note(tick)
             await gate.pass()
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { log.count == 1 })
-        virtual.advance(by: .seconds(9))
+        virtual.advanceWithoutSettling(by: .seconds(9))
         gate.open()
         #expect(await soon { timer.runningSince == nil })
-        virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .zero)
         #expect(await soon { log.count == 2 })
         #expect(log.ticks.map(\.missed) == [0, 8])
     }
@@ -47,7 +47,7 @@ import Testing
             onEnd: { [reasons] in reasons.append($0) },
             handler: { _, _ in throw Bad() }
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { reasons.all.count == 1 })
         guard case .ended(.failed(let error)) = timer.state else {
             Issue.record("the timer is \(timer.state)")
@@ -71,7 +71,7 @@ import Testing
             }
         )
         for count in 1...2 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(await soon { log.count == count && timer.runningSince == nil })
         }
         #expect(errors.all == ["Bad()"])
@@ -86,7 +86,7 @@ import Testing
             onError: { _, error in throw error },
             handler: { _, _ in throw Bad() }
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { timer.state == .ended(.failed(Bad())) })
     }
 
@@ -103,7 +103,7 @@ import Testing
                 try await Task.sleep(for: .seconds(3_600))
             }
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         await isRunning.pass()
         #expect(await timer.cancelAndWait())
         #expect(wasCancelled.all == [true])
@@ -119,7 +119,7 @@ import Testing
             defer { wasCancelled.append(Task.isCancelled) }
             try await Task.sleep(for: .seconds(3_600))
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         await isRunning.pass()
         await virtual.service.shutdownAndWait()
         #expect(wasCancelled.all == [true])
@@ -132,7 +132,7 @@ import Testing
             await Task.yield()
             wasCancelled.append(Task.isCancelled)
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { wasCancelled.all == [false] })
         timer.value = nil
     }
@@ -145,7 +145,7 @@ import Testing
                 isRunning.open()
                 try await Task.sleep(for: .seconds(3_600))
             }
-            virtual.advance(by: .zero)
+            virtual.advanceWithoutSettling(by: .zero)
             await isRunning.pass()
             await timer.cancelAndWait()
         }
@@ -158,7 +158,7 @@ import Testing
             count.add(1)
             timer.cancel()
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { count.value == 1 })
         #expect(timer.state == .ended(.cancelled))
     }
@@ -182,12 +182,12 @@ import Testing
             isRunning.open()
             await mayReturn.pass()
         }
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         let start = virtual.now
         await isRunning.pass()
         #expect(virtual.service.activeTimers.first?.runningSince == start)
         #expect(virtual.service.slowHandlers.isEmpty)
-        virtual.advance(by: .seconds(5))
+        virtual.advanceWithoutSettling(by: .seconds(5))
         #expect(timer.runningSince == start)
         let slow = try #require(virtual.service.slowHandlers.first)
         #expect(slow.label == "poll" && slow.period == .seconds(1) && slow.longest == .seconds(5))
@@ -209,7 +209,7 @@ import Testing
             },
             handler: { model, tick in model.seconds += 1 }
         )
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { model.seconds == 1 })
         timer.cancel()
         #expect(await soon { model.isOver })
@@ -230,18 +230,18 @@ import Testing
             )
         }
         model = nil
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { ends.all == [true] })
     }
 
     @MainActor @Test func methodsWithoutParametersAreCalled() async throws {
         let model = ViewModel()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: ViewModel.refresh, target: model)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { model.seconds == 1 })
         let counter = Counter()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: Counter.step, target: counter)
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(counter.count.value == 1)
     }
 }

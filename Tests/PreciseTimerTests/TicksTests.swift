@@ -18,7 +18,7 @@ import Testing
         let start = virtual.now
         var ticks = ticks()
         for index in 0..<3 {
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
             let tick = try #require(try await ticks.next())
             #expect(tick.index == UInt64(index))
             #expect(tick.deadline == start.advanced(by: .seconds(index + 1)))
@@ -30,14 +30,14 @@ import Testing
     @Test func aSlowConsumerGetsOneTickThatCountsMissedDeadlines() async throws {
         let start = virtual.now
         var ticks = ticks()
-        virtual.advance(by: .milliseconds(5_500))
+        virtual.advanceWithoutSettling(by: .milliseconds(5_500))
         let late = try #require(try await ticks.next())
         #expect(late.index == 0)
         #expect(late.missed == 4)
         #expect(late.deadline == start.advanced(by: .seconds(1)))
         #expect(late.wakeLateness == .zero)
         #expect(late.hopLateness == .milliseconds(4_500))
-        virtual.advance(by: .milliseconds(500))
+        virtual.advanceWithoutSettling(by: .milliseconds(500))
         let next = try #require(try await ticks.next())
         #expect(next.index == 5)
         #expect(next.missed == 0)
@@ -45,20 +45,20 @@ import Testing
 
     @Test func aConsumerThatCatchesUpGetsEachLateTickUpToItsLimit() async throws {
         var ticks = ticks(.every(.seconds(1)), .catchUp(limit: 3))
-        virtual.advance(by: .seconds(5))
+        virtual.advanceWithoutSettling(by: .seconds(5))
         var seen: [[UInt64]] = []
         for _ in 0..<3 {
             let tick = try #require(try await ticks.next())
             seen.append([tick.index, tick.missed])
         }
         #expect(seen == [[0, 0], [1, 0], [2, 2]])
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(try await ticks.next()?.index == 5)
     }
 
     @Test func theSequenceEndsAfterTheLastDeadline() async throws {
         var ticks = ticks(.once(after: .seconds(1)))
-        virtual.advance(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(try await ticks.next()?.index == 0)
         #expect(try await ticks.next() == nil)
         #expect(try await ticks.next() == nil)
@@ -78,7 +78,7 @@ import Testing
         // One second at a time, after the consumer has taken the previous tick.
         for expected in 1...3 {
             #expect(await soon { service.activeTimers.first?.ticks == UInt64(expected - 1) })
-            virtual.advance(by: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(1))
         }
         #expect(try await consumer.value == [0, 1, 2])
         #expect(virtual.pendingCount == 0, "leaving the loop ends the timer")

@@ -28,11 +28,11 @@ enum WallClock {
         let bell = Bell()
         let ringing = Task { try await bell.ring(on: virtual.service) }
         try await wait(for: "the bell") { virtual.pendingCount == 1 }
-        virtual.advance(by: .milliseconds(2_500))
+        await virtual.advance(by: .milliseconds(2_500))
         virtual.inject(.stepClock(by: .seconds(-3_600)))
-        virtual.advance(by: .zero)
+        await virtual.advance(by: .zero)
         try await wait(for: "the news of the step") { bell.steps.count == 1 }
-        virtual.advance(by: .milliseconds(2_500))
+        await virtual.advance(by: .milliseconds(2_500))
         ringing.cancel()
         try await ringing.value
         print("set back by an hour: \(bell.rings.count) rings on virtual time, \(bell.steps.count) step")

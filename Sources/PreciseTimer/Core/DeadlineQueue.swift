@@ -58,6 +58,12 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
     /// When a timer of this queue leaves it. Constant time.
     func instant(of timer: TimerRecord<User>) -> UInt64 { elements[Int(timer.position)].nanoseconds }
 
+    /// Whether one of the timers that leave the queue by an instant has a property. O(n) for n of them.
+    func contains(by instant: UInt64, from top: Int = 0, where has: (TimerRecord<User>) -> Bool) -> Bool {
+        guard top < elements.count, elements[top].nanoseconds <= instant else { return false }
+        return has(elements[top].timer) || (1...4).contains { contains(by: instant, from: 4 * top + $0, where: has) }
+    }
+
     /// Queues a timer, which must be in no queue. O(log n).
     package mutating func push(_ timer: TimerRecord<User>, at nanoseconds: UInt64) {
         assert(timer.position < 0, "a timer is in one queue at most")

@@ -7,6 +7,19 @@ package struct Motion: Equatable, Sendable {
     package var tasks = 0
     /// Changes with each tick, and with each timer that is added.
     package var activity: UInt64 = 0
+
+    /// Nothing is going on.
+    package init() {}
+}
+
+/// What a tick may lead to besides an inline handler.
+package enum Sequel: Sendable {
+    case none
+    /// A handler runs elsewhere.
+    case handler
+    /// A task goes on that the service does not know: after a sleep or, if the timer has no further deadline by itself,
+    /// after a time-out.
+    case task
 }
 
 extension ServiceCore {
@@ -32,5 +45,24 @@ extension ServiceCore {
             }
             return motion
         }
+    }
+
+    /// What the ticks that come by an instant may lead to. O(n) for n timers that come by then.
+    func sequel(by instant: TimerInstant) -> Sequel {
+        var sequel = Sequel.none
+        let isTask = { (record: Record) in
+            if record.nextLook > instant.nanoseconds { return false }
+            switch record.user.destination {
+            case .inline: return record.grid.repetition == .none || record.isOnDemand
+            case .mailbox: return true
+            case .queue, .task: sequel = .handler
+            }
+            return false
+        }
+        let isAnyTask = locked { state in
+            state.scheduler.deadlines.contains(by: instant.nanoseconds, where: isTask)
+                || state.scheduler.looks.contains(by: instant.nanoseconds, where: isTask)
+        }
+        return isAnyTask ? .task : sequel
     }
 }

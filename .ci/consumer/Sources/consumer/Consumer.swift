@@ -11,7 +11,7 @@ enum Consumer {
         let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { model, tick in
             model.step(late: tick.lateness, at: tick.deadline.nanoseconds, missed: tick.missed)
         }
-        virtual.advance(by: .seconds(3))
+        await virtual.advance(by: .seconds(3))
         precondition(timer.state == .scheduled && virtual.pendingCount == 1)
         precondition(timer.cancel() && timer.state == .ended(.cancelled))
 

@@ -1,0 +1,198 @@
+import Dispatch
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// `await virtual.advance(by:)`: each tick arrives before time goes on.
+@Suite(.timeLimit(.minutes(10))) struct AdvanceTests {
+    @MainActor private final class ViewModel {
+        var missed: [UInt64] = []
+    }
+
+    private actor Meter {
+        var readings = 0
+        func read() { readings += 1 }
+    }
+
+    private let virtual = VirtualTime()
+
+    @Test @MainActor func eachTickReachesTheMainActor() async throws {
+        let model = ViewModel()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, tick in
+            model.missed.append(tick.missed)
+        }
+        #expect(await virtual.advance(by: .seconds(5)))
+        #expect(model.missed == [0, 0, 0, 0, 0])
+    }
+
+    @Test func eachTickReachesItsActorAndItsQueue() async throws {
+        let (meter, log) = (Meter(), TickLog(virtual))
+        let queue = DispatchQueue(label: "test.advance")
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, _ in meter.read() }
+        try PreciseTimer.schedule(.every(.seconds(2)), on: virtual.service, deliver: .queue(queue), target: log) {
+            $0.note($1)
+        }
+        await virtual.advance(by: .seconds(6))
+        #expect(await meter.readings == 6)
+        #expect(log.deadlines == [.seconds(2), .seconds(4), .seconds(6)], "\(virtual)")
+        #expect(log.missed == [0, 0, 0])
+    }
+
+    @Test func aTaskThatWasJustCreatedGetsEachTick() async throws {
+        let (virtual, log) = (virtual, TickLog(virtual))
+        let consumer = Task {
+            for try await tick in PreciseTimer.ticks(.every(.seconds(1), count: 4), on: virtual.service) {
+                log.note(tick)
+            }
+        }
+        await virtual.advance(by: .seconds(4))
+        consumer.cancel()
+        try await consumer.value
+        #expect(log.deadlines == [.seconds(1), .seconds(2), .seconds(3), .seconds(4)])
+        #expect(log.missed == [0, 0, 0, 0])
+    }
+
+    @Test func pausesOnTheServicesClockFollowEachOther() async throws {
+        let (virtual, attempts) = (virtual, Notes<Duration>())
+        let start = virtual.now
+        let retry = Task {
+            for pause in [1, 2, 4] {
+                attempts.append(start.duration(to: virtual.now))
+                try await Task.sleep(for: .seconds(pause), clock: virtual.service.clock)
+            }
+        }
+        await virtual.advance(by: .seconds(60))
+        #expect(attempts.all == [.zero, .seconds(1), .seconds(3)])
+        retry.cancel()
+        _ = await retry.result
+    }
+
+    @Test func anOperationIsCancelledAtItsTimeOut() async throws {
+        let (virtual, ends) = (virtual, Notes<Duration>())
+        let start = virtual.now
+        let asking = Task {
+            for _ in 0..<2 {
+                _ = try? await withTimeout(.seconds(2), on: virtual.service) {
+                    try await Task.sleep(for: .seconds(3_600))
+                }
+                ends.append(start.duration(to: virtual.now))
+            }
+        }
+        await virtual.advance(by: .seconds(60))
+        #expect(ends.all == [.seconds(2), .seconds(4)])
+        asking.cancel()
+        await asking.value
+    }
+
+    @Test func aStepOfTheClockIsToldBeforeTimeGoesOn() async throws {
+        let virtual = VirtualTime(clock: .wall)
+        let (start, steps, told) = (virtual.now, try virtual.service.clockSteps, Notes<Duration>())
+        let listener = Task { for try await _ in steps { told.append(start.duration(to: virtual.now)) } }
+        virtual.inject(.stepClock(by: .seconds(100)), after: .seconds(1))
+        await virtual.advance(by: .seconds(5))
+        #expect(told.all == [.seconds(101)])
+        listener.cancel()
+        _ = await listener.result
+    }
+
+    /// A settling at each deadline would take minutes.
+    @Test func inlineTicksOfRepeatingTimersAreNotWaitedFor() async throws {
+        let log = Log()
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        try PreciseTimer.schedule(.fixedDelay(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        #expect(virtual.service.sequel(by: virtual.now.advanced(by: .seconds(1))) == .none)
+        await virtual.advance(by: .seconds(60))
+        #expect(log.count == 60_000 + 60)
+    }
+
+    @Test func aTaskThatAnInlineHandlerCreatesRunsOnArrival() async throws {
+        let (log, meter) = (Log(), Meter())
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _, _ in
+            Task { await meter.read() }
+        }
+        await virtual.advance(by: .seconds(3))
+        #expect(await meter.readings == 3)
+    }
+
+    @Test func theSequelIsThatOfDueTimers() throws {
+        let (virtual, meter, log) = (virtual, Meter(), Log())
+        let sequel = { (seconds: Int64) in virtual.service.sequel(by: virtual.now.advanced(by: .seconds(seconds))) }
+        let once = try PreciseTimer.schedule(.once(after: .seconds(3)), on: virtual.service) { _, _ in }
+        let rests = try PreciseTimer.schedule(.onDemand, on: virtual.service) { _, _ in }
+        for count in 1...9 {
+            let period = Duration.milliseconds(10 * count)
+            try PreciseTimer.schedule(.every(period), on: virtual.service, target: log) { $0.note($1) }
+        }
+        #expect([sequel(2), sequel(3)] == [.none, .task])
+        try once.reschedule(.once(after: .seconds(8)))
+        #expect(sequel(7) == .none)
+        try rests.reschedule(.once(after: .seconds(6)))
+        #expect([sequel(5), sequel(6)] == [.none, .task])
+        let tolerance = Duration.milliseconds(100)
+        try PreciseTimer.schedule(.every(.seconds(4)), on: virtual.service, tolerance: tolerance, target: meter) {
+            meter,
+            _ in meter.read()
+        }
+        #expect([sequel(3), sequel(5), sequel(6)] == [.none, .handler, .task])
+    }
+
+    /// The queue of one timer is suspended. Without its rule, each tick of the other one would wait for it.
+    @Test func aTickThatCannotArriveIsWaitedForOnce() async throws {
+        let (queue, log, meter) = (DispatchQueue(label: "test.suspended"), Log(), Meter())
+        queue.suspend()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
+            $0.note($1)
+        }
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, _ in meter.read() }
+        let time = await ContinuousClock()
+            .measure {
+                let hasArrived = await virtual.advance(by: .seconds(50), patience: .milliseconds(500))
+                #expect(!hasArrived)
+            }
+        #expect(await meter.readings == 50)
+        #expect(time < .seconds(12), "one patience, and not fifty")
+        queue.resume()
+        #expect(await virtual.settle())
+        #expect(log.ticks.map(\.missed) == [49])
+    }
+
+    /// The handler awaits a later deadline of the same advance.
+    @Test func aHandlerMaySleepOnTheServicesClock() async throws {
+        let (virtual, meter) = (virtual, Meter())
+        try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service, target: meter) { meter, _ in
+            try? await virtual.service.clock.sleep(for: .seconds(5))
+            meter.read()
+        }
+        #expect(await virtual.advance(by: .seconds(57)))
+        #expect(await meter.readings == 5)
+    }
+
+    /// The handler traps on another actor.
+    @Test func inlineTicksComeInTheCallersIsolation() async {
+        await #expect(processExitsWith: .success) { try await AdvanceTests.advanceOnTheMainActor() }
+    }
+
+    @MainActor private static func advanceOnTheMainActor() async throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
+            MainActor.assertIsolated()
+            log.note(tick)
+        }
+        await virtual.advance(by: .seconds(3))
+        precondition(log.count == 3)
+    }
+
+    @Test func withoutSettlingTheTicksOfATimerAreMerged() async throws {
+        let (queue, log) = (DispatchQueue(label: "test.suspended"), TickLog(virtual))
+        queue.suspend()
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
+            $0.note($1)
+        }
+        virtual.advanceWithoutSettling(by: .seconds(3))
+        queue.resume()
+        await virtual.settle()
+        #expect(log.deadlines == [.seconds(1)])
+        #expect(log.missed == [2])
+    }
+}
