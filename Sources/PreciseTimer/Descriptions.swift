@@ -56,6 +56,7 @@ extension PreciseTimer.Schedule: CustomStringConvertible {
             case .rate(let rate, let duration): ("\(rate) per \(duration.text)", .zero)
             case .fixedDelay(let delay): ("\(delay.text) after each return", delay)
             case .onDemand: ("on demand", nil)
+            case .computed(let rule): (rule.name, nil)
             }
         let first: String? =
             switch (start, repetition) {
@@ -204,6 +205,11 @@ extension TimerService.SlowHandler: CustomStringConvertible {
 extension TimerService.ClockStep: CustomStringConvertible {
     /// The step, as in `-3600 s, to 1767225600000000000 ns (wall)`.
     public var description: String { "\(by.text), to \(at)" }
+}
+
+extension TimerService.Suspension: CustomStringConvertible {
+    /// The suspension, as in `60 s, until 1500000000 ns (suspending)`.
+    public var description: String { "\(duration.text), until \(at)" }
 }
 
 extension TimerService.SpinOptions: CustomStringConvertible {

@@ -122,6 +122,7 @@ extension TimerRequest {
         _ handler: Handler?,
         on service: TimerService
     ) throws(TimerError) -> PreciseTimer {
-        try service.core.admit(Record(self, destination, target: target, handler), schedule, service)
+        if let rule = schedule.rule { return try start(rule, destination, target: target, handler, on: service) }
+        return try service.core.admit(Record(self, destination, target: target, handler), schedule, service)
     }
 }

@@ -58,11 +58,12 @@ public struct TimerTicks: AsyncSequence, Sendable {
 
     /// A timer and its mailbox. Both end with the iterator.
     private final class Consumed: Sendable {
-        let mailbox = TickMailbox()
+        let mailbox: TickMailbox
         let handle: PreciseTimer
 
         init(_ ticks: TimerTicks) throws(TimerError) {
-            let mailbox = mailbox
+            let mailbox = TickMailbox(isComputed: ticks.schedule.rule != nil)
+            self.mailbox = mailbox
             let request = try TimerRequest(
                 ticks.schedule,
                 ticks.tolerance,

@@ -28,6 +28,12 @@ final class Observer {
         if time > record.leastPeriod { noteSlow(record, time) }
     }
 
+    /// A rule has found that more deadlines of a timer have passed than its tick knew.
+    func missed(_ count: UInt64, by record: Record) {
+        counts?.countMissed(count)
+        record.side?.extras.counts?.countMissed(count)
+    }
+
     /// Notes that a handler ran for longer than its period. After the first 16 places, others are not noted. O(1).
     private func noteSlow(_ record: Record, _ nanoseconds: UInt64) {
         let (file, line) = unsafe record.storedSite
@@ -82,6 +88,9 @@ final class TickCounts {
         if served.lateness >= numbers.lateness.longest { numbers.longestSince = served.due.deadline }
         numbers.lateness.add(served.lateness)
     }
+
+    /// Counts missed deadlines of a tick that is counted on its own.
+    func countMissed(_ count: UInt64) { numbers.missed = numbers.missed.saturatingAdding(count) }
 
     /// Counts the time of a handler.
     @inline(__always)

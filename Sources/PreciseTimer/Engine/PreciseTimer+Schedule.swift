@@ -19,6 +19,7 @@ extension PreciseTimer {
             case rate(Int, per: Duration)
             case fixedDelay(Duration)
             case onDemand
+            case computed(DeadlineRule)
         }
 
         let start: Start

@@ -24,6 +24,10 @@ struct UserSide: UserFacts, ~Copyable {
         var error: TimerError?
         /// The statistics, while they are collected.
         var counts: TickCounts?
+        /// The present deadlines, if a rule computes them.
+        var chain: DeadlineChain?
+        /// Whether the timer can have such deadlines, because its ticks are intercepted.
+        var isComputed = false
     }
 
     // This order leaves no padding: a million timers are a million records.
@@ -84,6 +88,18 @@ struct Handler: Sendable {
         function = unsafe unsafeBitCast(isolated, to: Plain<AnyObject>.self)
     }
 
+    /// A handler of the same kind, which gets each tick as a function changes it.
+    fileprivate func passing(
+        isPlain: Bool,
+        _ change: @escaping @Sendable (PreciseTimer.Tick) -> PreciseTimer.Tick
+    ) -> Handler {
+        if isPlain { return Handler { (target: AnyObject, tick) in call(target, change(tick)) } }
+        let isolated = Isolated { actor, target, tick in await callOnActor(actor, target, change(tick)) }
+        return Handler(unsafe unsafeBitCast(isolated, to: Plain<AnyObject>.self))
+    }
+
+    private init(_ function: Plain<AnyObject>) { self.function = function }
+
     /// Calls a plain function.
     var call: @Sendable (AnyObject, PreciseTimer.Tick) -> Void { function.call }
 
@@ -118,6 +134,13 @@ extension Record {
 
     /// Makes the handle the target, in the forms without one. Called once, before a service knows the timer.
     func adopt(_ handle: PreciseTimer) { if user.handleIsTarget { user.target = handle } }
+
+    /// Lets a function see each tick before the handler, and change it. Called once, before a service knows the timer.
+    /// A mailbox has no handler: its consumer calls the function.
+    func intercept(_ change: @escaping @Sendable (PreciseTimer.Tick) -> PreciseTimer.Tick) {
+        onDemand.extras.isComputed = true
+        user.handler = user.handler?.passing(isPlain: user.destination.isPlain, change)
+    }
 
     // MARK: Calling the handler of a decided tick, outside any lock
 

@@ -17,6 +17,8 @@ extension PreciseTimer.Schedule {
             if delay <= .zero { throw refusal("\(delay.text) after each return (the delay must be longer than zero)") }
             plan.repetition = .afterReturn(delay.nanosecondsOrForever)
         case .onDemand: plan.repetition = .onDemand
+        // The record has one of its deadlines at a time: `TimerRequest.start`.
+        case .computed(let rule): throw refusal("\(rule.name) as deadlines of one grid")
         }
         switch start {
         case .after(let delay):
@@ -58,11 +60,11 @@ extension PreciseTimer.Schedule {
         if instant.clock == clock { return instant.nanoseconds }
         throw refusal(
             "at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) clock "
-                + "(make the instant from the service's `now`)"
+                + "(\(instant.clock.remedy))"
         )
     }
 
-    private func refusal(_ what: String) -> TimerError { TimerError(.invalidSchedule, "scheduling \(what)") }
+    private func refusal(_ what: String) -> TimerError { Self.refusal(what) }
 }
 
 /// A schedule that was checked, in nanoseconds: what is left to do when its timer is queued.

@@ -116,14 +116,21 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
+        if let rule = schedule.rule { return try reschedule(record, by: rule) }
         let plan = try schedule.plan(on: clock)
         let (isDone, failure) = carryOut { state in
-            state.grid(plan).flatMap { state.scheduler.reschedule(record, on: $0) }
+            guard let grid = state.grid(plan) else { return nil }
+            record.side?.extras.chain = nil
+            return state.scheduler.reschedule(record, on: grid)
         }
         if let failure { throw failure.error }
-        if isDone { return }
-        if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
-        throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)")
+        if !isDone { throw whyNotRescheduled }
+    }
+
+    /// The error of a timer that could not be rescheduled.
+    var whyNotRescheduled: TimerError {
+        if lock.isOfAnotherProcess { return .inForkedChild("rescheduling a timer") }
+        return TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)")
     }
 
     /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order. Returns

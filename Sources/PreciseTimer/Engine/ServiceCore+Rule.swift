@@ -1,0 +1,147 @@
+internal import TimerKernel
+
+/// Timers whose deadlines a rule computes. To the scheduler each is a timer with one deadline, which gets another one
+/// in time: before the handler is called, and when the wall clock was set.
+extension TimerRequest {
+    /// Makes the timer of a request whose schedule has a rule.
+    func start(
+        _ rule: DeadlineRule,
+        _ destination: Destination,
+        target: AnyObject?,
+        _ handler: Handler?,
+        on service: TimerService
+    ) throws(TimerError) -> PreciseTimer {
+        let core = service.core
+        let first = try rule.first(after: core.now)
+        let record = Record(self, destination, target: target, handler)
+        record.onDemand.extras.chain = DeadlineChain(rule, deadline: first)
+        record.intercept { [weak record] tick in record.map { core.goOn($0, tick) } ?? tick }
+        let watch = core.clock == .wall ? try core.watchRule(of: record) : nil
+        if let watch {
+            let onEnd = record.onDemand.extras.onEnd
+            record.onDemand.extras.onEnd = { [weak record] reason in
+                if let record { watch.remove(record) }
+                onEnd?(reason)
+            }
+        }
+        do throws(TimerError) {
+            let instant = TimerInstant(nanoseconds: first, clock: core.clock)
+            return try core.admit(record, .once(at: instant), service)
+        } catch {
+            watch?.remove(record)
+            throw error
+        }
+    }
+}
+
+extension ServiceCore {
+    /// Moves a timer on to its next deadline. Called in each delivery, before the handler, without the lock. Returns
+    /// the tick with its true number, and with the missed deadlines.
+    func goOn(_ record: Record, _ tick: PreciseTimer.Tick) -> PreciseTimer.Tick {
+        let begun = locked(inForkedChild: nil) { _ -> (DeadlineChain, isExtra: Bool, sequence: UInt64, LatePolicy)? in
+            guard var chain = record.side?.extras.chain else { return nil }
+            let isExtra = chain.deadline != tick.deadline.nanoseconds
+            if !isExtra {
+                (chain.served, chain.deadline) = (chain.deadline, .max)
+                record.side?.extras.chain = chain
+            }
+            return (chain, isExtra, record.sequence, record.side?.policy ?? .skip)
+        }
+        // Without a chain, the timer has got another kind of schedule.
+        guard let (chain, isExtra, sequence, policy) = begun else { return tick }
+        // An extra tick does not move the deadlines.
+        if isExtra { return tick.with(index: chain.index, missed: 0) }
+        let (next, missed) = chain.following(at: tick.delivered.nanoseconds, on: clock, policy)
+        let (isOutdated, failure) = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
+            if missed > 0, !record.hasEnded { state.observer?.missed(missed, by: record) }
+            // If the user has rescheduled the timer meanwhile, its new deadline stays.
+            guard record.sequence == sequence, !record.hasEnded, var new = record.side?.extras.chain else {
+                return (false, nil)
+            }
+            new.index = new.index.saturatingAdding(missed).saturatingAdding(1)
+            new.burst = next.map { $0 <= tick.delivered.nanoseconds } ?? false ? new.burst + 1 : 0
+            let isOutdated = new.isOutdated
+            new.isOutdated = false
+            return (isOutdated, state.move(record, new, to: next))
+        }
+        if let failure { fail(failure) }
+        if isOutdated { recompute(record) }
+        return tick.with(index: chain.index, missed: missed)
+    }
+
+    /// Computes the next deadline anew, because the wall clock or the time zone may have changed. A deadline that has
+    /// passed stays: its tick is due.
+    func recompute(_ record: Record) {
+        let begun = locked(inForkedChild: nil) { _ -> (DeadlineChain, UInt64)? in
+            guard let chain = record.side?.extras.chain, !record.hasEnded else { return nil }
+            if chain.deadline == .max { record.side?.extras.chain?.isOutdated = true }
+            return chain.deadline == .max ? nil : (chain, record.sequence)
+        }
+        guard let (chain, sequence) = begun else { return }
+        let now = now.nanoseconds
+        guard now < chain.deadline, let next = chain.rule.next(after: chain.origin(at: now), on: clock) else { return }
+        let failure = locked(inForkedChild: nil) { state -> ServiceState.Failure? in
+            guard record.sequence == sequence, !record.hasEnded, let chain = record.side?.extras.chain,
+                chain.deadline != .max, chain.deadline != next
+            else { return nil }
+            return state.move(record, chain, to: next)
+        }
+        if let failure { fail(failure) }
+    }
+
+    /// Gives a timer whose deadlines are computed another rule.
+    ///
+    /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule: its
+    ///   handler then does not ask for the next deadline.
+    func reschedule(_ record: Record, by rule: DeadlineRule) throws(TimerError) {
+        let first = try rule.first(after: now)
+        let (isComputed, isDone, failure) = locked(inForkedChild: (true, false, nil)) {
+            state -> (Bool, Bool, ServiceState.Failure?) in
+            guard record.side?.extras.isComputed == true else { return (false, false, nil) }
+            if record.hasEnded || state.alarm == nil { return (true, false, nil) }
+            return (true, true, state.move(record, DeadlineChain(rule, deadline: first), to: first, anew: true))
+        }
+        if let failure {
+            fail(failure)
+            throw failure.error
+        }
+        if !isComputed {
+            throw TimerError(
+                .invalidSchedule,
+                "rescheduling to \(rule.name) a timer that began with another kind of schedule (end it and schedule a "
+                    + "new one)"
+            )
+        }
+        if !isDone { throw whyNotRescheduled }
+    }
+}
+
+extension ServiceState {
+    /// Gives a timer its next computed deadline; nil after the last one, which ends the timer when its handler has
+    /// returned. A requested extra tick stays, unless the timer starts anew. Returns a failure if the alarm refuses.
+    fileprivate mutating func move(
+        _ record: Record,
+        _ chain: DeadlineChain,
+        to next: UInt64?,
+        anew: Bool = false
+    ) -> Failure? {
+        var chain = chain
+        chain.deadline = next ?? .max
+        record.onDemand.extras.chain = chain
+        guard let next else { return nil }
+        let extra = anew ? .max : record.side?.extra ?? .max
+        var order = scheduler.reschedule(record, on: Grid(origin: next)) ?? .leave
+        // The alarm's latest order holds for both deadlines.
+        if extra != .max, let other = scheduler.fire(record, at: extra), other != .leave { order = other }
+        if case .leave = order { return nil }
+        return arm(order)
+    }
+}
+
+extension PreciseTimer.Tick {
+    /// The tick with other counts.
+    fileprivate func with(index: UInt64, missed: UInt64) -> PreciseTimer.Tick {
+        let due = Due(index: index, deadline: deadline.nanoseconds, missed: missed)
+        return PreciseTimer.Tick(due, woke: woke, delivered: delivered)
+    }
+}
