@@ -101,7 +101,7 @@ extension TimerService {
     /// succession may be told as one.
     ///
     /// ```swift
-    /// for try await suspension in try service.suspensions { connections.check(idleFor: suspension.duration) }
+    /// for try await suspension in try service.suspensions { log("resumed after \(suspension.duration)") }
     /// ```
     ///
     /// A suspension is the time in which the clock ``TimerClock/suspending`` stood still and ``TimerClock/continuous``

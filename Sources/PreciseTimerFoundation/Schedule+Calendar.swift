@@ -4,8 +4,8 @@ public import PreciseTimer
 /// Schedules of the calendar, for a service of the wall clock: `on: .wall`.
 ///
 /// ```swift
-/// try PreciseTimer.schedule(.daily(at: .init(hour: 2, minute: 30)), on: .wall, target: backup) { backup, tick in
-///     backup.run(missed: tick.missed)
+/// try PreciseTimer.schedule(.daily(at: .init(hour: 2, minute: 30)), on: .wall, target: model) { model, _ in
+///     model.save()
 /// }
 /// ```
 ///

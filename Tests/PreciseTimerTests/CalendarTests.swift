@@ -167,6 +167,24 @@ struct CalendarTests {
         #expect(timer.state == .ended(.completed))
     }
 
+    @Test func anExtraTickAndANewScheduleMayComeWhileTheNextDeadlineIsComputed() throws {
+        let (timer, asked, log) = (Box<PreciseTimer>(), Count(), log)
+        let schedule = Schedule.computed { instant in
+            switch asked.add(1) {
+            case 2: timer.value?.fire()
+            case 3: try? timer.value?.reschedule(.every(.seconds(1)))
+            default: break
+            }
+            return instant.advanced(by: .seconds(600))
+        }
+        timer.value = try PreciseTimer.schedule(schedule, on: virtual.service) { _, tick in log.note(tick) }
+        virtual.advance(by: .seconds(600))
+        #expect(log.ticks.map(\.index) == [0, 1], "the extra tick follows")
+        virtual.advance(by: .seconds(601))
+        #expect(log.ticks.map(\.index) == [0, 1, 1, 0])
+        timer.value = nil
+    }
+
     @Test func aTimerThatBeganWithAPeriodIsNotRescheduledToACalendar() throws {
         let timer = try PreciseTimer.schedule(.every(.seconds(60)), on: virtual.service, target: log) { $0.note($1) }
         let error = #expect(throws: TimerError.self) { try timer.reschedule(daily) }

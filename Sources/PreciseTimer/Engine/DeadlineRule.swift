@@ -45,13 +45,16 @@ extension PreciseTimer.Schedule {
     /// of a calendar.
     ///
     /// ```swift
-    /// .computed("at growing distances") { $0.advanced(by: .seconds(1) + .nanoseconds(Int64($0.nanoseconds / 10))) }
+    /// let start = service.now                                                      // 1, 2, 4, 8 s after the start
+    /// let doubling = PreciseTimer.Schedule.computed("doubling") { instant in
+    ///     instant.advanced(by: max(.seconds(1), start.duration(to: instant)))
+    /// }
     /// ```
     ///
     /// The function is called without any lock: by the call that schedules the timer, with the present instant, and
     /// before each handler, on its thread, once for each deadline that has passed and once for the next one. On the
     /// wall clock it is also called again, on a thread of the library, after each step of the clock and about once a
-    /// minute, and a changed answer replaces the deadline. Some limits:
+    /// minute, and a changed answer replaces the deadline; not on a Mac (``TimerService/clockSteps``). Some limits:
     ///
     /// - One tick counts at most 10,000 missed deadlines, however many have passed.
     /// - A wall clock that was set back by up to a minute repeats no deadline. If it was set back further, the

@@ -53,13 +53,16 @@ final class RuleWatch: Sendable {
 }
 
 extension ServiceCore {
-    /// Has the deadlines of a timer computed anew when the clock was set.
+    /// Has the deadlines of a timer computed anew when the clock was set. Returns nil on a Mac, which cannot tell.
     ///
     /// - Throws: `TimerError` if the system refuses a thread or a descriptor.
-    func watchRule(of record: Record) throws(TimerError) -> RuleWatch {
+    func watchRule(of record: Record) throws(TimerError) -> RuleWatch? {
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
         let watch = locked { $0.ruleWatch }
-        try watch.add(record, of: self)
+        do throws(TimerError) { try watch.add(record, of: self) } catch {
+            if error.code == .unavailable { return nil }
+            throw error
+        }
         return watch
     }
 }
