@@ -49,6 +49,7 @@ extension PreciseTimer.Tick: CustomStringConvertible {
 extension PreciseTimer.Schedule: CustomStringConvertible {
     /// The rule, as in `every 30 s, the first after 5 s, 10 ticks`.
     public var description: String {
+        if let rule { return rule.name }
         let rule: (text: String, delay: Duration?) =
             switch repetition {
             case .none: ("once", nil)
@@ -56,7 +57,6 @@ extension PreciseTimer.Schedule: CustomStringConvertible {
             case .rate(let rate, let duration): ("\(rate) per \(duration.text)", .zero)
             case .fixedDelay(let delay): ("\(delay.text) after each return", delay)
             case .onDemand: ("on demand", nil)
-            case .computed(let rule): (rule.name, nil)
             }
         let first: String? =
             switch (start, repetition) {

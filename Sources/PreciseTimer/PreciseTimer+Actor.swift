@@ -18,8 +18,8 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) async -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(.targetActor, target: target, Handler(handler), on: service)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(schedule, .targetActor, target: target, Handler(handler), on: service)
     }
 
     // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
@@ -41,9 +41,9 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler { (target: isolated Target, tick) async in handler(target, tick) }
-        return try request.start(.targetActor, target: target, handler, on: service)
+        return try request.start(schedule, .targetActor, target: target, handler, on: service)
     }
 }
 
@@ -71,8 +71,8 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(.isolated(to: isolation), target: target, Handler(handler), on: service)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(schedule, .isolated(to: isolation), target: target, Handler(handler), on: service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
@@ -91,8 +91,8 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let isolation = try actor(of: handler.isolation)
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(.isolated(to: isolation), target: nil, Handler(handler), on: service)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(schedule, .isolated(to: isolation), target: nil, Handler(handler), on: service)
     }
 
     /// The actor of a handler. Refuses a function value of type `@isolated(any)` without an actor.

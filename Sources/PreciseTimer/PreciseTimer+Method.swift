@@ -23,9 +23,9 @@ extension PreciseTimer {
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler { (target: Target, tick) in method(target)(tick) }
-        return try request.start(deliver.destination, target: target, handler, on: service)
+        return try request.start(schedule, deliver.destination, target: target, handler, on: service)
     }
 
     /// Schedules a timer that calls, on the main actor, a method of its target that is isolated to the main actor. It
@@ -45,8 +45,8 @@ extension PreciseTimer {
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(.mainActorTask, target: target, Handler(onMainActor: method), on: service)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(schedule, .mainActorTask, target: target, Handler(onMainActor: method), on: service)
     }
 
     // Without this form, the compiler would choose the first one if `deliver` is given, and forget the isolation.
@@ -75,8 +75,8 @@ extension PreciseTimer {
                     + "on the main actor)"
             )
         }
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(.mainActorTask, target: target, Handler(onMainActor: method), on: service)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(schedule, .mainActorTask, target: target, Handler(onMainActor: method), on: service)
     }
 }
 

@@ -65,7 +65,6 @@ public struct TimerTicks: AsyncSequence, Sendable {
             let mailbox = TickMailbox(isComputed: ticks.schedule.rule != nil)
             self.mailbox = mailbox
             let request = try TimerRequest(
-                ticks.schedule,
                 ticks.tolerance,
                 ticks.missedTicks,
                 ticks.label,
@@ -73,7 +72,7 @@ public struct TimerTicks: AsyncSequence, Sendable {
                 ticks.file,
                 ticks.line
             ) { mailbox.end($0) }
-            handle = try request.start(.mailbox(mailbox), target: mailbox, nil, on: ticks.service)
+            handle = try request.start(ticks.schedule, .mailbox(mailbox), target: mailbox, nil, on: ticks.service)
         }
 
         deinit { handle.cancel() }

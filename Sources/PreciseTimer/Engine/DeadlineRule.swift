@@ -78,13 +78,7 @@ extension PreciseTimer.Schedule {
         hint: String = "let the function return an instant after the one that it gets, on the same clock",
         _ next: @escaping @Sendable (_ after: TimerInstant) -> TimerInstant?
     ) -> Self {
-        Self(start: .never, repetition: .computed(DeadlineRule(name, on: clock, hint: hint, next)))
-    }
-
-    /// The rule that computes the deadlines, if one does.
-    @inline(__always)
-    var rule: DeadlineRule? {
-        if case .computed(let rule) = repetition { rule } else { nil }
+        Self(start: .never, repetition: .none, rule: DeadlineRule(name, on: clock, hint: hint, next))
     }
 
     static func refusal(_ what: String) -> TimerError { TimerError(.invalidSchedule, "scheduling \(what)") }

@@ -19,7 +19,6 @@ extension PreciseTimer {
             case rate(Int, per: Duration)
             case fixedDelay(Duration)
             case onDemand
-            case computed(DeadlineRule)
         }
 
         let start: Start
@@ -28,6 +27,8 @@ extension PreciseTimer {
         var count: Int?
         /// How much later the first deadline may be, at random.
         var spread: Duration?
+        /// Computes the deadlines, if they are no grid.
+        var rule: DeadlineRule?
 
         /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused.
         ///

@@ -26,8 +26,6 @@ struct UserSide: UserFacts, ~Copyable {
         var counts: TickCounts?
         /// The present deadlines, if a rule computes them.
         var chain: DeadlineChain?
-        /// Whether the timer can have such deadlines, because its ticks are intercepted.
-        var isComputed = false
     }
 
     // This order leaves no padding: a million timers are a million records.
@@ -35,6 +33,8 @@ struct UserSide: UserFacts, ~Copyable {
     let destination: Destination
     /// Whether the target is the timer's handle.
     let handleIsTarget: Bool
+    /// Whether a rule may compute the deadlines, because the ticks are intercepted.
+    fileprivate(set) var isComputed = false
     fileprivate let line: UInt32
     fileprivate let file: UnsafePointer<UInt8>
     /// The target; nil if it was released. It must not be released under a lock: this may be the last reference.
@@ -138,7 +138,7 @@ extension Record {
     /// Lets a function see each tick before the handler, and change it. Called once, before a service knows the timer.
     /// A mailbox has no handler: its consumer calls the function.
     func intercept(_ change: @escaping @Sendable (PreciseTimer.Tick) -> PreciseTimer.Tick) {
-        onDemand.extras.isComputed = true
+        user.isComputed = true
         user.handler = user.handler?.passing(isPlain: user.destination.isPlain, change)
     }
 

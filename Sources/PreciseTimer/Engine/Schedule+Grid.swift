@@ -1,4 +1,4 @@
-/// Checks a schedule, and turns it into numbers.
+/// Checks a schedule, and turns it into nanoseconds.
 extension PreciseTimer.Schedule {
     /// The schedule in nanoseconds, on a clock.
     ///
@@ -17,8 +17,6 @@ extension PreciseTimer.Schedule {
             if delay <= .zero { throw refusal("\(delay.text) after each return (the delay must be longer than zero)") }
             plan.repetition = .afterReturn(delay.nanosecondsOrForever)
         case .onDemand: plan.repetition = .onDemand
-        // The record has one of its deadlines at a time: `TimerRequest.start`.
-        case .computed(let rule): throw refusal("\(rule.name) as deadlines of one grid")
         }
         switch start {
         case .after(let delay):

@@ -3,6 +3,29 @@ internal import TimerKernel
 /// Timers whose deadlines a rule computes. To the scheduler each is a timer with one deadline, which gets another one
 /// in time: before the handler is called, and when the wall clock was set.
 extension ServiceCore {
+    /// Adds a timer whose deadlines a rule computes.
+    @inline(never)
+    func admit(_ record: Record, by rule: DeadlineRule, _ service: AnyObject) throws(TimerError) -> PreciseTimer {
+        let first = try rule.first(after: now)
+        record.onDemand.extras.chain = DeadlineChain(rule, deadline: first)
+        record.intercept { [weak record] tick in record.map { self.goOn($0, tick) } ?? tick }
+        let watch = clock == .wall ? try watchRule(of: record) : nil
+        if let watch {
+            let onEnd = record.onDemand.extras.onEnd
+            record.onDemand.extras.onEnd = { [weak record] reason in
+                if let record { watch.remove(record) }
+                onEnd?(reason)
+            }
+        }
+        do throws(TimerError) {
+            let instant = TimerInstant(nanoseconds: first, clock: clock)
+            return try admit(record, .once(at: instant), service)
+        } catch {
+            watch?.remove(record)
+            throw error
+        }
+    }
+
     /// Moves a timer on to its next deadline. Called in each delivery, before the handler, without the lock. Returns
     /// the tick with its true number, and with the missed deadlines.
     func goOn(_ record: Record, _ tick: PreciseTimer.Tick) -> PreciseTimer.Tick {
@@ -61,11 +84,12 @@ extension ServiceCore {
     ///
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule: its
     ///   handler then does not ask for the next deadline.
+    @inline(never)
     func reschedule(_ record: Record, by rule: DeadlineRule) throws(TimerError) {
         let first = try rule.first(after: now)
         let (isComputed, isDone, failure) = locked(inForkedChild: (true, false, nil)) {
             state -> (Bool, Bool, ServiceState.Failure?) in
-            guard record.side?.extras.isComputed == true else { return (false, false, nil) }
+            guard record.user.isComputed else { return (false, false, nil) }
             if record.hasEnded || state.alarm == nil { return (true, false, nil) }
             return (true, true, state.move(record, DeadlineChain(rule, deadline: first), to: first, anew: true))
         }

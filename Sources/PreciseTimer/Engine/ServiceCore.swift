@@ -57,6 +57,7 @@ final class ServiceCore: @unchecked Sendable {
         _ schedule: PreciseTimer.Schedule,
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
+        if let rule = schedule.rule { return try admit(record, by: rule, service) }
         let handle = PreciseTimer(record, of: self)
         record.adopt(handle)
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
@@ -120,7 +121,7 @@ final class ServiceCore: @unchecked Sendable {
         let plan = try schedule.plan(on: clock)
         let (isDone, failure) = carryOut { state in
             guard let grid = state.grid(plan) else { return nil }
-            record.side?.extras.chain = nil
+            if record.user.isComputed { record.side?.extras.chain = nil }
             return state.scheduler.reschedule(record, on: grid)
         }
         if let failure { throw failure.error }
