@@ -289,6 +289,30 @@ struct CalendarTests {
         #expect(virtual.pendingCount == 0)
     }
 
+    @Test func aRuleIsReleasedOutsideTheLockWhenItIsReplacedAndWhenTheTimerEnds() throws {
+        let (releases, service) = (Count(), virtual.service)
+        // A release under the lock would find it taken.
+        func schedule() -> Schedule {
+            let thing = Thing {
+                _ = service.activeTimers
+                releases.add(1)
+            }
+            return .computed { instant in withExtendedLifetime(thing) { instant.advanced(by: .seconds(1)) } }
+        }
+        let timer = try PreciseTimer.schedule(schedule(), on: service) { _, _ in }
+        virtual.advance(by: .seconds(2))
+        #expect(releases.value == 0)
+        try timer.reschedule(schedule())
+        #expect(releases.value == 1)
+        virtual.advance(by: .seconds(2))
+        try timer.reschedule(.every(.seconds(1)))
+        #expect(releases.value == 2)
+        try timer.reschedule(schedule())
+        timer.cancel()
+        #expect(releases.value == 3)
+        withExtendedLifetime(timer) {}
+    }
+
     @Test(.needsLinux) func theThreadThatWatchesTheClockEndsWithTheLastCalendar() async {
         // A separate process, in which no other test watches the clock.
         await #expect(processExitsWith: .success) {
@@ -321,6 +345,8 @@ struct CalendarTests {
         #expect(ticks.allSatisfy { $0.deadline.nanoseconds % step == 0 && $0.delivered >= $0.deadline })
         #expect(zip(ticks, ticks.dropFirst()).allSatisfy { $1.index == $0.index + 1 + $0.missed })
         #expect(once.ticks.map(\.deadline) == [TimerInstant(date)])
+        let whole = try PreciseTimer.schedule(.every(.seconds(1), alignedTo: .origin(on: .wall)), on: .wall) { _, _ in }
+        #expect(whole.nextDeadline.map { $0.nanoseconds % 1_000_000_000 } == 0)
         #expect("\(TimerService.wall)".contains("service, wall clock"))
     }
 }

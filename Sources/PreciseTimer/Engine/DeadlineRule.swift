@@ -54,7 +54,8 @@ extension PreciseTimer.Schedule {
     /// The function is called without any lock: by the call that schedules the timer, with the present instant, and
     /// before each handler, on its thread, once for each deadline that has passed and once for the next one. On the
     /// wall clock it is also called again, on a thread of the library, after each step of the clock and about once a
-    /// minute, and a changed answer replaces the deadline; not on a Mac (``TimerService/clockSteps``). Some limits:
+    /// minute, and a changed answer replaces the deadline; not on a Mac (``TimerService/clockSteps``). Return quickly.
+    /// Some limits:
     ///
     /// - One tick counts at most 10,000 missed deadlines, however many have passed.
     /// - A wall clock that was set back by up to a minute repeats no deadline. If it was set back further, the

@@ -175,6 +175,7 @@ extension Record {
     func sayFarewell() {
         user.handler = nil
         guard let side else { return }
+        side.extras.chain = nil
         if let onEnd = side.extras.onEnd.take(), let endReason { onEnd(endReason) }
         let waiting = side.extras.waiting
         side.extras.waiting = []

@@ -64,7 +64,8 @@ extension ServiceCore {
     /// passed stays: its tick is due.
     func recompute(_ record: Record) {
         let begun = locked(inForkedChild: nil) { _ -> (DeadlineChain, UInt64)? in
-            guard let chain = record.side?.extras.chain, !record.hasEnded else { return nil }
+            // The chain of a timer that has ended is released without the lock.
+            guard !record.hasEnded, let chain = record.side?.extras.chain else { return nil }
             if chain.deadline == .max { record.side?.extras.chain?.isOutdated = true }
             return chain.deadline == .max ? nil : (chain, record.sequence)
         }
@@ -87,12 +88,16 @@ extension ServiceCore {
     @inline(never)
     func reschedule(_ record: Record, by rule: DeadlineRule) throws(TimerError) {
         let first = try rule.first(after: now)
+        // A rule is the user's, and is released outside the lock.
+        var former: DeadlineChain?
         let (isComputed, isDone, failure) = locked(inForkedChild: (true, false, nil)) {
             state -> (Bool, Bool, ServiceState.Failure?) in
             guard record.user.isComputed else { return (false, false, nil) }
             if record.hasEnded || state.alarm == nil { return (true, false, nil) }
+            former = record.side?.extras.chain
             return (true, true, state.move(record, DeadlineChain(rule, deadline: first), to: first, anew: true))
         }
+        withExtendedLifetime(former) {}
         if let failure {
             fail(failure)
             throw failure.error

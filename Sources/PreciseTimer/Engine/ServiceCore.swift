@@ -119,12 +119,15 @@ final class ServiceCore: @unchecked Sendable {
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
         if let rule = schedule.rule { return try reschedule(record, by: rule) }
         let plan = try schedule.plan(on: clock)
+        // A rule is the user's, and is released outside the lock.
+        var former: DeadlineChain?
         let (isDone, failure) = carryOut { state in
             guard let grid = state.grid(plan) else { return nil }
-            if record.user.isComputed { record.side?.extras.chain = nil }
+            if record.user.isComputed, !record.hasEnded { former = record.side?.extras.chain.take() }
             return state.scheduler.reschedule(record, on: grid)
         }
         if let failure { throw failure.error }
+        withExtendedLifetime(former) {}
         if !isDone { throw whyNotRescheduled }
     }
 
