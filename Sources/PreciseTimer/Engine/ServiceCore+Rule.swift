@@ -81,14 +81,22 @@ extension ServiceCore {
         if let failure { fail(failure) }
     }
 
-    /// Gives a timer whose deadlines are computed another rule.
+    /// Gives a timer another schedule if a rule computes the former one, or the new one.
+    @inline(never)
+    func rescheduleComputed(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
+        if let rule = schedule.rule { return try reschedule(record, by: rule) }
+        // A rule is the user's, and is released outside the lock.
+        var former: DeadlineChain?
+        defer { withExtendedLifetime(former) {} }
+        try reschedule(record, on: schedule.plan(on: clock)) { former = record.side?.extras.chain.take() }
+    }
+
+    /// Gives a timer another rule.
     ///
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule: its
     ///   handler then does not ask for the next deadline.
-    @inline(never)
-    func reschedule(_ record: Record, by rule: DeadlineRule) throws(TimerError) {
+    private func reschedule(_ record: Record, by rule: DeadlineRule) throws(TimerError) {
         let first = try rule.first(after: now)
-        // A rule is the user's, and is released outside the lock.
         var former: DeadlineChain?
         let (isComputed, isDone, failure) = locked(inForkedChild: (true, false, nil)) {
             state -> (Bool, Bool, ServiceState.Failure?) in

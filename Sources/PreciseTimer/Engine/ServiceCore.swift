@@ -117,17 +117,21 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        if let rule = schedule.rule { return try reschedule(record, by: rule) }
-        let plan = try schedule.plan(on: clock)
-        // A rule is the user's, and is released outside the lock.
-        var former: DeadlineChain?
+        if record.user.isComputed || schedule.rule != nil { return try rescheduleComputed(record, schedule) }
+        try reschedule(record, on: schedule.plan(on: clock)) {}
+    }
+
+    /// Starts a timer anew. `prepare` is called under the lock if the timer goes on.
+    @inline(__always)
+    func reschedule(_ record: Record, on plan: Plan, _ prepare: () -> Void) throws(TimerError) {
         let (isDone, failure) = carryOut { state in
-            guard let grid = state.grid(plan) else { return nil }
-            if record.user.isComputed, !record.hasEnded { former = record.side?.extras.chain.take() }
-            return state.scheduler.reschedule(record, on: grid)
+            state.grid(plan)
+                .flatMap { grid in
+                    if !record.hasEnded { prepare() }
+                    return state.scheduler.reschedule(record, on: grid)
+                }
         }
         if let failure { throw failure.error }
-        withExtendedLifetime(former) {}
         if !isDone { throw whyNotRescheduled }
     }
 
