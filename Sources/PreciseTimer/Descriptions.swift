@@ -51,6 +51,7 @@ extension PreciseTimer.Tick: CustomStringConvertible {
 extension PreciseTimer.Schedule: CustomStringConvertible {
     /// The rule, as in `every 30 s, the first after 5 s, 10 ticks`.
     public var description: String {
+        if let rule { return rule.name }
         let rule: (text: String, delay: Duration?) =
             switch repetition {
             case .none: ("once", nil)
@@ -215,6 +216,11 @@ extension TimerService.SlowHandler: CustomStringConvertible {
 extension TimerService.ClockStep: CustomStringConvertible {
     /// The step, as in `-3600 s, to 1767225600000000000 ns (wall)`.
     public var description: String { "\(by.text), to \(at)" }
+}
+
+extension TimerService.Suspension: CustomStringConvertible {
+    /// The suspension, as in `60 s, until 1500000000 ns (suspending)`.
+    public var description: String { "\(duration.text), until \(at)" }
 }
 
 extension TimerService.SpinOptions: CustomStringConvertible {

@@ -25,9 +25,9 @@ extension PreciseTimer {
         onError: (@Sendable (isolated Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler(onTarget: handler, onError: onError)
-        return try request.start(.task(TaskDestination(.target)), target: target, handler, on: service)
+        return try request.start(schedule, .task(TaskDestination(.target)), target: target, handler, on: service)
     }
 
     // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
@@ -49,11 +49,11 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler(
             onTarget: { (target: isolated Target, tick) async in handler(target, tick) },
             onError: nil
         )
-        return try request.start(.task(TaskDestination(.target)), target: target, handler, on: service)
+        return try request.start(schedule, .task(TaskDestination(.target)), target: target, handler, on: service)
     }
 }

@@ -36,9 +36,15 @@ extension PreciseTimer {
                 return
             }
         }
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, end)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, end)
         let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(.task(TaskDestination(MainActor.shared)), target: target, handler, on: service)
+        return try request.start(
+            schedule,
+            .task(TaskDestination(MainActor.shared)),
+            target: target,
+            handler,
+            on: service
+        )
     }
 
     /// Schedules a timer whose handle is its target, and whose handler and `onEnd` run on the main actor and are
@@ -64,8 +70,8 @@ extension PreciseTimer {
                 return
             }
         }
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, end)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, end)
         let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(.task(TaskDestination(MainActor.shared)), target: nil, handler, on: service)
+        return try request.start(schedule, .task(TaskDestination(MainActor.shared)), target: nil, handler, on: service)
     }
 }

@@ -35,9 +35,15 @@ extension PreciseTimer {
         onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(destination, target: target, Handler(inTask: handler, onError: onError), on: service)
+        return try request.start(
+            schedule,
+            destination,
+            target: target,
+            Handler(inTask: handler, onError: onError),
+            on: service
+        )
     }
 
     /// Schedules a timer whose handle is its target, and whose handler may await and throw, or is isolated to a global
@@ -56,9 +62,15 @@ extension PreciseTimer {
         onError: (@isolated(any) @Sendable (PreciseTimer, any Error) async throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(destination, target: nil, Handler(inTask: handler, onError: onError), on: service)
+        return try request.start(
+            schedule,
+            destination,
+            target: nil,
+            Handler(inTask: handler, onError: onError),
+            on: service
+        )
     }
 
     // Without the next two forms, the compiler would choose those for ordinary handlers if an isolated handler neither
@@ -80,9 +92,15 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(destination, target: target, Handler(inTask: handler, onError: nil), on: service)
+        return try request.start(
+            schedule,
+            destination,
+            target: target,
+            Handler(inTask: handler, onError: nil),
+            on: service
+        )
     }
 
     /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
@@ -100,8 +118,14 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(destination, target: nil, Handler(inTask: handler, onError: nil), on: service)
+        return try request.start(
+            schedule,
+            destination,
+            target: nil,
+            Handler(inTask: handler, onError: nil),
+            on: service
+        )
     }
 }

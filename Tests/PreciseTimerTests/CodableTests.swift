@@ -121,6 +121,17 @@ struct CodableTests {
         #expect(try copy(step) == step)
     }
 
+    @Test func aSuspensionIsTheSameAfterCoding() async throws {
+        let virtual = VirtualTime()
+        var suspensions = try virtual.service.suspensions.makeAsyncIterator()
+        virtual.inject(.suspend(.seconds(60)))
+        virtual.advance(by: .zero)
+        let suspension = try #require(try await suspensions.next())
+        #expect(suspension.duration == .seconds(60))
+        #expect(try copy(suspension) == suspension)
+        #expect("\(suspension)" == "60 s, until 1000000000 ns (suspending)")
+    }
+
     @Test func theKeysOfATickAndOfAnInstantAreThoseOfStoredFiles() throws {
         let due = TimerInstant(nanoseconds: 5)
         let tick = PreciseTimer.Tick(index: 4, deadline: due, missed: 1)

@@ -163,6 +163,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     func restart(on grid: Grid, sequence: UInt64) {
         self.sequence = sequence
         index = 0
+        traits.remove(.isFinishing)
         if let rules { (rules.extra, rules.burst, rules.bounds, rules.end) = (.max, 0, nil, .max) }
         if grid.count != .max || rules != nil {
             (rulesOnDemand.remaining, rulesOnDemand.total) = (grid.count, grid.count)
@@ -333,11 +334,15 @@ extension TimerRecord where User: ~Copyable {
         }
     }
 
+    /// Whether the timer ends after one more tick.
+    package var isFinishing: Bool { traits.contains(.isFinishing) }
+
     /// Leaves out all deadlines after now. Without an earlier one that waits for its tick, an extra tick stands for
     /// them. The timer then ends, also one on demand.
     func finish(at now: UInt64) {
         let rules = rulesOnDemand
         traits.remove(.isOnDemand)
+        traits.insert(.isFinishing)
         if rules.bounds == nil { adopt(Grid.Bounds(end: now)) }
         rules.end = now
         guard deadline > now else { return }
@@ -390,6 +395,8 @@ private struct TimerTraits: OptionSet {
     static var isServed: TimerTraits { TimerTraits(rawValue: 4) }
     /// Something of its timing is at its side.
     static var hasRules: TimerTraits { TimerTraits(rawValue: 8) }
+    /// The timer ends after one more tick.
+    static var isFinishing: TimerTraits { TimerTraits(rawValue: 16) }
 }
 
 /// Whether a timer has ended, and why.

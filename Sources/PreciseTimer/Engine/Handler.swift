@@ -59,6 +59,15 @@ struct Handler: Sendable {
         )
     }
 
+    /// A handler of the same kind, which gets each tick as a function changes it.
+    func passing(
+        isPlain: Bool,
+        _ change: @escaping @Sendable (PreciseTimer.Tick) -> PreciseTimer.Tick
+    ) -> Handler {
+        if isPlain { return Handler { (target: AnyObject, tick) in call(target, change(tick)) } }
+        return Handler(InTask { actor, target, tick in try await callInTask(actor, target, change(tick)) })
+    }
+
     private init(_ inTask: InTask) { function = unsafe unsafeBitCast(inTask, to: Plain<AnyObject>.self) }
 
     /// Calls a plain function.

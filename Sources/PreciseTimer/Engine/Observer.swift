@@ -33,6 +33,12 @@ final class Observer {
         }
     }
 
+    /// A rule has found that more deadlines of a timer have passed than its tick knew.
+    func missed(_ count: UInt64, by record: Record) {
+        counts?.countMissed(count)
+        record.side?.extras.counts?.countMissed(count)
+    }
+
     /// A handler that is shorter, in nanoseconds, keeps nobody waiting.
     private static var longHold: UInt64 { 100_000 }
 
@@ -155,6 +161,9 @@ final class TickCounts {
         if served.lateness >= numbers.lateness.longest { numbers.longestSince = served.due.deadline }
         numbers.lateness.add(served.lateness)
     }
+
+    /// Counts missed deadlines of a tick that is counted on its own.
+    func countMissed(_ count: UInt64) { numbers.missed = numbers.missed.saturatingAdding(count) }
 
     /// Counts the time of a handler.
     @inline(__always)

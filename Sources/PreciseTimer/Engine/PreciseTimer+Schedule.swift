@@ -31,6 +31,8 @@ extension PreciseTimer {
         var jitter: Duration?
         /// The time from now to the last possible deadline; nil for no limit.
         var span: Duration?
+        /// Computes the deadlines, if they are no grid.
+        var rule: DeadlineRule?
 
         /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused.
         ///

@@ -57,6 +57,7 @@ final class ServiceCore: @unchecked Sendable {
         _ schedule: PreciseTimer.Schedule,
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
+        if let rule = schedule.rule { return try admit(record, by: rule, service) }
         let handle = PreciseTimer(record, of: self)
         record.adopt(handle)
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
@@ -115,8 +116,10 @@ final class ServiceCore: @unchecked Sendable {
     func pause(_ record: Record, keeping kept: PreciseTimer.Kept) -> Bool {
         locked(inForkedChild: false) { state in
             switch kept {
-            case .grid: state.scheduler.pause(record)
-            case .remaining: state.now.map { state.scheduler.hold(record, at: $0.nanoseconds) } ?? false
+            case .remaining where !record.user.isComputed:
+                state.now.map { state.scheduler.hold(record, at: $0.nanoseconds) } ?? false
+            // Computed deadlines are instants, which no pause can move.
+            case .grid, .remaining: state.scheduler.pause(record)
             }
         }
     }
@@ -154,15 +157,29 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        let plan = try schedule.plan(on: clock)
+        if record.user.isComputed || schedule.rule != nil { return try rescheduleComputed(record, schedule) }
+        try reschedule(record, on: schedule.plan(on: clock)) {}
+    }
+
+    /// Starts a timer anew. `prepare` is called under the lock if the timer goes on.
+    @inline(__always)
+    func reschedule(_ record: Record, on plan: Plan, _ prepare: () -> Void) throws(TimerError) {
         let (isDone, failure) = carryOut { state in
             if record.isHeld, let now = state.now { state.scheduler.holdAnew(record, at: now.nanoseconds) }
-            return state.grid(plan).flatMap { state.scheduler.reschedule(record, on: $0) }
+            return state.grid(plan)
+                .flatMap { grid in
+                    if !record.hasEnded { prepare() }
+                    return state.scheduler.reschedule(record, on: grid)
+                }
         }
         if let failure { throw failure.error }
-        if isDone { return }
-        if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
-        throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)")
+        if !isDone { throw whyNotRescheduled }
+    }
+
+    /// The error of a timer that could not be rescheduled.
+    var whyNotRescheduled: TimerError {
+        if lock.isOfAnotherProcess { return .inForkedChild("rescheduling a timer") }
+        return TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)")
     }
 
     /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order. Returns
