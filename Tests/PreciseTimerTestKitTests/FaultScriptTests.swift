@@ -95,7 +95,7 @@ struct FaultScriptTests {
         )
         try PreciseTimer.schedule(.every(.seconds(30)), on: virtual.service, target: log) { $0.note($1) }
         virtual.inject(.suspend(.seconds(60)), after: .seconds(20))
-        virtual.advance(by: .seconds(clock == .suspending ? 40 : 100))
+        await virtual.advance(by: .seconds(clock == .suspending ? 40 : 100))
         let told = try #require(try await suspensions.next())
         #expect(told.duration == .seconds(60))
         #expect(told.at == start.advanced(by: .seconds(clock == .suspending ? 20 : 80)))

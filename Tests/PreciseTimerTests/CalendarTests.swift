@@ -62,10 +62,10 @@ struct CalendarTests {
 
     @Test func aSlowConsumerGetsOneTickWithTheCount() async throws {
         var ticks = PreciseTimer.ticks(daily, on: virtual.service).makeAsyncIterator()
-        virtual.advance(by: .seconds(86_400 * 2))
+        await virtual.advance(by: .seconds(86_400 * 2))
         let first = try #require(try await ticks.next())
         #expect((first.index, first.missed) == (0, 1))
-        virtual.advance(by: .seconds(86_400))
+        await virtual.advance(by: .seconds(86_400))
         let second = try #require(try await ticks.next())
         #expect((second.index, second.missed) == (2, 0))
     }
@@ -81,7 +81,7 @@ struct CalendarTests {
         try PreciseTimer.schedule(hourly, on: service, target: actor) { meter, tick in meter.note(tick) }
         try PreciseTimer.schedule(hourly, on: service, target: model) { @MainActor model, tick in model.note(tick) }
         for _ in 0..<3 {
-            virtual.advance(by: .seconds(3_600))
+            await virtual.advance(by: .seconds(3_600))
             await virtual.settle()
         }
         let ticks = [plain.ticks, queued.ticks, method.ticks, await actor.ticks, model.ticks]

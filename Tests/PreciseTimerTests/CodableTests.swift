@@ -125,7 +125,7 @@ struct CodableTests {
         let virtual = VirtualTime()
         var suspensions = try virtual.service.suspensions.makeAsyncIterator()
         virtual.inject(.suspend(.seconds(60)))
-        virtual.advance(by: .zero)
+        await virtual.advance(by: .zero)
         let suspension = try #require(try await suspensions.next())
         #expect(suspension.duration == .seconds(60))
         #expect(try copy(suspension) == suspension)

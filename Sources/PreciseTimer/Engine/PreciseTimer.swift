@@ -49,7 +49,8 @@ public final class PreciseTimer: Sendable {
     ///
     /// - Parameter kept: what the pause keeps. With ``Kept/grid``, deadlines go on passing. With ``Kept/remaining``,
     ///   the time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its
-    ///   deadline ticks 200 ms after it is resumed.
+    ///   deadline ticks 200 ms after it is resumed. Computed deadlines, such as those of a calendar, are instants,
+    ///   which no pause moves.
     /// - Returns: whether this call paused it; false if it is already paused or has ended.
     @discardableResult
     public func pause(keeping kept: Kept = .grid) -> Bool { core.pause(record, keeping: kept) }
