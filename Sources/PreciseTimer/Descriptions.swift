@@ -97,13 +97,9 @@ extension PreciseTimer.Delivery: CustomStringConvertible {
 }
 
 extension PreciseTimer.TimeoutError: CustomStringConvertible {
-    /// One line, as in `timed out after 2 s: CancellationError()`.
+    /// One line, as in `timed out at 1500000000 ns (suspending), went on for 3 s after that`.
     public var description: String {
-        switch self {
-        case .timedOut(let timeout, let error): "timed out after \(timeout.text): \(error)"
-        case .failed(let error): "failed: \(error)"
-        case .timer(let error): "no time-out: \(error)"
-        }
+        "timed out at \(deadline)" + (ignoredCancellation ? ", went on for \(overrun.text) after that" : "")
     }
 }
 

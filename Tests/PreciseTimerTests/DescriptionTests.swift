@@ -87,11 +87,10 @@ struct DescriptionTests {
     }
 
     @Test func aTimeOutReadsAsOneLine() {
-        typealias Failure = PreciseTimer.TimeoutError<CancellationError>
-        let error = CancellationError()
-        #expect("\(Failure.timedOut(after: .seconds(2), error))" == "timed out after 2 s: CancellationError()")
-        #expect("\(Failure.failed(error))" == "failed: CancellationError()")
-        #expect("\(Failure.timer(TimerError(.shutDown, "timing out")))" == "no time-out: timing out: shut down")
+        let deadline = TimerInstant(nanoseconds: 1_500_000_000)
+        #expect("\(PreciseTimer.TimeoutError(deadline: deadline))" == "timed out at 1500000000 ns (suspending)")
+        let late = PreciseTimer.TimeoutError(deadline: deadline, overrun: .seconds(3))
+        #expect("\(late)" == "timed out at 1500000000 ns (suspending), went on for 3 s after that")
     }
 
     @Test func statisticsReadAsOneLine() throws {
