@@ -260,6 +260,11 @@ extension TimerBag: CustomStringConvertible {
     public var description: String { size == 1 ? "bag of 1 timer" : "bag of \(size) timers" }
 }
 
+extension IdleTimeouts: CustomStringConvertible {
+    /// The number of keys, with those whose service was shut down.
+    public var description: String { size == 1 ? "time-outs of 1 key" : "time-outs of \(size) keys" }
+}
+
 extension WeakProxy: CustomStringConvertible {
     /// The type of the target, and whether it was released.
     public var description: String { "proxy of \(target == nil ? "a released " : "")\(Target.self)" }

@@ -40,9 +40,9 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
 /// let second = try await withDeadline(deadline, on: service) { try await connection.ask() }
 /// ```
 ///
-/// The operation runs in the caller's isolation: in a method of an actor or of a view model it may use `self`. It begins
-/// at once, in a task of its own that has the priority and the task-local values of the calling task, and is cancelled
-/// with it. Cancelling is cooperative, as everywhere in Swift: this call waits for the operation to end.
+/// The operation runs in the caller's isolation: in a method of an actor or of a view model it may use `self`. It
+/// begins at once, in a task of its own that has the priority and the task-local values of the calling task, and that
+/// is cancelled with it. Cancelling is cooperative, as everywhere in Swift: this call waits for the operation to end.
 ///
 /// - A value that the operation returns is returned, also after the deadline.
 /// - An error that it throws is thrown, also after the deadline.

@@ -130,6 +130,14 @@ struct DescriptionTests {
         #expect("\(bag)" == "bag of 1 timer")
     }
 
+    @Test func timeoutsReadAsTheNumberOfTheirKeys() {
+        let timeouts = IdleTimeouts<Int>(on: virtual.service) { _ in }
+        timeouts.refresh(1, after: .seconds(1))
+        #expect("\(timeouts)" == "time-outs of 1 key")
+        timeouts.refresh(2, after: .seconds(1))
+        #expect("\(timeouts)" == "time-outs of 2 keys")
+    }
+
     @Test func aProxyReadsAsTheTypeOfItsTarget() {
         var target: Thing? = Thing()
         let proxy = target.map { WeakProxy($0) }

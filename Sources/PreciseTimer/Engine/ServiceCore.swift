@@ -123,7 +123,9 @@ final class ServiceCore: @unchecked Sendable {
         if let failure { throw failure.error }
         if isDone { return }
         if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
-        throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)")
+        let reason = locked { _ in record.endReason }.map { ", \($0)" } ?? ""
+        let remedy = "schedule a new one, or schedule it .onDemand to set it again and again"
+        throw TimerError(.timerEnded, "rescheduling a timer that has ended\(reason) (\(remedy))")
     }
 
     /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order. Returns
