@@ -19,9 +19,9 @@ extension PreciseTimer {
     /// save()                                          // with each change
     /// ```
     ///
-    /// The last call of a burst is never lost with ``Edge/trailing`` and ``Edge/both``. Wherever it runs, the handler is
-    /// never called twice at once. It ends, with its timer, if its target or the trigger is released. Before that, the
-    /// target is not retained.
+    /// The last call of a burst is never lost with ``Edge/trailing`` and ``Edge/both``. The handler is never called
+    /// twice at once, wherever it runs. The timer does not retain the target. It ends if the target or the trigger is
+    /// released.
     ///
     /// - Parameters:
     ///   - quiet: how long no call must come before the burst is over. Not negative.

@@ -81,14 +81,9 @@ struct WithRetryTests {
 
     @Test func anErrorThatIsNotWorthARetryComesOutAtOnce() async throws {
         let (virtual, attempts) = (VirtualTime(), Count())
+        let isWorthRetry: @Sendable (any Error) -> Bool = { ($0 as? Broken)?.attempt == 1 }
         await #expect(throws: Broken(attempt: 2)) {
-            try await withRetry(
-                attempts: 5,
-                backoff: .constant(.zero),
-                jitter: .none,
-                on: .default,
-                retryIf: { ($0 as? Broken)?.attempt == 1 }
-            ) { attempt in
+            try await withRetry(attempts: 5, backoff: .constant(.zero), retryIf: isWorthRetry) { attempt in
                 attempts.add(1)
                 throw Broken(attempt: attempt)
             }
