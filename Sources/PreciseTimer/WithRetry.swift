@@ -2,7 +2,7 @@ internal import TimerAlarms
 internal import TimerKernel
 
 extension PreciseTimer {
-    /// How long the pauses between the attempts of ``withRetry(attempts:backoff:jitter:on:retryIf:operation:)`` are.
+    /// How long the pauses between the attempts of `withRetry` are.
     public struct Backoff: Hashable, Sendable {
         private let first: Duration
         private let factor: Double
@@ -52,7 +52,7 @@ extension PreciseTimer {
 ///
 /// ```swift
 /// let reply = try await withRetry(attempts: 5) { attempt in
-///     try await withTimeout(.seconds(2)) { try await peer.ask() }
+///     try await withTimeout(.seconds(2) * attempt) { try await peer.ask() }
 /// }
 /// ```
 ///
@@ -94,6 +94,26 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
         for try await _ in PreciseTimer.ticks(pause, on: service, label: "a pause before a retry") {}
         try Task.checkCancellation()
         attempt += 1
+    }
+}
+
+/// Runs an operation that does not need the number of the attempt, and again after a pause if it throws an error.
+///
+/// ```swift
+/// let reply = try await withRetry(attempts: 5) { try await peer.ask() }
+/// ```
+///
+/// Otherwise like the form whose operation receives the number, which describes the rest.
+nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
+    attempts: Int,
+    backoff: PreciseTimer.Backoff = .exponential(from: .milliseconds(100), atMost: .seconds(10)),
+    jitter: PreciseTimer.Jitter = .full,
+    on service: TimerService = .default,
+    retryIf: (Failure) -> Bool = { _ in true },
+    operation: nonisolated(nonsending) () async throws(Failure) -> Success
+) async throws -> Success {
+    try await withRetry(attempts: attempts, backoff: backoff, jitter: jitter, on: service, retryIf: retryIf) {
+        (_: Int) async throws(Failure) -> Success in try await operation()
     }
 }
 

@@ -147,12 +147,20 @@ struct WithRetryTests {
                 if attempt == 1 { throw Broken() }
                 reply = "attempt \(attempt)"
             }
+            try await withRetry(attempts: 3, on: service) { reply += "!" }
+            reply += try await withRetry(attempts: 3, on: service) { try await mark() }
+            let isolation = try await withRetry(attempts: 3, on: service, operation: isolation)
+            #expect(isolation === MainActor.shared)
         }
+
+        private func mark() async throws -> String { "?" }
     }
 
     @MainActor @Test func theOperationRunsInTheCallersIsolation() async throws {
         let model = Model()
         try await model.load(.default)
-        #expect(model.reply == "attempt 2")
+        #expect(model.reply == "attempt 2!?")
     }
 }
+
+private nonisolated(nonsending) func isolation() async -> (any Actor)? { #isolation }
