@@ -100,13 +100,9 @@ extension PreciseTimer.Delivery: CustomStringConvertible {
 }
 
 extension PreciseTimer.TimeoutError: CustomStringConvertible {
-    /// One line, as in `timed out after 2 s: CancellationError()`.
+    /// One line, as in `timed out at 1500000000 ns (suspending), went on for 3 s after that`.
     public var description: String {
-        switch self {
-        case .timedOut(let timeout, let error): "timed out after \(timeout.text): \(error)"
-        case .failed(let error): "failed: \(error)"
-        case .timer(let error): "no time-out: \(error)"
-        }
+        "timed out at \(deadline)" + (ignoredCancellation ? ", went on for \(overrun.text) after that" : "")
     }
 }
 
@@ -279,6 +275,11 @@ extension PollableTimers: CustomStringConvertible {
 extension TimerBag: CustomStringConvertible {
     /// The number of timers, with those that have ended and were not removed yet.
     public var description: String { size == 1 ? "bag of 1 timer" : "bag of \(size) timers" }
+}
+
+extension IdleTimeouts: CustomStringConvertible {
+    /// The number of keys, with those whose service was shut down.
+    public var description: String { size == 1 ? "time-outs of 1 key" : "time-outs of \(size) keys" }
 }
 
 extension WeakProxy: CustomStringConvertible {

@@ -116,7 +116,7 @@ extension ServiceCore {
                     + "new one)"
             )
         }
-        if !isDone { throw whyNotRescheduled }
+        if !isDone { throw whyNotRescheduled(record) }
     }
 }
 

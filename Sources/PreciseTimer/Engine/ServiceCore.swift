@@ -175,13 +175,15 @@ final class ServiceCore: @unchecked Sendable {
                 }
         }
         if let failure { throw failure.error }
-        if !isDone { throw whyNotRescheduled }
+        if !isDone { throw whyNotRescheduled(record) }
     }
 
     /// The error of a timer that could not be rescheduled.
-    var whyNotRescheduled: TimerError {
+    func whyNotRescheduled(_ record: Record) -> TimerError {
         if lock.isOfAnotherProcess { return .inForkedChild("rescheduling a timer") }
-        return TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)")
+        let reason = locked { _ in record.endReason }.map { ", \($0)" } ?? ""
+        let remedy = "schedule a new one, or schedule it .onDemand to set it again and again"
+        return TimerError(.timerEnded, "rescheduling a timer that has ended\(reason) (\(remedy))")
     }
 
     /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order. Returns
