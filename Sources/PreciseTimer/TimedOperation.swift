@@ -137,7 +137,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable {
             cancel(
                 .service(TimerError(.shutDown, "keeping the deadline of an operation on a service that was shut down"))
             )
-        case .completed, .cancelled, .targetReleased, .handleReleased: break
+        case .completed, .cancelled, .targetReleased, .handleReleased, .failed: break
         }
     }
 

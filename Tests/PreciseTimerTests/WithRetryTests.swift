@@ -19,7 +19,7 @@ struct WithRetryTests {
         }
         while !isOver.isPassable {
             await virtual.settle()
-            if let next = virtual.nextDeadline { virtual.advance(by: virtual.now.duration(to: next)) }
+            if let next = virtual.nextDeadline { virtual.advanceWithoutSettling(by: virtual.now.duration(to: next)) }
         }
         return await task.result
     }

@@ -78,7 +78,7 @@ struct WithTimeoutTests {
     @Test(arguments: [false, true]) func anErrorOfTheOperationComesOutAsItself(isLate: Bool) async throws {
         do {
             try await withTimeout(.seconds(1), on: service) { () async throws(Broken) in
-                if isLate { virtual.advance(by: .seconds(2)) }
+                if isLate { virtual.advanceWithoutSettling(by: .seconds(2)) }
                 throw Broken(number: 3)
             }
             Issue.record("it throws")
@@ -159,7 +159,7 @@ struct WithTimeoutTests {
             try await withTimeout(.seconds(1), on: service) {
                 while !Task.isCancelled { await Task.yield() }
                 // The deadline passes as well, but later.
-                virtual.advance(by: .seconds(2))
+                virtual.advanceWithoutSettling(by: .seconds(2))
                 try Task.checkCancellation()
             }
         }
