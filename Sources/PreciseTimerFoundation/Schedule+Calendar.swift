@@ -13,11 +13,11 @@ public import PreciseTimer
 ///
 /// - On a day that lacks 02:30, the deadline is the first instant after the gap. On a day that has it twice, the first
 ///   one is the deadline.
-/// - Schedules without an hour (``hourly(at:in:)``, and ``calendar(_:in:)`` with a minute or a second only) follow
+/// - Schedules without an hour (`hourly`, and `calendar` with a minute or a second only) follow
 ///   the hours that pass: an hour that a day has twice has its deadlines twice, and one that it lacks has none.
 ///
-/// After a step of the wall clock the next deadline is computed anew, as ``computed(_:on:hint:_:)`` describes. The
-/// present time zone, the default, is looked at about once a minute. Computing a deadline takes some 50 µs of the
+/// After a step of the wall clock the next deadline is computed anew, as `PreciseTimer.Schedule.computed` describes.
+/// The present time zone, the default, is looked at about once a minute. Computing a deadline takes some 50 µs of the
 /// thread that delivers. Numbers that make no sense, as hour 25 or 30 February, are refused when the timer is
 /// scheduled.
 extension PreciseTimer.Schedule {

@@ -185,6 +185,24 @@ struct CalendarTests {
         timer.value = nil
     }
 
+    @Test func aTickOfTheFormerScheduleUsesUpNoDeadlineOfTheNewOne() throws {
+        let (alarm, log) = (ManualAlarm(), log)
+        let (service, start) = (try TimerService(alarm: alarm), alarm.now)
+        let timer = try PreciseTimer.schedule(.computed { $0.advanced(by: .seconds(1)) }, on: service, target: log) {
+            $0.note($1)
+        }
+        alarm.move(by: .seconds(1))
+        // The first reading decides the tick, and the second one comes just before the handler.
+        alarm.happen(before: 2) { try? timer.reschedule(.computed { $0.advanced(by: .seconds(10)) }) }
+        alarm.fire()
+        let second = start.advanced(by: .seconds(11))
+        #expect(timer.nextDeadline == second)
+        alarm.move(by: .seconds(10))
+        alarm.fire()
+        #expect(log.ticks.map(\.deadline) == [start.advanced(by: .seconds(1)), second])
+        #expect(log.ticks.map(\.index) == [0, 0])
+    }
+
     @Test func aTimerThatBeganWithAPeriodIsNotRescheduledToACalendar() throws {
         let timer = try PreciseTimer.schedule(.every(.seconds(60)), on: virtual.service, target: log) { $0.note($1) }
         let error = #expect(throws: TimerError.self) { try timer.reschedule(daily) }

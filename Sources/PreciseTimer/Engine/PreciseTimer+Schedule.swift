@@ -108,8 +108,8 @@ extension PreciseTimer {
         /// A deadline at each instant that is a whole number of periods from `instant`, before or after it. The first
         /// deadline is the first such instant after now.
         ///
-        /// Timers that are aligned to the same instant tick together, in other processes, too. On a service of the
-        /// wall clock, this schedule ticks on each whole second:
+        /// Timers that are aligned to the same instant tick together, in other processes, too. On the shared service
+        /// of the wall clock, `on: .wall`, this schedule ticks on each whole second:
         ///
         /// ```swift
         /// .every(.seconds(1), alignedTo: .origin(on: .wall))

@@ -80,6 +80,8 @@ public final class PreciseTimer: Sendable {
     /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
     /// call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
     ///
+    /// A timer takes computed deadlines, such as those of a calendar, only if it was scheduled with such.
+    ///
     /// - Throws: `TimerError` if the schedule makes no sense, which leaves the timer as it was, or if the
     ///   timer has ended.
     public func reschedule(_ schedule: Schedule) throws(TimerError) { try core.reschedule(record, schedule) }
