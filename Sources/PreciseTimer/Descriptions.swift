@@ -51,7 +51,7 @@ extension PreciseTimer.Tick: CustomStringConvertible {
 extension PreciseTimer.Schedule: CustomStringConvertible {
     /// The rule, as in `every 30 s, the first after 5 s, 10 ticks`.
     public var description: String {
-        if let rule { return rule.name }
+        if let rule = special?.rule { return rule.name }
         let rule: (text: String, delay: Duration?) =
             switch repetition {
             case .none: ("once", nil)
@@ -70,9 +70,10 @@ extension PreciseTimer.Schedule: CustomStringConvertible {
             case (.never, _): nil
             }
         return [
-            rule.text, first, spread.map { "spread over \($0.text)" }, jitter.map { "jitter \($0.text)" },
-            span.map { "for \($0.text)" },
-            count.map { $0 == 1 ? "1 tick" : "\($0) ticks" },
+            rule.text, first, special?.spread.map { "spread over \($0.text)" },
+            special?.jitter.map { "jitter \($0.text)" },
+            special?.span.map { "for \($0.text)" },
+            special?.count.map { $0 == 1 ? "1 tick" : "\($0) ticks" },
         ]
         .compactMap(\.self).joined(separator: repetition == .none ? " " : ", ")
     }

@@ -62,7 +62,7 @@ public struct TimerTicks: AsyncSequence, Sendable {
         let handle: PreciseTimer
 
         init(_ ticks: TimerTicks) throws(TimerError) {
-            let mailbox = TickMailbox(isComputed: ticks.schedule.rule != nil)
+            let mailbox = TickMailbox(isComputed: ticks.schedule.special?.rule != nil)
             self.mailbox = mailbox
             let request = try TimerRequest(
                 ticks.tolerance,

@@ -23,22 +23,18 @@ package struct Grid: Hashable, Sendable {
     package let firstStep: UInt64
     /// The number of ticks after which the grid has no deadline any more; `.max` for no limit.
     package let count: UInt64
-    /// What few grids have; nil if this one has none of it.
-    package let bounds: Bounds?
 
     /// A grid whose first deadline is at the origin, or a number of steps after it.
     package init(
         origin: UInt64,
         repetition: Repetition = .none,
         firstStep: UInt64 = 0,
-        count: UInt64 = .max,
-        bounds: Bounds? = nil
+        count: UInt64 = .max
     ) {
         self.origin = origin
         self.repetition = repetition
         self.firstStep = firstStep
         self.count = count
-        self.bounds = bounds
     }
 
     /// The deadline of a step, which saturates at `.max`; nil if that step has no deadline, or has none yet.
@@ -63,28 +59,20 @@ package struct Grid: Hashable, Sendable {
 }
 
 extension Grid {
-    /// What few grids have. An object, so that the others pay for a word only.
-    package final class Bounds: Hashable, Sendable {
+    /// What few grids have besides, in nanoseconds.
+    package struct Bounds: Hashable, Sendable {
         /// Each deadline is later by a random length from zero up to this one.
-        package let jitter: UInt64
+        package var jitter: UInt64 = 0
         /// Determines these lengths.
-        package let seed: UInt64
+        package var seed: UInt64 = 0
         /// The time from the start to the end; `.max` for no end.
-        package let span: UInt64
+        package var span: UInt64 = .max
         /// No deadline after the first is later than this.
-        package let end: UInt64
+        package var end: UInt64 = .max
 
         package init(jitter: UInt64 = 0, seed: UInt64 = 0, span: UInt64 = .max, end: UInt64 = .max) {
             (self.jitter, self.seed, self.span, self.end) = (jitter, seed, span, end)
         }
-
-        private var numbers: [UInt64] { [jitter, seed, span, end] }
-
-        /// Whether the numbers are the same.
-        package static func == (left: Bounds, right: Bounds) -> Bool { left.numbers == right.numbers }
-
-        /// Hashes the numbers.
-        package func hash(into hasher: inout Hasher) { hasher.combine(numbers) }
     }
 }
 

@@ -41,16 +41,18 @@ package struct Due: Hashable, Sendable {
     package let index: UInt64
     /// That deadline, the oldest that has had no tick.
     package let deadline: UInt64
+    /// `.max` for an extra tick.
+    private let count: UInt64
+
     /// How many later deadlines had passed as well and get no tick of their own.
-    package let missed: UInt64
+    package var missed: UInt64 { isExtra ? 0 : count }
     /// Whether the tick stands for no deadline, but was asked for.
-    package let isExtra: Bool
+    package var isExtra: Bool { count == .max }
 
     /// The facts of a tick.
     package init(index: UInt64, deadline: UInt64, missed: UInt64, isExtra: Bool = false) {
         self.index = index
         self.deadline = deadline
-        self.missed = missed
-        self.isExtra = isExtra
+        count = isExtra ? .max : missed
     }
 }

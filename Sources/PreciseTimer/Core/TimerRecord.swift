@@ -20,13 +20,12 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         var extra: UInt64 = .max
         /// How many ticks the schedule had at its start.
         var total: UInt64 = .max
-        /// The bounds of the present grid, and what draws its jitter.
+        /// The bounds of the present grid, those of the next one, and what draws the jitter.
         var bounds: Grid.Bounds?
+        var nextBounds: Grid.Bounds?
         var random = SeededGenerator(seed: 0)
         /// How much later than its place on the grid the next deadline is.
         var offset: UInt64 = 0
-        /// No deadline after the first is later than this.
-        var end: UInt64 = .max
         /// Since when the time to the next deadline stands still, or `.max`.
         var heldSince: UInt64 = .max
         /// The first step of the present grid, and the number of its deadline.
@@ -163,12 +162,15 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     func restart(on grid: Grid, sequence: UInt64) {
         self.sequence = sequence
         index = 0
-        traits.remove(.isFinishing)
-        if let rules { (rules.extra, rules.burst, rules.bounds, rules.end) = (.max, 0, nil, .max) }
+        if let rules {
+            (rules.extra, rules.burst) = (.max, 0)
+            (rules.bounds, rules.nextBounds) = (rules.nextBounds, nil)
+            if let bounds = rules.bounds { rules.random = SeededGenerator(seed: bounds.seed) }
+            traits.remove(.isFinishing)
+        }
         if grid.count != .max || rules != nil {
             (rulesOnDemand.remaining, rulesOnDemand.total) = (grid.count, grid.count)
         }
-        if let bounds = grid.bounds { adopt(bounds) }
         begin(grid)
     }
 
@@ -196,19 +198,19 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         deadline = nominal
         rules.offset = 0
         guard let bounds = rules.bounds else { return }
-        if nominal > rules.end {
+        if nominal > bounds.end {
             rules.remaining = 0
             serve()
         } else if bounds.jitter > 0, nominal != .max {
             let jitter = UInt64.random(in: 0...bounds.jitter, using: &rules.random)
-            deadline = min(nominal.saturatingAdding(jitter), rules.end)
+            deadline = min(nominal.saturatingAdding(jitter), bounds.end)
             rules.offset = deadline - nominal
         }
     }
 
-    private func adopt(_ bounds: Grid.Bounds) {
-        let rules = rulesOnDemand
-        (rules.bounds, rules.end, rules.random) = (bounds, bounds.end, SeededGenerator(seed: bounds.seed))
+    /// Gives bounds to the next grid.
+    package func bound(_ bounds: Grid.Bounds?) {
+        if bounds != nil || rules != nil { rulesOnDemand.nextBounds = bounds }
     }
 
     /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
@@ -243,7 +245,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         rules.burst += 1
         let isTheRest = repetition == .every && rules.burst >= rules.policy.limit
         // The deadlines that this tick stands for are moved by the jitter of the oldest.
-        let latest = max(due, min(now, rules.end)) - rules.offset
+        let latest = max(due, min(now, rules.bounds?.end ?? .max)) - rules.offset
         let missed = isTheRest ? grid.latestStep(at: latest) - step : 0
         let tick = Due(index: index, deadline: due, missed: missed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
@@ -313,23 +315,22 @@ extension TimerRecord where User: ~Copyable {
         rules.heldSince = .max
         origin = origin.saturatingAdding(time)
         deadline = deadline.saturatingAdding(time)
-        rules.end = rules.end.saturatingAdding(time)
+        if let bounds = rules.bounds { rules.bounds?.end = bounds.end.saturatingAdding(time) }
     }
 
     /// The present schedule from now on, with its delay or one step before the first deadline; nil for one that does
     /// not count from its beginning.
     func gridAnew(at now: UInt64) -> Grid? {
-        var bounds = rules?.bounds
-        if let old = bounds {
-            let end = now.saturatingAdding(old.span)
-            bounds = Grid.Bounds(jitter: old.jitter, seed: old.seed &+ 1, span: old.span, end: end)
+        if var bounds = rules?.bounds {
+            (bounds.seed, bounds.end) = (bounds.seed &+ 1, now.saturatingAdding(bounds.span))
+            bound(bounds)
         }
         let count = rules?.total ?? .max
         let later = now.saturatingAdding(length)
         return switch repetition {
         case .none: length == .max ? nil : Grid(origin: later, repetition: .once(length))
-        case .every: Grid(origin: now, repetition: .every(period), firstStep: 1, count: count, bounds: bounds)
-        case .afterReturn: Grid(origin: later, repetition: .afterReturn(length), count: count, bounds: bounds)
+        case .every: Grid(origin: now, repetition: .every(period), firstStep: 1, count: count)
+        case .afterReturn: Grid(origin: later, repetition: .afterReturn(length), count: count)
         case .onDemand: nil
         }
     }
@@ -343,8 +344,8 @@ extension TimerRecord where User: ~Copyable {
         let rules = rulesOnDemand
         traits.remove(.isOnDemand)
         traits.insert(.isFinishing)
-        if rules.bounds == nil { adopt(Grid.Bounds(end: now)) }
-        rules.end = now
+        rules.bounds = rules.bounds ?? Grid.Bounds()
+        rules.bounds?.end = now
         guard deadline > now else { return }
         rules.remaining = 0
         serve()

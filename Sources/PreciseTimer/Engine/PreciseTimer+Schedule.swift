@@ -21,18 +21,55 @@ extension PreciseTimer {
             case onDemand
         }
 
+        /// What few schedules have. An object, so that the others pay for a word only.
+        final class Special: Hashable, Sendable {
+            /// The number of ticks after which the schedule ends; nil for no limit.
+            let count: Int?
+            /// How much later the first deadline may be, at random.
+            let spread: Duration?
+            /// How much later each deadline may be, at random.
+            let jitter: Duration?
+            /// The time from now to the last possible deadline; nil for no limit.
+            let span: Duration?
+            /// Computes the deadlines, if they are no grid.
+            let rule: DeadlineRule?
+
+            init(_ count: Int?, _ spread: Duration?, _ jitter: Duration?, _ span: Duration?, _ rule: DeadlineRule?) {
+                (self.count, self.spread, self.jitter, self.span, self.rule) = (count, spread, jitter, span, rule)
+            }
+
+            static func == (left: Special, right: Special) -> Bool {
+                left.count == right.count && left.spread == right.spread && left.jitter == right.jitter
+                    && left.span == right.span && left.rule == right.rule
+            }
+
+            func hash(into hasher: inout Hasher) {
+                hasher.combine(count)
+                hasher.combine(spread)
+                hasher.combine(jitter)
+                hasher.combine(span)
+                hasher.combine(rule)
+            }
+        }
+
         let start: Start
         let repetition: Repetition
-        /// The number of ticks after which the schedule ends; nil for no limit.
-        var count: Int?
-        /// How much later the first deadline may be, at random.
-        var spread: Duration?
-        /// How much later each deadline may be, at random.
-        var jitter: Duration?
-        /// The time from now to the last possible deadline; nil for no limit.
-        var span: Duration?
-        /// Computes the deadlines, if they are no grid.
-        var rule: DeadlineRule?
+        /// What few schedules have; nil if this one has nothing of it.
+        let special: Special?
+
+        init(
+            start: Start,
+            repetition: Repetition,
+            count: Int? = nil,
+            spread: Duration? = nil,
+            jitter: Duration? = nil,
+            span: Duration? = nil,
+            rule: DeadlineRule? = nil
+        ) {
+            (self.start, self.repetition) = (start, repetition)
+            let isPlain = count == nil && spread == nil && jitter == nil && span == nil && rule == nil
+            special = isPlain ? nil : Special(count, spread, jitter, span, rule)
+        }
 
         /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused.
         ///

@@ -33,11 +33,12 @@ extension PreciseTimer.Schedule {
         }
         // A duration that cannot be represented has no known step: every deadline is never.
         if case .rate(_, let duration) = repetition, duration.nanosecondsRoundedUp == .max { plan.start = .max }
-        if count != nil || spread != nil || jitter != nil || span != nil { try limit(&plan) }
+        if let special { try limit(&plan, special) }
         return plan
     }
 
-    private func limit(_ plan: inout Plan) throws(TimerError) {
+    private func limit(_ plan: inout Plan, _ special: Special) throws(TimerError) {
+        let (count, spread, jitter, span) = (special.count, special.spread, special.jitter, special.span)
         if let count, count < 1 { throw refusal("\(count) ticks (the count must be at least 1)") }
         if let spread, spread < .zero { throw refusal("with a spread of \(spread.text) (it must not be negative)") }
         if let count, repetition != .none, repetition != .onDemand { plan.count = UInt64(count) }
@@ -46,13 +47,14 @@ extension PreciseTimer.Schedule {
             guard case .every(let period) = repetition, jitter >= .zero, jitter <= period else {
                 throw refusal("with a jitter of \(jitter.text) (it must be from zero to the period)")
             }
-            plan.jitter = jitter.nanosecondsOrForever
+            plan.bounds = Grid.Bounds(jitter: jitter.nanosecondsOrForever)
         }
         guard let span else { return }
         if span < .zero || span.nanosecondsOrForever < plan.start {
             throw refusal("for \(span.text) (that is over before the first deadline)")
         }
-        plan.span = span.nanosecondsOrForever
+        plan.bounds = plan.bounds ?? Grid.Bounds()
+        plan.bounds?.span = span.nanosecondsOrForever
     }
 
     private func period(of rate: Int, per duration: Duration) throws(TimerError) -> Period {
@@ -89,25 +91,25 @@ struct Plan {
     var count: UInt64 = .max
     /// How much later the first deadline may be, at random.
     var spread: UInt64 = 0
-    /// How much later each deadline may be, at random.
-    var jitter: UInt64 = 0
-    /// The time from now to the last possible deadline.
-    var span: UInt64 = .max
+    /// A jitter, or an end in time.
+    var bounds: Grid.Bounds?
 
     /// The deadlines. Reads the clock only if they depend on it. The spread is drawn from `random`.
     @inline(__always)
     func grid(from now: @autoclosure () -> UInt64, using random: inout SeededGenerator) -> Grid {
         var origin = isRelative ? now().saturatingAdding(start) : start
         if let aligned { origin = aligned.next(after: now(), alignedTo: start) }
-        // Only schedules that are relative have a span, which is not shorter than the delay.
-        let end = span == .max ? .max : origin.saturatingAdding(span - start)
         if spread > 0 { origin = origin.saturatingAdding(.random(in: 0...spread, using: &random)) }
-        var bounds: Grid.Bounds?
-        if jitter > 0 || span < .max {
-            // The first deadline is never left out.
-            bounds = Grid.Bounds(jitter: jitter, seed: random.next(), span: span, end: max(end, origin))
-        }
-        return Grid(origin: origin, repetition: repetition, firstStep: firstStep, count: count, bounds: bounds)
+        return Grid(origin: origin, repetition: repetition, firstStep: firstStep, count: count)
+    }
+
+    /// The bounds of a grid of this plan. Its seed is drawn from `random`. Only a schedule with a delay has a span, which
+    /// is no shorter than the delay.
+    func bounds(of grid: Grid, using random: inout SeededGenerator) -> Grid.Bounds? {
+        var bounds = bounds
+        bounds?.seed = random.next()
+        if let span = bounds?.span, span < .max { bounds?.end = grid.origin.saturatingAdding(span - start) }
+        return bounds
     }
 }
 

@@ -29,18 +29,19 @@ extension ServiceCore {
     /// Moves a timer on to its next deadline. Called in each delivery, before the handler, without the lock. Returns
     /// the tick with its true number, and with the missed deadlines.
     func goOn(_ record: Record, _ tick: PreciseTimer.Tick) -> PreciseTimer.Tick {
-        let begun = locked(inForkedChild: nil) { _ -> (DeadlineChain, sequence: UInt64, LatePolicy)? in
+        let begun = locked(inForkedChild: nil) { _ -> (DeadlineChain, isOfChain: Bool, sequence: UInt64, LatePolicy)? in
             guard var chain = record.side?.extras.chain else { return nil }
-            if !tick.isExtra {
+            let isOfChain = !tick.isExtra && chain.deadline == tick.deadline.nanoseconds
+            if isOfChain {
                 (chain.served, chain.deadline) = (chain.deadline, .max)
                 record.side?.extras.chain = chain
             }
-            return (chain, record.sequence, record.side?.policy ?? .skip)
+            return (chain, isOfChain, record.sequence, record.side?.policy ?? .skip)
         }
         // Without a chain, the timer has got another kind of schedule.
-        guard let (chain, sequence, policy) = begun else { return tick }
-        // An extra tick does not move the deadlines.
-        if tick.isExtra { return tick.with(index: chain.index, missed: 0) }
+        guard let (chain, isOfChain, sequence, policy) = begun else { return tick }
+        // An extra tick does not move the deadlines, nor does one of a schedule that was replaced meanwhile.
+        if !isOfChain { return tick.with(index: chain.index, missed: 0) }
         let (next, missed) = chain.following(at: tick.delivered.nanoseconds, on: clock, policy)
         let (isOutdated, failure) = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
             if missed > 0, !record.hasEnded { state.observer?.missed(missed, by: record) }
@@ -83,7 +84,7 @@ extension ServiceCore {
     /// Gives a timer another schedule if a rule computes the former one, or the new one.
     @inline(never)
     func rescheduleComputed(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        if let rule = schedule.rule { return try reschedule(record, by: rule) }
+        if let rule = schedule.special?.rule { return try reschedule(record, by: rule) }
         // A rule is the user's, and is released outside the lock.
         var former: DeadlineChain?
         defer { withExtendedLifetime(former) {} }

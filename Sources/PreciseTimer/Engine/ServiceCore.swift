@@ -59,7 +59,7 @@ final class ServiceCore: @unchecked Sendable {
         _ schedule: PreciseTimer.Schedule,
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
-        if let rule = schedule.rule { return try admit(record, by: rule, service) }
+        if let rule = schedule.special?.rule { return try admit(record, by: rule, service) }
         let handle = PreciseTimer(record, of: self)
         record.adopt(handle)
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
@@ -67,7 +67,7 @@ final class ServiceCore: @unchecked Sendable {
         while true {
             // Another process was ruled out above.
             let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in
-                guard state.isCaredFor, let grid = state.grid(plan) else { return (false, nil) }
+                guard state.isCaredFor, let grid = state.grid(plan, of: record) else { return (false, nil) }
                 let failure = state.admit(record, on: grid, service)
                 // The caller gets the error, and no timer existed, so `onEnd` must not be called.
                 if failure != nil { record.onDemand.extras.onEnd = nil }
@@ -159,7 +159,7 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        if record.user.isComputed || schedule.rule != nil { return try rescheduleComputed(record, schedule) }
+        if record.user.isComputed || schedule.special?.rule != nil { return try rescheduleComputed(record, schedule) }
         try reschedule(record, on: schedule.plan(on: clock)) {}
     }
 
@@ -168,7 +168,7 @@ final class ServiceCore: @unchecked Sendable {
     func reschedule(_ record: Record, on plan: Plan, _ prepare: () -> Void) throws(TimerError) {
         let (isDone, failure) = carryOut { state in
             if record.isHeld, let now = state.now { state.scheduler.holdAnew(record, at: now.nanoseconds) }
-            return state.grid(plan)
+            return state.grid(plan, of: record)
                 .flatMap { grid in
                     if !record.hasEnded { prepare() }
                     return state.scheduler.reschedule(record, on: grid)
