@@ -44,7 +44,7 @@ package struct Due: Hashable, Sendable {
     /// `.max` for an extra tick.
     private let count: UInt64
 
-    /// How many later deadlines had passed as well and get no tick of their own.
+    /// How many later deadlines had passed as well and get no tick of their own. Saturates one below the greatest number.
     package var missed: UInt64 { isExtra ? 0 : count }
     /// Whether the tick stands for no deadline, but was asked for.
     package var isExtra: Bool { count == .max }
@@ -53,6 +53,6 @@ package struct Due: Hashable, Sendable {
     package init(index: UInt64, deadline: UInt64, missed: UInt64, isExtra: Bool = false) {
         self.index = index
         self.deadline = deadline
-        count = isExtra ? .max : missed
+        count = isExtra ? .max : min(missed, .max - 1)
     }
 }

@@ -162,16 +162,19 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     func restart(on grid: Grid, sequence: UInt64) {
         self.sequence = sequence
         index = 0
-        if let rules {
-            (rules.extra, rules.burst) = (.max, 0)
-            (rules.bounds, rules.nextBounds) = (rules.nextBounds, nil)
-            if let bounds = rules.bounds { rules.random = SeededGenerator(seed: bounds.seed) }
-            traits.remove(.isFinishing)
-        }
-        if grid.count != .max || rules != nil {
-            (rulesOnDemand.remaining, rulesOnDemand.total) = (grid.count, grid.count)
-        }
+        if grid.count != .max || rules != nil { renewRules(count: grid.count) }
         begin(grid)
+    }
+
+    // Not inlined: few timers have rules, and the others' way stays short.
+    @inline(never)
+    private func renewRules(count: UInt64) {
+        let rules = rulesOnDemand
+        (rules.extra, rules.burst) = (.max, 0)
+        (rules.remaining, rules.total) = (count, count)
+        (rules.bounds, rules.nextBounds) = (rules.nextBounds, nil)
+        if let bounds = rules.bounds { rules.random = SeededGenerator(seed: bounds.seed) }
+        traits.remove(.isFinishing)
     }
 
     private func begin(_ grid: Grid) {
@@ -194,6 +197,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     }
 
     /// Waits for a deadline of the grid, with its jitter, unless it is beyond the end.
+    @inline(never)
     private func wait(for nominal: UInt64, by rules: Side) {
         deadline = nominal
         rules.offset = 0

@@ -33,11 +33,12 @@ extension PreciseTimer.Schedule {
         }
         // A duration that cannot be represented has no known step: every deadline is never.
         if case .rate(_, let duration) = repetition, duration.nanosecondsRoundedUp == .max { plan.start = .max }
-        if let special { try limit(&plan, special) }
+        if special != nil { try limit(&plan) }
         return plan
     }
 
-    private func limit(_ plan: inout Plan, _ special: Special) throws(TimerError) {
+    private func limit(_ plan: inout Plan) throws(TimerError) {
+        guard let special else { return }
         let (count, spread, jitter, span) = (special.count, special.spread, special.jitter, special.span)
         if let count, count < 1 { throw refusal("\(count) ticks (the count must be at least 1)") }
         if let spread, spread < .zero { throw refusal("with a spread of \(spread.text) (it must not be negative)") }

@@ -59,7 +59,7 @@ final class ServiceCore: @unchecked Sendable {
         _ schedule: PreciseTimer.Schedule,
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
-        if let rule = schedule.special?.rule { return try admit(record, by: rule, service) }
+        if schedule.special != nil, let rule = schedule.special?.rule { return try admit(record, by: rule, service) }
         let handle = PreciseTimer(record, of: self)
         record.adopt(handle)
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
@@ -159,7 +159,9 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        if record.user.isComputed || schedule.special?.rule != nil { return try rescheduleComputed(record, schedule) }
+        if record.user.isComputed || schedule.special != nil && schedule.special?.rule != nil {
+            return try rescheduleComputed(record, schedule)
+        }
         try reschedule(record, on: schedule.plan(on: clock)) {}
     }
 
