@@ -168,7 +168,6 @@ package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
 
     /// Finds the first due timer, in the order of deadlines and then of scheduling. Nil if there is none, or if a
     /// portion has found none: ``hasDue`` tells. O(log n).
-    @inline(__always)
     package mutating func firstDue() -> Timer? {
         guard let look else { return nil }
         for _ in 0..<Self.portion {
