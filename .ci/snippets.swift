@@ -66,8 +66,23 @@ func request() async throws(RequestError) -> String { "" }
 func log(_ value: Any) {}
 func step(missed: UInt64) async {}
 
+/// A server that closes its idle connections.
+final class Server: Sendable {
+    func close(_ id: Int) {}
+}
+
 extension Recipes_md {
     static let game = Game()
+    static let server = Server()
+}
+
+extension IdleTimeouts_swift {
+    struct Connection {
+        typealias ID = Int
+    }
+
+    static let server = Server()
+    static let id = 7
 }
 
 extension Statistics_md {

@@ -43,6 +43,7 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
         .product(name: "Logging", package: "swift-log"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
     ],
+    "NightlyJob": [ours("PreciseTimerFoundation"), ours("PreciseTimerTestKit")],
     "PollLoop": [],
     "Poller": [],
     "Retry": [],

@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // What people write first. It compiles as it stands: .ci/first-guesses.
 import PreciseTimer
 
@@ -68,12 +69,12 @@ func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
     try PreciseTimer.schedule(.every(.seconds(1)), calling: Poller.step, target: poller)
     try PreciseTimer.schedule(.every(.seconds(1)), calling: Poller.note, target: poller)
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in try await poller.poll() }
-    try PreciseTimer.schedule(.every(.seconds(1)), target: poller, onError: { _, error in throw error }) { poller, tick in
+    try PreciseTimer.schedule(.every(.seconds(1)), target: poller, onError: { throw $1 }) { poller, tick in
         print(tick)
         try await poller.poll()
     }
     try PreciseTimer.schedule(.every(.seconds(1)), target: meter) { meter, tick in meter.missed += tick.missed }
-    try PreciseTimer.schedule(.every(.seconds(1)), target: meter, onError: { meter, _ in meter.missed = 0 }) { meter, _ in
+    try PreciseTimer.schedule(.every(.seconds(1)), target: meter, onError: { print($1) }) { meter, _ in
         try await meter.report()
     }
     try PreciseTimer.schedule(.every(.seconds(1)), target: store) { @Database store, tick in store.saves += 1 }

@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // The same in a module whose default isolation is the main actor.
 import PreciseTimer
 

@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // What cannot compile, with the message that says what to write instead.
 import PreciseTimer
 
@@ -11,13 +12,18 @@ final class Poller: Sendable {
 
     init() throws {
         // A property that is set once, later: `private var timer: PreciseTimer?`, or a TimerBag.
-        timer = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { $0.seconds += 1 } // error: expects 2 arguments
+        // error: expects 2 arguments
+        timer = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { $0.seconds += 1 }
     }
 }
 
 func guesses(_ poller: Poller, _ model: ViewModel) throws {
-    _ = PreciseTimer(every: .seconds(1)) { print("tick") } // error: write: try PreciseTimer.schedule(.every(period))
-    try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { print("tick") } // error: expects 2 arguments
-    try PreciseTimer.schedule(.every(.seconds(1)), target: model) { model, _ in model.seconds += 1 } // error: main actor-isolated property 'seconds'
-    try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, _ in poller.stepp() } // error: has no member 'stepp'
+    // error: write: try PreciseTimer.schedule(.every(period))
+    _ = PreciseTimer(every: .seconds(1)) { print("tick") }
+    // error: expects 2 arguments
+    try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { print("tick") }
+    // error: main actor-isolated property 'seconds'
+    try PreciseTimer.schedule(.every(.seconds(1)), target: model) { model, _ in model.seconds += 1 }
+    // error: has no member 'stepp'
+    try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, _ in poller.stepp() }
 }

@@ -1,6 +1,8 @@
+// swift-format-ignore-file
 // The top level of main.swift. A call there is resolved to the form that blocks.
 import PreciseTimer
 
 let timer = try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") }
 await Task.yield()
-await timer.cancelAndWait() // error: (at the top level, in a function of your own)
+// error: (at the top level, in a function of your own)
+await timer.cancelAndWait()

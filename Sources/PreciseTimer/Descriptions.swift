@@ -51,6 +51,7 @@ extension PreciseTimer.Tick: CustomStringConvertible {
 extension PreciseTimer.Schedule: CustomStringConvertible {
     /// The rule, as in `every 30 s, the first after 5 s, 10 ticks`.
     public var description: String {
+        if let rule { return rule.name }
         let rule: (text: String, delay: Duration?) =
             switch repetition {
             case .none: ("once", nil)
@@ -99,13 +100,9 @@ extension PreciseTimer.Delivery: CustomStringConvertible {
 }
 
 extension PreciseTimer.TimeoutError: CustomStringConvertible {
-    /// One line, as in `timed out after 2 s: CancellationError()`.
+    /// One line, as in `timed out at 1500000000 ns (suspending), went on for 3 s after that`.
     public var description: String {
-        switch self {
-        case .timedOut(let timeout, let error): "timed out after \(timeout.text): \(error)"
-        case .failed(let error): "failed: \(error)"
-        case .timer(let error): "no time-out: \(error)"
-        }
+        "timed out at \(deadline)" + (ignoredCancellation ? ", went on for \(overrun.text) after that" : "")
     }
 }
 
@@ -217,6 +214,11 @@ extension TimerService.ClockStep: CustomStringConvertible {
     public var description: String { "\(by.text), to \(at)" }
 }
 
+extension TimerService.Suspension: CustomStringConvertible {
+    /// The suspension, as in `60 s, until 1500000000 ns (suspending)`.
+    public var description: String { "\(duration.text), until \(at)" }
+}
+
 extension TimerService.SpinOptions: CustomStringConvertible {
     /// The limits, as in `at most 100 µs, 10 % of a core`.
     public var description: String { "at most \(maximum.text), \(percent(budget)) of a core" }
@@ -273,6 +275,11 @@ extension PollableTimers: CustomStringConvertible {
 extension TimerBag: CustomStringConvertible {
     /// The number of timers, with those that have ended and were not removed yet.
     public var description: String { size == 1 ? "bag of 1 timer" : "bag of \(size) timers" }
+}
+
+extension IdleTimeouts: CustomStringConvertible {
+    /// The number of keys, with those whose service was shut down.
+    public var description: String { size == 1 ? "time-outs of 1 key" : "time-outs of \(size) keys" }
 }
 
 extension WeakProxy: CustomStringConvertible {

@@ -1,16 +1,15 @@
 /// Timers whose target is an actor.
 extension PreciseTimer {
     /// Schedules a timer for an actor, which it never retains. The handler runs isolated to the actor, and may await
-    /// and throw: `{ meter, tick in try await meter.report(tick.missed) }`. While a handler awaits, only its own timer's
-    /// next tick is held back; deadlines that pass meanwhile are merged into that tick and counted. Otherwise like the
-    /// form with a target, which describes the parameters.
+    /// and throw: `{ meter, tick in try await meter.report(tick.missed) }`. While a handler awaits, only its own
+    /// timer's next tick is held back; deadlines that pass meanwhile are merged into that tick and counted. Otherwise
+    /// like the form with a target, which describes the parameters.
     ///
     /// If the timer ends while a handler awaits, the handler's task is cancelled, unless the handler ended it itself.
     ///
-    /// - Parameters:
-    ///   - onError: called on the actor with an error of the handler; the timer then goes on. If it throws, or is nil,
-    ///     the timer ends, and the reason is ``EndReason/failed(_:)``. Not called for the `CancellationError` of a task
-    ///     that was cancelled because the timer had ended.
+    /// `onError` is called on the actor with an error of the handler; the timer then goes on. If it throws, or is nil,
+    /// the timer ends, and the reason is ``EndReason/failed(_:)``. It is not called for the `CancellationError` of a
+    /// task that was cancelled because the timer had ended.
     @discardableResult
     public static func schedule<Target: Actor>(
         _ schedule: Schedule,
@@ -26,9 +25,9 @@ extension PreciseTimer {
         onError: (@Sendable (isolated Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler(onTarget: handler, onError: onError)
-        return try request.start(.task(TaskDestination(.target)), target: target, handler, on: service)
+        return try request.start(schedule, .task(TaskDestination(.target)), target: target, handler, on: service)
     }
 
     // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
@@ -50,11 +49,11 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler(
             onTarget: { (target: isolated Target, tick) async in handler(target, tick) },
             onError: nil
         )
-        return try request.start(.task(TaskDestination(.target)), target: target, handler, on: service)
+        return try request.start(schedule, .task(TaskDestination(.target)), target: target, handler, on: service)
     }
 }

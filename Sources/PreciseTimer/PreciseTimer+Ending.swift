@@ -37,14 +37,14 @@ extension PreciseTimer {
     /// and must not be lost at the end.
     ///
     /// If deadlines have passed already, the last tick is theirs. Otherwise an extra tick comes as soon as possible
-    /// (``Tick/isExtra``). The timer then ends with ``EndReason/completed``, also one on demand. It has no last tick if it
-    /// is paused, which cancels it, or if it had ended. Called from inside the handler, it does not wait.
+    /// (``Tick/isExtra``). The timer then ends with ``EndReason/completed``, also one on demand. It has no last tick if
+    /// it is paused, which cancels it, or if it had ended. Called from inside the handler, it does not wait.
     ///
-    /// - Parameter limit: how long to wait, in real time; nil for as long as it takes. After that the timer is cancelled,
-    ///   and so is the task of its handler.
+    /// - Parameter limit: how long to wait, in real time; nil for as long as it takes. After that the timer is
+    ///   cancelled, and so is the task of its handler.
     /// - Returns: whether the timer ended with a last tick.
-    /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within the
-    ///   limit.
+    /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
+    ///   the limit.
     @discardableResult
     public func finish(atMost limit: Duration? = nil) async throws(TimerError) -> Bool {
         try await PreciseTimer.end([(core, record)], lastTick: true, atMost: limit) == 1
@@ -75,7 +75,8 @@ extension TimerBag {
 }
 
 extension TimerService {
-    /// Ends your own service, after a last tick of each of its timers if that is wanted, and waits for running handlers.
+    /// Ends your own service, after a last tick of each of its timers if that is wanted, and waits for running
+    /// handlers.
     ///
     /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(atMost:)`` for each timer.
     ///
@@ -112,8 +113,8 @@ extension TimerService {
 extension PreciseTimer {
     fileprivate typealias Known = (core: ServiceCore, record: Record)
 
-    /// Ends timers, with a last tick or without, and waits for their handlers, for at most a real time. Returns how many
-    /// of them ended with a last tick.
+    /// Ends timers, with a last tick or without, and waits for their handlers, for at most a real time. Returns how
+    /// many of them ended with a last tick.
     fileprivate static func end(
         _ timers: [Known],
         lastTick: Bool,
@@ -133,8 +134,8 @@ extension PreciseTimer {
         return count
     }
 
-    /// Waits until a group is empty. If that takes longer than a real time, cancels the timers, and throws an error with
-    /// the names of those whose handlers are still running.
+    /// Waits until a group is empty. If that takes longer than a real time, cancels the timers, and throws an error
+    /// with the names of those whose handlers are still running.
     fileprivate static func wait(
         for group: DispatchGroup,
         of timers: [Known],

@@ -10,11 +10,10 @@ extension PreciseTimer {
     ///
     /// The handler may await and throw. Otherwise like the form with a target and a handler in a task.
     ///
-    /// - Parameters:
-    ///   - onEnd: called once, with the target and the reason the timer ended; the target is nil if it was released. It
-    ///     runs in a task of its own, soon after the timer has ended.
-    ///   - onError: called with an error of the handler; the timer then goes on. If it throws, or is nil, the timer ends,
-    ///     and the reason is ``EndReason/failed(_:)``.
+    /// `onEnd` is called once, with the target and the reason the timer ended; the target is nil if it was released. It
+    /// runs in a task of its own, soon after the timer has ended. `onError` is called with the target and an error of
+    /// the handler; the timer then goes on. If it throws, or is nil, the timer ends, and the reason is
+    /// ``EndReason/failed(_:)``.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
@@ -37,9 +36,15 @@ extension PreciseTimer {
                 return
             }
         }
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, end)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, end)
         let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(.task(TaskDestination(MainActor.shared)), target: target, handler, on: service)
+        return try request.start(
+            schedule,
+            .task(TaskDestination(MainActor.shared)),
+            target: target,
+            handler,
+            on: service
+        )
     }
 
     /// Schedules a timer whose handle is its target, and whose handler and `onEnd` run on the main actor and are
@@ -65,8 +70,8 @@ extension PreciseTimer {
                 return
             }
         }
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, end)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, end)
         let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(.task(TaskDestination(MainActor.shared)), target: nil, handler, on: service)
+        return try request.start(schedule, .task(TaskDestination(MainActor.shared)), target: nil, handler, on: service)
     }
 }

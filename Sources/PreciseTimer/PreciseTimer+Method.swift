@@ -23,9 +23,9 @@ extension PreciseTimer {
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler { (target: Target, tick) in method(target)(tick) }
-        return try request.start(deliver.destination, target: target, handler, on: service)
+        return try request.start(schedule, deliver.destination, target: target, handler, on: service)
     }
 
     /// The same for a method without parameters.
@@ -44,9 +44,9 @@ extension PreciseTimer {
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler { (target: Target, _) in method(target)() }
-        return try request.start(deliver.destination, target: target, handler, on: service)
+        return try request.start(schedule, deliver.destination, target: target, handler, on: service)
     }
 
     /// Schedules a timer that calls, on the main actor, a method of its target that is isolated to the main actor. It
@@ -67,9 +67,15 @@ extension PreciseTimer {
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler(onMainActor: { method($0)($1) })
-        return try request.start(.task(TaskDestination(MainActor.shared)), target: target, handler, on: service)
+        return try request.start(
+            schedule,
+            .task(TaskDestination(MainActor.shared)),
+            target: target,
+            handler,
+            on: service
+        )
     }
 
     /// The same for a method without parameters.
@@ -88,9 +94,15 @@ extension PreciseTimer {
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler(onMainActor: { (target: Target, _) in method(target)() })
-        return try request.start(.task(TaskDestination(MainActor.shared)), target: target, handler, on: service)
+        return try request.start(
+            schedule,
+            .task(TaskDestination(MainActor.shared)),
+            target: target,
+            handler,
+            on: service
+        )
     }
 }
 

@@ -18,12 +18,12 @@ extension PreciseTimer {
         }
     }
 
-    /// When the handler that is running now was called; nil if it does not run. For an inline handler, when its service's
-    /// thread woke for it: nobody reads the clock again. From any thread, in constant time.
+    /// When the handler that is running now was called; nil if it does not run. For an inline handler, when its
+    /// service's thread woke for it: nobody reads the clock again. From any thread, in constant time.
     public var runningSince: TimerInstant? { core.runningSince(record) }
 
     /// The latest call of the handler that has returned; nil if there was none. Only calls in a task (a handler that
-    /// awaits or throws, or is isolated to an actor) and calls of a timer that collects ``statistics`` are timed: others
-    /// pay for no clock. From any thread, in constant time.
+    /// awaits or throws, or is isolated to an actor) and calls of a timer that collects ``statistics`` are timed:
+    /// others pay for no clock. From any thread, in constant time.
     public var lastRun: Run? { core.lastRun(of: record) }
 }

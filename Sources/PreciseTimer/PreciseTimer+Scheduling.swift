@@ -47,8 +47,8 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(deliver.destination, target: target, Handler(handler), on: service)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(schedule, deliver.destination, target: target, Handler(handler), on: service)
     }
 
     /// Schedules a timer whose handle is its target. Keep the handle: the timer ends when it is released. The handler
@@ -68,8 +68,8 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(deliver.destination, target: nil, Handler(handler), on: service)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(schedule, deliver.destination, target: nil, Handler(handler), on: service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler asks for nothing: `{ print("tick") }`. Keep the
@@ -87,9 +87,9 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable () -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let handler = Handler { (_: PreciseTimer, _) in handler() }
-        return try request.start(deliver.destination, target: nil, handler, on: service)
+        return try request.start(schedule, deliver.destination, target: nil, handler, on: service)
     }
 
     /// A timer is scheduled, not made.
@@ -109,8 +109,8 @@ extension PreciseTimer {
         /// On the alarm's thread, with the least lateness. A handler that does not return quickly makes the service's
         /// other timers late.
         case inline
-        /// On a Dispatch queue, serial or concurrent. On the main queue, an ordinary handler reaches the main actor's state
-        /// with `MainActor.assumeIsolated`; ``MainActorDelivery`` needs no such call.
+        /// On a Dispatch queue, serial or concurrent. On the main queue, an ordinary handler reaches the main actor's
+        /// state with `MainActor.assumeIsolated`; ``MainActorDelivery`` needs no such call.
         case queue(DispatchQueue)
     }
 
@@ -136,6 +136,7 @@ extension TimerRequest {
     /// Makes the timer of a request, on a service. Without a target, its handle is the target.
     @inline(__always)
     func start(
+        _ schedule: PreciseTimer.Schedule,
         _ destination: Destination,
         target: AnyObject?,
         _ handler: Handler?,

@@ -3,24 +3,23 @@ extension PreciseTimer {
     /// Schedules a timer whose handler may await and throw, or is isolated to the main actor or another global actor.
     ///
     /// ```swift
-    /// try PreciseTimer.schedule(.every(.seconds(5)), target: poller, onError: { poller, error in log(error) }) { poller, _ in
-    ///     try await poller.poll()
+    /// try PreciseTimer.schedule(.every(.seconds(5)), target: peer, onError: { log($1) }) { peer, _ in
+    ///     log(try await peer.ask())
     /// }
     /// ```
     ///
-    /// A handler with an annotation, `{ @MainActor model, tick in model.refresh() }`, runs on that actor. Without one, it
-    /// runs on the shared thread pool. There is no `deliver`: the tick goes to the handler's actor by itself. Ticks on
-    /// the main actor come only if the program runs the main thread's loop: an `async` main, `dispatchMain()` and a
+    /// A handler with an annotation, `{ @MainActor model, tick in model.refresh() }`, runs on that actor. Without one,
+    /// it runs on the shared thread pool. There is no `deliver`: the tick goes to the handler's actor by itself. Ticks
+    /// on the main actor come only if the program runs the main thread's loop: an `async` main, `dispatchMain()` and a
     /// main run loop do.
     ///
-    /// While a handler awaits, only its own timer's next tick is held back; deadlines that pass meanwhile are merged into
-    /// that tick and counted. If the timer ends while its handler is running, the handler's task is cancelled, unless the
-    /// handler ended it itself. Otherwise like the form with a target, which describes the other parameters.
+    /// While a handler awaits, only its own timer's next tick is held back; deadlines that pass meanwhile are merged
+    /// into that tick and counted. If the timer ends while its handler is running, the handler's task is cancelled,
+    /// unless the handler ended it itself. Otherwise like the form with a target, which describes the other parameters.
     ///
-    /// - Parameters:
-    ///   - onError: called with an error of the handler; the timer then goes on. If it throws, or is nil, the timer ends,
-    ///     and the reason is ``EndReason/failed(_:)``. Not called for the `CancellationError` of a task that was
-    ///     cancelled because the timer had ended.
+    /// `onError` is called with the target and an error of the handler; the timer then goes on. If it throws, or is
+    /// nil, the timer ends, and the reason is ``EndReason/failed(_:)``. It is not called for the `CancellationError` of
+    /// a task that was cancelled because the timer had ended.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
@@ -36,9 +35,15 @@ extension PreciseTimer {
         onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(destination, target: target, Handler(inTask: handler, onError: onError), on: service)
+        return try request.start(
+            schedule,
+            destination,
+            target: target,
+            Handler(inTask: handler, onError: onError),
+            on: service
+        )
     }
 
     /// Schedules a timer whose handle is its target, and whose handler may await and throw, or is isolated to a global
@@ -57,16 +62,22 @@ extension PreciseTimer {
         onError: (@isolated(any) @Sendable (PreciseTimer, any Error) async throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(destination, target: nil, Handler(inTask: handler, onError: onError), on: service)
+        return try request.start(
+            schedule,
+            destination,
+            target: nil,
+            Handler(inTask: handler, onError: onError),
+            on: service
+        )
     }
 
     // Without the next two forms, the compiler would choose those for ordinary handlers if an isolated handler neither
     // awaits nor throws, and refuse the handler.
-    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and neither awaits nor
-    /// throws: `{ @MainActor model, tick in model.refresh() }`. A function value of type `@isolated(any)` that is isolated
-    /// to no actor runs on the shared thread pool. Otherwise like the form with a handler that may await.
+    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and neither awaits
+    /// nor throws: `{ @MainActor model, tick in model.refresh() }`. A function value of type `@isolated(any)` that is
+    /// isolated to no actor runs on the shared thread pool. Otherwise like the form with a handler that may await.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
@@ -81,9 +92,15 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(destination, target: target, Handler(inTask: handler, onError: nil), on: service)
+        return try request.start(
+            schedule,
+            destination,
+            target: target,
+            Handler(inTask: handler, onError: nil),
+            on: service
+        )
     }
 
     /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
@@ -101,8 +118,14 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(schedule, tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
         let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(destination, target: nil, Handler(inTask: handler, onError: nil), on: service)
+        return try request.start(
+            schedule,
+            destination,
+            target: nil,
+            Handler(inTask: handler, onError: nil),
+            on: service
+        )
     }
 }

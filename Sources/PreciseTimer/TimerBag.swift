@@ -14,22 +14,30 @@ internal import TimerKernel
 /// }
 /// ```
 ///
+/// A name is any value that is `Hashable` and `Sendable`: a string, an enum, or the identifier of a connection.
+///
 /// May be used from any thread, and from inside a handler. In a forked child, the parent's bag is empty and accepts
 /// no timers. ``count``, and occasionally `store`, read the ``PreciseTimer/state`` of every timer in the bag, so a
 /// timer whose target was released may end there and call its `onEnd`.
 public final class TimerBag: Sendable {
+    /// A timer with its name, which must not be released under the lock either.
+    private struct Named {
+        let name: any Hashable & Sendable
+        let timer: PreciseTimer
+    }
+
     private struct State {
-        var named: [String: PreciseTimer] = [:]
+        var named: [AnyHashable: Named] = [:]
         var unnamed: [PreciseTimer] = []
         /// The number of timers at which ended timers are removed next.
         var limit = 16
 
         var size: Int { named.count + unnamed.count }
-        var timers: [PreciseTimer] { unnamed + Array(named.values) }
+        var timers: [PreciseTimer] { unnamed + named.values.map(\.timer) }
 
         mutating func remove(_ ended: Set<ObjectIdentifier>) {
             unnamed.removeAll { ended.contains(ObjectIdentifier($0)) }
-            named = named.filter { !ended.contains(ObjectIdentifier($0.value)) }
+            named = named.filter { !ended.contains(ObjectIdentifier($0.value.timer)) }
             limit = Swift.max(16, size * 2)
         }
     }
@@ -51,16 +59,16 @@ public final class TimerBag: Sendable {
     var size: Int { state.withLock(inForkedChild: 0) { $0.size } }
 
     /// The timer of that name; nil if there is no such timer, or it has ended.
-    public subscript(name: String) -> PreciseTimer? {
-        guard let timer = state.withLock(inForkedChild: nil, { $0.named[name] }), !timer.hasEnded else { return nil }
-        return timer
+    public subscript(name: some Hashable & Sendable) -> PreciseTimer? {
+        let timer = state.withLock(inForkedChild: nil) { $0.named[name]?.timer }
+        return timer.flatMap { $0.hasEnded ? nil : $0 }
     }
 
     /// Cancels the timer of that name and removes it. Returns true if that ended a timer.
     @discardableResult
-    public func cancel(_ name: String) -> Bool {
-        let timer = state.withLock(inForkedChild: nil) { $0.named.removeValue(forKey: name) }
-        return timer?.cancel() ?? false
+    public func cancel(_ name: some Hashable & Sendable) -> Bool {
+        let removed = state.withLock(inForkedChild: nil) { $0.named.removeValue(forKey: name) }
+        return removed?.timer.cancel() ?? false
     }
 
     /// Cancels all timers and removes them.
@@ -75,21 +83,25 @@ public final class TimerBag: Sendable {
     }
 
     func removeAll() -> [PreciseTimer] {
-        state.withLock(inForkedChild: []) { state in
-            let timers = state.timers
-            state = State()
-            return timers
+        let removed: State? = state.withLock(inForkedChild: nil) { state in
+            defer { state = State() }
+            return state
         }
+        return removed?.timers ?? []
     }
 
     /// Adds a timer. If another timer has its name, that timer is removed and cancelled.
-    fileprivate func insert(_ timer: PreciseTimer, named name: String?) {
-        let replaced: PreciseTimer? = state.withLock(inForkedChild: timer) { state in
-            if let name { return state.named.updateValue(timer, forKey: name) }
-            state.unnamed.append(timer)
-            return nil
+    fileprivate func insert(_ timer: PreciseTimer, named name: (any Hashable & Sendable)?) {
+        if state.isOfAnotherProcess { return }
+        let replaced: Named? = state.withLock { state in
+            guard let name else {
+                state.unnamed.append(timer)
+                return nil
+            }
+            defer { state.named[AnyHashable(name)] = Named(name: name, timer: timer) }
+            return state.named.removeValue(forKey: AnyHashable(name))
         }
-        if replaced !== timer { replaced?.cancel() }
+        if let replaced, replaced.timer !== timer { replaced.timer.cancel() }
         letEndedOnesGo()
     }
 
@@ -97,10 +109,10 @@ public final class TimerBag: Sendable {
     /// The timers are asked and released outside the lock. They are held until then, because an `ObjectIdentifier` is
     /// unique only while its object lives.
     private func letEndedOnesGo() {
-        let timers = state.withLock(inForkedChild: []) { $0.size >= $0.limit ? $0.timers : [] }
-        if timers.isEmpty { return }
-        withExtendedLifetime(timers) {
-            let ended = Set(timers.filter(\.hasEnded).map(ObjectIdentifier.init))
+        let full: State? = state.withLock(inForkedChild: nil) { $0.size >= $0.limit ? $0 : nil }
+        guard let full else { return }
+        withExtendedLifetime(full) {
+            let ended = Set(full.timers.filter(\.hasEnded).map(ObjectIdentifier.init))
             state.withLock { $0.remove(ended) }
         }
     }
@@ -114,7 +126,7 @@ extension PreciseTimer {
     ///   - name: a name; another timer in the bag with that name is removed and cancelled.
     /// - Returns: the timer.
     @discardableResult
-    public func store(in bag: TimerBag, named name: String? = nil) -> PreciseTimer {
+    public func store(in bag: TimerBag, named name: (any Hashable & Sendable)? = nil) -> PreciseTimer {
         bag.insert(self, named: name)
         return self
     }

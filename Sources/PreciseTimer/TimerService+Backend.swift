@@ -91,6 +91,13 @@ extension TimerService {
     /// The shared service that sleeps and then spins, with the default ``SpinOptions``.
     public static let hybrid = TimerService(shared: .hybrid)
 
+    /// The shared service of the wall clock, for calendars and for instants of ``TimerClock/wall``: on timerfd; on a
+    /// Mac, on Dispatch.
+    public static let wall = TimerService(
+        shared: Backend.timerFD.clocks.contains(.wall) ? .timerFD : .dispatch,
+        clock: .wall
+    )
+
     /// Starts your own service on a backend.
     ///
     /// - Parameters:
@@ -151,17 +158,19 @@ extension TimerService {
     package convenience init(
         startedOnUse makeAlarm: @escaping @Sendable () throws(TimerError) -> any TimerAlarm,
         name: String = "own",
+        clock: TimerClock = .suspending,
         setup: ThreadSetup = ThreadSetup(),
         isShared: Bool = false
     ) {
-        self.init(ServiceState(startedOnUse: makeAlarm), name: name, setup: setup, isShared: isShared)
+        self.init(ServiceState(startedOnUse: makeAlarm, on: clock), name: name, setup: setup, isShared: isShared)
     }
 
-    private convenience init(shared backend: Backend) {
+    private convenience init(shared backend: Backend, clock: TimerClock = .suspending) {
         let setup = ThreadSetup(ThreadOptions().settings(hasOwnThread: backend.hasOwnThread))
         self.init(
-            startedOnUse: { () throws(TimerError) in try backend.makeAlarm(setup: setup) },
+            startedOnUse: { () throws(TimerError) in try backend.makeAlarm(clock: clock, setup: setup) },
             name: backend.rawValue,
+            clock: clock,
             setup: setup,
             isShared: true
         )

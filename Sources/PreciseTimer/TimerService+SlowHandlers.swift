@@ -18,8 +18,8 @@ extension TimerService {
         public let count: UInt64
     }
 
-    /// The first 16 places whose handlers ran for longer than a period, in the order in which they were found: their own
-    /// timer's period, or, inline, that of another timer whose deadline passed meanwhile.
+    /// The first 16 places whose handlers ran for longer than a period, in the order in which they were found: their
+    /// own timer's period, or, inline, that of another timer whose deadline passed meanwhile.
     ///
     /// A service notes them from the moment that it, or one of its timers, collects statistics; a debug build always.
     /// If nobody asks for them, no handler is timed. A handler that runs at this moment, also one that awaits, is among

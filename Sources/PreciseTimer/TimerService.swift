@@ -3,7 +3,7 @@ internal import TimerKernel
 /// A running backend: one alarm, with the deadlines and deliveries of any number of timers.
 ///
 /// Ten thousand timers on a service cost one thread and one set of descriptors. There is a shared service for each
-/// backend, started on first use:
+/// backend, and one for the wall clock (``wall``), started on first use:
 ///
 /// ```swift
 /// try PreciseTimer.schedule(.every(.milliseconds(5)), on: .timerFD, target: model) { model, tick in … }

@@ -80,17 +80,71 @@ extension TimerService {
     /// throws one if the system refuses a descriptor or a thread, and always on a Mac.
     public var clockSteps: AsyncThrowingStream<ClockStep, any Error> {
         get throws(TimerError) {
-            let (steps, continuation) = AsyncThrowingStream<ClockStep, any Error>.makeStream()
-            let onStep: @Sendable (Duration, TimerInstant) -> Void = { continuation.yield(ClockStep(by: $0, at: $1)) }
-            if let alarm = core.steppingAlarm {
-                let stop = alarm.watchSteps(onStep) { continuation.finish() }
-                continuation.onTermination = { _ in stop() }
-            } else {
-                let watch = try WallClockWatch()
-                try watch.start(onStep: onStep) { continuation.finish(throwing: $0) }
-                continuation.onTermination = { _ in watch.stop() }
+            let alarm = core.steppingAlarm
+            return try clockChanges { changes in
+                changes.step.map { ClockStep(by: $0, at: alarm?.now ?? TimerClock.wall.now) }
             }
-            return steps
         }
+    }
+}
+
+extension TimerService {
+    /// One suspension of the system, for example because a laptop's lid was closed. A plain value.
+    public struct Suspension: Hashable, Codable, Sendable {
+        /// How long the system was suspended.
+        public let duration: Duration
+        /// The time after it, on the service's clock.
+        public let at: TimerInstant
+    }
+
+    /// The suspensions of the system from now on, each told after the system has resumed. Suspensions in quick
+    /// succession may be told as one.
+    ///
+    /// ```swift
+    /// for try await suspension in try service.suspensions { log("resumed after \(suspension.duration)") }
+    /// ```
+    ///
+    /// A suspension is the time in which the clock ``TimerClock/suspending`` stood still and ``TimerClock/continuous``
+    /// went on. It is no step of the wall clock. A virtual machine or a container that its host pauses is not
+    /// suspended in this sense: its clocks do not show it, or the wall clock is set afterwards
+    /// (``clockSteps``). If the kernel does not wake the stream's thread after a suspension, as Linux does, the news
+    /// comes within a minute. A service on virtual time tells the suspensions that a test injects.
+    ///
+    /// Threads, descriptors and errors are those of ``clockSteps``.
+    public var suspensions: AsyncThrowingStream<Suspension, any Error> {
+        get throws(TimerError) {
+            try clockChanges { [core] changes in changes.suspension.map { Suspension(duration: $0, at: core.now) } }
+        }
+    }
+
+    /// The changes of the clocks that a caller wants to know of, as a stream.
+    private func clockChanges<Element: Sendable>(
+        _ element: @escaping @Sendable (ClockChanges) -> Element?
+    ) throws(TimerError) -> AsyncThrowingStream<Element, any Error> {
+        let (stream, continuation) = AsyncThrowingStream<Element, any Error>.makeStream()
+        let stop = try core.watchClock {
+            if let element = element($0) { continuation.yield(element) }
+        } onEnd: {
+            continuation.finish(throwing: $0)
+        }
+        continuation.onTermination = { _ in stop() }
+        return stream
+    }
+}
+
+extension ServiceCore {
+    /// Calls `onLook` after each look at the clocks, about once a minute and at once after a step of the wall clock or
+    /// a suspension, until the returned function is called. On virtual time it is called only for steps and
+    /// suspensions. Calls `onEnd` if the watch ends by itself, with the error if there is one.
+    ///
+    /// - Throws: `TimerError` if the system refuses a descriptor or a thread, and always on a Mac.
+    func watchClock(
+        _ onLook: @escaping @Sendable (ClockChanges) -> Void,
+        onEnd: @escaping @Sendable (TimerError?) -> Void
+    ) throws(TimerError) -> @Sendable () -> Void {
+        if let steppingAlarm { return steppingAlarm.watchClock(onLook) { onEnd(nil) } }
+        let watch = try WallClockWatch()
+        try watch.start(onLook: onLook) { onEnd($0) }
+        return { watch.stop() }
     }
 }

@@ -58,13 +58,13 @@ public struct TimerTicks: AsyncSequence, Sendable {
 
     /// A timer and its mailbox. Both end with the iterator.
     private final class Consumed: Sendable {
-        let mailbox = TickMailbox()
+        let mailbox: TickMailbox
         let handle: PreciseTimer
 
         init(_ ticks: TimerTicks) throws(TimerError) {
-            let mailbox = mailbox
+            let mailbox = TickMailbox(isComputed: ticks.schedule.rule != nil)
+            self.mailbox = mailbox
             let request = try TimerRequest(
-                ticks.schedule,
                 ticks.tolerance,
                 ticks.missedTicks,
                 ticks.label,
@@ -72,7 +72,7 @@ public struct TimerTicks: AsyncSequence, Sendable {
                 ticks.file,
                 ticks.line
             ) { mailbox.end($0) }
-            handle = try request.start(.mailbox(mailbox), target: mailbox, nil, on: ticks.service)
+            handle = try request.start(ticks.schedule, .mailbox(mailbox), target: mailbox, nil, on: ticks.service)
         }
 
         deinit { handle.cancel() }

@@ -1,125 +1,139 @@
 internal import TimerAlarms
 public import TimerKernel
 
-extension PreciseTimer {
-    /// Why ``withTimeout(_:tolerance:on:label:file:line:operation:)`` has no result of its operation.
-    public enum TimeoutError<Failure: Error>: Error {
-        /// The operation was cancelled at its deadline, and then threw this error.
-        case timedOut(after: Duration, Failure)
-        /// The operation threw this error before its deadline, or because the surrounding task was cancelled.
-        case failed(Failure)
-        /// There was no time-out: it could not be scheduled, and the operation was not begun; or the service ended,
-        /// and the operation was cancelled and threw.
-        case timer(TimerError)
-    }
-}
-
-/// Runs an operation, and cancels it if it has not ended by its deadline.
+/// Runs an operation, and cancels it if it has not ended after a time.
 ///
 /// ```swift
-/// let answer = try await withTimeout(.seconds(2), on: service) { try await peer.ask() }
+/// let answer = try await withTimeout(.seconds(2)) { try await peer.ask() }
 /// ```
 ///
-/// Cancelling is cooperative, as everywhere in Swift: this call waits for the operation to end. If the operation
-/// returns a value, even after it was cancelled, the value is returned, since it may own something. The operation runs
-/// in a task of its own, which has the priority and the task-local values of the calling task, and is cancelled with
-/// it. Its cancellation handlers run on the service's thread if the time-out cancels it: they should return quickly.
-/// One timer is scheduled, and cancelled if the operation ends in time: O(log n) for n timers on the service.
+/// Like ``withDeadline(_:tolerance:on:label:file:line:operation:)``, which describes the rest, with a deadline that
+/// lies `timeout` after this call.
 ///
 /// - Parameters:
 ///   - timeout: the time from now to the deadline. Zero cancels the operation as it begins; negative is refused.
-///   - tolerance: how much later it may be cancelled on purpose.
+///   - tolerance: how much later the operation may be cancelled on purpose. Not negative.
 ///   - service: the running backend that keeps the deadline.
 ///   - label: a name for ``TimerService/activeTimers``.
 ///   - file: the file that ``TimerService/activeTimers`` names.
 ///   - line: the line that ``TimerService/activeTimers`` names.
-///   - operation: the operation.
-/// - Returns: the operation's result.
-/// - Throws: ``PreciseTimer/TimeoutError``, with the operation's error if there is one.
-public func withTimeout<Success: Sendable, Failure: Error>(
+///   - operation: the operation, in the caller's isolation.
+/// - Returns: the operation's value.
+/// - Throws: the operation's error; ``PreciseTimer/TimeoutError``; or `TimerError`.
+nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
     _ timeout: Duration,
     tolerance: Duration = .zero,
     on service: TimerService = .default,
     label: String? = nil,
     file: StaticString = #fileID,
     line: UInt = #line,
-    operation: @escaping @Sendable () async throws(Failure) -> Success
-) async throws(PreciseTimer.TimeoutError<Failure>) -> Success {
-    let expiry = Expiry<Outcome<Success, Failure>>()
-    let timer: PreciseTimer
-    do throws(TimerError) {
-        timer = try PreciseTimer.schedule(
-            .once(after: timeout),
+    operation: nonisolated(nonsending) () async throws(Failure) -> Success
+) async throws -> Success {
+    try await run(operation, .once(after: timeout), tolerance, service, label, file, line, isolation: #isolation)
+}
+
+/// Runs an operation, and cancels it if it has not ended by a deadline.
+///
+/// ```swift
+/// let deadline = service.now.advanced(by: .seconds(2))
+/// let first = try await withDeadline(deadline, on: service) { try await peer.ask() }
+/// let second = try await withDeadline(deadline, on: service) { try await connection.ask() }
+/// ```
+///
+/// The operation runs in the caller's isolation: in a method of an actor or of a view model it may use `self`. It
+/// begins at once, in a task of its own that has the priority and the task-local values of the calling task, and that
+/// is cancelled with it. Cancelling is cooperative, as everywhere in Swift: this call waits for the operation to end.
+///
+/// - A value that the operation returns is returned, also after the deadline.
+/// - An error that it throws is thrown, also after the deadline.
+/// - If it ends with a `CancellationError` because its deadline passed, ``PreciseTimer/TimeoutError`` is thrown.
+/// - If it ends with a `CancellationError` because the service ended, the `TimerError` is thrown.
+/// - If its deadline cannot be scheduled, the operation is not begun, and the `TimerError` is thrown.
+///
+/// The first cancellation counts, also that of the surrounding task, whose `CancellationError` comes out as itself. If
+/// calls are nested, the earlier deadline cancels, and the call that it belongs to throws the error.
+///
+/// The operation's cancellation handlers run on the service's thread if the deadline cancels it: they should return
+/// quickly. One timer is scheduled, and cancelled if the operation ends in time: O(log n) for n timers on the service.
+/// Code that was called cannot ask for the deadlines that it runs under, and a `CancellationError` does not have its
+/// reason: for both, the proposal for Swift's own `withDeadline` (SE-0526) had no settled form yet.
+///
+/// - Parameters:
+///   - deadline: the instant, on the service's clock. If it has passed, the operation is cancelled as it begins.
+///   - tolerance: how much later the operation may be cancelled on purpose. Not negative.
+///   - service: the running backend that keeps the deadline.
+///   - label: a name for ``TimerService/activeTimers``.
+///   - file: the file that ``TimerService/activeTimers`` names.
+///   - line: the line that ``TimerService/activeTimers`` names.
+///   - operation: the operation, in the caller's isolation.
+/// - Returns: the operation's value.
+/// - Throws: the operation's error; ``PreciseTimer/TimeoutError``; or `TimerError`, also for an instant of another
+///   clock than the service's.
+nonisolated(nonsending) public func withDeadline<Success, Failure: Error>(
+    _ deadline: TimerInstant,
+    tolerance: Duration = .zero,
+    on service: TimerService = .default,
+    label: String? = nil,
+    file: StaticString = #fileID,
+    line: UInt = #line,
+    operation: nonisolated(nonsending) () async throws(Failure) -> Success
+) async throws -> Success {
+    try await run(operation, .once(at: deadline), tolerance, service, label, file, line, isolation: #isolation)
+}
+
+private func run<Success, Failure: Error>(
+    _ operation: nonisolated(nonsending) () async throws(Failure) -> Success,
+    _ deadline: PreciseTimer.Schedule,
+    _ tolerance: Duration,
+    _ service: TimerService,
+    _ label: String?,
+    _ file: StaticString,
+    _ line: UInt,
+    isolation: isolated (any Actor)?
+) async throws -> Success {
+    try await withoutActuallyEscaping(operation) { operation in
+        _ = isolation
+        let timed = TimedOperation(operation)
+        let timer = try PreciseTimer.schedule(
+            deadline,
             on: service,
             tolerance: tolerance,
             label: label,
             file: file,
             line: line,
-            onEnd: { reason in if reason != .cancelled { expiry.cancel() } },
-            handler: { _, _ in }
+            target: timed,
+            onEnd: { timed.timerEnded($0) },
+            handler: { timed, tick in timed.cancel(.deadline(tick.deadline, cancelled: tick.delivered)) }
         )
-    } catch {
-        throw .timer(error)
-    }
-    let task = Task { () async -> Outcome<Success, Failure> in
-        do throws(Failure) {
-            return .success(try await operation())
-        } catch {
-            return .failure(error, hasExpired: expiry.hasExpired)
-        }
-    }
-    expiry.begin(task)
-    let result = await withTaskCancellationHandler {
-        await task.value
-    } onCancel: {
-        task.cancel()
-    }
-    timer.cancel()
-    switch (result, timer.state) {
-    case (.success(let value), _): return value
-    // An operation that had failed before its deadline may have been noticed after it.
-    case (.failure(let error, hasExpired: false), _): throw .failed(error)
-    case (.failure, .ended(.backendFailed(let failure))): throw .timer(failure)
-    case (.failure, .ended(.serviceShutDown)):
-        throw .timer(TimerError(.shutDown, "timing out on a service that was shut down"))
-    case (.failure(let error, hasExpired: true), _): throw .timedOut(after: timeout, error)
+        await timed.run(isolation: isolation)
+        timer.cancel()
+        return try timed.value(on: service)
     }
 }
 
-/// How an operation ended.
-private enum Outcome<Success: Sendable, Failure: Error>: Sendable {
-    case success(Success)
-    /// It threw, before or after its timer had ended.
-    case failure(Failure, hasExpired: Bool)
-}
+extension PreciseTimer {
+    /// The deadline of an operation passed, and the operation ended with a `CancellationError` because of that.
+    ///
+    /// ``withTimeout(_:tolerance:on:label:file:line:operation:)`` and
+    /// ``withDeadline(_:tolerance:on:label:file:line:operation:)`` throw it.
+    public struct TimeoutError: Error, Hashable, Sendable {
+        /// The deadline.
+        public let deadline: TimerInstant
+        /// How long the operation went on after it was cancelled. Not negative.
+        public let overrun: Duration
 
-/// Cancels a task when its timer has ended, even if that is before the task was made.
-private final class Expiry<Success: Sendable>: Sendable {
-    private struct State {
-        var hasExpired = false
-        var task: Task<Success, Never>?
-    }
+        /// Whether the operation ignored its cancellation for some time: its ``overrun`` is more than 100 ms. One that
+        /// waits in calls that can be cancelled ends within a few milliseconds.
+        public var ignoredCancellation: Bool { overrun > .milliseconds(100) }
 
-    private let state = Lock(State())
-
-    /// Whether the timer has ended.
-    var hasExpired: Bool { state.withLock { $0.hasExpired } }
-
-    /// Cancels the task.
-    func cancel() {
-        let task = state.withLock { state in
-            state.hasExpired = true
-            return state.task.take()
+        /// An error, for tests of code that handles it.
+        ///
+        /// - Parameters:
+        ///   - deadline: the deadline that passed.
+        ///   - overrun: how long the operation went on after it was cancelled.
+        public init(deadline: TimerInstant, overrun: Duration = .zero) {
+            self.deadline = deadline
+            self.overrun = overrun
         }
-        task?.cancel()
-    }
-
-    /// Gives it the task.
-    func begin(_ task: Task<Success, Never>) {
-        let hasExpired = state.withLock { state in
-            state.task = state.hasExpired ? nil : task
-            return state.hasExpired
-        }
-        if hasExpired { task.cancel() }
     }
 }

@@ -6,8 +6,7 @@ extension TimerInstant {
     /// The instant of a date on the wall clock, rounded up to the nanosecond.
     ///
     /// ```swift
-    /// let service = try TimerService(.timerFD, clock: .wall)
-    /// try PreciseTimer.schedule(.once(at: TimerInstant(date)), on: service, target: bell) { bell, _ in bell.ring() }
+    /// try PreciseTimer.schedule(.once(at: TimerInstant(date)), on: .wall, target: bell) { bell, _ in bell.ring() }
     /// ```
     ///
     /// A `Date` of our time resolves about 0.1 µs. A date before 1970 becomes the clock's origin; one after 21 July

@@ -35,6 +35,7 @@ extension VirtualTime.Fault: CustomStringConvertible {
         case .wakeEarly(let lead): "wake \(lead.text) early"
         case .stall(let length): "stall for \(length.text)"
         case .stepClock(let step): "step the clock by \(step.text)"
+        case .suspend(let length): "suspend for \(length.text)"
         }
     }
 }

@@ -22,7 +22,7 @@ package final class VirtualAlarm: SteppingAlarm {
         /// How late the next firing will be; negative if it will be early.
         var wakeError = Duration.zero
         var isStopped = false
-        /// Who is told of steps of the clock.
+        /// Who is told of steps of the clock and of suspensions.
         var watchers: [Watcher] = []
 
         /// Lets time pass.
@@ -61,16 +61,13 @@ package final class VirtualAlarm: SteppingAlarm {
         }
     }
 
-    /// One watcher of the clock's steps.
+    /// One watcher of the clock.
     private final class Watcher: Sendable {
-        let onStep: @Sendable (Duration, TimerInstant) -> Void
+        let onLook: @Sendable (ClockChanges) -> Void
         let onEnd: @Sendable () -> Void
 
-        init(
-            _ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
-            _ onEnd: @escaping @Sendable () -> Void
-        ) {
-            (self.onStep, self.onEnd) = (onStep, onEnd)
+        init(_ onLook: @escaping @Sendable (ClockChanges) -> Void, _ onEnd: @escaping @Sendable () -> Void) {
+            (self.onLook, self.onEnd) = (onLook, onEnd)
         }
     }
 
@@ -108,11 +105,11 @@ package final class VirtualAlarm: SteppingAlarm {
         return period > 0
     }
 
-    package func watchSteps(
-        _ onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
+    package func watchClock(
+        _ onLook: @escaping @Sendable (ClockChanges) -> Void,
         onEnd: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
-        let watcher = Watcher(onStep, onEnd)
+        let watcher = Watcher(onLook, onEnd)
         let isStopped = state.withLock { state in
             if !state.isStopped { state.watchers.append(watcher) }
             return state.isStopped
@@ -216,8 +213,8 @@ package final class VirtualAlarm: SteppingAlarm {
 
     /// Performs the next fault, and returns when it is over.
     private func happen(_ fault: VirtualTime.Fault) -> UInt64 {
-        let (end, watchers, now) = state.withLock { state in
-            var watchers: [Watcher] = []
+        let (end, changes, watchers) = state.withLock { state in
+            var changes: ClockChanges?
             state.pass(state.faults[0].elapsed - min(state.elapsed, state.faults[0].elapsed))
             state.faults.removeFirst()
             switch fault {
@@ -226,11 +223,15 @@ package final class VirtualAlarm: SteppingAlarm {
             case .stall(let length): state.pass(UInt64(length.nanosecondsRoundedUp))
             case .stepClock(let step):
                 state.now = state.now.advanced(by: step)
-                watchers = state.watchers
+                changes = ClockChanges(step: step)
+            case .suspend(let length):
+                // The suspending clock stands still.
+                if state.now.clock != .suspending { state.pass(UInt64(length.nanosecondsRoundedUp)) }
+                changes = ClockChanges(suspension: length)
             }
-            return (state.elapsed, watchers, state.now)
+            return (state.elapsed, changes, state.watchers)
         }
-        if case .stepClock(let step) = fault { for watcher in watchers { watcher.onStep(step, now) } }
+        if let changes { for watcher in watchers { watcher.onLook(changes) } }
         return end
     }
 

@@ -31,6 +31,9 @@ public final class VirtualTime: Sendable {
         case stall(Duration)
         /// The clock is set, forward or back; only for a wall clock.
         case stepClock(by: Duration)
+        /// The system is suspended for this long, and `suspensions` of its service tells of it. A suspending clock
+        /// stands still; the other clocks go on, so that the deadlines in between are late.
+        case suspend(Duration)
     }
 
     /// The service on this time.
@@ -109,7 +112,8 @@ public final class VirtualTime: Sendable {
     /// virtual.advance(by: .seconds(120))
     /// ```
     ///
-    /// If a stall begins before the end of an `advance` and lasts beyond it, the `advance` ends with the stall.
+    /// If a stall or a suspension begins before the end of an `advance` and lasts beyond it, the `advance` ends with
+    /// it.
     ///
     /// - Parameters:
     ///   - fault: the fault. Its length must not be negative, except for a step of the clock.
@@ -117,7 +121,7 @@ public final class VirtualTime: Sendable {
     public func inject(_ fault: Fault, after delay: Duration = .zero) {
         precondition(delay >= .zero, "time does not move back")
         switch fault {
-        case .wakeLate(let length), .wakeEarly(let length), .stall(let length):
+        case .wakeLate(let length), .wakeEarly(let length), .stall(let length), .suspend(let length):
             precondition(length >= .zero, "the length of a fault is not negative")
         case .stepClock:
             precondition(now.clock == .wall, "only a wall clock can be set")

@@ -77,6 +77,23 @@ extension ClockStepTests {
             }
         }
 
+        @Test func aStepBackBringsAComputedDeadlineBack() throws {
+            let (service, log, hour) = (try TimerService(.timerFD, clock: .wall), Log(), UInt64(3_600_000_000_000))
+            let hourly = PreciseTimer.Schedule.computed(on: .wall) { instant in
+                TimerInstant(nanoseconds: (instant.nanoseconds / hour + 1) * hour, clock: .wall)
+            }
+            let timer = try PreciseTimer.schedule(hourly, on: service, target: log) { $0.note($1) }
+            let deadline = try #require(timer.nextDeadline)
+            var isBack = false
+            withClockStepped(by: .seconds(-7_200)) {
+                isBack = eventually(within: WallClock.patience) {
+                    timer.nextDeadline.map { $0 <= deadline.advanced(by: .seconds(-7_200)) } ?? false
+                }
+            }
+            #expect(isBack, "the timer does not wait for the former deadline")
+            timer.cancel()
+        }
+
         /// The steps there and back are told at once, and slewing or reading the clock is not a step.
         @Test func stepsOfTheClockAreTold() async throws {
             let service = try TimerService(.timerFD)

@@ -86,6 +86,26 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.missed) == [0, 0, 0, 0])
     }
 
+    @Test(arguments: TimerClock.allCases)
+    func aSuspensionHoldsASuspendingClockAndMakesTicksOnTheOthersLate(clock: TimerClock) async throws {
+        let virtual = VirtualTime(clock: clock)
+        let start = virtual.now
+        var (suspensions, steps) = (
+            try virtual.service.suspensions.makeAsyncIterator(), try virtual.service.clockSteps.makeAsyncIterator()
+        )
+        try PreciseTimer.schedule(.every(.seconds(30)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.inject(.suspend(.seconds(60)), after: .seconds(20))
+        await virtual.advance(by: .seconds(clock == .suspending ? 40 : 100))
+        let told = try #require(try await suspensions.next())
+        #expect(told.duration == .seconds(60))
+        #expect(told.at == start.advanced(by: .seconds(clock == .suspending ? 20 : 80)))
+        #expect(log.ticks.map(\.missed) == (clock == .suspending ? [0] : [1, 0]))
+        #expect(log.ticks.first?.lateness == (clock == .suspending ? .zero : .seconds(50)))
+        virtual.service.shutdown()
+        let step = try await steps.next()
+        #expect(step == nil, "a suspension is not a step")
+    }
+
     @Test func aHandlerThatMovesTimeTakesThatLong() throws {
         let virtual = virtual
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in

@@ -47,7 +47,7 @@ struct TestKitDescriptionTests {
     @Test(arguments: [
         (VirtualTime.Fault.wakeLate(by: .milliseconds(3)), "wake 3 ms late"),
         (.wakeEarly(by: .microseconds(40)), "wake 40 µs early"), (.stall(.seconds(2)), "stall for 2 s"),
-        (.stepClock(by: .seconds(-3600)), "step the clock by -3600 s"),
+        (.stepClock(by: .seconds(-3600)), "step the clock by -3600 s"), (.suspend(.seconds(60)), "suspend for 60 s"),
     ])
     func aFaultReadsAsItsEffect(fault: VirtualTime.Fault, text: String) { #expect("\(fault)" == text) }
 

@@ -94,6 +94,9 @@ struct BoundsTests {
         #expect(log.ticks.reduce(0) { $0 + 1 + $1.missed } == 1_000)
         let isInOrder = zip(deadlines, deadlines.dropFirst()).allSatisfy { $0 < $1 }
         #expect(isInOrder)
+        // A tick stands only for deadlines that have passed with its jitter.
+        let standsForFuture = log.ticks.contains { $0.deadline.advanced(by: .seconds($0.missed)) > $0.delivered }
+        #expect(!standsForFuture)
         let isEarly = zip(log.ticks, deadlines).contains { $1 < .seconds(Int64($0.index) + 1) }
         #expect(!isEarly)
     }

@@ -56,30 +56,52 @@ import TimerKernel
     }
 }
 
-/// A step of the wall clock, from two readings of its distance to a clock that is never set.
-struct WallClockOffsetTests {
-    private func step(_ first: (Int64, error: Int64), _ second: (Int64, error: Int64)) -> Duration? {
-        WallClockOffset(nanoseconds: first.0, error: first.error)
-            .step(to: WallClockOffset(nanoseconds: second.0, error: second.error))
+/// Steps of the wall clock and suspensions, from two readings of the distances between the clocks.
+struct ClockOffsetTests {
+    private func jump(_ first: (Int64, error: Int64), _ second: (Int64, error: Int64)) -> Duration? {
+        ClockOffset(nanoseconds: first.0, error: first.error)
+            .jump(to: ClockOffset(nanoseconds: second.0, error: second.error))
     }
 
-    @Test func stepsInBothDirectionsAreTold() {
-        #expect(step((5_000, error: 50), (3_600_000_005_000, error: 60)) == .seconds(3_600))
-        #expect(step((3_600_000_005_000, error: 50), (5_000, error: 60)) == .seconds(-3_600))
+    /// What is found if the wall clock and the continuous clock are ahead of the clocks below them by so much more.
+    private func changes(wall: Int64, suspended: Int64) -> ClockChanges {
+        let zero = ClockOffset(nanoseconds: 5_000, error: 50)
+        let before = ClockOffsets(wall: zero, suspended: zero)
+        return before.changes(
+            to: ClockOffsets(
+                wall: ClockOffset(nanoseconds: 5_000 + wall, error: 60),
+                suspended: ClockOffset(nanoseconds: 5_000 + suspended, error: 60)
+            )
+        )
     }
 
-    @Test func aDifferenceWithinTheErrorsIsNoStep() {
+    @Test func jumpsInBothDirectionsAreFound() {
+        #expect(jump((5_000, error: 50), (3_600_000_005_000, error: 60)) == .seconds(3_600))
+        #expect(jump((3_600_000_005_000, error: 50), (5_000, error: 60)) == .seconds(-3_600))
+    }
+
+    @Test func aDifferenceWithinTheErrorsIsNoJump() {
         for difference in [-110, -1, 0, 1, 110] as [Int64] {
-            #expect(step((5_000, error: 50), (5_000 + difference, error: 60)) == nil, "\(difference)")
+            #expect(jump((5_000, error: 50), (5_000 + difference, error: 60)) == nil, "\(difference)")
         }
-        #expect(step((5_000, error: 50), (5_111, error: 60)) == .nanoseconds(111))
-        #expect(step((5_000, error: 50), (4_889, error: 60)) == .nanoseconds(-111))
+        #expect(jump((5_000, error: 50), (5_111, error: 60)) == .nanoseconds(111))
+        #expect(jump((5_000, error: 50), (4_889, error: 60)) == .nanoseconds(-111))
     }
 
-    @Test func nobodySetsTheClockBetweenTwoReadings() {
-        // If somebody does, once in a while, one of three pairs is still without a step.
-        let steps = (0..<3).map { _ in WallClockOffset.now.step(to: .now) }
-        #expect(steps.contains(nil))
+    @Test func aSuspensionIsNoStepAndAStepIsNoSuspension() {
+        let minute: Int64 = 60_000_000_000
+        #expect(changes(wall: 0, suspended: minute) == ClockChanges(suspension: .seconds(60)))
+        #expect(changes(wall: -minute, suspended: 0) == ClockChanges(step: .seconds(-60)))
+        #expect(changes(wall: minute, suspended: 7) == ClockChanges(step: .seconds(60)))
+        #expect(changes(wall: 7, suspended: -7) == ClockChanges())
+        // The clocks are never told to have run backwards.
+        #expect(changes(wall: 0, suspended: -minute) == ClockChanges())
+    }
+
+    @Test func nothingHappensToTheClocksBetweenTwoReadings() {
+        // If somebody sets the clock, once in a while, one of three pairs is still without a step.
+        let changes = (0..<3).map { _ in ClockOffsets.now.changes(to: .now) }
+        #expect(changes.contains(ClockChanges()))
     }
 }
 

@@ -121,6 +121,17 @@ struct CodableTests {
         #expect(try copy(step) == step)
     }
 
+    @Test func aSuspensionIsTheSameAfterCoding() async throws {
+        let virtual = VirtualTime()
+        var suspensions = try virtual.service.suspensions.makeAsyncIterator()
+        virtual.inject(.suspend(.seconds(60)))
+        await virtual.advance(by: .zero)
+        let suspension = try #require(try await suspensions.next())
+        #expect(suspension.duration == .seconds(60))
+        #expect(try copy(suspension) == suspension)
+        #expect("\(suspension)" == "60 s, until 1000000000 ns (suspending)")
+    }
+
     @Test func theKeysOfATickAndOfAnInstantAreThoseOfStoredFiles() throws {
         let due = TimerInstant(nanoseconds: 5)
         let tick = PreciseTimer.Tick(index: 4, deadline: due, missed: 1)
@@ -128,7 +139,8 @@ struct CodableTests {
         #expect(try json(due) == instant)
         #expect(
             try json(tick)
-                == #"{"deadline":\#(instant),"delivered":\#(instant),"index":4,"isExtra":false,"missed":1,"woke":\#(instant)}"#
+                == #"{"deadline":\#(instant),"delivered":\#(instant),"index":4,"isExtra":false,"#
+                + #""missed":1,"woke":\#(instant)}"#
         )
         #expect(try TimerClock.allCases.map(json) == [#""suspending""#, #""continuous""#, #""wall""#])
     }

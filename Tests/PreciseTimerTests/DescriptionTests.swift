@@ -87,11 +87,10 @@ struct DescriptionTests {
     }
 
     @Test func aTimeOutReadsAsOneLine() {
-        typealias Failure = PreciseTimer.TimeoutError<CancellationError>
-        let error = CancellationError()
-        #expect("\(Failure.timedOut(after: .seconds(2), error))" == "timed out after 2 s: CancellationError()")
-        #expect("\(Failure.failed(error))" == "failed: CancellationError()")
-        #expect("\(Failure.timer(TimerError(.shutDown, "timing out")))" == "no time-out: timing out: shut down")
+        let deadline = TimerInstant(nanoseconds: 1_500_000_000)
+        #expect("\(PreciseTimer.TimeoutError(deadline: deadline))" == "timed out at 1500000000 ns (suspending)")
+        let late = PreciseTimer.TimeoutError(deadline: deadline, overrun: .seconds(3))
+        #expect("\(late)" == "timed out at 1500000000 ns (suspending), went on for 3 s after that")
     }
 
     @Test func statisticsReadAsOneLine() throws {
@@ -129,6 +128,14 @@ struct DescriptionTests {
         bag.cancelAll()
         try PreciseTimer.schedule(.onDemand, on: virtual.service) { _, _ in }.store(in: bag, named: "one")
         #expect("\(bag)" == "bag of 1 timer")
+    }
+
+    @Test func timeoutsReadAsTheNumberOfTheirKeys() {
+        let timeouts = IdleTimeouts<Int>(on: virtual.service) { _ in }
+        timeouts.refresh(1, after: .seconds(1))
+        #expect("\(timeouts)" == "time-outs of 1 key")
+        timeouts.refresh(2, after: .seconds(1))
+        #expect("\(timeouts)" == "time-outs of 2 keys")
     }
 
     @Test func aProxyReadsAsTheTypeOfItsTarget() {

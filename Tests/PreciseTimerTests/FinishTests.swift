@@ -39,7 +39,10 @@ import Testing
         #expect(log.count == 2)
     }
 
-    @Test(arguments: [PreciseTimer.Schedule.onDemand, .once(after: .seconds(9)), .fixedDelay(.seconds(9))])
+    @Test(arguments: [
+        PreciseTimer.Schedule.onDemand, .once(after: .seconds(9)), .fixedDelay(.seconds(9)),
+        .computed { $0.advanced(by: .seconds(9)) },
+    ])
     func everyScheduleHasALastTick(schedule: PreciseTimer.Schedule) async throws {
         let timer = try self.schedule(schedule)
         #expect(try await finish(timer))

@@ -44,5 +44,10 @@ import TimerKernel
         let error = #expect(throws: TimerError.self) { try service.clockSteps }
         #expect(error?.code == .unavailable)
     }
+
+    @Test func suspensionsAreNotTold() throws {
+        let error = #expect(throws: TimerError.self) { try TimerService.default.suspensions }
+        #expect(error?.code == .unavailable)
+    }
 }
 #endif

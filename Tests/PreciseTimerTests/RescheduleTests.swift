@@ -84,9 +84,11 @@ struct RescheduleTests {
         virtual.advance(by: .milliseconds(10))
         let cancelled = try schedule(.once(after: .milliseconds(10)))
         cancelled.cancel()
-        for timer in [completed, cancelled] {
+        for (timer, reason) in [(completed, "completed"), (cancelled, "cancelled")] {
             let error = #expect(throws: TimerError.self) { try timer.reschedule(.every(.milliseconds(10))) }
             #expect(error?.code == .timerEnded)
+            #expect(error?.attempted.contains("has ended, \(reason) (") == true)
+            #expect(error?.attempted.contains(".onDemand") == true)
         }
         #expect(virtual.pendingCount == 0)
         virtual.advance(by: .milliseconds(50))

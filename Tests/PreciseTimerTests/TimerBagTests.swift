@@ -45,6 +45,47 @@ struct TimerBagTests {
         #expect(bag["blink"] === timer)
     }
 
+    @Test func aNameIsAnyHashableValue() throws {
+        enum Part { case head, tail }
+        let number = try timer().store(in: bag, named: 7)
+        let part = try timer().store(in: bag, named: Part.head)
+        let text: String? = "7"
+        let optional = try timer().store(in: bag, named: text)
+        #expect(bag[7] === number && bag[Part.head] === part && bag["7"] === optional)
+        #expect(bag[8] == nil && bag[Part.tail] == nil)
+        #expect(bag.cancel(Part.head) && part.state == .ended(.cancelled))
+        let next = try timer().store(in: bag, named: 7)
+        #expect(number.state == .ended(.cancelled) && bag[7] === next)
+        #expect(bag.count == 2)
+    }
+
+    /// A name that reports its release.
+    private final class Name: Hashable, Sendable {
+        let number: Int
+        let thing: Thing
+
+        init(_ number: Int, _ thing: Thing) { (self.number, self.thing) = (number, thing) }
+
+        static func == (left: Name, right: Name) -> Bool { left.number == right.number }
+        func hash(into hasher: inout Hasher) { hasher.combine(number) }
+    }
+
+    /// A name's `deinit` may use the bag, so no name is released under its lock.
+    @Test func namesAreReleasedOutsideTheLock() throws {
+        let (box, releases) = (Box<TimerBag>(), Count())
+        box.value = TimerBag()
+        let name = { (number: Int) in Name(number, Thing { releases.add(1 + 0 * (box.value?.count ?? 0)) }) }
+        for number in 0..<64 {
+            let bag = try #require(box.value)
+            try timer(.once(after: .seconds(1))).store(in: bag, named: name(number % 32))
+            if number % 8 == 7 { virtual.advance(by: .seconds(1)) }
+        }
+        box.value?.cancel(name(3))
+        box.value?.cancelAll()
+        #expect(releases.value == 65)
+        box.value = nil
+    }
+
     @Test func cancellingByNameEndsThatTimerOnly() throws {
         let blink = try timer().store(in: bag, named: "blink")
         let other = try timer().store(in: bag, named: "other")

@@ -3,10 +3,14 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-@Suite(.waits("operations run in tasks that only real time ends"), .timeLimit(.minutes(60))) struct WithTimeoutTests {
+/// How an operation with a deadline ends, and what its caller hears.
+struct WithTimeoutTests {
     private struct Broken: Error, Equatable { var number = 0 }
 
-    @Test(arguments: Ground.all)
+    private let virtual = VirtualTime()
+    private var service: TimerService { virtual.service }
+
+    @Test(.waits("real backends keep a deadline"), arguments: Ground.all)
     func anOperationThatEndsInTimeReturnsItsValueAndLeavesNoTimer(ground: Ground) async throws {
         let site = try ground.site()
         let value = try await withTimeout(.seconds(3_600), on: site.service) { 7 }
@@ -14,7 +18,7 @@ import Testing
         #expect(site.service.activeTimers.isEmpty)
     }
 
-    @Test(arguments: Ground.all)
+    @Test(.waits("real backends keep a deadline"), arguments: Ground.all)
     func anOperationIsCancelledAtItsDeadline(ground: Ground) async throws {
         let site = try ground.site()
         let start = site.service.now
@@ -29,124 +33,175 @@ import Testing
             while virtual.pendingCount == 0 { await virtual.settle() }
             virtual.advanceWithoutSettling(by: .milliseconds(20))
         }
-        let error = await #expect(throws: PreciseTimer.TimeoutError<any Error>.self) { try await task.value }
-        guard case .timedOut(after: .milliseconds(20), let reason) = error else {
-            Issue.record("\(String(describing: error))")
-            return
+        let error = try #require(await #expect(throws: PreciseTimer.TimeoutError.self) { try await task.value })
+        let end = try #require(cancelledAt.value)
+        #expect(error.deadline >= start.advanced(by: .milliseconds(20)), "it began after the first look at the clock")
+        #expect(end >= error.deadline, "never early")
+        #expect(site.service.activeTimers.isEmpty)
+        if site.virtual != nil {
+            #expect(error == PreciseTimer.TimeoutError(deadline: start.advanced(by: .milliseconds(20))))
         }
-        #expect(reason is CancellationError)
-        #expect(try #require(cancelledAt.value) >= start.advanced(by: .milliseconds(20)), "never early")
     }
 
-    @Test func theErrorOfTheOperationHasItsType() async {
-        let virtual = VirtualTime()
-        do throws(PreciseTimer.TimeoutError<Broken>) {
-            try await withTimeout(.seconds(1), on: virtual.service) { () throws(Broken) in throw Broken(number: 3) }
-            Issue.record("it throws")
-        } catch {
-            guard case .failed(Broken(number: 3)) = error else {
-                Issue.record("\(error)")
-                return
+    @Test func aDeadlineIsAnInstantOfTheServicesClock() async throws {
+        let deadline = virtual.now.advanced(by: .seconds(2))
+        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+            try await withDeadline(deadline, on: service) {
+                virtual.advance(by: .seconds(2) - .nanoseconds(1))
+                try Task.checkCancellation()
+                virtual.advance(by: .nanoseconds(1))
+                try Task.checkCancellation()
             }
         }
-        #expect(virtual.pendingCount == 0)
+        #expect(error?.deadline == deadline)
+        let refusal = await #expect(throws: TimerError.self) {
+            try await withDeadline(TimerClock.wall.now, on: service) { Issue.record("it was begun") }
+        }
+        #expect(refusal?.code == .invalidSchedule)
+    }
+
+    /// An operation that computes, and now and then asks whether it is cancelled.
+    @Test func anOperationThatNeverSuspendsIsCancelled() async throws {
+        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+            try await withTimeout(.seconds(2), on: service) {
+                for _ in 1...10 {
+                    try Task.checkCancellation()
+                    virtual.advance(by: .seconds(1))
+                }
+            }
+        }
+        #expect(error == PreciseTimer.TimeoutError(deadline: virtual.now))
+    }
+
+    // MARK: What the operation does counts
+
+    @Test(arguments: [false, true]) func anErrorOfTheOperationComesOutAsItself(isLate: Bool) async throws {
+        do {
+            try await withTimeout(.seconds(1), on: service) { () async throws(Broken) in
+                if isLate { virtual.advanceWithoutSettling(by: .seconds(2)) }
+                throw Broken(number: 3)
+            }
+            Issue.record("it throws")
+        } catch is Broken {
+            #expect(virtual.pendingCount == 0)
+        }
     }
 
     @Test func aValueIsReturnedEvenAfterTheDeadline() async throws {
-        let virtual = VirtualTime()
-        let value = try await withTimeout(.seconds(1), on: virtual.service) {
-            virtual.advanceWithoutSettling(by: .seconds(2))
-            // The caller may not have handed the task over yet.
-            while !Task.isCancelled { await Task.yield() }
+        let value = try await withTimeout(.seconds(1), on: service) {
+            virtual.advance(by: .seconds(2))
+            #expect(Task.isCancelled)
             return 7
         }
         #expect(value == 7, "it was cancelled, and its value is not lost")
     }
 
-    @Test func aTimeOutOfZeroCancelsAtOnce() async throws {
-        let service = try TimerService(.usual)
-        let error = await #expect(throws: PreciseTimer.TimeoutError<any Error>.self) {
-            try await withTimeout(.zero, on: service) { try await Task.sleep(for: .seconds(3_600)) }
-        }
-        guard case .timedOut(after: .zero, _) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        service.shutdown()
-    }
-
-    /// The timer ends while the task of the operation is being made.
-    @Test func aTimeOutThatComesBeforeItsTaskIsNotLost() async {
-        await #expect(processExitsWith: .success) {
-            let (virtual, firings) = (VirtualTime(), Count())
-            try #require(
-                NewTaskHook.set {
-                    if virtual.pendingCount == 1, firings.add(1) == 1 { virtual.advance(by: .zero) }
+    @Test func anOperationThatGoesOnAfterItsDeadlineIsReported() async throws {
+        for (overrun, isIgnored) in [(Duration.milliseconds(100), false), (.seconds(3), true)] {
+            let deadline = virtual.now.advanced(by: .seconds(1))
+            let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+                try await withTimeout(.seconds(1), on: service) {
+                    virtual.advance(by: .seconds(1))
+                    virtual.advance(by: overrun)
+                    try Task.checkCancellation()
                 }
-            )
-            let isLost = try? await withTimeout(.zero, on: virtual.service) {
-                // Longer than a machine holds the caller up, which cancels this task.
-                try await Task.sleep(for: .seconds(20))
-                return true
             }
-            #expect(firings.value == 1)
-            #expect(isLost == nil, "the operation was not cancelled")
+            #expect(error == PreciseTimer.TimeoutError(deadline: deadline, overrun: overrun))
+            #expect(error?.ignoredCancellation == isIgnored)
         }
     }
 
-    @Test func aTimeOutThatCannotBeScheduledDoesNotBeginTheOperation() async throws {
-        let service = try TimerService(.usual)
-        service.shutdown()
-        let begun = Count()
-        for (timeout, code) in [(Duration.seconds(1), TimerError.Code.shutDown), (.seconds(-1), .invalidSchedule)] {
-            let error = await #expect(throws: PreciseTimer.TimeoutError<Never>.self) {
-                try await withTimeout(timeout, on: service) { () async throws(Never) in begun.add(1) }
-            }
-            guard case .timer(let refusal) = error else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
-            #expect(refusal.code == code)
+    @Test func aCancellationErrorOfItsOwnIsNotATimeOut() async throws {
+        await #expect(throws: CancellationError.self) {
+            try await withTimeout(.seconds(1), on: service) { throw CancellationError() }
         }
+    }
+
+    // MARK: Refusals, and services that end
+
+    @Test func anOperationWhoseDeadlineCannotBeScheduledIsNotBegun() async throws {
+        let begun = Count()
+        let negative = await #expect(throws: TimerError.self) {
+            try await withTimeout(.seconds(-1), on: service) { begun.add(1) }
+        }
+        #expect(negative?.code == .invalidSchedule)
+        service.shutdown()
+        let shutDown = await #expect(throws: TimerError.self) {
+            try await withTimeout(.seconds(1), on: service) { begun.add(1) }
+        }
+        #expect(shutDown?.code == .shutDown)
         #expect(begun.value == 0)
     }
 
-    @Test(arguments: Ground.all)
-    func aServiceThatEndsCancelsTheOperationAndIsNamed(ground: Ground) async throws {
-        let site = try ground.site()
-        let task = Task {
-            try await withTimeout(.seconds(3_600), on: site.service) { try await Task.sleep(for: .seconds(3_600)) }
+    @Test func aServiceThatEndsCancelsTheOperationAndIsNamed() async throws {
+        let error = await #expect(throws: TimerError.self) {
+            try await withTimeout(.seconds(1), on: service) {
+                service.shutdown()
+                try Task.checkCancellation()
+            }
         }
-        #expect(await soon { !site.service.activeTimers.isEmpty })
-        site.service.shutdown()
-        let error = await #expect(throws: PreciseTimer.TimeoutError<any Error>.self) { try await task.value }
-        guard case .timer(let reason) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(reason.code == .shutDown)
+        #expect(error?.code == .shutDown)
     }
 
-    @Test func cancellingTheCallerCancelsTheOperation() async throws {
-        let virtual = VirtualTime()
-        let task = Task {
-            try await withTimeout(.seconds(1), on: virtual.service) { try await Task.sleep(for: .seconds(3_600)) }
+    @Test func anErrorComesOutAsItselfAfterTheServiceHasEnded() async throws {
+        await #expect(throws: Broken.self) {
+            try await withTimeout(.seconds(1), on: service) {
+                service.shutdown()
+                throw Broken()
+            }
+        }
+    }
+
+    // MARK: The surrounding task
+
+    @Test func cancellingTheCallerIsNotATimeOut() async throws {
+        let task = Task { [virtual, service] in
+            try await withTimeout(.seconds(1), on: service) {
+                while !Task.isCancelled { await Task.yield() }
+                // The deadline passes as well, but later.
+                virtual.advanceWithoutSettling(by: .seconds(2))
+                try Task.checkCancellation()
+            }
         }
         #expect(await soon { virtual.pendingCount == 1 })
         task.cancel()
-        let error = await #expect(throws: PreciseTimer.TimeoutError<any Error>.self) { try await task.value }
-        guard case .failed(let reason) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(reason is CancellationError)
+        await #expect(throws: CancellationError.self) { try await task.value }
         #expect(virtual.pendingCount == 0)
     }
 
+    @Test func aCallerThatWasCancelledBeforeIsNotATimeOut() async throws {
+        let task = Task { [virtual, service] in
+            unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+            try await withTimeout(.seconds(1), on: service) {
+                virtual.advance(by: .seconds(2))
+                try Task.checkCancellation()
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test(arguments: [(1, 2), (2, 1), (1, 1)])
+    func ofTwoDeadlinesTheEarlierOneCancelsAndIsNamed(outer: Int, inner: Int) async throws {
+        let start = virtual.now
+        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+            try await withTimeout(.seconds(outer), on: service) {
+                do {
+                    try await withTimeout(.seconds(inner), on: service) {
+                        virtual.advance(by: .seconds(3))
+                        try Task.checkCancellation()
+                    }
+                } catch {
+                    #expect(error is CancellationError == (outer <= inner), "who throws the error: \(error)")
+                    throw error
+                }
+            }
+        }
+        #expect(error?.deadline == start.advanced(by: .seconds(1)))
+    }
+
     @Test func theOperationHasTheTaskLocalValuesOfTheCaller() async throws {
-        let virtual = VirtualTime()
         let seen = try await Local.$value.withValue(5) {
-            try await withTimeout(.seconds(1), on: virtual.service) { Local.value }
+            try await withTimeout(.seconds(1), on: service) { Local.value }
         }
         #expect(seen == 5)
     }

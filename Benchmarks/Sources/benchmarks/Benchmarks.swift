@@ -13,7 +13,8 @@ struct Benchmarks: ParsableCommand {
             """,
         subcommands: [
             Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, StatisticsPrice.self, TimeOuts.self,
-            Instructions.self, Report.self, ScaleCase.self, MemoryCase.self, WakeUpCase.self, OnTimeCase.self,
+            IdleRefresh.self, Instructions.self, Report.self, ScaleCase.self, MemoryCase.self, WakeUpCase.self,
+            OnTimeCase.self,
             SpinCase.self,
         ]
     )
@@ -27,7 +28,7 @@ struct Report: ParsableCommand {
     )
     private static let measurements: [any Measurement.Type] = [
         Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, StatisticsPrice.self, TimeOuts.self,
-        Instructions.self,
+        IdleRefresh.self, Instructions.self,
     ]
 
     @OptionGroup var options: Options

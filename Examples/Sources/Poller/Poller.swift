@@ -15,7 +15,8 @@ enum Poller {
             onError: { feed, error in await feed.note(error) },
             handler: { feed, _ in try await feed.poll() }
         )
-        try await wait(for: "a poll that hangs") { polling.runningSince != nil && feed.isStuck.load(ordering: .relaxed) }
+        try await wait(for: "a poll that hangs") { feed.isStuck.load(ordering: .relaxed) }
+        check(polling.runningSince != nil, "the hanging poll does not run")
         print("poller: \(await feed.answers) answers, \(await feed.failures) failures; now: \(TimerService.default)")
 
         // Without this, a shutdown would wait for the answer that never comes.

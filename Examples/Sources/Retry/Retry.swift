@@ -24,30 +24,34 @@ actor Peer {
 enum Retry {
     static func main() async throws {
         let peer = Peer()
-        let answer = try await retry(first: .milliseconds(100), attempts: 5) {
-            try await withTimeout(.milliseconds(50)) { try await peer.ask() }
+        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(200), atMost: .seconds(1))
+        let answer = try await withRetry(attempts: 5, backoff: backoff, jitter: .equal) { attempt in
+            print("retry: attempt", attempt)
+            return try await withTimeout(.milliseconds(50)) { try await peer.ask() }
         }
         let times = await peer.requests
         let gaps = zip(times, times.dropFirst()).map { $0.duration(to: $1) }
         print("retry: \(answer) after \(times.count) attempts, with gaps of", gaps)
         check(times.count == 3, "there were \(times.count) attempts instead of three")
-        // The first attempt timed out after 50 ms. The pauses are at least 100 ms, and then 200 ms.
+        // The first attempt timed out after 50 ms. At least half of each pause is not random: 100 ms, and then 200 ms.
         check(gaps[0] >= .milliseconds(150) && gaps[1] >= .milliseconds(200), "a retry was early")
+        try await giveUp()
     }
 
-    private static func retry<Value>(
-        first delay: Duration,
-        attempts: Int,
-        _ operation: @Sendable () async throws -> Value
-    ) async throws -> Value {
-        var delay = delay
-        for _ in 1..<attempts {
-            do { return try await operation() } catch { print("retry:", error) }
-            // Pauses for the delay, and for up to as long again.
-            for try await _ in PreciseTimer.ticks(.once(after: delay, spread: delay)) {}
-            try Task.checkCancellation()
-            delay *= 2
+    /// An error that another attempt cannot mend comes out at once, as itself.
+    private static func giveUp() async throws {
+        struct WrongPassword: Error {}
+        do {
+            try await withRetry(
+                attempts: 5,
+                retryIf: { !($0 is WrongPassword) },
+                operation: { attempt in
+                    check(attempt == 1, "a wrong password was tried again")
+                    throw WrongPassword()
+                }
+            )
+        } catch is WrongPassword {
+            print("retry: gave up")
         }
-        return try await operation()
     }
 }

@@ -48,7 +48,7 @@ enum Server {
         let begin = service.now
         do {
             return try await withTimeout(timeout, on: service) { try await answer(request) }
-        } catch .timedOut {
+        } catch is PreciseTimer.TimeoutError {
             check(begin.duration(to: service.now) >= timeout, "a request timed out early")
             return 504
         } catch {

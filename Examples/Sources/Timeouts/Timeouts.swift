@@ -2,12 +2,13 @@ import ExampleSupport
 import PreciseTimer
 import Synchronization
 
-/// Two timers that are set again and again: a watchdog, and a debounce.
+/// What is set again and again: a watchdog, a debounce, and the idle time-outs of connections.
 @main
 enum Timeouts {
     static func main() async throws {
         try await watchALoop()
         try await saveAfterChanges()
+        try await closeIdleConnections()
     }
 
     /// The watchdog barks if the loop is stuck, and goes on watching.
@@ -33,17 +34,45 @@ enum Timeouts {
     /// Saves a document a moment after its last change, instead of after each change.
     private static func saveAfterChanges() async throws {
         let document = Document()
-        let saving = try PreciseTimer.schedule(.onDemand, target: document) { document, _ in document.save() }
+        let save = try PreciseTimer.debounce(.milliseconds(50), target: document) { document in document.save() }
         for _ in 0..<200 {
             document.change()
-            try saving.reschedule(.once(after: .milliseconds(50)))
+            save()
             try await Task.sleep(for: .milliseconds(1))
         }
         try await wait(for: "the last save") { document.isSaved }
         print("debounce: changed \(document.changes) times, saved \(document.saves) times")
         check(document.saves <= document.changes, "the document was saved more often than it was changed")
-        check(saving.state == .scheduled, "the timer has ended")
     }
+
+    /// A server closes connections that say nothing for 100 ms. One of ten goes on talking, and has more time.
+    private static func closeIdleConnections() async throws {
+        let (server, count) = (Server(), 1_000)
+        let start = TimerService.default.now
+        let timeouts = IdleTimeouts<Int>(target: server) { server, id in server.close(id) }
+        let isBusy: @Sendable (Int) -> Bool = { $0.isMultiple(of: 10) }
+        for id in 0..<count { timeouts.refresh(id, after: isBusy(id) ? .seconds(60) : .milliseconds(100)) }
+        try await wait(for: "the idle connections") {
+            for id in 0..<count where isBusy(id) { timeouts.refresh(id, after: .seconds(60)) }
+            return timeouts.count == count / 10
+        }
+        let idle = start.duration(to: TimerService.default.now)
+        print("time-outs: closed \(server.closed.count) of \(count) connections, \(timeouts.count) are busy")
+        check(idle >= .milliseconds(100), "a connection was closed early")
+        check(server.closed.count == count - count / 10, "a connection was closed twice, or not at all")
+        check(!server.closed.contains(where: isBusy), "a busy connection was closed")
+        timeouts.cancelAll()
+        check(timeouts.count == 0, "a time-out remains")
+    }
+}
+
+/// The server, which only notes the connections that it closes.
+final class Server: Sendable {
+    private let noted = Mutex<[Int]>([])
+
+    var closed: [Int] { noted.withLock { $0 } }
+
+    func close(_ id: Int) { noted.withLock { $0.append(id) } }
 }
 
 /// A document that should be saved after changes, but not after each change.

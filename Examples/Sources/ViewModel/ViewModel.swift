@@ -41,7 +41,8 @@ final class Message {
 
     func appear() throws {
         // Three times on and off. Ticks are counted, not deadlines, so a busy main actor does not change the end.
-        try PreciseTimer.schedule(.every(.milliseconds(50), count: 6), deliver: .mainActor, target: self) { message, _ in
+        let blinks = PreciseTimer.Schedule.every(.milliseconds(50), count: 6)
+        try PreciseTimer.schedule(blinks, deliver: .mainActor, target: self) { message, _ in
             message.isHighlighted.toggle()
             message.blinks += message.isHighlighted ? 1 : 0
         }

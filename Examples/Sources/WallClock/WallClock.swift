@@ -10,8 +10,7 @@ import Synchronization
 enum WallClock {
     static func main() async throws {
         let bell = Bell()
-        let service = try TimerService(.timerFD, clock: .wall)
-        let ringing = Task { try await bell.ring(on: service) }
+        let ringing = Task { try await bell.ring(on: .wall) }
         try await wait(for: "two rings") { bell.rings.count >= 2 }
         ringing.cancel()
         try await ringing.value

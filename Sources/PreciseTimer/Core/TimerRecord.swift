@@ -163,6 +163,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     func restart(on grid: Grid, sequence: UInt64) {
         self.sequence = sequence
         index = 0
+        traits.remove(.isFinishing)
         if let rules { (rules.extra, rules.burst, rules.bounds, rules.end) = (.max, 0, nil, .max) }
         if grid.count != .max || rules != nil {
             (rulesOnDemand.remaining, rulesOnDemand.total) = (grid.count, grid.count)
@@ -333,11 +334,15 @@ extension TimerRecord where User: ~Copyable {
         }
     }
 
+    /// Whether the timer ends after one more tick.
+    package var isFinishing: Bool { traits.contains(.isFinishing) }
+
     /// Leaves out all deadlines after now. Without an earlier one that waits for its tick, an extra tick stands for
     /// them. The timer then ends, also one on demand.
     func finish(at now: UInt64) {
         let rules = rulesOnDemand
         traits.remove(.isOnDemand)
+        traits.insert(.isFinishing)
         if rules.bounds == nil { adopt(Grid.Bounds(end: now)) }
         rules.end = now
         guard deadline > now else { return }
@@ -345,37 +350,6 @@ extension TimerRecord where User: ~Copyable {
         serve()
         askForExtra(at: now)
     }
-}
-
-/// What a record carries for its user.
-package protocol UserFacts: ~Copyable {
-    /// The user's part of what few timers need.
-    associatedtype Extras: UserExtras
-}
-
-/// See ``UserFacts/Extras``.
-package protocol UserExtras {
-    init()
-}
-
-// Not members of the record, which is generic: if it is not specialised, as in a debug build, the compiler asks for its
-// types at run time.
-
-/// What a timer is doing.
-package enum Whereabouts: UInt8, Sendable {
-    /// It is in no queue: it has no next deadline, or not yet.
-    case rests
-    /// It is in the queue of deadlines.
-    case awaitsDeadline
-    /// It is in the queue of looks.
-    case awaitsLook
-    /// It is in its handler, which the look calls itself. It keeps its place in the queue of deadlines meanwhile,
-    /// unless it ends, or another look meets it there.
-    case isCalled
-    /// It is due, and on its way to its handler.
-    case onItsWay
-    /// It is in its handler, and in no queue.
-    case runs
 }
 
 /// The kind of a record's ``Grid/Repetition``.
@@ -390,32 +364,8 @@ private struct TimerTraits: OptionSet {
     static var isServed: TimerTraits { TimerTraits(rawValue: 4) }
     /// Something of its timing is at its side.
     static var hasRules: TimerTraits { TimerTraits(rawValue: 8) }
-}
-
-/// Whether a timer has ended, and why.
-package enum TimerEnding: UInt8, Sendable {
-    case goesOn
-    case completed, cancelled, targetReleased, handleReleased, serviceShutDown, failed, backendFailed
-}
-
-/// The facts of a tick, as a look at the clock decided on them.
-package struct Due: Hashable, Sendable {
-    /// The number of the deadline that the tick stands for.
-    package let index: UInt64
-    /// That deadline, the oldest that has had no tick.
-    package let deadline: UInt64
-    /// How many later deadlines had passed as well and get no tick of their own.
-    package let missed: UInt64
-    /// Whether the tick stands for no deadline, but was asked for.
-    package let isExtra: Bool
-
-    /// The facts of a tick.
-    package init(index: UInt64, deadline: UInt64, missed: UInt64, isExtra: Bool = false) {
-        self.index = index
-        self.deadline = deadline
-        self.missed = missed
-        self.isExtra = isExtra
-    }
+    /// The timer ends after one more tick.
+    static var isFinishing: TimerTraits { TimerTraits(rawValue: 16) }
 }
 
 extension UInt64 {

@@ -24,8 +24,8 @@ struct Handler: Sendable {
     // The caller of the next two is on the function's actor already, and hops nowhere. A function that was converted to
     // a type without isolation would leave the actor, and come back.
 
-    /// A function that is called in a task, on its actor if it has one. Its errors go to `onError`; without it, or if it
-    /// throws, they end the timer.
+    /// A function that is called in a task, on its actor if it has one. Its errors go to `onError`; without it, or if
+    /// it throws, they end the timer.
     init<Target: AnyObject & Sendable>(
         inTask call: @escaping @isolated(any) @Sendable (Target, PreciseTimer.Tick) async throws -> Void,
         onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)?
@@ -57,6 +57,15 @@ struct Handler: Sendable {
                 }
             }
         )
+    }
+
+    /// A handler of the same kind, which gets each tick as a function changes it.
+    func passing(
+        isPlain: Bool,
+        _ change: @escaping @Sendable (PreciseTimer.Tick) -> PreciseTimer.Tick
+    ) -> Handler {
+        if isPlain { return Handler { (target: AnyObject, tick) in call(target, change(tick)) } }
+        return Handler(InTask { actor, target, tick in try await callInTask(actor, target, change(tick)) })
     }
 
     private init(_ inTask: InTask) { function = unsafe unsafeBitCast(inTask, to: Plain<AnyObject>.self) }

@@ -49,10 +49,11 @@ struct Hop: Sendable {
 
     /// Decides the tick and hands it to a consumer; nil if the timer must not tick. `again` is true if another late
     /// tick is ready.
-    func take() -> (tick: PreciseTimer.Tick?, again: Bool) {
+    func take(isComputed: Bool) -> (tick: PreciseTimer.Tick?, again: Bool) {
         let look = alarm.now
         guard let due = core.begin(self, lookedAt: look, by: .thisThread) else { return (nil, false) }
-        let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
+        var tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
+        if isComputed { tick = core.goOn(record, tick) }
         return (tick, core.finish(self, lookedAt: look, Served(due: due, lateness: tick.nanosecondsLate)))
     }
 }

@@ -33,6 +33,12 @@ final class Observer {
         }
     }
 
+    /// A rule has found that more deadlines of a timer have passed than its tick knew.
+    func missed(_ count: UInt64, by record: Record) {
+        counts?.countMissed(count)
+        record.side?.extras.counts?.countMissed(count)
+    }
+
     /// A handler that is shorter, in nanoseconds, keeps nobody waiting.
     private static var longHold: UInt64 { 100_000 }
 
@@ -156,6 +162,9 @@ final class TickCounts {
         numbers.lateness.add(served.lateness)
     }
 
+    /// Counts missed deadlines of a tick that is counted on its own.
+    func countMissed(_ count: UInt64) { numbers.missed = numbers.missed.saturatingAdding(count) }
+
     /// Counts the time of a handler.
     @inline(__always)
     func countHandler(_ nanoseconds: UInt64) { numbers.handlerTime.add(nanoseconds) }
@@ -237,8 +246,8 @@ extension ServiceCore {
         #endif
     }
 
-    /// The places whose handlers were slow, and those whose handlers run at this moment for longer than their period. Of
-    /// many that run, a portion is looked at.
+    /// The places whose handlers were slow, and those whose handlers run at this moment for longer than their period.
+    /// Of many that run, a portion is looked at.
     var slowPlaces: [SlowPlace] {
         locked(inForkedChild: []) { state in
             var places = state.observer?.slowPlaces ?? SlowPlaces()

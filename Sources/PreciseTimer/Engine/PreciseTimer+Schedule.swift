@@ -31,6 +31,8 @@ extension PreciseTimer {
         var jitter: Duration?
         /// The time from now to the last possible deadline; nil for no limit.
         var span: Duration?
+        /// Computes the deadlines, if they are no grid.
+        var rule: DeadlineRule?
 
         /// One deadline, a delay from now. A delay of zero is due now; a negative one is refused.
         ///
@@ -67,11 +69,11 @@ extension PreciseTimer {
         ///   - spread: all deadlines are later by a random length from zero up to this one. Each call that schedules
         ///     or reschedules a timer draws its own. Nil for no spread; negative lengths are refused.
         ///   - jitter: each deadline is later than its place on the grid by a random length from zero up to this one,
-        ///     drawn anew for each tick, while a spread is drawn once. The grid itself does not move. Nil for no jitter;
-        ///     negative lengths, and those longer than the period, are refused.
-        ///   - span: the time from now after which there is no deadline; the timer ends with its last one, or rests if it
-        ///     is on demand. A bound in time, while `count` is one of ticks: after a stall, one late tick stands for all
-        ///     deadlines that remained. Nil for no limit; a span that is over before the first deadline is refused.
+        ///     drawn anew for each tick, while a spread is drawn once. The grid itself does not move. Nil for no
+        ///     jitter; negative lengths, and those longer than the period, are refused.
+        ///   - span: the time from now after which there is no deadline; the timer ends with its last one, or rests if
+        ///     it is on demand. A bound in time, while `count` is one of ticks: after a stall, one late tick stands for
+        ///     all deadlines that remained. Nil for no limit; a span that is over before the first deadline is refused.
         /// - Returns: the schedule.
         public static func every(
             _ period: Duration,
@@ -92,7 +94,8 @@ extension PreciseTimer {
         }
 
         /// A deadline every `period`, the first at `instant`. For deadlines that have passed already, the missed-tick
-        /// policy decides at the first look. `count` and `spread` are those of ``every(_:after:count:spread:jitter:for:)``.
+        /// policy decides at the first look. `count` and `spread` are those of
+        /// ``every(_:after:count:spread:jitter:for:)``.
         public static func every(
             _ period: Duration,
             at instant: TimerInstant,
@@ -105,8 +108,8 @@ extension PreciseTimer {
         /// A deadline at each instant that is a whole number of periods from `instant`, before or after it. The first
         /// deadline is the first such instant after now.
         ///
-        /// Timers that are aligned to the same instant tick together, in other processes, too. On a service of the
-        /// wall clock, this schedule ticks on each whole second:
+        /// Timers that are aligned to the same instant tick together, in other processes, too. On the shared service
+        /// of the wall clock, `on: .wall`, this schedule ticks on each whole second:
         ///
         /// ```swift
         /// .every(.seconds(1), alignedTo: .origin(on: .wall))
@@ -146,8 +149,8 @@ extension PreciseTimer {
         /// A deadline `delay` after the previous tick's handler has returned; the first after `firstDelay`, or after
         /// `delay` if `firstDelay` is not given.
         ///
-        /// Such a timer misses nothing, because it has no deadline while its handler runs. A delay of zero or
-        /// less is refused. `count` is that of ``every(_:after:count:spread:jitter:for:)``; `spread` delays the first deadline.
+        /// Such a timer misses nothing, because it has no deadline while its handler runs. A delay of zero or less is
+        /// refused. `count` is that of ``every(_:after:count:spread:jitter:for:)``; `spread` delays the first deadline.
         public static func fixedDelay(
             _ delay: Duration,
             after firstDelay: Duration? = nil,

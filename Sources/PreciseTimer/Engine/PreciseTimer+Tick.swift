@@ -1,14 +1,14 @@
 extension PreciseTimer {
     /// The facts of one call to a handler. A plain value.
     public struct Tick: Hashable, Sendable {
-        /// The number of this tick's deadline, from 0. It grows by 1 + ``missed`` from tick to tick. That of an extra tick
-        /// is the number of the next deadline.
+        /// The number of this tick's deadline, from 0. It grows by 1 + ``missed`` from tick to tick. That of an extra
+        /// tick is the number of the next deadline.
         public let index: UInt64
         /// When the tick was due: the oldest deadline that had not had a tick. That of an extra tick is the instant at
         /// which it was asked for.
         public let deadline: TimerInstant
-        /// Whether the tick was asked for with ``PreciseTimer/fire()`` or ``PreciseTimer/finish(atMost:)``, and stands for
-        /// no deadline. Over all other ticks, the sum of 1 + ``missed`` is the number of deadlines, exactly.
+        /// Whether the tick was asked for with ``PreciseTimer/fire()`` or ``PreciseTimer/finish(atMost:)``, and stands
+        /// for no deadline. Over all other ticks, the sum of 1 + ``missed`` is the number of deadlines, exactly.
         public let isExtra: Bool
         /// When the alarm's thread looked at the clock and found the tick due.
         public let woke: TimerInstant

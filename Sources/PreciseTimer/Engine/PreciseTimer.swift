@@ -42,14 +42,16 @@ public final class PreciseTimer: Sendable {
     @discardableResult
     public func cancel() -> Bool { core.end(record, .cancelled) }
 
-    /// Holds back all ticks until ``resume()``. Returns false if the timer is already paused or has ended.
+    /// Holds back all ticks until ``resume()``.
     ///
     /// As with ``cancel()``, at most a handler that is already running on another thread finishes. A paused timer ends
     /// within seconds if its target is released.
     ///
-    /// - Parameter kept: what the pause keeps. With ``Kept/grid``, deadlines go on passing. With ``Kept/remaining``, the
-    ///   time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its deadline
-    ///   ticks 200 ms after it is resumed.
+    /// - Parameter kept: what the pause keeps. With ``Kept/grid``, deadlines go on passing. With ``Kept/remaining``,
+    ///   the time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its
+    ///   deadline ticks 200 ms after it is resumed. Computed deadlines, such as those of a calendar, are instants,
+    ///   which no pause moves.
+    /// - Returns: whether this call paused it; false if it is already paused or has ended.
     @discardableResult
     public func pause(keeping kept: Kept = .grid) -> Bool { core.pause(record, keeping: kept) }
 
@@ -61,7 +63,8 @@ public final class PreciseTimer: Sendable {
     public func resume() -> Bool { core.resume(record) }
 
     /// Starts the present schedule anew: the next deadline is a whole delay or period from now. The numbers of the
-    /// deadlines, a `count` and a `for:` start again; an alignment or a spread is not kept. A paused timer stays paused.
+    /// deadlines, a `count` and a `for:` start again; an alignment or a spread is not kept. A paused timer stays
+    /// paused.
     ///
     /// For a time-out: `timeout.restart()` postpones it by its own length, and throws nothing. Returns false if the
     /// timer has ended, or if its schedule is an instant, rests without ever having had a deadline, or is computed.
@@ -76,6 +79,8 @@ public final class PreciseTimer: Sendable {
     /// After it returns, no tick of the old schedule starts, not even one that is on its way to a queue. Called in
     /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
     /// call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
+    ///
+    /// A timer takes computed deadlines, such as those of a calendar, only if it was scheduled with such.
     ///
     /// - Throws: `TimerError` if the schedule makes no sense, which leaves the timer as it was, or if the
     ///   timer has ended.

@@ -24,6 +24,8 @@ struct UserSide: UserFacts, ~Copyable {
         var error: (any Error)?
         /// The statistics, while they are collected.
         var counts: TickCounts?
+        /// The present deadlines, if a rule computes them.
+        var chain: DeadlineChain?
     }
 
     // This order leaves no padding: a million timers are a million records.
@@ -31,6 +33,8 @@ struct UserSide: UserFacts, ~Copyable {
     let destination: Destination
     /// Whether the target is the timer's handle.
     let handleIsTarget: Bool
+    /// Whether a rule may compute the deadlines, because the ticks are intercepted.
+    fileprivate(set) var isComputed = false
     fileprivate let line: UInt32
     fileprivate let file: UnsafePointer<UInt8>
     /// The target; nil if it was released. It must not be released under a lock: this may be the last reference.
@@ -70,6 +74,13 @@ extension Record {
     /// Makes the handle the target, in the forms without one. Called once, before a service knows the timer.
     func adopt(_ handle: PreciseTimer) { if user.handleIsTarget { user.target = handle } }
 
+    /// Lets a function see each tick before the handler, and change it. Called once, before a service knows the timer.
+    /// A mailbox has no handler: its consumer calls the function.
+    func intercept(_ change: @escaping @Sendable (PreciseTimer.Tick) -> PreciseTimer.Tick) {
+        user.isComputed = true
+        user.handler = user.handler?.passing(isPlain: user.destination.isPlain, change)
+    }
+
     // MARK: Calling the handler of a decided tick, outside any lock
 
     /// Calls the handler. Returns nil, without a call, if the target was released.
@@ -81,8 +92,8 @@ extension Record {
         return Served(due: due, lateness: tick.nanosecondsLate)
     }
 
-    /// Calls the handler in a task, on its actor if it has one. Returns nothing as served, without a call, if the target
-    /// was released, and the error if the handler threw one.
+    /// Calls the handler in a task, on its actor if it has one. Returns nothing as served, without a call, if the
+    /// target was released, and the error if the handler threw one.
     func call(
         _ due: Due,
         woke: TimerInstant,
@@ -109,8 +120,11 @@ extension Record {
         #if DEBUG
         if hasLostItsTargetAtOnce { warnOfLostTarget() }
         #endif
+        // Last: a finished task is released, which would keep this timer alive.
+        defer { if case .task(let tasks) = user.destination { tasks.cancel() } }
         user.handler = nil
         guard let side else { return }
+        side.extras.chain = nil
         if let onEnd = side.extras.onEnd.take(), let endReason { onEnd(endReason) }
         let waiting = side.extras.waiting
         side.extras.waiting = []

@@ -1,4 +1,4 @@
-/// Checks a schedule, and turns it into numbers.
+/// Checks a schedule, and turns it into nanoseconds.
 extension PreciseTimer.Schedule {
     /// The schedule in nanoseconds, on a clock.
     ///
@@ -70,11 +70,11 @@ extension PreciseTimer.Schedule {
         if instant.clock == clock { return instant.nanoseconds }
         throw refusal(
             "at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) clock "
-                + "(make the instant from the service's `now`)"
+                + "(\(instant.clock.remedy))"
         )
     }
 
-    private func refusal(_ what: String) -> TimerError { TimerError(.invalidSchedule, "scheduling \(what)") }
+    private func refusal(_ what: String) -> TimerError { Self.refusal(what) }
 }
 
 /// A schedule that was checked, in nanoseconds: what is left to do when its timer is queued.

@@ -20,6 +20,8 @@ final class ServiceCore: @unchecked Sendable {
     let clock: TimerClock
     /// What was asked for the service's thread, and what came of it.
     let setup: ThreadSetup
+    /// The service's alarm if its wall clock is not the kernel's, also after a shutdown.
+    let steppingAlarm: (any SteppingAlarm)?
 
     init(_ state: consuming sending ServiceState, setup: ThreadSetup) {
         clock = state.clock
@@ -57,6 +59,7 @@ final class ServiceCore: @unchecked Sendable {
         _ schedule: PreciseTimer.Schedule,
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
+        if let rule = schedule.rule { return try admit(record, by: rule, service) }
         let handle = PreciseTimer(record, of: self)
         record.adopt(handle)
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
@@ -115,8 +118,10 @@ final class ServiceCore: @unchecked Sendable {
     func pause(_ record: Record, keeping kept: PreciseTimer.Kept) -> Bool {
         locked(inForkedChild: false) { state in
             switch kept {
-            case .grid: state.scheduler.pause(record)
-            case .remaining: state.now.map { state.scheduler.hold(record, at: $0.nanoseconds) } ?? false
+            case .remaining where !record.user.isComputed:
+                state.now.map { state.scheduler.hold(record, at: $0.nanoseconds) } ?? false
+            // Computed deadlines are instants, which no pause can move.
+            case .grid, .remaining: state.scheduler.pause(record)
             }
         }
     }
@@ -154,15 +159,31 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        let plan = try schedule.plan(on: clock)
+        if record.user.isComputed || schedule.rule != nil { return try rescheduleComputed(record, schedule) }
+        try reschedule(record, on: schedule.plan(on: clock)) {}
+    }
+
+    /// Starts a timer anew. `prepare` is called under the lock if the timer goes on.
+    @inline(__always)
+    func reschedule(_ record: Record, on plan: Plan, _ prepare: () -> Void) throws(TimerError) {
         let (isDone, failure) = carryOut { state in
             if record.isHeld, let now = state.now { state.scheduler.holdAnew(record, at: now.nanoseconds) }
-            return state.grid(plan).flatMap { state.scheduler.reschedule(record, on: $0) }
+            return state.grid(plan)
+                .flatMap { grid in
+                    if !record.hasEnded { prepare() }
+                    return state.scheduler.reschedule(record, on: grid)
+                }
         }
         if let failure { throw failure.error }
-        if isDone { return }
-        if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
-        throw TimerError(.timerEnded, "rescheduling a timer that has ended (schedule a new one)")
+        if !isDone { throw whyNotRescheduled(record) }
+    }
+
+    /// The error of a timer that could not be rescheduled.
+    func whyNotRescheduled(_ record: Record) -> TimerError {
+        if lock.isOfAnotherProcess { return .inForkedChild("rescheduling a timer") }
+        let reason = locked { _ in record.endReason }.map { ", \($0)" } ?? ""
+        let remedy = "schedule a new one, or schedule it .onDemand to set it again and again"
+        return TimerError(.timerEnded, "rescheduling a timer that has ended\(reason) (\(remedy))")
     }
 
     /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order. Returns
@@ -175,116 +196,6 @@ final class ServiceCore: @unchecked Sendable {
         }
         if let failure = outcome.1 { fail(failure) }
         return outcome
-    }
-
-    // MARK: Facts
-
-    /// The time on the service's clock.
-    var now: TimerInstant { nowOfAlarm ?? clock.now }
-
-    /// The time on the clock of a running alarm.
-    var nowOfAlarm: TimerInstant? { alarm?.now }
-
-    /// The service's alarm if its wall clock is not the kernel's, also after a shutdown.
-    let steppingAlarm: (any SteppingAlarm)?
-
-    /// The alarm of a running service.
-    var alarm: (any TimerAlarm)? { locked(inForkedChild: nil) { $0.alarm } }
-
-    /// How many timers have not ended.
-    var pendingCount: Int { locked { $0.scheduler.count } }
-
-    /// When the earliest timer is due for a look. O(n log n) if n timers were postponed, so for virtual time only.
-    var nextLook: TimerInstant? {
-        let next = locked { state in
-            state.scheduler.settle(atMost: .max)
-            return state.scheduler.nextLook
-        }
-        return next.map { TimerInstant(nanoseconds: $0, clock: clock) }
-    }
-
-    /// A timer's name.
-    func label(of record: Record) -> String? { locked(inForkedChild: nil) { _ in record.label } }
-
-    /// The next deadline of a timer that has not ended.
-    func nextDeadline(of record: Record) -> TimerInstant? {
-        let next = locked(inForkedChild: .max) { _ in record.hasEnded ? .max : record.knownDeadline }
-        return TimerInstant(nanoseconds: next, clock: clock).unlessNever
-    }
-
-    /// The time to the next deadline of a timer that has not ended.
-    func remaining(of record: Record) -> Duration? {
-        let time = locked(inForkedChild: nil) { state in
-            record.hasEnded ? nil : state.now.flatMap { record.remaining(at: $0.nanoseconds) }
-        }
-        return time.map(Duration.init(wholeNanoseconds:))
-    }
-
-    /// The period of a timer that has not ended.
-    func period(of record: Record) -> Duration? {
-        locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.nominalPeriod }
-    }
-
-    /// Whether a timer has ended and its handler has returned.
-    func hasReturned(_ record: Record) -> Bool {
-        locked(inForkedChild: true) { _ in record.hasEnded && record.user.runner == .nobody }
-    }
-
-    /// When the timer's running handler was called; nil if it does not run.
-    func runningSince(_ record: Record) -> TimerInstant? {
-        locked(inForkedChild: nil) { $0.scheduler.runningSince(record) }
-            .map { TimerInstant(nanoseconds: $0, clock: clock) }
-    }
-
-    /// The latest call of the timer's handler that has returned.
-    func lastRun(of record: Record) -> PreciseTimer.Run? { locked(inForkedChild: nil) { _ in record.lastRun } }
-
-    /// A timer's name, and the place that scheduled it.
-    func name(of record: Record) -> String {
-        let (file, line) = record.callSite
-        return "\(label(of: record).map { "timer \"\($0)\"" } ?? "timer") (\(file):\(line))"
-    }
-
-    /// A timer's name, place, state and schedule.
-    func description(of record: Record) -> String {
-        let (state, period) = locked(inForkedChild: (nil, nil)) { _ in
-            (
-                record.endReason.map(PreciseTimer.State.ended) ?? (record.isPaused ? .paused : .scheduled),
-                record.hasEnded ? nil : record.nominalPeriod
-            )
-        }
-        let facts = [state.map { "\($0)" } ?? "of the parent process", period.map { "every \($0.text)" }]
-        return "\(name(of: record)): " + facts.compactMap(\.self).joined(separator: ", ")
-    }
-
-    /// The state of a timer. If its target was released, this ends the timer.
-    func currentState(of record: Record) -> PreciseTimer.State {
-        if lock.isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
-        let (reason, isPaused) = locked { _ in (record.endReason, record.isPaused) }
-        if let reason { return .ended(reason) }
-        // Only the target is promoted here, never the handler's captures: `cancel()` must be the one to
-        // release those.
-        if record.user.target != nil { return isPaused ? .paused : .scheduled }
-        end(record, record.endingIfTargetIsGone)
-        return .ended(locked { _ in record.endReason } ?? .targetReleased)
-    }
-
-    /// What a caller wants to know of each timer that has not ended, read in portions, so that other threads get the
-    /// lock in between. Ends after a portion that has brought the number to `limit`.
-    func survey<Facts>(atLeast limit: Int = .max, _ facts: (Sight) -> Facts) -> [Facts] {
-        var (found, seen) = ([Facts](), Set<ObjectIdentifier>())
-        var position = locked(inForkedChild: 0) { $0.scheduler.count }
-        // Held to the end: an `ObjectIdentifier` is unique only while its object lives.
-        var records: [Record] = []
-        while position > 0, found.count < limit {
-            let sights = locked { $0.see(Scheduler<UserSide>.portion, below: position, facts) }
-            position -= Scheduler<UserSide>.portion
-            for (sight, facts) in sights where seen.insert(ObjectIdentifier(sight.record)).inserted {
-                records.append(sight.record)
-                found.append(facts)
-            }
-        }
-        return found
     }
 
     // MARK: The end
@@ -356,11 +267,6 @@ final class ServiceCore: @unchecked Sendable {
             for record in ended.records { record.sayFarewell() }
         }
     }
-}
-
-extension TimerInstant {
-    /// The instant; nil if it is never.
-    var unlessNever: TimerInstant? { isNever ? nil : self }
 }
 
 extension TimerError {

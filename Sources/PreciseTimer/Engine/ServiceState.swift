@@ -60,6 +60,8 @@ struct ServiceState: ~Copyable {
     var random = SeededGenerator(seed: .random(in: 0 ... .max))
     /// Sees the ticks, if anybody wants to know of them.
     var observer = Observer.ofNewService
+    /// Has computed deadlines computed anew.
+    lazy var ruleWatch = RuleWatch()
     /// The service, held while a timer is pending, which keeps it alive.
     private var serviceWhilePending: AnyObject?
     /// The error that ended a run while it was being started.
@@ -70,10 +72,10 @@ struct ServiceState: ~Copyable {
     var care: Care
 
     /// The state of a service that the next timer starts, also after a shutdown.
-    init(startedOnUse makeAlarm: @escaping MakeAlarm) {
+    init(startedOnUse makeAlarm: @escaping MakeAlarm, on clock: TimerClock) {
         phase = .idle(makeAlarm)
         restart = makeAlarm
-        clock = .suspending
+        self.clock = clock
         steppingAlarm = nil
         care = Care(hasOwnThread: true)
     }

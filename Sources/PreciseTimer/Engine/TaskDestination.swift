@@ -33,7 +33,7 @@ final class TaskDestination: Sendable {
     func send(_ hop: Hop) {
         let task = task(for: hop)
         let (former, isCancelled) = state.withLock { state in
-            defer { state.task = task }
+            defer { state.task = state.isCancelled ? nil : task }
             return (state.task, state.isCancelled)
         }
         // The former task is released without the lock.
@@ -41,7 +41,7 @@ final class TaskDestination: Sendable {
         if isCancelled { task.cancel() }
     }
 
-    /// Cancels the task, because the timer has ended while its handler was running.
+    /// Cancels the task and lets it go, because the timer has ended.
     func cancel() {
         let task = state.withLock { state in
             state.isCancelled = true

@@ -16,8 +16,10 @@ final class TickMailbox: Sendable {
     }
 
     private let state = Lock(State())
+    /// Whether a rule computes the deadlines of the timer.
+    private let isComputed: Bool
 
-    init() {}
+    init(isComputed: Bool) { self.isComputed = isComputed }
 
     /// Stores a hop, because a tick is due.
     func receive(_ hop: Hop) {
@@ -32,7 +34,7 @@ final class TickMailbox: Sendable {
     }
 
     /// Takes a stored hop of an ended timer, which yields no tick. Until then the service remembers the timer.
-    private func letGo() { _ = state.withLock { $0.hop.take() }?.take() }
+    private func letGo() { _ = state.withLock { $0.hop.take() }?.take(isComputed: isComputed) }
 
     /// The next tick; nil if the timer has ended and no tick is left. Only one task may call it at a time.
     func next() async -> PreciseTimer.Tick? {
@@ -42,7 +44,7 @@ final class TickMailbox: Sendable {
                 return (state.hop.take(), state.ending)
             }
             if let hop {
-                let (tick, again) = hop.take()
+                let (tick, again) = hop.take(isComputed: isComputed)
                 if again { receive(hop) }
                 if let tick { return tick }
             } else if ending != nil {

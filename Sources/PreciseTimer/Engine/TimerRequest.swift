@@ -1,9 +1,8 @@
 internal import TimerKernel
 
-/// A caller's request: everything but target, handler and destination.
+/// A caller's request: everything but schedule, target, handler and destination.
 @safe
 struct TimerRequest {
-    let schedule: PreciseTimer.Schedule
     /// Nanoseconds.
     let tolerance: UInt64
     let policy: LatePolicy
@@ -17,7 +16,6 @@ struct TimerRequest {
     /// - Throws: `TimerError` if the tolerance or the policy makes no sense.
     @inline(__always)
     init(
-        _ schedule: PreciseTimer.Schedule,
         _ tolerance: Duration,
         _ missedTicks: PreciseTimer.MissedTickPolicy,
         _ label: String?,
@@ -27,7 +25,6 @@ struct TimerRequest {
         _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)? = nil
     ) throws(TimerError) {
         try missedTicks.validate()
-        self.schedule = schedule
         self.tolerance = tolerance == .zero ? 0 : try Self.nanoseconds(of: tolerance)
         policy = missedTicks.latePolicy
         self.isPaused = isPaused

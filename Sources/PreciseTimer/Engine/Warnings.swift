@@ -23,8 +23,8 @@ extension SlowPlace {
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
         StandardError.write(
             "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for longer than \(period), its period "
-                + "or that of another timer on its thread, in \(count) calls, once for \(time); ticks are late: do less in "
-                + "it, or let it run elsewhere (`deliver: .queue`)\n"
+                + "or that of another timer on its thread, in \(count) calls, once for \(time); ticks are late: do "
+                + "less in it, or let it run elsewhere (`deliver: .queue`)\n"
         )
     }
 }
@@ -52,8 +52,8 @@ extension Record {
         guard LostTargetWarnings.take() else { return }
         let (file, line) = callSite
         StandardError.write(
-            "PreciseTimer: \(file):\(line): the target of this timer was released before its first tick, which ended the "
-                + "timer; if that was not intended, keep the target: the timer does not\n"
+            "PreciseTimer: \(file):\(line): the target of this timer was released before its first tick, which ended "
+                + "the timer; if that was not intended, keep the target: the timer does not\n"
         )
     }
 }
@@ -77,8 +77,8 @@ enum MainLoopWarning {
             .asyncAfter(deadline: .now() + .seconds(5)) {
                 if isAlive.load(ordering: .relaxed) { return }
                 StandardError.write(
-                    "PreciseTimer: a tick has waited for 5 s for the main actor, which does not run: the program needs an async "
-                        + "main function, dispatchMain(), or a run loop on its main thread\n"
+                    "PreciseTimer: a tick has waited for 5 s for the main actor, which does not run: the program needs "
+                        + "an async main function, dispatchMain(), or a run loop on its main thread\n"
                 )
             }
     }()
@@ -105,8 +105,8 @@ extension TimerRequest {
             } warning: {
                 let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
                 return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but "
-                    + "does not run on it; pass `deliver: .mainActor` and leave the assumption out, or isolate the handler: "
-                    + "`{ @MainActor target, tick in … }`\n"
+                    + "does not run on it; pass `deliver: .mainActor` and leave the assumption out, or isolate the "
+                    + "handler: `{ @MainActor target, tick in … }`\n"
             }
         }
         #else

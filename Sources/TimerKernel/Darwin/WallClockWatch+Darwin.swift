@@ -1,5 +1,6 @@
 #if canImport(Darwin) || KQUEUE
-/// A watch for steps of the wall clock. A Mac has none yet: making one throws, so the methods are never called.
+/// A watch for steps of the wall clock and for suspensions. A Mac has none yet: making one throws, so the methods are
+/// never called.
 package final class WallClockWatch: Sendable {
     /// - Throws: `TimerError`, in any case.
     package init(longestSleep: Duration = .seconds(60)) throws(TimerError) {
@@ -7,7 +8,7 @@ package final class WallClockWatch: Sendable {
     }
 
     package func start(
-        onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
+        onLook: @escaping @Sendable (ClockChanges) -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {}
 

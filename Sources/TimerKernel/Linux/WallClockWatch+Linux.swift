@@ -1,8 +1,10 @@
 #if os(Linux) && !KQUEUE
 internal import Synchronization
 
-/// One thread that sleeps until somebody sets the wall clock, and tells by how much. The kernel wakes it at once
-/// (TFD_TIMER_CANCEL_ON_SET in timerfd_create(2)). Clocks that are slewed, as by adjtime(3), are not set.
+/// One thread that sleeps until somebody sets the wall clock, or the system was suspended, and tells by how much. The
+/// kernel wakes it at once for a step (TFD_TIMER_CANCEL_ON_SET in timerfd_create(2)) and after a suspension, which is
+/// the same to a timerfd: `timekeeping_resume` in kernel/time/timekeeping.c calls `timerfd_resume` in fs/timerfd.c.
+/// Clocks that are slewed, as by adjtime(3), are not set.
 package final class WallClockWatch: Sendable {
     private let timer: TimerDescriptor
     private let longestSleep: UInt64
@@ -13,6 +15,7 @@ package final class WallClockWatch: Sendable {
 
     /// - Parameter longestSleep: the thread wakes after this time at the latest. If the process closes the descriptor
     ///   from outside, a blocked reader is not told; the next look finds out.
+    ///   A kernel that does not wake the thread after a suspension delays the news of it by as much.
     /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(longestSleep: Duration = .seconds(60)) throws(TimerError) {
         timer = try TimerDescriptor(.wall)
@@ -22,16 +25,17 @@ package final class WallClockWatch: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - onStep: called on the thread, with the length of each step, and the time after it.
+    ///   - onLook: called on the thread after each look at the clocks, with what has happened since the look before,
+    ///     which is often nothing.
     ///   - onFailure: called once, on the thread, if the kernel refuses; the watch has then ended.
     /// - Throws: `TimerError` if the system refuses the thread.
     package func start(
-        onStep: @escaping @Sendable (Duration, TimerInstant) -> Void,
+        onLook: @escaping @Sendable (ClockChanges) -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
         try arm()
-        let offset = WallClockOffset.now
-        try Thread.start("timer.clock") { self.run(from: offset, onStep, onFailure) }
+        let offsets = ClockOffsets.now
+        try Thread.start("timer.clock") { self.run(from: offsets, onLook, onFailure) }
     }
 
     /// Sets the timer. From here on, a step wakes the thread: the offset is read afterwards, so that no step is lost in
@@ -39,21 +43,21 @@ package final class WallClockWatch: Sendable {
     private func arm() throws(TimerError) { try timer.set(TimerClock.wall.now.moved(by: longestSleep)) }
 
     private func run(
-        from first: WallClockOffset,
-        _ onStep: (Duration, TimerInstant) -> Void,
+        from first: ClockOffsets,
+        _ onLook: (ClockChanges) -> Void,
         _ onFailure: (TimerError) -> Void
     ) {
-        var offset = first
+        var offsets = first
         do throws(TimerError) {
             while true {
                 try timer.wait()
                 try arm()
                 // After arming: a stop wakes the thread from now on.
                 if isStopped.load(ordering: .sequentiallyConsistent) { return }
-                let now = WallClockOffset.now
-                if let step = offset.step(to: now) { onStep(step, TimerClock.wall.now) }
+                let now = ClockOffsets.now
+                onLook(offsets.changes(to: now))
                 Thread.leaveForkedChild(of: home)
-                offset = now
+                offsets = now
             }
         } catch {
             onFailure(error)

@@ -1,0 +1,68 @@
+internal import TimerKernel
+
+/// Has the deadlines of a service's computed schedules computed anew when the wall clock was set, and about once a
+/// minute, because the time zone may have changed. It has one thread while the service has such timers.
+final class RuleWatch: Sendable {
+    private struct Watched {
+        weak var record: Record?
+    }
+
+    /// One run of the watch.
+    private struct Run {
+        let stop: @Sendable () -> Void
+        /// Whether it has ended by itself.
+        let hasEnded: Lock<Bool>
+    }
+
+    private struct State {
+        var records: [ObjectIdentifier: Watched] = [:]
+        var run: Run?
+    }
+
+    private let state = Lock(State())
+
+    /// Watches for a timer until it is removed.
+    func add(_ record: Record, of core: ServiceCore) throws(TimerError) {
+        try state.withLock { state throws(TimerError) in
+            if state.run?.hasEnded.withLock({ $0 }) ?? true {
+                let hasEnded = Lock(false)
+                let stop = try core.watchClock { [weak self, weak core] _ in
+                    if let self, let core { self.recompute(core) }
+                } onEnd: { _ in
+                    hasEnded.withLock { $0 = true }
+                }
+                state.run = Run(stop: stop, hasEnded: hasEnded)
+            }
+            state.records[ObjectIdentifier(record)] = Watched(record: record)
+        }
+    }
+
+    /// Forgets a timer. The watch ends with the last one.
+    func remove(_ record: Record) {
+        let run = state.withLock { state in
+            state.records[ObjectIdentifier(record)] = nil
+            return state.records.isEmpty ? state.run.take() : nil
+        }
+        run?.stop()
+    }
+
+    private func recompute(_ core: ServiceCore) {
+        let records = state.withLock { $0.records.values.compactMap(\.record) }
+        for record in records { core.recompute(record) }
+    }
+}
+
+extension ServiceCore {
+    /// Has the deadlines of a timer computed anew when the clock was set. Returns nil on a Mac, which cannot tell.
+    ///
+    /// - Throws: `TimerError` if the system refuses a thread or a descriptor.
+    func watchRule(of record: Record) throws(TimerError) -> RuleWatch? {
+        if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
+        let watch = locked { $0.ruleWatch }
+        do throws(TimerError) { try watch.add(record, of: self) } catch {
+            if error.code == .unavailable { return nil }
+            throw error
+        }
+        return watch
+    }
+}

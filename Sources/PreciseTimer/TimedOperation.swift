@@ -1,0 +1,180 @@
+internal import TimerAlarms
+internal import TimerKernel
+
+/// An operation with a deadline. It runs in a task of its own, which its timer may cancel.
+///
+/// It is `@unchecked Sendable` for two reasons. `operation` and `result` belong to the caller's isolation: that task
+/// runs there, and the caller waits for it, so only one of them touches these at a time. `progress` is touched only
+/// inside `locked`.
+@safe
+final class TimedOperation<Success, Failure: Error>: @unchecked Sendable {
+    /// Why the operation was cancelled.
+    enum Cause {
+        /// The surrounding task was cancelled.
+        case surroundings
+        /// The deadline passed. The second instant is that of the cancellation.
+        case deadline(TimerInstant, cancelled: TimerInstant)
+        /// The service ended.
+        case service(TimerError)
+    }
+
+    /// The operation's task. It is used only while the task lives: the task does not end while a thread cancels it.
+    @safe
+    private struct RunningTask {
+        private let task: UnsafeCurrentTask
+
+        /// The current task.
+        init?() {
+            guard let task = unsafe withUnsafeCurrentTask(body: { unsafe $0 }) else { return nil }
+            unsafe self.task = task
+        }
+
+        func cancel() { unsafe task.cancel() }
+    }
+
+    private enum Phase {
+        /// The task has not begun.
+        case ready
+        /// The task runs, and was not cancelled.
+        case runs(RunningTask)
+        /// A thread is cancelling the task. If the task has ended, it waits for that thread.
+        case isBeingCancelled(waiting: CheckedContinuation<Void, Never>?)
+        /// The task was cancelled, or has ended.
+        case isOver
+    }
+
+    private struct Progress {
+        var phase = Phase.ready
+        /// Why the task was cancelled, or will be when it begins. The first reason counts.
+        var cause: Cause?
+    }
+
+    /// Nil once it was called: other threads may hold this object longer than the caller waits.
+    private var operation: (nonisolated(nonsending) () async throws(Failure) -> Success)?
+    private var result: Result<Success, Failure>?
+    private let lock = Mutex()
+    private var progress = Progress()
+
+    init(_ operation: nonisolated(nonsending) @escaping () async throws(Failure) -> Success) {
+        self.operation = operation
+    }
+
+    /// Runs the operation, isolated like the caller.
+    func run(isolation: isolated (any Actor)?) async {
+        await withTaskCancellationHandler {
+            _ = isolation
+            // It begins on this thread, so that an operation that does not suspend needs no hop. A group would hop.
+            await Task.immediate {
+                _ = isolation
+                self.begin()
+                await self.call()
+                if !self.end() { await self.awaitCancellation() }
+            }
+            .value
+        } onCancel: {
+            cancel(.surroundings)
+        }
+    }
+
+    private nonisolated(nonsending) func call() async {
+        guard let operation else { return }
+        self.operation = nil
+        do throws(Failure) {
+            result = .success(try await operation())
+        } catch {
+            result = .failure(error)
+        }
+    }
+
+    /// The value that the operation returned. Called once, after it has run.
+    ///
+    /// - Throws: the operation's error or, if that is a `CancellationError` that the timer caused, the reason for that.
+    func value(on service: TimerService) throws -> Success {
+        guard let result else { preconditionFailure("an operation that has run has a result") }
+        do throws(Failure) {
+            return try result.get()
+        } catch {
+            guard error is CancellationError else { throw error }
+            switch locked({ $0.cause }) {
+            case nil, .surroundings: throw error
+            case .service(let failure): throw failure
+            case .deadline(let deadline, let cancelled):
+                let overrun = max(.zero, cancelled.duration(to: service.now))
+                throw PreciseTimer.TimeoutError(deadline: deadline, overrun: overrun)
+            }
+        }
+    }
+
+    // MARK: Cancelling
+
+    /// Cancels the operation, unless it has been cancelled already or has ended. Its cancellation handlers run here,
+    /// outside the lock.
+    func cancel(_ cause: Cause) {
+        let task = locked { progress -> RunningTask? in
+            switch progress.phase {
+            case .ready: progress.cause = progress.cause ?? cause
+            case .runs(let task):
+                progress = Progress(phase: .isBeingCancelled(waiting: nil), cause: cause)
+                return task
+            case .isBeingCancelled, .isOver: break
+            }
+            return nil
+        }
+        guard let task else { return }
+        task.cancel()
+        let waiting = locked { progress -> CheckedContinuation<Void, Never>? in
+            defer { progress.phase = .isOver }
+            return if case .isBeingCancelled(let waiting) = progress.phase { waiting } else { nil }
+        }
+        waiting?.resume()
+    }
+
+    /// Cancels the operation if its timer ended because the service did.
+    func timerEnded(_ reason: PreciseTimer.EndReason) {
+        switch reason {
+        case .backendFailed(let failure): cancel(.service(failure))
+        case .serviceShutDown:
+            cancel(
+                .service(TimerError(.shutDown, "keeping the deadline of an operation on a service that was shut down"))
+            )
+        case .completed, .cancelled, .targetReleased, .handleReleased, .failed: break
+        }
+    }
+
+    /// Called by the task when it begins.
+    private func begin() {
+        guard let task = RunningTask() else { return }
+        let isCancelled = locked { progress in
+            progress.phase = progress.cause == nil ? .runs(task) : .isOver
+            return progress.cause != nil
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Called by the task when it ends. Returns false if a thread is cancelling it.
+    private func end() -> Bool {
+        locked { progress in
+            if case .isBeingCancelled = progress.phase { return false }
+            progress.phase = .isOver
+            return true
+        }
+    }
+
+    /// Waits for the thread that is cancelling the task.
+    private nonisolated(nonsending) func awaitCancellation() async {
+        await withCheckedContinuation { task in
+            let isOver = locked { progress in
+                guard case .isBeingCancelled = progress.phase else { return true }
+                progress.phase = .isBeingCancelled(waiting: task)
+                return false
+            }
+            if isOver { task.resume() }
+        }
+    }
+
+    private func locked<Answer>(_ body: (inout Progress) -> Answer) -> Answer {
+        lock.acquire()
+        defer { lock.release() }
+        return body(&progress)
+    }
+}

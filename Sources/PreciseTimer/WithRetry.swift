@@ -1,0 +1,129 @@
+internal import TimerAlarms
+internal import TimerKernel
+
+extension PreciseTimer {
+    /// How long the pauses between the attempts of `withRetry` are.
+    public struct Backoff: Hashable, Sendable {
+        private let first: Duration
+        private let factor: Double
+        private let longest: Duration
+
+        /// Pauses that all have the same length.
+        public static func constant(_ pause: Duration) -> Backoff {
+            Backoff(first: pause, factor: 1, longest: pause)
+        }
+
+        /// Pauses that each are longer than the one before, up to a limit.
+        ///
+        /// - Parameters:
+        ///   - first: the first pause. Not negative.
+        ///   - factor: how many times longer each further pause is. At least 1.
+        ///   - longest: the longest pause.
+        /// - Returns: the pauses.
+        public static func exponential(
+            from first: Duration,
+            factor: Double = 2,
+            atMost longest: Duration
+        ) -> Backoff {
+            Backoff(first: first, factor: factor, longest: longest)
+        }
+
+        /// The pause after a failed attempt, of which the first has the number 1, without jitter.
+        public func pause(after attempt: Int) -> Duration {
+            var pause = min(first, longest)
+            for _ in 1..<max(attempt, 1) where pause < longest && factor > 1 { pause = min(pause * factor, longest) }
+            return pause
+        }
+    }
+
+    /// How much of a pause between two attempts is random, so that many clients do not come back together.
+    @nonexhaustive
+    public enum Jitter: Hashable, Sendable {
+        /// The pause is as long as ``PreciseTimer/Backoff`` says.
+        case none
+        /// At least half of the pause, and at most the whole.
+        case equal
+        /// Any time from zero up to the whole pause: the load is spread best.
+        case full
+    }
+}
+
+/// Runs an operation, and again after a pause if it throws an error.
+///
+/// ```swift
+/// let reply = try await withRetry(attempts: 5) { attempt in
+///     try await withTimeout(.seconds(2) * attempt) { try await peer.ask() }
+/// }
+/// ```
+///
+/// The last attempt's error comes out as itself. If the task is cancelled, no further attempt begins: a pause ends at
+/// once with a `CancellationError`. A `CancellationError` of the operation is never retried. The operation runs in the
+/// caller's isolation and task. The random part of the pauses is drawn from the service's generator, which a test on
+/// virtual time gives a seed.
+///
+/// - Parameters:
+///   - attempts: the most attempts, at least 1.
+///   - backoff: how long the pauses are.
+///   - jitter: how much of a pause is random.
+///   - service: the running backend whose clock measures the pauses.
+///   - retryIf: decides whether an error is worth another attempt. Not called for the last one.
+///   - operation: the operation, which receives the number of the attempt, from 1.
+/// - Returns: the operation's value.
+/// - Throws: the operation's error; `CancellationError`; or `TimerError` for no attempts, for a negative pause, and if
+///   the service ends during a pause.
+nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
+    attempts: Int,
+    backoff: PreciseTimer.Backoff = .exponential(from: .milliseconds(100), atMost: .seconds(10)),
+    jitter: PreciseTimer.Jitter = .full,
+    on service: TimerService = .default,
+    retryIf: (Failure) -> Bool = { _ in true },
+    operation: nonisolated(nonsending) (_ attempt: Int) async throws(Failure) -> Success
+) async throws -> Success {
+    guard attempts > 0 else {
+        throw TimerError(.invalidOption, "retrying with \(attempts) attempts (it must be at least 1)")
+    }
+    var attempt = 1
+    while true {
+        do throws(Failure) {
+            return try await operation(attempt)
+        } catch {
+            let isFinal = attempt >= attempts || Task.isCancelled || error is CancellationError
+            if isFinal || !retryIf(error) { throw error }
+        }
+        let pause = jitter.schedule(backoff.pause(after: attempt))
+        for try await _ in PreciseTimer.ticks(pause, on: service, label: "a pause before a retry") {}
+        try Task.checkCancellation()
+        attempt += 1
+    }
+}
+
+/// Runs an operation that does not need the number of the attempt, and again after a pause if it throws an error.
+///
+/// ```swift
+/// let reply = try await withRetry(attempts: 5) { try await peer.ask() }
+/// ```
+///
+/// Otherwise like the form whose operation receives the number, which describes the rest.
+nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
+    attempts: Int,
+    backoff: PreciseTimer.Backoff = .exponential(from: .milliseconds(100), atMost: .seconds(10)),
+    jitter: PreciseTimer.Jitter = .full,
+    on service: TimerService = .default,
+    retryIf: (Failure) -> Bool = { _ in true },
+    operation: nonisolated(nonsending) () async throws(Failure) -> Success
+) async throws -> Success {
+    try await withRetry(attempts: attempts, backoff: backoff, jitter: jitter, on: service, retryIf: retryIf) {
+        (_: Int) async throws(Failure) -> Success in try await operation()
+    }
+}
+
+extension PreciseTimer.Jitter {
+    /// The deadline at which a pause ends.
+    fileprivate func schedule(_ pause: Duration) -> PreciseTimer.Schedule {
+        switch self {
+        case .none: .once(after: pause)
+        case .equal: .once(after: pause / 2, spread: pause - pause / 2)
+        case .full: .once(after: .zero, spread: pause)
+        }
+    }
+}

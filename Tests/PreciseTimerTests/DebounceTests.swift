@@ -1,0 +1,182 @@
+import Dispatch
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// When a debounced or throttled handler is called.
+struct DebounceTests {
+    private let virtual = VirtualTime()
+    private let calls = Notes<Int>()
+    private let target = Thing()
+
+    private func debounce(_ milliseconds: Int, _ edge: PreciseTimer.Edge) throws -> PreciseTimer.Trigger {
+        let (calls, time) = (calls, time(since: virtual.now))
+        return try PreciseTimer.debounce(.milliseconds(milliseconds), edge: edge, on: virtual.service, target: target) {
+            _ in calls.append(time())
+        }
+    }
+
+    private func throttle(_ milliseconds: Int, _ edge: PreciseTimer.Edge) throws -> PreciseTimer.Trigger {
+        let (calls, time) = (calls, time(since: virtual.now))
+        return try PreciseTimer.throttle(.milliseconds(milliseconds), edge: edge, on: virtual.service, target: target) {
+            _ in calls.append(time())
+        }
+    }
+
+    private func time(since start: TimerInstant) -> @Sendable () -> Int {
+        { [virtual] in Int(start.duration(to: virtual.now) / .milliseconds(1)) }
+    }
+
+    /// Calls the trigger at instants, in milliseconds from now, and lets a second pass.
+    private func call(_ trigger: PreciseTimer.Trigger, at instants: [Int]) {
+        var now = 0
+        for instant in instants {
+            virtual.advance(by: .milliseconds(instant - now))
+            now = instant
+            trigger()
+        }
+        virtual.advance(by: .milliseconds(1_000 - now))
+    }
+
+    @Test(arguments: [
+        (PreciseTimer.Edge.trailing, [0], [100]), (.trailing, [0, 50, 99, 150], [250]),
+        (.trailing, [0, 200], [100, 300]), (.trailing, [0, 100], [100, 200]),
+        (.leading, [0], [0]), (.leading, [0, 50, 140, 239], [0]), (.leading, [0, 101], [0, 101]),
+        (.both, [0], [0]), (.both, [0, 50, 140], [0, 240]), (.both, [0, 150], [0, 150]),
+    ])
+    func aBurstIsOneCall(edge: PreciseTimer.Edge, instants: [Int], expected: [Int]) throws {
+        call(try debounce(100, edge), at: instants)
+        #expect(calls.all == expected)
+    }
+
+    @Test(arguments: [
+        (PreciseTimer.Edge.trailing, [0], [100]), (.trailing, [0, 50, 99, 150], [100, 250]),
+        (.leading, [0, 50, 99, 150, 199, 260], [0, 150, 260]),
+        (.both, [0], [0]), (.both, [0, 50, 99], [0, 100]), (.both, [0, 50, 150, 170, 320], [0, 100, 200, 320]),
+    ])
+    func aPeriodHasOneCall(edge: PreciseTimer.Edge, instants: [Int], expected: [Int]) throws {
+        call(try throttle(100, edge), at: instants)
+        #expect(calls.all == expected)
+    }
+
+    @Test func triggersWithoutCallsRest() throws {
+        let trigger = try debounce(100, .both)
+        #expect(virtual.nextDeadline == nil)
+        call(trigger, at: [0, 1])
+        #expect(virtual.nextDeadline == nil, "it rests again")
+        #expect(calls.all == [0, 101])
+    }
+
+    @Test func flushLetsTheWaitingCallThrough() throws {
+        let trigger = try debounce(100, .trailing)
+        #expect(!trigger.flush())
+        trigger()
+        virtual.advance(by: .milliseconds(30))
+        #expect(trigger.flush())
+        virtual.advance(by: .zero)
+        #expect(!trigger.flush())
+        virtual.advance(by: .seconds(1))
+        #expect(calls.all == [30])
+    }
+
+    @Test func cancelDropsTheWaitingCallAndTheNextOneBegins() throws {
+        let trigger = try throttle(100, .both)
+        #expect(!trigger.cancel())
+        call(trigger, at: [0])
+        trigger()
+        #expect(trigger.cancel(), "a call at the leading edge that was not delivered yet")
+        virtual.advance(by: .milliseconds(50))
+        call(trigger, at: [0, 10])
+        #expect(calls.all == [0, 1_050, 1_150])
+    }
+
+    @Test func aNegativeTimeIsRefused() {
+        for edge in [PreciseTimer.Edge.leading, .trailing, .both] {
+            #expect(throws: TimerError.self) { _ = try debounce(-1, edge) }
+            #expect(throws: TimerError.self) { _ = try throttle(-1, edge) }
+        }
+        #expect(virtual.pendingCount == 0)
+    }
+
+    @Test func aReleasedTargetOrTriggerEndsTheTimer() throws {
+        var thing: Thing? = Thing()
+        let trigger = try PreciseTimer.debounce(.seconds(1), on: virtual.service, target: thing ?? Thing()) { _ in
+            Issue.record("its target was released")
+        }
+        weak let released = thing
+        trigger()
+        thing = nil
+        #expect(released == nil, "the target is not retained")
+        virtual.advance(by: .seconds(2))
+        #expect(virtual.pendingCount == 0)
+        trigger()
+        do {
+            let dropped = try debounce(100, .trailing)
+            dropped()
+        }
+        virtual.advance(by: .seconds(2))
+        #expect(virtual.pendingCount == 0 && calls.all.isEmpty)
+    }
+
+    @Test func theHandlerMayCallItsTrigger() throws {
+        let (box, calls) = (Box<PreciseTimer.Trigger>(), Count())
+        box.value = try PreciseTimer.debounce(.milliseconds(100), on: virtual.service, target: target) { _ in
+            if calls.add(1) < 3 { box.value?() }
+        }
+        box.value?()
+        virtual.advance(by: .milliseconds(299))
+        #expect(calls.value == 2)
+        virtual.advance(by: .seconds(1))
+        #expect(calls.value == 3)
+        box.value = nil
+    }
+
+    /// The queue is held up, so ticks of both edges are late: the leading call comes, and then the last one.
+    @Test func aBusyQueueLosesNeitherEdge() throws {
+        let (queue, seen, value) = (DispatchQueue(label: "test.debounce"), Notes<Int>(), Count())
+        let trigger = try PreciseTimer.debounce(
+            .milliseconds(100),
+            edge: .both,
+            on: virtual.service,
+            deliver: .queue(queue),
+            target: target
+        ) { _ in seen.append(value.value) }
+        queue.suspend()
+        for _ in 1...5 {
+            value.add(1)
+            trigger()
+            virtual.advance(by: .milliseconds(10))
+        }
+        virtual.advance(by: .seconds(1))
+        queue.resume()
+        for _ in 1...5 {
+            queue.sync {}
+            virtual.advance(by: .seconds(1))
+        }
+        #expect(seen.all == [5, 5])
+    }
+
+    @Test(.works("threads call one trigger")) func theLastCallOfManyThreadsIsNotLost() async throws {
+        let (service, value, seen, running) = (try TimerService(.usual), Count(), Box<Int>(), Count())
+        let queue = DispatchQueue(label: "test.throttle", attributes: .concurrent)
+        let trigger = try PreciseTimer.throttle(
+            .microseconds(50),
+            on: service,
+            deliver: .queue(queue),
+            target: target
+        ) { _ in
+            if running.add(1) > 1 { Issue.record("two calls at once") }
+            seen.value = value.value
+            running.add(-1)
+        }
+        try await onThreads(4) { _ in
+            for _ in 0..<5_000 {
+                value.add(1)
+                trigger()
+            }
+        }
+        #expect(await soon { seen.value == 20_000 })
+        service.shutdown()
+    }
+}

@@ -1,0 +1,222 @@
+import Dispatch
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Time-outs by key: which of them pass, when, and that nothing of them remains.
+struct IdleTimeoutsTests {
+    private let virtual = VirtualTime()
+    private let expired = Notes<String>()
+
+    private func timeouts(tolerance: Duration = .zero) -> IdleTimeouts<String> {
+        IdleTimeouts(on: virtual.service, tolerance: tolerance) { [expired, virtual] key in
+            expired.append("\(key) at \(virtual.now.nanoseconds / 1_000_000_000 - 1)")
+        }
+    }
+
+    @Test func eachKeyPassesOnceAtItsTimeAndIsForgotten() {
+        let timeouts = timeouts()
+        #expect(timeouts.refresh("one", after: .seconds(1)))
+        #expect(timeouts.refresh("three", after: .seconds(3)))
+        #expect(timeouts.refresh("two", after: .seconds(2)))
+        #expect(timeouts.count == 3 && timeouts.contains("one"))
+        virtual.advance(by: .seconds(1))
+        #expect(timeouts.count == 2 && !timeouts.contains("one"))
+        virtual.advance(by: .seconds(3_600))
+        #expect(expired.all == ["one at 1", "two at 2", "three at 3"])
+        #expect(timeouts.count == 0)
+        #expect(virtual.pendingCount == 0)
+    }
+
+    @Test func aRefreshPostponesOrHastens() {
+        let timeouts = timeouts()
+        for _ in 1...100 {
+            timeouts.refresh("busy", after: .seconds(30))
+            virtual.advance(by: .seconds(29))
+        }
+        #expect(expired.all.isEmpty)
+        #expect(virtual.pendingCount == 1, "one timer for each key")
+        timeouts.refresh("busy", after: .seconds(2))
+        virtual.advance(by: .seconds(30))
+        #expect(expired.all == ["busy at 2902"])
+    }
+
+    @Test func aTimeoutOfZeroIsDueNow() {
+        let timeouts = timeouts()
+        timeouts.refresh("now", after: .zero)
+        #expect(expired.all.isEmpty, "nothing is delivered inside the call")
+        virtual.advance(by: .zero)
+        #expect(expired.all == ["now at 0"])
+    }
+
+    @Test func aCancelledKeyDoesNotPass() {
+        let timeouts = timeouts()
+        for key in ["one", "two", "three"] { timeouts.refresh(key, after: .seconds(1)) }
+        #expect(timeouts.cancel("two"))
+        #expect(!timeouts.cancel("two") && !timeouts.cancel("four"))
+        virtual.advance(by: .seconds(1))
+        #expect(expired.all == ["one at 1", "three at 1"])
+        #expect(!timeouts.cancel("one"), "it has passed")
+        timeouts.refresh("one", after: .seconds(1))
+        timeouts.cancelAll()
+        #expect(timeouts.count == 0 && virtual.pendingCount == 0)
+        timeouts.refresh("five", after: .seconds(1))
+        virtual.advance(by: .seconds(1))
+        #expect(expired.all.last == "five at 2", "it goes on after that")
+    }
+
+    @Test func aReleasedObjectEndsItsTimeouts() {
+        do {
+            let timeouts = timeouts()
+            timeouts.refresh("one", after: .seconds(1))
+            withExtendedLifetime(timeouts) {}
+        }
+        #expect(virtual.pendingCount == 0)
+        virtual.advance(by: .seconds(1))
+        #expect(expired.all.isEmpty)
+    }
+
+    @Test func theHandlerMayRefreshAndCancel() {
+        let (box, expired) = (Box<IdleTimeouts<Int>>(), Notes<Int>())
+        box.value = IdleTimeouts<Int>(on: virtual.service) { key in
+            expired.append(key)
+            if key < 3 { box.value?.refresh(key + 1, after: .seconds(1)) }
+            if key == 2 { box.value?.refresh(key, after: .seconds(5)) }
+            if key == 3 { box.value?.cancel(2) }
+        }
+        box.value?.refresh(1, after: .seconds(1))
+        virtual.advance(by: .seconds(60))
+        #expect(expired.all == [1, 2, 3])
+        #expect(box.value?.count == 0)
+        box.value = nil
+    }
+
+    @Test func theHandlerMayReleaseTheObject() {
+        let box = Box<IdleTimeouts<Int>>()
+        box.value = IdleTimeouts<Int>(on: virtual.service) { _ in box.value = nil }
+        for key in 1...3 { box.value?.refresh(key, after: .seconds(1)) }
+        virtual.advance(by: .seconds(1))
+        #expect(virtual.pendingCount == 0)
+    }
+
+    @Test func aTargetIsNotRetained() {
+        var log: Count? = Count()
+        weak let released = log
+        let timeouts = IdleTimeouts<Int>(on: virtual.service, target: log ?? Count()) { log, key in log.add(key) }
+        timeouts.refresh(5, after: .seconds(1))
+        timeouts.refresh(6, after: .seconds(2))
+        virtual.advance(by: .seconds(1))
+        #expect(log?.value == 5)
+        log = nil
+        #expect(released == nil)
+        virtual.advance(by: .seconds(1))
+        #expect(timeouts.count == 0)
+    }
+
+    @Test func aRefreshThatComesWhileTheTickIsOnItsWayWins() {
+        let queue = DispatchQueue(label: "test.idle")
+        let timeouts = IdleTimeouts<String>(on: virtual.service, deliver: .queue(queue)) { [expired] in
+            expired.append($0)
+        }
+        queue.suspend()
+        for key in ["postponed", "cancelled", "idle"] { timeouts.refresh(key, after: .seconds(1)) }
+        virtual.advance(by: .seconds(1))
+        #expect(timeouts.refresh("postponed", after: .seconds(5)))
+        #expect(timeouts.cancel("cancelled"))
+        queue.resume()
+        queue.sync {}
+        #expect(expired.all == ["idle"])
+        virtual.advance(by: .seconds(5))
+        queue.sync {}
+        #expect(expired.all == ["idle", "postponed"])
+    }
+
+    @Test func aNegativeTimeLeavesATimeoutAsItWas() {
+        let timeouts = timeouts()
+        timeouts.refresh("one", after: .seconds(1))
+        #expect(!timeouts.refresh("one", after: .seconds(-1)) && !timeouts.refresh("two", after: .seconds(-1)))
+        virtual.advance(by: .seconds(1))
+        #expect(expired.all == ["one at 1"])
+        #expect(!self.timeouts(tolerance: .seconds(-1)).refresh("one", after: .seconds(1)))
+    }
+
+    @Test func aServiceThatWasShutDownRefusesAndKeepsNoKey() {
+        let timeouts = timeouts()
+        for key in ["one", "two"] { timeouts.refresh(key, after: .seconds(1)) }
+        virtual.service.shutdown()
+        #expect(timeouts.count == 0 && !timeouts.contains("one"))
+        #expect(!timeouts.refresh("one", after: .seconds(1)) && !timeouts.refresh("three", after: .seconds(1)))
+        #expect(expired.all.isEmpty)
+    }
+
+    /// A key that reports its release.
+    private struct Tracked: Hashable {
+        let name: String
+        let thing: Thing
+
+        static func == (left: Tracked, right: Tracked) -> Bool { left.name == right.name }
+        func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    }
+
+    /// A key's `deinit` may use the object, so no key is released under its lock.
+    @Test func keysAreReleasedOutsideTheLock() {
+        let (box, releases) = (Box<IdleTimeouts<Tracked>>(), Count())
+        let key = { (name: String) in
+            Tracked(name: name, thing: Thing { releases.add(1 + 0 * (box.value?.count ?? 0)) })
+        }
+        box.value = IdleTimeouts<Tracked>(on: virtual.service) { _ in }
+        for name in ["one", "two", "three", "four"] {
+            box.value?.refresh(key(name), after: .seconds(1))
+            box.value?.refresh(key(name), after: .seconds(name == "one" ? 1 : 2))
+        }
+        virtual.advance(by: .seconds(1))
+        box.value?.cancel(key("two"))
+        box.value?.cancelAll()
+        virtual.advance(by: .seconds(1))
+        #expect(releases.value == 4 + 4 + 1)
+        box.value = nil
+    }
+
+    @Test(.works("threads refresh, cancel and wait")) func keysThatThreadsShareLoseNoTimer() async throws {
+        let service = try TimerService(.usual)
+        let (passed, refused) = (Count(), Count())
+        let timeouts = IdleTimeouts<Int>(on: service) { _ in passed.add(1) }
+        try await onThreads(4) { thread in
+            var random = SystemRandomNumberGenerator()
+            for _ in 0..<20_000 {
+                let key = Int.random(in: 0..<8, using: &random)
+                let time = Duration.microseconds(Int.random(in: 0..<60, using: &random))
+                if Int.random(in: 0..<8, using: &random) == 0 {
+                    timeouts.cancel(key)
+                } else if !timeouts.refresh(key, after: time) {
+                    refused.add(1)
+                }
+            }
+        }
+        #expect(refused.value == 0)
+        for key in 0..<8 { timeouts.refresh(key, after: .milliseconds(1)) }
+        #expect(await soon { timeouts.count == 0 && service.activeTimers.isEmpty })
+        #expect(passed.value >= 8)
+        service.shutdown()
+    }
+
+    /// A thread postpones its key at about the moment at which its time-out passes.
+    @Test(.works("threads refresh keys that are due")) func aRefreshIsNotLostToATickOnItsWay() async throws {
+        let service = try TimerService(.usual)
+        let (passed, lost) = (Count(), Count())
+        let timeouts = IdleTimeouts<Int>(on: service) { _ in passed.add(1) }
+        try await onThreads(2) { thread in
+            for round in 0..<10_000 {
+                let due = service.now.advanced(by: .microseconds(60 + round % 40))
+                timeouts.refresh(thread, after: service.now.duration(to: due))
+                while service.now < due.advanced(by: .microseconds(round % 80 - 20)) {}
+                timeouts.refresh(thread, after: .seconds(3_600))
+                if !timeouts.cancel(thread) { lost.add(1) }
+            }
+        }
+        #expect(lost.value == 0)
+        #expect(passed.value > 0)
+        service.shutdown()
+    }
+}
