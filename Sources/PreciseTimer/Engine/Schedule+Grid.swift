@@ -104,8 +104,8 @@ struct Plan {
         return Grid(origin: origin, repetition: repetition, firstStep: firstStep, count: count)
     }
 
-    /// The bounds of a grid of this plan. Its seed is drawn from `random`. Only a schedule with a delay has a span, which
-    /// is no shorter than the delay.
+    /// The bounds of a grid of this plan. Its seed is drawn from `random`. Only a schedule with a delay has a span,
+    /// which is no shorter than the delay.
     func bounds(of grid: Grid, using random: inout SeededGenerator) -> Grid.Bounds? {
         var bounds = bounds
         bounds?.seed = random.next()
