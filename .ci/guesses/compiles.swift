@@ -64,6 +64,13 @@ actor Meter {
     func load() async throws {}
 }
 
+@MainActor func bursts(_ model: ViewModel, _ poller: Poller) throws {
+    let search = try PreciseTimer.debounce(.milliseconds(300), deliver: .mainActor, target: model) { model in model.refresh() }
+    search()
+    let draw = try PreciseTimer.throttle(.milliseconds(16), target: poller) { $0.step() }
+    draw()
+}
+
 func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in poller.step() }
     try PreciseTimer.schedule(.every(.seconds(1)), calling: Poller.step, target: poller)

@@ -49,8 +49,25 @@ extension PreciseTimer {
         handler: @escaping @Sendable (Target) -> Void
     ) throws(TimerError) -> Trigger {
         let trigger = try Trigger(CallLimit(quiet, edge, isDebounce: true))
-        try trigger.start(service, tolerance, deliver, label, file, line, target, handler)
-        return trigger
+        return try trigger.start(service, tolerance, deliver, label, file, line, target, handler)
+    }
+
+    /// The same for a handler that is isolated to the main actor, and runs there:
+    /// `debounce(.milliseconds(300), deliver: .mainActor, target: model) { model in model.search() }`.
+    public static func debounce<Target: AnyObject & Sendable>(
+        _ quiet: Duration,
+        edge: Edge = .trailing,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        deliver: MainActorDelivery,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @MainActor @Sendable (Target) -> Void
+    ) throws(TimerError) -> Trigger {
+        let trigger = try Trigger(CallLimit(quiet, edge, isDebounce: true))
+        return try trigger.start(service, tolerance, deliver, label, file, line, target, handler)
     }
 
     /// Calls a handler at most once in a period, however often it is triggered.
@@ -93,8 +110,24 @@ extension PreciseTimer {
         handler: @escaping @Sendable (Target) -> Void
     ) throws(TimerError) -> Trigger {
         let trigger = try Trigger(CallLimit(period, edge, isDebounce: false))
-        try trigger.start(service, tolerance, deliver, label, file, line, target, handler)
-        return trigger
+        return try trigger.start(service, tolerance, deliver, label, file, line, target, handler)
+    }
+
+    /// The same for a handler that is isolated to the main actor, and runs there.
+    public static func throttle<Target: AnyObject & Sendable>(
+        _ period: Duration,
+        edge: Edge = .both,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        deliver: MainActorDelivery,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @MainActor @Sendable (Target) -> Void
+    ) throws(TimerError) -> Trigger {
+        let trigger = try Trigger(CallLimit(period, edge, isDebounce: false))
+        return try trigger.start(service, tolerance, deliver, label, file, line, target, handler)
     }
 }
 
@@ -122,8 +155,8 @@ extension PreciseTimer {
 
         private var timer: PreciseTimer? { state.withLock(inForkedChild: nil) { $0.timer } }
 
-        /// Makes the timer. Called once.
-        func start<Target: AnyObject & Sendable>(
+        /// Makes the timer. Called once. Returns the trigger.
+        fileprivate func start<Target: AnyObject & Sendable>(
             _ service: TimerService,
             _ tolerance: Duration,
             _ deliver: Delivery,
@@ -132,7 +165,7 @@ extension PreciseTimer {
             _ line: UInt,
             _ target: Target,
             _ handler: @escaping @Sendable (Target) -> Void
-        ) throws(TimerError) {
+        ) throws(TimerError) -> Trigger {
             let timer = try PreciseTimer.schedule(
                 .onDemand,
                 on: service,
@@ -146,6 +179,34 @@ extension PreciseTimer {
                 if self?.tick(at: tick.delivered) == true { handler(target) }
             }
             state.withLock { $0.timer = timer }
+            return self
+        }
+
+        /// The same on the main actor.
+        fileprivate func start<Target: AnyObject & Sendable>(
+            _ service: TimerService,
+            _ tolerance: Duration,
+            _ deliver: MainActorDelivery,
+            _ label: String?,
+            _ file: StaticString,
+            _ line: UInt,
+            _ target: Target,
+            _ handler: @escaping @MainActor @Sendable (Target) -> Void
+        ) throws(TimerError) -> Trigger {
+            let timer = try PreciseTimer.schedule(
+                .onDemand,
+                on: service,
+                tolerance: tolerance,
+                deliver: deliver,
+                label: label,
+                file: file,
+                line: line,
+                target: target
+            ) { [weak self] target, tick in
+                if self?.tick(at: tick.delivered) == true { handler(target) }
+            }
+            state.withLock { $0.timer = timer }
+            return self
         }
 
         /// A call, of which the handler hears as its edge and its times say. Constant time.

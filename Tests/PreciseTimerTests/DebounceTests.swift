@@ -24,6 +24,28 @@ struct DebounceTests {
         }
     }
 
+    @MainActor @Test func aHandlerOnTheMainActorIsTyped() async throws {
+        let model = Model()
+        let search = try PreciseTimer.debounce(
+            .milliseconds(300),
+            on: virtual.service,
+            deliver: .mainActor,
+            target: model
+        ) { model in model.searches += 1 }
+        let draw = try PreciseTimer.throttle(
+            .milliseconds(16),
+            on: virtual.service,
+            deliver: .mainActor,
+            target: model
+        ) { model in model.frames += 1 }
+        for _ in 0..<5 {
+            search()
+            draw()
+        }
+        await virtual.advance(by: .seconds(1))
+        #expect(model.searches == 1 && model.frames == 2)
+    }
+
     private func time(since start: TimerInstant) -> @Sendable () -> Int {
         { [virtual] in Int(start.duration(to: virtual.now) / .milliseconds(1)) }
     }
@@ -179,4 +201,9 @@ struct DebounceTests {
         #expect(await soon { seen.value == 20_000 })
         service.shutdown()
     }
+}
+
+@MainActor private final class Model {
+    var searches = 0
+    var frames = 0
 }
