@@ -65,7 +65,7 @@ actor Meter {
 }
 
 @MainActor func bursts(_ model: ViewModel, _ poller: Poller) throws {
-    let search = try PreciseTimer.debounce(.milliseconds(300), deliver: .mainActor, target: model) { model in model.refresh() }
+    let search = try PreciseTimer.debounce(.milliseconds(300), deliver: .mainActor, target: model) { $0.refresh() }
     search()
     let draw = try PreciseTimer.throttle(.milliseconds(16), target: poller) { $0.step() }
     draw()
