@@ -4,7 +4,7 @@ extension PreciseTimer {
     ///
     /// ```swift
     /// try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: model) { model, tick in
-    ///     model.seconds += 1
+    ///     model.seconds += 1 + tick.missed
     /// }
     /// ```
     ///

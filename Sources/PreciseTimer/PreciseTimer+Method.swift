@@ -28,8 +28,9 @@ extension PreciseTimer {
         return try request.start(schedule, deliver.destination, target: target, handler, on: service)
     }
 
-    /// The same for a method without parameters.
+    /// The same for a method without parameters. Of two methods of that name, the one with a tick is called.
     @discardableResult
+    @_disfavoredOverload
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
@@ -78,8 +79,9 @@ extension PreciseTimer {
         )
     }
 
-    /// The same for a method without parameters.
+    /// The same for a method without parameters. Of two methods of that name, the one with a tick is called.
     @discardableResult
+    @_disfavoredOverload
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,

@@ -238,6 +238,7 @@ import Testing
         let model = ViewModel()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: ViewModel.refresh, target: model)
         virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(model.seconds == 0, "the method is not called on the alarm's thread, which is this one")
         #expect(await soon { model.seconds == 1 })
         let counter = Counter()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: Counter.step, target: counter)
