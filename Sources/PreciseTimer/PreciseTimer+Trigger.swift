@@ -81,7 +81,7 @@ extension PreciseTimer {
     /// With ``Edge/trailing`` one call goes through a period after the first one. ``Edge/both`` does the first, and the
     /// last call of a period goes through at its end, which begins the next period.
     ///
-    /// Otherwise like ``debounce(_:edge:on:tolerance:deliver:label:file:line:target:handler:)``, which describes the
+    /// Otherwise like `debounce`, which describes the
     /// other parameters.
     ///
     /// - Parameters:
