@@ -8,13 +8,6 @@ final class Poller: Sendable {
 
 @MainActor final class ViewModel {
     var seconds = 0
-    let timer: PreciseTimer
-
-    init() throws {
-        // A property that is set once, later: `private var timer: PreciseTimer?`, or a TimerBag.
-        // error: expects 2 arguments
-        timer = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { $0.seconds += 1 }
-    }
 }
 
 func guesses(_ poller: Poller, _ model: ViewModel) throws {
@@ -22,6 +15,8 @@ func guesses(_ poller: Poller, _ model: ViewModel) throws {
     _ = PreciseTimer(every: .seconds(1)) { print("tick") }
     // error: expects 2 arguments
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { print("tick") }
+    // error: expects 2 arguments
+    try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: model) { $0.seconds += 1 }
     // error: main actor-isolated property 'seconds'
     try PreciseTimer.schedule(.every(.seconds(1)), target: model) { model, _ in model.seconds += 1 }
     // error: has no member 'stepp'

@@ -18,7 +18,7 @@ enum NightlyJob {
 
         virtual.advance(to: "2026-03-28T12:00:00+01:00")
         check(backup.last == "2026-03-28 02:30", "the last backup was at \(backup.last)")
-        virtual.advance(by: .seconds(86_400))
+        await virtual.advance(by: .seconds(86_400))
         check(backup.last == "2026-03-29 03:00", "the night has no 02:30, and the backup was at \(backup.last)")
         print("the clocks go forward: a backup at", backup.last)
 
@@ -28,7 +28,7 @@ enum NightlyJob {
         print("a stall of three days: one late backup, which knows of \(backup.missed) missed nights")
 
         virtual.inject(.suspend(.seconds(16 * 3_600)), after: .seconds(3 * 3_600))
-        virtual.advance(by: .seconds(86_400))
+        await virtual.advance(by: .seconds(86_400))
         for try await suspension in suspensions {
             print("resumed after \(suspension.duration): the backup of that night was late, and not missed")
             break
@@ -36,7 +36,7 @@ enum NightlyJob {
         check(backup.last == "2026-06-05 02:30" && backup.missed == 2, "the night of the suspension was lost")
 
         virtual.inject(.stepClock(by: .seconds(-40 * 86_400)))
-        virtual.advance(by: .zero)
+        await virtual.advance(by: .zero)
         check(
             timer.nextDeadline.map(backup.text) == "2026-04-27 02:30",
             "the job waits for \(timer.nextDeadline, default: "")"

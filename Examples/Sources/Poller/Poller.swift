@@ -12,7 +12,7 @@ enum Poller {
             .every(.milliseconds(10)),
             label: "feed",
             target: feed,
-            onError: { feed, error in await feed.note(error) },
+            onError: { feed, error in feed.note(error) },
             handler: { feed, _ in try await feed.poll() }
         )
         try await wait(for: "a poll that hangs") { feed.isStuck.load(ordering: .relaxed) }
@@ -22,7 +22,8 @@ enum Poller {
         // Without this, a shutdown would wait for the answer that never comes.
         await polling.cancelAndWait()
         check(await feed.wasCancelled, "the hanging poll was not cancelled")
-        check(await feed.answers == 4 && feed.failures == 1, "an error ended the polling, or a poll was lost")
+        let (answers, failures) = await (feed.answers, feed.failures)
+        check(answers == 4 && failures == 1, "an error ended the polling, or a poll was lost")
         check(polling.state == .ended(.cancelled), "the timer has not ended")
     }
 }

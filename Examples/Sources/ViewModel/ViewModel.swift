@@ -22,6 +22,7 @@ enum ViewModel {
         do {
             let second = Message()
             try second.appear()
+            try await wait(for: "a tick of the second message") { second.age > 0 }
             closed = second
         }
         try await wait(for: "the model and its timers to end") {
