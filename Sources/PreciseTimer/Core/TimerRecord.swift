@@ -325,7 +325,8 @@ extension TimerRecord where User: ~Copyable {
     /// The present schedule from now on, with its delay or one step before the first deadline; nil for one that does
     /// not count from its beginning.
     func gridAnew(at now: UInt64) -> Grid? {
-        if var bounds = rules?.bounds {
+        // Only such a schedule has bounds.
+        if repetition == .every, var bounds = rules?.bounds {
             (bounds.seed, bounds.end) = (bounds.seed &+ 1, now.saturatingAdding(bounds.span))
             bound(bounds)
         }
