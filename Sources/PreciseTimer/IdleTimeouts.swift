@@ -22,7 +22,7 @@ internal import TimerKernel
 /// and makes no system call.
 public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     /// A key with a time-out, which is the target of its timer.
-    private final class Entry: Sendable {
+    private final class Entry: Sendable, WithoutLastTick {
         let key: Key
         weak let owner: IdleTimeouts?
         /// Whether the entry is being removed. Set before the timer is asked whether it was set again, so that a thread

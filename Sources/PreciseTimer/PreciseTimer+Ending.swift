@@ -40,8 +40,8 @@ extension PreciseTimer {
     /// (``Tick/isExtra``). The timer then ends with ``EndReason/completed``, also one on demand. It has no last tick if
     /// it is paused, which cancels it, or if it had ended. Called from inside the handler, it does not wait.
     ///
-    /// - Parameter limit: how long to wait, in real time; nil for as long as it takes. After that the timer is
-    ///   cancelled, and so is the task of its handler.
+    /// - Parameter limit: how long to wait, in real time; nil for as long as it takes, and not at all if it is
+    ///   negative. After that the timer is cancelled, and so is the task of its handler.
     /// - Returns: whether the timer ended with a last tick.
     /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
     ///   the limit.
@@ -70,7 +70,10 @@ extension TimerBag {
 
     /// Ends all timers in one of the two ways.
     package func endAll(lastTick: Bool, atMost limit: Duration?) async throws(TimerError) {
-        _ = try await PreciseTimer.end(removeAll().map { ($0.core, $0.record) }, lastTick: lastTick, atMost: limit)
+        // Held to the end: a timer whose handle is its target would end with its handle.
+        let timers = removeAll()
+        defer { withExtendedLifetime(timers) {} }
+        _ = try await PreciseTimer.end(timers.map { ($0.core, $0.record) }, lastTick: lastTick, atMost: limit)
     }
 }
 
@@ -96,7 +99,9 @@ extension TimerService {
         line: UInt = #line
     ) async throws(TimerError) -> Bool {
         if isShared { return shutdown(file: file, line: line) }
-        let timers = core.survey { sight in (core, sight.record) }
+        // The library's own timers end with the service.
+        let timers = core.survey { sight in (core, sight.record) }.filter { !($0.1.user.target is any WithoutLastTick) }
+        let start = ContinuousClock.now
         do throws(TimerError) {
             if lastTick { _ = try await PreciseTimer.end(timers, lastTick: true, atMost: limit) }
         } catch {
@@ -105,7 +110,8 @@ extension TimerService {
         }
         let group = DispatchGroup()
         let isEnding = core.shutdown(group)
-        try await PreciseTimer.wait(for: group, of: timers, atMost: limit)
+        let rest = limit.map { $0 - start.duration(to: .now) }
+        try await PreciseTimer.wait(for: group, of: timers, atMost: rest, limit: limit)
         return isEnding
     }
 }
@@ -121,31 +127,33 @@ extension PreciseTimer {
         atMost limit: Duration?
     ) async throws(TimerError) -> Int {
         let group = DispatchGroup()
-        var count = 0
+        var finishing: [Known] = []
         for (core, record) in timers {
             if lastTick, core.finish(record, group) {
-                count += 1
+                finishing.append((core, record))
             } else {
                 group.enter()
                 if !core.end(record, .cancelled, { group.leave() }).mustWait { group.leave() }
             }
         }
-        try await wait(for: group, of: timers, atMost: limit)
-        return count
+        try await wait(for: group, of: timers, atMost: limit, limit: limit)
+        // Another call, or the release of the target, may have ended a timer before its last tick.
+        return finishing.count { $0.core.isCompletedOrGoesOn($0.record) }
     }
 
-    /// Waits until a group is empty. If that takes longer than a real time, cancels the timers, and throws an error
-    /// with the names of those whose handlers are still running.
+    /// Waits until a group is empty. If that takes longer than the rest of the limit, in real time, cancels the timers,
+    /// and throws an error with the names of those whose handlers are still running.
     fileprivate static func wait(
         for group: DispatchGroup,
         of timers: [Known],
-        atMost limit: Duration?
+        atMost rest: Duration?,
+        limit: Duration?
     ) async throws(TimerError) {
-        if await group.isEmpty(within: limit) { return }
+        if await group.isEmpty(within: rest) { return }
         for (core, record) in timers { core.end(record, .cancelled) }
         let running = timers.filter { !$0.core.hasReturned($0.record) }
         let names = running.prefix(3).map { $0.core.name(of: $0.record) } + (running.count > 3 ? ["others"] : [])
-        let what = names.isEmpty ? "the last tick" : names.joined(separator: ", ")
+        let what = names.isEmpty ? "handlers of timers that had ended before" : names.joined(separator: ", ")
         throw TimerError(.handlerRunning, "waiting \(limit?.text ?? "") for the end of \(what)")
     }
 }
@@ -157,7 +165,8 @@ extension DispatchGroup {
             let answer = Lock<CheckedContinuation<Bool, Never>?>(continuation)
             notify(queue: .global()) { answer.withLock { $0.take() }?.resume(returning: true) }
             guard let limit else { return }
-            let time = DispatchTimeInterval.nanoseconds(Int(clamping: limit.nanosecondsOrForever))
+            let nanoseconds = max(.zero, limit).nanosecondsOrForever
+            let time = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
             DispatchQueue.global()
                 .asyncAfter(deadline: .now() + time) {
                     answer.withLock { $0.take() }?.resume(returning: false)

@@ -176,7 +176,7 @@ extension PreciseTimer {
                 line: line,
                 target: target
             ) { [weak self] target, tick in
-                if self?.tick(at: tick.delivered) == true { handler(target) }
+                if self?.comes(tick) == true { handler(target) }
             }
             state.withLock { $0.timer = timer }
             return self
@@ -203,7 +203,7 @@ extension PreciseTimer {
                 line: line,
                 target: target
             ) { [weak self] target, tick in
-                if self?.tick(at: tick.delivered) == true { handler(target) }
+                if self?.comes(tick) == true { handler(target) }
             }
             state.withLock { $0.timer = timer }
             return self
@@ -231,8 +231,11 @@ extension PreciseTimer {
             return true
         }
 
-        /// Returns whether the handler must be called.
-        private func tick(at now: TimerInstant) -> Bool {
+        /// Returns whether the handler must be called. The last tick of a timer that is finished, which stands for no
+        /// deadline, lets a waiting call through.
+        private func comes(_ tick: Tick) -> Bool {
+            if tick.isExtra { return cancel() }
+            let now = tick.delivered
             let (calls, next, timer) = state.withLock(inForkedChild: (false, nil, nil)) { state in
                 let (calls, next) = state.limit.tick(at: now)
                 return (calls, next, state.timer)

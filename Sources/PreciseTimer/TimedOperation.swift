@@ -7,7 +7,7 @@ internal import TimerKernel
 /// runs there, and the caller waits for it, so only one of them touches these at a time. `progress` is touched only
 /// inside `locked`.
 @safe
-final class TimedOperation<Success, Failure: Error>: @unchecked Sendable {
+final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, WithoutLastTick {
     /// Why the operation was cancelled.
     enum Cause {
         /// The surrounding task was cancelled.
@@ -58,6 +58,9 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable {
     init(_ operation: nonisolated(nonsending) @escaping () async throws(Failure) -> Success) {
         self.operation = operation
     }
+
+    /// Lets the operation go, which will not be run.
+    func abandon() { operation = nil }
 
     /// Runs the operation, isolated like the caller.
     func run(isolation: isolated (any Actor)?) async {

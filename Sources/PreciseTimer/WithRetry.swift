@@ -31,7 +31,12 @@ extension PreciseTimer {
         /// The pause after a failed attempt, of which the first has the number 1, without jitter.
         public func pause(after attempt: Int) -> Duration {
             var pause = min(first, longest)
-            for _ in 1..<max(attempt, 1) where pause < longest && factor > 1 { pause = min(pause * factor, longest) }
+            for _ in 1..<max(attempt, 1) {
+                guard factor > 1, pause > .zero, pause < longest else { break }
+                // Compared before it is multiplied, which traps if the product is too great.
+                if factor >= longest / pause { return longest }
+                pause = pause * factor
+            }
             return pause
         }
     }
@@ -91,8 +96,10 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
             if isFinal || !retryIf(error) { throw error }
         }
         let pause = jitter.schedule(backoff.pause(after: attempt))
-        for try await _ in PreciseTimer.ticks(pause, on: service, label: "a pause before a retry") {}
+        var isOver = false
+        for try await _ in PreciseTimer.ticks(pause, on: service, label: "a pause before a retry") { isOver = true }
         try Task.checkCancellation()
+        if !isOver { throw TimerError(.shutDown, "pausing before a retry on a service that was shut down") }
         attempt += 1
     }
 }

@@ -94,17 +94,24 @@ private func run<Success, Failure: Error>(
     try await withoutActuallyEscaping(operation) { operation in
         _ = isolation
         let timed = TimedOperation(operation)
-        let timer = try PreciseTimer.schedule(
-            deadline,
-            on: service,
-            tolerance: tolerance,
-            label: label,
-            file: file,
-            line: line,
-            target: timed,
-            onEnd: { timed.timerEnded($0) },
-            handler: { timed, tick in timed.cancel(.deadline(tick.deadline, cancelled: tick.delivered)) }
-        )
+        let timer: PreciseTimer
+        do throws(TimerError) {
+            timer = try PreciseTimer.schedule(
+                deadline,
+                on: service,
+                tolerance: tolerance,
+                label: label,
+                file: file,
+                line: line,
+                target: timed,
+                onEnd: { timed.timerEnded($0) },
+                handler: { timed, tick in timed.cancel(.deadline(tick.deadline, cancelled: tick.delivered)) }
+            )
+        } catch {
+            // Another thread may hold the target for a moment longer.
+            timed.abandon()
+            throw error
+        }
         await timed.run(isolation: isolation)
         timer.cancel()
         return try timed.value(on: service)

@@ -23,9 +23,10 @@ import Testing
 
     /// Finishes a timer, and lets time stand still until it has ended.
     private func finish(_ timer: PreciseTimer) async throws -> Bool {
-        async let hasLastTick = timer.finish()
+        // It runs up to its wait at once.
+        let finishing = Task.immediate { try await timer.finish() }
         #expect(await allHaveEnded())
-        return try await hasLastTick
+        return try await finishing.value
     }
 
     @Test func aTimerThatIsFinishedTicksOnceMore() async throws {
@@ -88,11 +89,125 @@ import Testing
     @Test func aBagIsFlushed() async throws {
         let bag = TimerBag()
         for _ in 0..<3 { try schedule(.every(.seconds(10))).store(in: bag) }
-        async let isOver: Void = bag.finishAll()
+        let finishing = Task.immediate { try await bag.finishAll() }
         #expect(await allHaveEnded())
-        try await isOver
+        try await finishing.value
         #expect(log.ticks.map(\.isExtra) == [true, true, true])
         #expect(bag.count == 0)
+    }
+
+    /// The bag holds the only handles, and a timer without a target ends with its handle.
+    @Test func timersWhoseHandlesTheBagHoldsAreFlushed() async throws {
+        let (bag, count, reasons) = (TimerBag(), Count(), Notes<PreciseTimer.EndReason>())
+        for _ in 0..<3 {
+            try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service, onEnd: reasons.append) { count.add(1) }
+                .store(in: bag)
+        }
+        let finishing = Task.immediate { try await bag.finishAll() }
+        #expect(await allHaveEnded())
+        try await finishing.value
+        #expect(count.value == 3)
+        try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service, onEnd: reasons.append) { count.add(1) }
+            .store(in: bag)
+        try await bag.cancelAllAndWait(atMost: .seconds(30))
+        #expect(reasons.all == [.completed, .completed, .completed, .cancelled])
+        #expect(count.value == 3)
+    }
+
+    @Test func theLastTickIsTheLastEvenIfItsHandlerFinishesAgain() async throws {
+        let box = Box<PreciseTimer>()
+        box.value = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
+            log.note(tick)
+            _ = try await box.value?.finish()
+        }
+        await virtual.advance(by: .seconds(1))
+        #expect(await allHaveEnded())
+        #expect(log.ticks.map(\.isExtra) == [false, true])
+        box.value = nil
+    }
+
+    @Test func aTimerThatIsFinishingTakesNoOtherOrders() async throws {
+        let timer = try schedule(.onDemand)
+        let finishing = Task.immediate { try await timer.finish() }
+        let error = #expect(throws: TimerError.self) { try timer.reschedule(.onDemand) }
+        #expect(error?.code == .timerEnded && error?.attempted.contains("finish() was called") == true)
+        #expect(!timer.pause() && !timer.restart())
+        #expect(await allHaveEnded())
+        #expect(try await finishing.value)
+    }
+
+    @Test func theLastHandlerMayGoOn() async throws {
+        let box = Box<PreciseTimer>()
+        box.value = try PreciseTimer.schedule(.onDemand, on: virtual.service, target: log) { log, tick in
+            log.note(tick)
+            if log.count == 1 { try? box.value?.reschedule(.once(after: .seconds(1))) }
+        }
+        let finishing = Task.immediate { [box] in try await box.value?.finish() }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await allHaveEnded())
+        #expect(try await finishing.value == true)
+        #expect(log.ticks.map(\.isExtra) == [true, false])
+        box.value = nil
+    }
+
+    @Test func aTimerThatIsCancelledBeforeItsLastTickHasNone() async throws {
+        let timer = try schedule(.onDemand)
+        let finishing = Task.immediate { try await timer.finish() }
+        timer.cancel()
+        #expect(try await !finishing.value)
+    }
+
+    /// Sleeps, time-outs and sequences end with the service, and not before their time.
+    @Test func theLibrarysOwnTimersHaveNoLastTick() async throws {
+        let (service, expired) = (try TimerService(.timerFD), Notes<Int>())
+        let timeouts = IdleTimeouts<Int>(on: service) { expired.append($0) }
+        #expect(timeouts.refresh(1, after: .seconds(3_600)))
+        let sleeping = Task { try await service.clock.sleep(for: .seconds(3_600)) }
+        let waiting = Task {
+            try await withTimeout(.seconds(3_600), on: service) { try await Task.sleep(for: .seconds(3_600)) }
+        }
+        #expect(await soon { service.activeTimers.count == 3 })
+        #expect(try await service.shutdownAndWait(lastTick: true))
+        for task in [sleeping, waiting] {
+            let error = await #expect(throws: TimerError.self) { try await task.value }
+            #expect(error?.code == .shutDown)
+        }
+        #expect(expired.all.isEmpty)
+    }
+
+    @Test func aWaitingCallOfADebounceIsNotLostInTheLastTick() async throws {
+        let (service, calls) = (try TimerService(.timerFD), Count())
+        let save = try PreciseTimer.debounce(.seconds(3_600), on: service, target: log) { _ in calls.add(1) }
+        save()
+        #expect(try await service.shutdownAndWait(lastTick: true))
+        #expect(calls.value == 1)
+    }
+
+    @Test func aNegativeLimitIsOver() async throws {
+        let (isRunning, mayReturn) = (Gate(), Gate())
+        let timer = try PreciseTimer.schedule(.once(after: .zero), target: log) { _, _ in
+            isRunning.open()
+            await mayReturn.pass()
+        }
+        await isRunning.pass()
+        await #expect(throws: TimerError.self) { try await timer.finish(atMost: .seconds(-1)) }
+        mayReturn.open()
+        await timer.cancelAndWait()
+    }
+
+    @Test func aComputedTimerThatIsFinishedCountsWhatItMissed() async throws {
+        let timer = try PreciseTimer.schedule(
+            .computed { $0.advanced(by: .seconds(1)) },
+            on: virtual.service,
+            missedTicks: .catchUp(limit: 3),
+            target: log
+        ) { $0.note($1) }
+        virtual.inject(.wakeLate(by: .seconds(60)))
+        virtual.advanceWithoutSettling(by: .milliseconds(5_500))
+        let finishing = Task.immediate { try await timer.finish() }
+        virtual.advanceWithoutSettling(by: .seconds(60))
+        #expect(try await finishing.value)
+        #expect(log.ticks.map(\.missed) == [4], "later deadlines are left out")
     }
 
     @Test func aServiceIsFlushedBeforeItsShutdown() async throws {

@@ -69,9 +69,12 @@ struct RemainingTests {
     /// The next delay begins when the handler returns, during the pause.
     @Test func aPauseInTheHandlerOfAFixedDelayKeepsTheWholeDelay() throws {
         let box = Box<PreciseTimer>()
-        box.value = try PreciseTimer.schedule(.fixedDelay(.seconds(1)), on: virtual.service, target: log) { log, tick in
+        box.value = try PreciseTimer.schedule(.fixedDelay(.seconds(1)), on: virtual.service, target: log) {
+            [virtual] log, tick in
             log.note(tick)
-            if tick.index == 0 { box.value?.pause(keeping: .remaining) }
+            if tick.index > 0 { return }
+            box.value?.pause(keeping: .remaining)
+            virtual.advance(by: .milliseconds(300))
         }
         virtual.advance(by: .seconds(6))
         #expect(log.count == 1)
@@ -113,6 +116,30 @@ struct RemainingTests {
         #expect(deadlines == [.seconds(1), .seconds(2)] + (0..<3).map { .milliseconds(3_500 + 1_000 * $0) })
         #expect(log.ticks.map(\.index) == [0, 1, 0, 1, 2])
         #expect(timer.state == .ended(.completed))
+    }
+
+    /// The first delay was shorter than the period, and the bound is shorter than that.
+    @Test func aRestartNeverLeavesTheFirstDeadlineOut() throws {
+        let timer = try schedule(.every(.seconds(10), after: .seconds(1), for: .seconds(5)))
+        virtual.advance(by: .milliseconds(500))
+        #expect(timer.restart())
+        virtual.advance(by: .seconds(60))
+        #expect(deadlines == [.milliseconds(10_500)])
+        #expect(timer.state == .ended(.completed))
+    }
+
+    @Test func aTimerThatHadComputedDeadlinesKeepsItsRemainingTime() throws {
+        let timer = try schedule(.computed { $0.advanced(by: .seconds(9)) })
+        try timer.reschedule(.every(.seconds(1)))
+        virtual.advance(by: .milliseconds(400))
+        timer.pause(keeping: .remaining)
+        virtual.advance(by: .seconds(5))
+        #expect(timer.remaining == .milliseconds(600))
+        try timer.reschedule(.computed { $0.advanced(by: .seconds(2)) })
+        timer.resume()
+        virtual.advance(by: .seconds(2))
+        #expect(deadlines == [.milliseconds(7_400)])
+        #expect(timer.nextDeadline == virtual.now.advanced(by: .seconds(2)))
     }
 
     @Test func aTimerOnDemandRestartsItsLatestDelay() throws {

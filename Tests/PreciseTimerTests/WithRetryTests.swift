@@ -41,6 +41,33 @@ struct WithRetryTests {
         return zip(times.all, times.all.dropFirst()).map { Int($0.duration(to: $1) / .milliseconds(1)) }
     }
 
+    @Test func pausesOfAnyFactorEnd() {
+        let longest = Duration.seconds(10)
+        for factor in [0, 0.5, 1, 1.5, 2, 1e30, .infinity, .nan] {
+            let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), factor: factor, atMost: longest)
+            let pauses = [1, 2, 100, .max].map(backoff.pause(after:))
+            let areWithin = pauses.allSatisfy { $0 >= .milliseconds(100) && $0 <= longest }
+            #expect(areWithin, "factor \(factor): \(pauses)")
+        }
+        let none = PreciseTimer.Backoff.exponential(from: .zero, factor: .infinity, atMost: longest)
+        #expect(none.pause(after: .max) == .zero)
+    }
+
+    @Test func aShutdownDuringAPauseIsToldAndBeginsNoAttempt() async throws {
+        let (service, attempts) = (try TimerService(.timerFD), Count())
+        let retrying = Task {
+            try await withRetry(attempts: 5, backoff: .constant(.seconds(3_600)), jitter: .none, on: service) {
+                attempts.add(1)
+                throw CodingFault()
+            }
+        }
+        #expect(await soon { service.activeTimers.count == 1 })
+        service.shutdown()
+        let error = await #expect(throws: TimerError.self) { try await retrying.value }
+        #expect(error?.code == .shutDown)
+        #expect(attempts.value == 1)
+    }
+
     @Test func pausesDoubleUpToALimit() async throws {
         let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), atMost: .milliseconds(350))
         #expect(try await pauses(backoff, .none) == [100, 200, 350, 350])
@@ -164,3 +191,5 @@ struct WithRetryTests {
 }
 
 private nonisolated(nonsending) func isolation() async -> (any Actor)? { #isolation }
+
+private struct CodingFault: Error {}

@@ -249,7 +249,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         rules.burst += 1
         let isTheRest = repetition == .every && rules.burst >= rules.policy.limit
         // The deadlines that this tick stands for are moved by the jitter of the oldest.
-        let latest = max(due, min(now, rules.bounds?.end ?? .max)) - rules.offset
+        let latest = max(due, min(now, end)) - rules.offset
         let missed = isTheRest ? grid.latestStep(at: latest) - step : 0
         let tick = Due(index: index, deadline: due, missed: missed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
@@ -300,6 +300,9 @@ extension TimerRecord where User: ~Copyable {
     /// Lets the time to the next deadline stand still from now on.
     func hold(at now: UInt64) { rulesOnDemand.heldSince = now }
 
+    /// Ends a hold, and moves nothing.
+    func forgetHold() { rules?.heldSince = .max }
+
     /// Whether the time to the next deadline stands still.
     package var isHeld: Bool { rules.map { $0.heldSince != .max } ?? false }
 
@@ -327,7 +330,7 @@ extension TimerRecord where User: ~Copyable {
     func gridAnew(at now: UInt64) -> Grid? {
         // Only such a schedule has bounds.
         if repetition == .every, var bounds = rules?.bounds {
-            (bounds.seed, bounds.end) = (bounds.seed &+ 1, now.saturatingAdding(bounds.span))
+            (bounds.seed, bounds.end) = (bounds.seed &+ 1, now.saturatingAdding(max(bounds.span, length)))
             bound(bounds)
         }
         let count = rules?.total ?? .max
@@ -340,12 +343,16 @@ extension TimerRecord where User: ~Copyable {
         }
     }
 
+    /// No deadline after this one, unless it is the first; `.max` without an end.
+    package var end: UInt64 { rules?.bounds?.end ?? .max }
+
     /// Whether the timer ends after one more tick.
     package var isFinishing: Bool { traits.contains(.isFinishing) }
 
     /// Leaves out all deadlines after now. Without an earlier one that waits for its tick, an extra tick stands for
     /// them. The timer then ends, also one on demand.
     func finish(at now: UInt64) {
+        if isFinishing { return }
         let rules = rulesOnDemand
         traits.remove(.isOnDemand)
         traits.insert(.isFinishing)

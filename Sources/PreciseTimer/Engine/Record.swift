@@ -146,6 +146,9 @@ extension Record {
         return tasks
     }
 
+    /// Whether it may get another schedule. A timer that is finishing goes on only if its last handler wants that.
+    var mayGoOn: Bool { !hasEnded && (!isFinishing || user.runner.isCaller) }
+
     // MARK: Facts
 
     /// The timer's name.

@@ -39,7 +39,7 @@ final class RuleWatch: Sendable {
 
     /// Forgets a timer. The watch ends with the last one.
     func remove(_ record: Record) {
-        let run = state.withLock { state in
+        let run: Run? = state.withLock(inForkedChild: nil) { state in
             state.records[ObjectIdentifier(record)] = nil
             return state.records.isEmpty ? state.run.take() : nil
         }

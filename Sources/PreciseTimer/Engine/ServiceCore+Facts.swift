@@ -46,6 +46,11 @@ extension ServiceCore {
         locked(inForkedChild: nil) { _ in record.hasEnded ? nil : record.nominalPeriod }
     }
 
+    /// Whether a timer has ended after its last deadline, or not yet.
+    func isCompletedOrGoesOn(_ record: Record) -> Bool {
+        locked(inForkedChild: false) { _ in record.ending == .completed || !record.hasEnded }
+    }
+
     /// Whether a timer has ended and its handler has returned.
     func hasReturned(_ record: Record) -> Bool {
         locked(inForkedChild: true) { _ in record.hasEnded && record.user.runner == .nobody }

@@ -29,20 +29,23 @@ extension ServiceCore {
     /// Moves a timer on to its next deadline. Called in each delivery, before the handler, without the lock. Returns
     /// the tick with its true number, and with the missed deadlines.
     func goOn(_ record: Record, _ tick: PreciseTimer.Tick) -> PreciseTimer.Tick {
-        let begun = locked(inForkedChild: nil) { _ -> (DeadlineChain, isOfChain: Bool, sequence: UInt64, LatePolicy)? in
+        typealias Begun = (DeadlineChain, isOfChain: Bool, sequence: UInt64, LatePolicy, end: UInt64)
+        let begun = locked(inForkedChild: nil) { _ -> Begun? in
             guard var chain = record.side?.extras.chain else { return nil }
             let isOfChain = !tick.isExtra && chain.deadline == tick.deadline.nanoseconds
             if isOfChain {
                 (chain.served, chain.deadline) = (chain.deadline, .max)
                 record.side?.extras.chain = chain
             }
-            return (chain, isOfChain, record.sequence, record.side?.policy ?? .skip)
+            // The last tick of a timer that is finished stands for all deadlines before that.
+            let policy = record.isFinishing ? .skip : record.side?.policy ?? .skip
+            return (chain, isOfChain, record.sequence, policy, record.end)
         }
         // Without a chain, the timer has got another kind of schedule.
-        guard let (chain, isOfChain, sequence, policy) = begun else { return tick }
+        guard let (chain, isOfChain, sequence, policy, end) = begun else { return tick }
         // An extra tick does not move the deadlines, nor does one of a schedule that was replaced meanwhile.
         if !isOfChain { return tick.with(index: chain.index, missed: 0) }
-        let (next, missed) = chain.following(at: tick.delivered.nanoseconds, on: clock, policy)
+        let (next, missed) = chain.following(at: min(tick.delivered.nanoseconds, end), on: clock, policy)
         let (isOutdated, failure) = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
             if missed > 0, !record.hasEnded { state.observer?.missed(missed, by: record) }
             // If the user has rescheduled the timer meanwhile, its new deadline stays.
@@ -101,7 +104,7 @@ extension ServiceCore {
         let (isComputed, isDone, failure) = locked(inForkedChild: (true, false, nil)) {
             state -> (Bool, Bool, ServiceState.Failure?) in
             guard record.user.isComputed else { return (false, false, nil) }
-            if record.hasEnded || state.alarm == nil { return (true, false, nil) }
+            if !record.mayGoOn || state.alarm == nil { return (true, false, nil) }
             former = record.side?.extras.chain
             return (true, true, state.move(record, DeadlineChain(rule, deadline: first), to: first, anew: true))
         }
@@ -133,7 +136,8 @@ extension ServiceState {
         var chain = chain
         chain.deadline = next ?? .max
         record.onDemand.extras.chain = chain
-        guard let next, !record.isFinishing else { return nil }
+        guard let next, anew || !record.isFinishing else { return nil }
+        if anew, record.isHeld { scheduler.forgetHold(record) }
         let extra = anew ? .max : record.side?.extra ?? .max
         var order = scheduler.reschedule(record, on: Grid(origin: next)) ?? .leave
         // The alarm's latest order holds for both deadlines.

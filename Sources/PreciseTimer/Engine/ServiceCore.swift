@@ -117,8 +117,10 @@ final class ServiceCore: @unchecked Sendable {
 
     func pause(_ record: Record, keeping kept: PreciseTimer.Kept) -> Bool {
         locked(inForkedChild: false) { state in
-            switch kept {
-            case .remaining where !record.user.isComputed:
+            // Its last tick could not come.
+            if record.isFinishing { return false }
+            return switch kept {
+            case .remaining where record.side?.extras.chain == nil:
                 state.now.map { state.scheduler.hold(record, at: $0.nanoseconds) } ?? false
             // Computed deadlines are instants, which no pause can move.
             case .grid, .remaining: state.scheduler.pause(record)
@@ -135,7 +137,11 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func restart(_ record: Record) -> Bool {
-        carryOut { state in state.now.flatMap { state.scheduler.restart(record, at: $0.nanoseconds) } }.0
+        carryOut { state in
+            guard record.mayGoOn else { return nil }
+            return state.now.flatMap { state.scheduler.restart(record, at: $0.nanoseconds) }
+        }
+        .0
     }
 
     /// Lets a timer end after one more tick. Returns false if it is paused or had ended. The group is entered until the
@@ -169,6 +175,7 @@ final class ServiceCore: @unchecked Sendable {
     @inline(__always)
     func reschedule(_ record: Record, on plan: Plan, _ prepare: () -> Void) throws(TimerError) {
         let (isDone, failure) = carryOut { state in
+            guard record.mayGoOn else { return nil }
             if record.isHeld, let now = state.now { state.scheduler.holdAnew(record, at: now.nanoseconds) }
             return state.grid(plan, of: record)
                 .flatMap { grid in
@@ -183,7 +190,8 @@ final class ServiceCore: @unchecked Sendable {
     /// The error of a timer that could not be rescheduled.
     func whyNotRescheduled(_ record: Record) -> TimerError {
         if lock.isOfAnotherProcess { return .inForkedChild("rescheduling a timer") }
-        let reason = locked { _ in record.endReason }.map { ", \($0)" } ?? ""
+        let reason =
+            locked { _ in record.endReason }.map { ", \($0)" } ?? ", or is about to, because finish() was called"
         let remedy = "schedule a new one, or schedule it .onDemand to set it again and again"
         return TimerError(.timerEnded, "rescheduling a timer that has ended\(reason) (\(remedy))")
     }

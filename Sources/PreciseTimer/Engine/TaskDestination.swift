@@ -43,7 +43,7 @@ final class TaskDestination: Sendable {
 
     /// Cancels the task and lets it go, because the timer has ended.
     func cancel() {
-        let task = state.withLock { state in
+        let task: Task<Void, Never>? = state.withLock(inForkedChild: nil) { state in
             state.isCancelled = true
             return state.task.take()
         }
@@ -54,7 +54,7 @@ final class TaskDestination: Sendable {
     var lastRun: PreciseTimer.Run? { state.withLock { $0.lastRun } }
 
     /// Notes that a call of the handler has returned, or thrown an error.
-    func noteRun(_ run: PreciseTimer.Run) { state.withLock { $0.lastRun = run } }
+    func noteRun(_ run: PreciseTimer.Run) { state.withLock(inForkedChild: ()) { $0.lastRun = run } }
 
     private func task(for hop: Hop) -> Task<Void, Never> {
         switch isolation {
