@@ -1,4 +1,4 @@
-internal import PreciseTimer
+package import PreciseTimer
 
 extension VirtualTime {
     /// Lets everything arrive that is on its way: ticks to queues, actors, the main actor and `for await` loops, and
@@ -33,7 +33,7 @@ extension VirtualTime {
 
     /// The same, without waiting again for what an earlier call has waited for in vain: `stuck`. It ends after a number
     /// of rounds without any change, and if a handler or a body awaits something, after a length of time without any.
-    nonisolated(nonsending) func settle(
+    package nonisolated(nonsending) func settle(
         atMost patience: Duration,
         rounds: Int = 12,
         silence: Duration = .seconds(1),
