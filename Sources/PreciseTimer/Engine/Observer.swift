@@ -51,7 +51,7 @@ final class Observer {
             if wasInTheWay, length > record.leastPeriod, length <= last.place.period {
                 slowPlaces.note(last.place.exceeding(record.leastPeriod))
                 keeper = nil
-            } else if served.delivered > last.end.saturatingAdding(length) {
+            } else if served.delivered > last.end, served.delivered - last.end > length {
                 keeper = nil
             }
         }
