@@ -20,6 +20,16 @@ __attribute__((noinline, unused)) static unsigned long thread_identity(void) {
     return identity;
 }
 
+// The Swift runtime's question whether the calling thread occupies an executor (Concurrency.h), which the standard
+// library asks in `Task.immediate`. Swift code cannot declare it anew: the compiler knows it with a built-in type.
+// Without flags, which 0 says, the runtime only answers, and never ends the process.
+extern __attribute__((swiftcall)) _Bool
+swift_task_isCurrentExecutorWithFlags(uintptr_t identity, uintptr_t implementation, uint64_t flags);
+
+static inline _Bool executor_is_current(uintptr_t identity, uintptr_t implementation) {
+    return swift_task_isCurrentExecutorWithFlags(identity, implementation, 0);
+}
+
 // Tells the processor that this thread waits in a loop: it leaves memory alone for ten to fifty nanoseconds. ARM's own
 // hint, yield, does nothing on a processor without hardware threads; isb waits until the pipeline is empty.
 static inline void processor_pause(void) {

@@ -1,7 +1,7 @@
 internal import TimerKernel
 
 /// Decides which calls of a debounced or throttled handler go through, and when. A pure value, which knows no lock and
-/// no timer: each method returns what to do.
+/// no timer: ``deadline`` says when the timer must tick.
 struct CallLimit {
     private enum Phase {
         /// No call is waiting, and the next one opens a window.
@@ -17,11 +17,15 @@ struct CallLimit {
     /// Whether each call makes the window longer.
     let isDebounce: Bool
 
+    /// When the timer must tick; nil if it may rest. A tick that comes earlier does no harm.
+    private(set) var deadline: TimerInstant?
     private var phase = Phase.rests
     /// When the window closes.
     private var end = TimerInstant(nanoseconds: 0)
     /// Whether a call waits for the trailing edge.
-    private(set) var isCallWaiting = false
+    private var isCallWaiting = false
+    /// Whether the window closes with the next tick.
+    private var isFlushed = false
 
     init(_ length: Duration, _ edge: PreciseTimer.Edge, isDebounce: Bool) {
         self.length = length
@@ -29,52 +33,57 @@ struct CallLimit {
         self.isDebounce = isDebounce
     }
 
-    /// A call. Returns when the timer must tick; nil if it is set already.
-    mutating func call(at now: TimerInstant) -> TimerInstant? {
+    /// A call.
+    mutating func call(at now: TimerInstant) {
         if phase != .rests {
             isCallWaiting = edge != .leading
             // The clock may have been read by two threads in another order than they come here.
             if isDebounce { end = max(end, now.advanced(by: length)) }
-            return nil
+            return
         }
         end = now.advanced(by: length)
         phase = edge == .trailing ? .isOpen : .leads
         isCallWaiting = edge == .trailing
-        return edge == .trailing ? end : now
+        deadline = edge == .trailing ? end : now
     }
 
-    /// A tick. Returns whether the handler must be called, and when the timer must tick again; nil if it may rest.
-    mutating func tick(at now: TimerInstant) -> (calls: Bool, next: TimerInstant?) {
+    /// A tick. Returns whether the handler must be called.
+    mutating func tick(at now: TimerInstant) -> Bool {
         switch phase {
-        case .rests: return (false, nil)
+        case .rests: return false
         case .leads:
             phase = .isOpen
             // From the handler's call on, however late it is.
             if !isDebounce { end = now.advanced(by: length) }
-            return (true, end)
-        case .isOpen where now < end: return (false, end)
+            deadline = isFlushed ? now : end
+            return true
+        case .isOpen where now < end && !isFlushed:
+            deadline = end
+            return false
         case .isOpen:
-            let calls = isCallWaiting
-            isCallWaiting = false
-            if calls, edge == .both, !isDebounce {
+            defer { (isCallWaiting, isFlushed) = (false, false) }
+            if isCallWaiting, edge == .both, !isDebounce {
                 end = now.advanced(by: length)
-                return (true, end)
+                deadline = end
+            } else {
+                (phase, deadline) = (.rests, nil)
             }
-            phase = .rests
-            return (calls, nil)
+            return isCallWaiting
         }
     }
 
-    /// Closes the window if a call waits. Returns when the timer must tick; nil if no call waits.
-    mutating func flush(at now: TimerInstant) -> TimerInstant? {
-        guard isCallWaiting, phase == .isOpen else { return nil }
-        end = now
-        return now
+    /// Closes the window, behind the call at the leading edge, if a call waits. Returns false if no call waits.
+    mutating func flush(at now: TimerInstant) -> Bool {
+        if isCallWaiting {
+            isFlushed = true
+            deadline = min(deadline ?? now, now)
+        }
+        return isCallWaiting
     }
 
     /// Forgets calls that wait, and the window. Returns whether a call was waiting.
     mutating func cancel() -> Bool {
-        defer { (phase, isCallWaiting) = (.rests, false) }
+        defer { self = CallLimit(length, edge, isDebounce: isDebounce) }
         return isCallWaiting || phase == .leads
     }
 }

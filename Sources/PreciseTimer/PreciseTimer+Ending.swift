@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import TimerKernel
 
 /// Ending a timer and waiting for its handler.
@@ -6,30 +5,41 @@ extension PreciseTimer {
     /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
     ///
     /// After it returns, no handler of the timer runs or will run. The call that ended the timer returns after the
-    /// handler's captures were released and `onEnd` was called. Called from inside the handler, or from the `deinit` of
-    /// a target that dies with the delivery, it returns at once. It blocks the calling thread while the handler runs:
-    /// do not hold a lock that the handler waits for, and do not let two handlers wait for each other.
+    /// handler's captures were released and `onEnd` was called; an `onEnd` of the main actor may still be on its way
+    /// there. Called from inside the handler, or from the `deinit` of a target that dies with the delivery, it returns at
+    /// once. It blocks the calling thread while the handler runs: do not hold a lock that the handler waits for, and do
+    /// not let two handlers wait for each other.
+    ///
+    /// A handler that awaits on an actor can return only there. So this call must not block that actor: a synchronous
+    /// method of the main actor must not wait for a handler of the main actor, nor an actor for its own. A debug build
+    /// stops there, with a message. A release build returns after the cancel, as from inside the handler. Use the async
+    /// form.
     @available(*, noasync, message: "use the async form (at the top level, in a function of your own)")
     @discardableResult
     public func cancelAndWait() -> Bool {
-        let returned = DispatchSemaphore(value: 0)
-        let (isEnding, mustWait) = core.end(record, .cancelled) { returned.signal() }
-        if mustWait { returned.wait() }
+        let wait = HandlerWait()
+        let isEnding = core.end(record, .cancelled, wait)
+        if wait.isNeeded, record.handlerNeedsCaller {
+            assertionFailure(
+                "\(core.name(of: record)): cancelAndWait() blocks the actor on which the running handler must return; "
+                    + "write `await timer.cancelAndWait()`"
+            )
+            return isEnding
+        }
+        wait.blockUntilOver()
         return isEnding
     }
 
     /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
     ///
-    /// Like the blocking form, but without blocking a thread. It waits even if the task is cancelled. A task that was
-    /// created inside the handler counts as inside while that handler runs.
+    /// Like the blocking form, but without blocking a thread or an actor. It waits even if the task is cancelled. A task
+    /// that the handler created counts as inside while that handler runs, unless it is a detached one: if the handler
+    /// waits for a detached task that waits here, neither goes on.
     @discardableResult
     public func cancelAndWait() async -> Bool {
-        var isEnding = false
-        await withCheckedContinuation { continuation in
-            let mustWait: Bool
-            (isEnding, mustWait) = core.end(record, .cancelled) { continuation.resume() }
-            if !mustWait { continuation.resume() }
-        }
+        let wait = HandlerWait()
+        let isEnding = core.end(record, .cancelled, wait)
+        await wait.untilOver()
         return isEnding
     }
 
@@ -38,22 +48,29 @@ extension PreciseTimer {
     ///
     /// If deadlines have passed already, the last tick is theirs. Otherwise an extra tick comes as soon as possible
     /// (``Tick/isExtra``). The timer then ends with ``EndReason/completed``, also one on demand. It has no last tick if
-    /// it is paused, which cancels it, or if it had ended. Called from inside the handler, it does not wait.
+    /// it is paused, which cancels it, or if it had ended. If its last handler gives it another schedule, it goes on.
+    /// Called from inside the handler, it does not wait.
     ///
     /// - Parameter limit: how long to wait, in real time; nil for as long as it takes, and not at all if it is
     ///   negative. After that the timer is cancelled, and so is the task of its handler.
-    /// - Returns: whether the timer ended with a last tick.
+    /// - Returns: whether the timer ended with a last tick. False if it goes on, if it was paused, and if another call
+    ///   or the release of its target ended it before.
     /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
-    ///   the limit.
+    ///   the limit, and with ``TimerError/Code/lastTickPending`` if its last tick was not delivered by then.
     @discardableResult
     public func finish(atMost limit: Duration? = nil) async throws(TimerError) -> Bool {
-        try await PreciseTimer.end([(core, record)], lastTick: true, atMost: limit) == 1
+        let wait = HandlerWait()
+        let hasLastTick = core.finish(record, wait)
+        if !hasLastTick { core.end(record, .cancelled, wait) }
+        try await wait.untilOver(for: [(core, record)], atMost: limit, limit)
+        // Another call, or the release of the target, may have ended it before its last tick.
+        return hasLastTick && !wait.someGoOn && core.isCompletedOrGoesOn(record)
     }
 }
 
 extension TimerBag {
     /// Ends all timers after one last tick each, as ``PreciseTimer/finish(atMost:)`` does, removes them, and waits for
-    /// their handlers.
+    /// their handlers. A timer whose last handler gives it another schedule is cancelled when that handler has returned.
     ///
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
@@ -73,7 +90,8 @@ extension TimerBag {
         // Held to the end: a timer whose handle is its target would end with its handle.
         let timers = removeAll()
         defer { withExtendedLifetime(timers) {} }
-        _ = try await PreciseTimer.end(timers.map { ($0.core, $0.record) }, lastTick: lastTick, atMost: limit)
+        let known = timers.map { ($0.core, $0.record) }
+        try await HandlerWait.end(known, lastTick: lastTick).untilOver(for: known, atMost: limit, limit)
     }
 }
 
@@ -81,7 +99,8 @@ extension TimerService {
     /// Ends your own service, after a last tick of each of its timers if that is wanted, and waits for running
     /// handlers.
     ///
-    /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(atMost:)`` for each timer.
+    /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(atMost:)`` for each timer. A timer
+    /// whose last handler gives it another schedule is cancelled when that handler has returned.
     ///
     /// - Parameters:
     ///   - lastTick: whether each timer that is not paused gets a last tick.
@@ -103,74 +122,55 @@ extension TimerService {
         let timers = core.survey { sight in (core, sight.record) }.filter { !($0.1.user.target is any WithoutLastTick) }
         let start = ContinuousClock.now
         do throws(TimerError) {
-            if lastTick { _ = try await PreciseTimer.end(timers, lastTick: true, atMost: limit) }
+            if lastTick {
+                try await HandlerWait.end(timers, lastTick: true).untilOver(for: timers, atMost: limit, limit)
+            }
         } catch {
             core.shutdown()
             throw error
         }
-        let group = DispatchGroup()
-        let isEnding = core.shutdown(group)
+        let wait = HandlerWait()
+        let isEnding = core.shutdown(wait)
         let rest = limit.map { $0 - start.duration(to: .now) }
-        try await PreciseTimer.wait(for: group, of: timers, atMost: rest, limit: limit)
+        try await wait.untilOver(for: core.runningTimers.map { (core, $0) }, atMost: rest, limit)
         return isEnding
     }
 }
 
-extension PreciseTimer {
+extension HandlerWait {
     fileprivate typealias Known = (core: ServiceCore, record: Record)
 
-    /// Ends timers, with a last tick or without, and waits for their handlers, for at most a real time. Returns how
-    /// many of them ended with a last tick.
-    fileprivate static func end(
-        _ timers: [Known],
-        lastTick: Bool,
-        atMost limit: Duration?
-    ) async throws(TimerError) -> Int {
-        let group = DispatchGroup()
-        var finishing: [Known] = []
+    /// Ends timers for good, with a last tick or without. Returns the caller's wait for their handlers.
+    fileprivate static func end(_ timers: [Known], lastTick: Bool) -> HandlerWait {
+        let wait = HandlerWait(endsTimers: true)
         for (core, record) in timers {
-            if lastTick, core.finish(record, group) {
-                finishing.append((core, record))
-            } else {
-                group.enter()
-                if !core.end(record, .cancelled, { group.leave() }).mustWait { group.leave() }
-            }
+            if !lastTick || !core.finish(record, wait) { core.end(record, .cancelled, wait) }
         }
-        try await wait(for: group, of: timers, atMost: limit, limit: limit)
-        // Another call, or the release of the target, may have ended a timer before its last tick.
-        return finishing.count { $0.core.isCompletedOrGoesOn($0.record) }
+        return wait
     }
 
-    /// Waits until a group is empty. If that takes longer than the rest of the limit, in real time, cancels the timers,
-    /// and throws an error with the names of those whose handlers are still running.
-    fileprivate static func wait(
-        for group: DispatchGroup,
-        of timers: [Known],
+    /// Waits for the handlers of timers, for at most the rest of a limit, in real time; nil for as long as it takes.
+    /// After that, cancels the timers.
+    ///
+    /// - Throws: `TimerError` that names the timers whose handlers are still running or, if no handler runs, those whose
+    ///   last tick has not come.
+    fileprivate func untilOver(
+        for timers: [Known],
         atMost rest: Duration?,
-        limit: Duration?
+        _ limit: Duration?
     ) async throws(TimerError) {
-        if await group.isEmpty(within: rest) { return }
+        if await untilOver(atMost: rest) { return }
+        let late = timers.filter { $0.core.awaitsLastTick($0.record) }
         for (core, record) in timers { core.end(record, .cancelled) }
-        let running = timers.filter { !$0.core.hasReturned($0.record) }
-        let names = running.prefix(3).map { $0.core.name(of: $0.record) } + (running.count > 3 ? ["others"] : [])
-        let what = names.isEmpty ? "handlers of timers that had ended before" : names.joined(separator: ", ")
-        throw TimerError(.handlerRunning, "waiting \(limit?.text ?? "") for the end of \(what)")
-    }
-}
-
-extension DispatchGroup {
-    /// Waits until the group is empty. Returns false if that takes longer than a real time.
-    fileprivate func isEmpty(within limit: Duration?) async -> Bool {
-        await withCheckedContinuation { continuation in
-            let answer = Lock<CheckedContinuation<Bool, Never>?>(continuation)
-            notify(queue: .global()) { answer.withLock { $0.take() }?.resume(returning: true) }
-            guard let limit else { return }
-            let nanoseconds = max(.zero, limit).nanosecondsOrForever
-            let time = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
-            DispatchQueue.global()
-                .asyncAfter(deadline: .now() + time) {
-                    answer.withLock { $0.take() }?.resume(returning: false)
-                }
-        }
+        let running = timers.filter { $0.core.runsHandler(of: $0.record) }
+        let named = running.isEmpty ? late : running
+        // The last handler may have returned meanwhile.
+        if named.isEmpty { return }
+        let names = named.prefix(3).map { $0.core.name(of: $0.record) } + (named.count > 3 ? ["others"] : [])
+        throw TimerError(
+            running.isEmpty ? .lastTickPending : .handlerRunning,
+            "waiting \(limit?.text ?? "") for the \(running.isEmpty ? "last tick" : "end") of "
+                + names.joined(separator: ", ")
+        )
     }
 }

@@ -32,7 +32,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let end = onEnd.map { onEnd in
             { @Sendable [weak target] (reason: EndReason) in
-                Task { @MainActor in onEnd(target, reason) }
+                Task.detached { @MainActor in onEnd(target, reason) }
                 return
             }
         }
@@ -66,7 +66,7 @@ extension PreciseTimer {
     ) throws(TimerError) -> PreciseTimer {
         let end = onEnd.map { onEnd in
             { @Sendable (reason: EndReason) in
-                Task { @MainActor in onEnd(reason) }
+                Task.detached { @MainActor in onEnd(reason) }
                 return
             }
         }

@@ -7,7 +7,7 @@ extension PreciseTimer {
         public let start: TimerInstant
         /// How long it ran. For a handler that awaits, this includes the waiting.
         public let duration: Duration
-        /// The error that it threw, in words; nil if it threw none.
+        /// The error that it threw, in words, also if `onError` took it; nil if it threw none.
         public let error: String?
 
         init(start: TimerInstant, end: TimerInstant, error: (any Error)? = nil) {

@@ -132,7 +132,7 @@ extension PreciseTimer {
     }
 
     /// Whether the timer has ended. A released target ends it here.
-    fileprivate var hasEnded: Bool {
+    var hasEnded: Bool {
         if case .ended = state { true } else { false }
     }
 }

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import TimerKernel
 
 /// Ending services.
@@ -35,11 +34,9 @@ extension TimerService {
     @discardableResult
     public func shutdownAndWait(file: StaticString = #fileID, line: UInt = #line) async -> Bool {
         if isShared { return refuseShutdown(file, line) }
-        let handlers = DispatchGroup()
-        let isEnding = core.shutdown(handlers)
-        await withCheckedContinuation { continuation in
-            handlers.notify(queue: .global()) { continuation.resume() }
-        }
+        let wait = HandlerWait()
+        let isEnding = core.shutdown(wait)
+        await wait.untilOver()
         return isEnding
     }
 

@@ -80,10 +80,15 @@ extension PreciseTimer {
         }
 
         /// A call, of which the handler hears as its edge and its times say. Constant time.
-        public func callAsFunction() { ask { $0.call(at: $1) } }
+        public func callAsFunction() {
+            ask { limit, now in
+                limit.call(at: now)
+                return true
+            }
+        }
 
-        /// Lets a call that waits for the trailing edge through, as soon as possible and through the normal path.
-        /// Returns false if no call waits.
+        /// Lets a call that waits for the trailing edge through, as soon as possible and through the normal path; behind
+        /// the call at the leading edge, if that has not come yet. Returns false if no call waits.
         @discardableResult
         public func flush() -> Bool { ask { $0.flush(at: $1) } }
 
@@ -91,32 +96,46 @@ extension PreciseTimer {
         @discardableResult
         public func cancel() -> Bool { state.withLock(inForkedChild: false) { $0.limit.cancel() } }
 
-        /// Sets the timer to the instant that the limit decides on. Returns false if there is none.
+        /// Lets the limit decide, and sets the timer. Returns its answer.
         @discardableResult
-        private func ask(_ decide: (inout CallLimit, TimerInstant) -> TimerInstant?) -> Bool {
+        private func ask(_ decide: (inout CallLimit, TimerInstant) -> Bool) -> Bool {
             guard let timer else { return false }
             let now = timer.core.now
-            guard let instant = state.withLock({ decide(&$0.limit, now) }) else { return false }
-            set(timer, instant)
-            return true
-        }
-
-        /// Returns whether the handler must be called. The last tick of a timer that is finished, which stands for no
-        /// deadline, lets a waiting call through.
-        private func comes(_ tick: Tick) -> Bool {
-            if tick.isExtra { return cancel() }
-            let now = tick.delivered
-            let (calls, next, timer) = state.withLock(inForkedChild: (false, nil, nil)) { state in
-                let (calls, next) = state.limit.tick(at: now)
-                return (calls, next, state.timer)
+            let (answer, former, next) = state.withLock { state in
+                let former = state.limit.deadline
+                let answer = decide(&state.limit, now)
+                return (answer, former, state.limit.deadline)
             }
-            if let timer, let next { set(timer, next) }
-            return calls
+            if let next, next != former { set(timer, next) }
+            return answer
         }
 
-        /// A refusal means that the timer has ended, with its target or its service.
-        private func set(_ timer: PreciseTimer, _ instant: TimerInstant) {
-            try? timer.reschedule(.once(at: instant))
+        /// Returns whether the handler must be called.
+        private func comes(_ tick: Tick) -> Bool {
+            // The last tick of a timer that is finished lets all calls through that wait.
+            if tick.isExtra { return cancel() }
+            let (calls, next, timer) = state.withLock(inForkedChild: (false, nil, nil)) { state in
+                let calls = state.limit.tick(at: tick.delivered)
+                return (calls, state.limit.deadline, state.timer)
+            }
+            guard let timer, let next else { return calls }
+            if set(timer, next) || timer.hasEnded { return calls }
+            // This is the last tick of a timer that is being finished: see above.
+            return cancel() || calls
+        }
+
+        /// Sets the timer to an instant that the limit has decided on, and then to the latest such instant: another thread
+        /// may have decided on that one, and have set the timer before this thread does. Returns false if the timer takes
+        /// no orders, because it has ended, with its target or its service, or is being finished.
+        @discardableResult
+        private func set(_ timer: PreciseTimer, _ instant: TimerInstant) -> Bool {
+            var instant = instant
+            while timer.setUnlessFinishing(to: instant) {
+                let latest = state.withLock(inForkedChild: nil) { $0.limit.deadline } ?? instant
+                if latest == instant { return true }
+                instant = latest
+            }
+            return false
         }
     }
 }

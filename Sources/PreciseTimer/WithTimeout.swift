@@ -11,7 +11,8 @@ public import TimerKernel
 /// lies `timeout` after this call.
 ///
 /// - Parameters:
-///   - timeout: the time from now to the deadline. Zero cancels the operation as it begins; negative is refused.
+///   - timeout: the time from now to the deadline. Zero is due at once: the operation is cancelled as it begins, on
+///     virtual time with the next `advance(by: .zero)`. Negative is refused.
 ///   - tolerance: how much later the operation may be cancelled on purpose. Not negative.
 ///   - service: the running backend that keeps the deadline.
 ///   - label: a name for ``TimerService/activeTimers``.
@@ -59,7 +60,8 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
 /// reason: for both, the proposal for Swift's own `withDeadline` (SE-0526) had no settled form yet.
 ///
 /// - Parameters:
-///   - deadline: the instant, on the service's clock. If it has passed, the operation is cancelled as it begins.
+///   - deadline: the instant, on the service's clock. If it has passed, the operation is cancelled as it begins, on
+///     virtual time with the next `advance(by: .zero)`.
 ///   - tolerance: how much later the operation may be cancelled on purpose. Not negative.
 ///   - service: the running backend that keeps the deadline.
 ///   - label: a name for ``TimerService/activeTimers``.

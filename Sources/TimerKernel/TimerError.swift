@@ -24,6 +24,8 @@ public struct TimerError: Error, Hashable, Codable, Sendable {
         public static let timerEnded = Code("timer ended")
         /// A handler had not returned when the time to wait for it was over.
         public static let handlerRunning = Code("a handler is still running")
+        /// A last tick was not delivered when the time to wait for it was over: its service, queue or actor was busy.
+        public static let lastTickPending = Code("the last tick has not come")
         /// The service belongs to the parent of this forked process.
         public static let forked = Code("in a forked child")
     }

@@ -102,6 +102,81 @@ struct DebounceTests {
         #expect(calls.all == [30])
     }
 
+    /// Neither the first call nor the second one has come to the handler.
+    @Test(arguments: [true, false])
+    func flushLetsBothEdgesThrough(isDebounce: Bool) throws {
+        let trigger = isDebounce ? try debounce(100, .both) : try throttle(100, .both)
+        trigger()
+        #expect(!trigger.flush(), "the first call does not wait")
+        trigger()
+        #expect(trigger.flush())
+        virtual.advance(by: .milliseconds(1))
+        #expect(calls.all == [0, 0])
+        trigger()
+        virtual.advance(by: .seconds(1))
+        #expect(calls.all == (isDebounce ? [0, 0, 1] : [0, 0, 100]))
+    }
+
+    @Test func aDroppedCallIsNotFlushed() throws {
+        for edge in [PreciseTimer.Edge.leading, .trailing, .both] {
+            let trigger = try debounce(100, edge)
+            trigger()
+            trigger()
+            trigger.cancel()
+            #expect(!trigger.flush())
+        }
+        let leading = try throttle(100, .leading)
+        leading()
+        leading()
+        #expect(!leading.flush())
+        virtual.advance(by: .seconds(1))
+        #expect(calls.all == [0])
+    }
+
+    /// The call that follows is not kept waiting, and begins no window of its own.
+    @Test func aCallAfterAFlushIsLetThroughWithIt() throws {
+        let trigger = try debounce(100, .trailing)
+        trigger()
+        virtual.advance(by: .milliseconds(30))
+        #expect(trigger.flush())
+        trigger()
+        virtual.advance(by: .zero)
+        #expect(calls.all == [30])
+        call(trigger, at: [0])
+        #expect(calls.all == [30, 130])
+    }
+
+    /// The window of a debounce begins with the call, that of a throttle with the handler's call.
+    @Test(arguments: [true, false])
+    func aLateLeadingCallMovesOnlyTheWindowOfAThrottle(isDebounce: Bool) throws {
+        let trigger = isDebounce ? try debounce(100, .both) : try throttle(100, .both)
+        trigger()
+        virtual.inject(.wakeLate(by: .milliseconds(80)))
+        virtual.advance(by: .milliseconds(10))
+        trigger()
+        virtual.advance(by: .seconds(1))
+        #expect(calls.all == (isDebounce ? [80, 110] : [80, 180]))
+    }
+
+    /// A flush that is accepted while the leading call is delivered sets the timer after that delivery has.
+    @Test(.works("a thread flushes while another one delivers")) func anAcceptedFlushIsNotOverwritten() async throws {
+        let (service, queue) = (try TimerService(.usual), DispatchQueue(label: "test.flush"))
+        for _ in 0..<Effort.of(150, thorough: 1_000) {
+            let calls = Count()
+            let throttle = try PreciseTimer.throttle(
+                .seconds(3_600),
+                on: service,
+                deliver: .queue(queue),
+                target: target
+            ) { _ in calls.add(1) }
+            throttle()
+            throttle()
+            while !throttle.flush() {}
+            try #require(await soon { calls.value == 2 })
+        }
+        service.shutdown()
+    }
+
     @Test func cancelDropsTheWaitingCallAndTheNextOneBegins() throws {
         let trigger = try throttle(100, .both)
         #expect(!trigger.cancel())

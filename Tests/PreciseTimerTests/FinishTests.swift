@@ -143,11 +143,31 @@ import Testing
             if log.count == 1 { try? box.value?.reschedule(.once(after: .seconds(1))) }
         }
         let finishing = Task.immediate { [box] in try await box.value?.finish() }
+        virtual.advanceWithoutSettling(by: .zero)
+        #expect(try await finishing.value == false)
+        #expect(box.value?.state == .scheduled)
         virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(await allHaveEnded())
-        #expect(try await finishing.value == true)
         #expect(log.ticks.map(\.isExtra) == [true, false])
+        #expect(box.value?.state == .ended(.completed))
         box.value = nil
+    }
+
+    /// Deadlines that the schedule rules out have not passed, however late the last tick is.
+    @Test(arguments: [
+        (PreciseTimer.Schedule.every(.seconds(10), for: .seconds(35)), 2),
+        (.every(.seconds(10), jitter: .seconds(10), for: .seconds(35)), 2),
+        (.every(.seconds(10), after: .seconds(5), for: .seconds(35)), 3),
+        (.every(.seconds(10), count: 2, for: .seconds(35)), 2), (.every(.seconds(10), count: 2), 29),
+        (.every(.seconds(10), jitter: .seconds(10)), 29),
+    ])
+    func theLastTickCountsOnlyDeadlinesOfTheSchedule(schedule: PreciseTimer.Schedule, missed: Int) async throws {
+        let timer = try self.schedule(schedule)
+        timer.pause()
+        virtual.jump(by: .seconds(300))
+        timer.resume()
+        #expect(try await finish(timer))
+        #expect(log.ticks.map(\.isExtra) == [false])
+        #expect(log.ticks.map(\.missed) == [UInt64(missed)])
     }
 
     @Test func aTimerThatIsCancelledBeforeItsLastTickHasNone() async throws {

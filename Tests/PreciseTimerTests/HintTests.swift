@@ -38,6 +38,73 @@ import Testing
         #expect(String(decoding: result.standardErrorContent, as: UTF8.self).isEmpty)
     }
 
+    @Test func eachPlaceThatDropsItsHandleIsToldOnce() async throws {
+        let result = try #require(
+            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+                let virtual = VirtualTime()
+                for _ in 0..<50 { try dropHandles(on: virtual.service) }
+            }
+        )
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+        #expect(Set(said).count == 2 && said.count == 2)
+        for said in said { #expect(said.contains("the handle of this timer was dropped before its first tick")) }
+    }
+
+    private struct Trouble: Error {}
+
+    @Test func anErrorThatEndsATimerUnheardIsToldOnceForEachPlace() async throws {
+        let result = try #require(
+            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+                let (virtual, log) = (VirtualTime(), Log())
+                for _ in 0..<5 {
+                    try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: log) { _, _ in
+                        throw Trouble()
+                    }
+                }
+                await virtual.advance(by: .zero)
+            }
+        )
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(said.split(separator: "\n").count == 1)
+        #expect(said.contains("HintTests.swift:"))
+        #expect(said.contains(": the handler of this timer threw an error, which ended the timer"))
+        #expect(said.contains("nobody was told: Trouble()"))
+    }
+
+    @Test func anErrorThatSomebodyIsToldIsNotTold() async throws {
+        let result = try #require(
+            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+                let (virtual, log, mayThrow) = (VirtualTime(), Log(), Gate())
+                func schedule(
+                    onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)? = nil,
+                    onError: (@Sendable (Log, any Error) async throws -> Void)? = nil
+                ) throws -> PreciseTimer {
+                    try PreciseTimer.schedule(
+                        .once(after: .zero),
+                        on: virtual.service,
+                        target: log,
+                        onEnd: onEnd,
+                        onError: onError
+                    ) { _, _ in
+                        await mayThrow.pass()
+                        throw Trouble()
+                    }
+                }
+                _ = try schedule(onEnd: { _ in })
+                _ = try schedule(onError: { _, _ in })
+                _ = try schedule(onError: { _, error in throw error })
+                // Its end came before its error.
+                let cancelled = try schedule()
+                virtual.advanceWithoutSettling(by: .zero)
+                #expect(await soon { cancelled.runningSince != nil })
+                cancelled.cancel()
+                mayThrow.open()
+                await virtual.advance(by: .zero)
+            }
+        )
+        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).isEmpty)
+    }
+
     @Test func aProcessWhoseMainActorDoesNotRunIsTold() async throws {
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -51,5 +118,11 @@ import Testing
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(said.contains("a tick has waited for 5 s for the main actor, which does not run"))
     }
+}
+
+/// Two places. Inside an exit test all places have one line.
+private func dropHandles(on service: TimerService) throws {
+    _ = try PreciseTimer.schedule(.every(.seconds(1)), on: service) { _, _ in }
+    _ = try PreciseTimer.schedule(.every(.seconds(1)), on: service) {}
 }
 #endif

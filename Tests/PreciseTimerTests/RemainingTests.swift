@@ -55,6 +55,31 @@ struct RemainingTests {
         #expect(log.ticks.map(\.missed) == [0, 0, 0, 0])
     }
 
+    @Test func anExtraTickComesWhenTheTimeGoesOn() throws {
+        let timer = try schedule(.every(.seconds(1)))
+        virtual.advance(by: .milliseconds(300))
+        timer.pause(keeping: .remaining)
+        virtual.advance(by: .milliseconds(500))
+        #expect(timer.fire())
+        virtual.advance(by: .seconds(10))
+        #expect(timer.remaining == .milliseconds(700) && timer.nextDeadline == nil)
+        #expect(log.count == 0)
+        timer.resume()
+        virtual.advance(by: .milliseconds(700))
+        #expect(log.ticks.map(\.isExtra) == [true, false])
+        #expect(deadlines == [.milliseconds(800), .milliseconds(11_500)])
+    }
+
+    /// The first delay is that of the beginning.
+    @Test func aPeriodWithAnotherFirstDelayStartsAnewWithThePeriod() throws {
+        let timer = try schedule(.every(.seconds(10), after: .seconds(1)))
+        virtual.advance(by: .seconds(3))
+        #expect(timer.restart())
+        #expect(timer.remaining == .seconds(10))
+        virtual.advance(by: .seconds(20))
+        #expect(deadlines == [.seconds(1), .seconds(13), .seconds(23)])
+    }
+
     @Test func aRateMovesExactly() throws {
         let timer = try schedule(.rate(3, per: .seconds(1)))
         virtual.advance(by: .milliseconds(500))

@@ -1,3 +1,4 @@
+import Dispatch
 import PreciseTimer
 import PreciseTimerTestKit
 import TestSupport
@@ -277,6 +278,43 @@ import Testing
         #expect(said.contains("PreciseTimer: PreciseTimerTests/SlowHandlerTests.swift:"))
         #expect(said.contains("the handler of this timer (\"clock\") ran for longer than 1 s, its period"))
         #expect(said.contains(", once for 3.2 s"))
+    }
+
+    /// Such a handler makes no other timer late, and runs elsewhere already.
+    @Test func aSlowHandlerElsewhereIsToldOfItsMissedDeadlines() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            for isTask in [true, false] {
+                let (alarm, log) = (ManualAlarm(), Log())
+                let service = try TimerService(alarm: alarm)
+                let timer =
+                    isTask
+                    ? try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { log, tick async in
+                        log.note(tick)
+                        alarm.move(by: .milliseconds(3_200))
+                    }
+                    : try PreciseTimer.schedule(
+                        .every(.seconds(1)),
+                        on: service,
+                        deliver: .queue(DispatchQueue(label: "test.slow")),
+                        target: log
+                    ) { log, tick in
+                        log.note(tick)
+                        alarm.move(by: .milliseconds(3_200))
+                    }
+                alarm.move(by: .seconds(1))
+                for count in 1...3 {
+                    alarm.fire()
+                    #expect(await soon { log.count == count && timer.runningSince == nil })
+                }
+                #expect(log.ticks.map(\.missed) == [0, 2, 2])
+                service.shutdown()
+            }
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+        #expect(said.count == 2)
+        let time = "for longer than its period, 1 s, in 3 calls, once for 3.2 s: 4 deadlines had no tick; "
+        #expect(said.first?.hasSuffix(" ran or awaited \(time)use a longer period or `.fixedDelay`") == true)
+        #expect(said.last?.hasSuffix(" ran \(time)do less in it, or use a longer period or `.fixedDelay`") == true)
     }
 
     @Test func aDebugBuildForgivesTwoSlowCalls() async throws {

@@ -75,6 +75,154 @@ import Testing
         #expect(timer.state == .scheduled)
     }
 
+    @Test func anErrorThatWasTakenIsThatOfTheLastRun() async throws {
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: log,
+            onError: { _, _ in },
+            handler: { log, tick in
+                log.note(tick)
+                if tick.index == 0 { throw Bad() }
+            }
+        )
+        for error in ["Bad()", nil] {
+            await virtual.advance(by: .seconds(1))
+            #expect(timer.lastRun?.error == error)
+            #expect(virtual.service.activeTimers.map(\.lastRun?.error) == [error])
+        }
+    }
+
+    @Test func theLastRunHasTheErrorOfTheHandlerAndTheEndThatOfOnError() async throws {
+        struct Worse: Error {}
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: log,
+            onError: { _, _ in throw Worse() },
+            handler: { _, _ in throw Bad() }
+        )
+        await virtual.advance(by: .seconds(1))
+        #expect(timer.lastRun?.error == "Bad()")
+        #expect("\(timer.state)" == "ended: failed: Worse()")
+    }
+
+    @Test func anErrorAfterTheEndIsToldToOnError() async throws {
+        let (errors, isRunning, mayReturn) = (Notes<String>(), Gate(), Gate())
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: log,
+            onError: { _, error in errors.append("\(error)") },
+            handler: { _, _ in
+                isRunning.open()
+                await mayReturn.pass()
+                throw Bad()
+            }
+        )
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        await isRunning.pass()
+        timer.cancel()
+        mayReturn.open()
+        await timer.cancelAndWait()
+        #expect(errors.all == ["Bad()"] && timer.state == .ended(.cancelled))
+    }
+
+    private enum Local {
+        @TaskLocal static var value = 0
+    }
+
+    /// Whoever moves the time, or calls `process()`, is not the handler's caller.
+    @Test(arguments: [true, false])
+    func aHandlerInATaskInheritsNothingOfTheTaskThatMovesTheTime(isMainActor: Bool) async throws {
+        let (values, priorities) = (Notes<Int>(), Notes<TaskPriority>())
+        if isMainActor {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { @MainActor _, _ in
+                values.append(Local.value)
+                priorities.append(Task.currentPriority)
+            }
+        } else {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _, _ async in
+                values.append(Local.value)
+                priorities.append(Task.currentPriority)
+            }
+        }
+        let virtual = virtual
+        await Task(priority: .background) {
+            _ = await Local.$value.withValue(9) { await virtual.advance(by: .seconds(1)) }
+        }
+        .value
+        #expect(values.all == [0])
+        #expect(priorities.all.allSatisfy { $0 > .background } && priorities.all.count == 1)
+    }
+
+    @Test func theMainActorsOnEndInheritsNothingOfTheCaller() async throws {
+        let values = Notes<Int>()
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            deliver: .mainActor,
+            target: log,
+            onEnd: { _, _ in values.append(Local.value) },
+            handler: { _, _ in }
+        )
+        Local.$value.withValue(9) { _ = timer.cancel() }
+        #expect(await soon { !values.all.isEmpty })
+        #expect(values.all == [0])
+    }
+
+    /// The `onEnd` of one timer, which the handler of another one has ended, is not inside that handler.
+    @Test func theMainActorsOnEndWaitsForTheHandlerThatEndedItsTimer() async throws {
+        let (box, handlerHasReturned, mayReturn, seen) = (Box<PreciseTimer>(), Gate(), Gate(), Notes<Bool>())
+        let ended = try PreciseTimer.schedule(
+            .every(.seconds(3_600)),
+            deliver: .mainActor,
+            target: log,
+            onEnd: { _, _ in
+                Task {
+                    mayReturn.open()
+                    await box.value?.cancelAndWait()
+                    seen.append(handlerHasReturned.isPassable)
+                }
+            },
+            handler: { _, _ in }
+        )
+        box.value = try PreciseTimer.schedule(.once(after: .zero), target: log) { _, _ in
+            ended.cancel()
+            await mayReturn.pass()
+            // Time for a wait that would not wait.
+            try? await Task.sleep(for: .milliseconds(20))
+            handlerHasReturned.open()
+        }
+        #expect(await soon { !seen.all.isEmpty })
+        #expect(seen.all == [true])
+        box.value = nil
+    }
+
+    /// The handler holds the handle while it awaits.
+    @Test func aHandleThatIsDroppedWhileItsHandlerAwaitsEndsTheTimerAfterwards() async throws {
+        let (isRunning, mayReturn, cancelled) = (Gate(), Gate(), Notes<Bool>())
+        do {
+            let timer = try PreciseTimer.schedule(
+                .every(.seconds(1)),
+                on: virtual.service,
+                onEnd: { [reasons] in reasons.append($0) },
+                handler: { _, _ in
+                    isRunning.open()
+                    await mayReturn.pass()
+                    cancelled.append(Task.isCancelled)
+                }
+            )
+            virtual.advanceWithoutSettling(by: .seconds(1))
+            await isRunning.pass()
+            #expect(timer.state == .scheduled)
+        }
+        #expect(reasons.all.isEmpty)
+        mayReturn.open()
+        #expect(await soon { reasons.all == [.handleReleased] })
+        #expect(cancelled.all == [false])
+    }
+
     @Test func onErrorMayEndTheTimer() async throws {
         let timer = try PreciseTimer.schedule(
             .every(.seconds(1)),

@@ -43,6 +43,23 @@ struct WithTimeoutTests {
         }
     }
 
+    /// Nothing is delivered inside a call, not even what is due at once.
+    @Test func aTimeOutOfZeroPassesWithTheNextRound() async throws {
+        let isRunning = Gate()
+        let task = Task {
+            try await withTimeout(.zero, on: service) {
+                isRunning.open()
+                try await Task.sleep(for: .seconds(3_600))
+            }
+        }
+        await isRunning.pass()
+        await virtual.settle()
+        #expect(virtual.pendingCount == 1)
+        virtual.advanceWithoutSettling(by: .zero)
+        let error = try #require(await #expect(throws: PreciseTimer.TimeoutError.self) { try await task.value })
+        #expect(error == PreciseTimer.TimeoutError(deadline: virtual.now))
+    }
+
     @Test func aDeadlineIsAnInstantOfTheServicesClock() async throws {
         let deadline = virtual.now.advanced(by: .seconds(2))
         let error = await #expect(throws: PreciseTimer.TimeoutError.self) {

@@ -248,8 +248,8 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         }
         rules.burst += 1
         let isTheRest = repetition == .every && rules.burst >= rules.policy.limit
-        // The deadlines that this tick stands for are moved by the jitter of the oldest.
-        let latest = max(due, min(now, end)) - rules.offset
+        // The deadlines that this tick stands for are moved by the jitter of the oldest, but not beyond the end.
+        let latest = max(due - rules.offset, end <= now ? end : now - rules.offset)
         let missed = isTheRest ? grid.latestStep(at: latest) - step : 0
         let tick = Due(index: index, deadline: due, missed: missed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
@@ -309,9 +309,10 @@ extension TimerRecord where User: ~Copyable {
     /// The next deadline; `.max` if there is none, or if it depends on the end of a hold.
     package var knownDeadline: UInt64 { isHeld ? .max : nextDeadline }
 
-    /// The time to the next deadline in nanoseconds, zero if it has passed; nil if no tick remains.
+    /// The time to the next deadline in nanoseconds, zero if it has passed; nil if no tick remains. During a hold a
+    /// requested extra tick changes nothing: it comes with the end of the hold.
     package func remaining(at now: UInt64) -> UInt64? {
-        let (next, now) = (nextDeadline, min(now, rules?.heldSince ?? .max))
+        let (next, now) = isHeld ? (deadline, rules?.heldSince ?? now) : (nextDeadline, now)
         return next == .max ? nil : next - min(next, now)
     }
 
@@ -356,8 +357,9 @@ extension TimerRecord where User: ~Copyable {
         let rules = rulesOnDemand
         traits.remove(.isOnDemand)
         traits.insert(.isFinishing)
-        rules.bounds = rules.bounds ?? Grid.Bounds()
-        rules.bounds?.end = now
+        var bounds = rules.bounds ?? Grid.Bounds()
+        bounds.end = min(bounds.end, now)
+        rules.bounds = bounds
         guard deadline > now else { return }
         rules.remaining = 0
         serve()

@@ -9,6 +9,8 @@ enum Step: ~Copyable {
     case send(Record)
     /// Say the farewell of a timer. The service is there if this was its last timer.
     case sayFarewell(Record, AnyObject?)
+    /// Tell those who wait for a last handler that its timer goes on.
+    case tell([HandlerWait])
     /// Ask again: much work remains, and other threads may need the lock.
     case askAgain
     /// The look is over, and the alarm is set.
@@ -40,6 +42,7 @@ extension ServiceState {
             if let failure = putBack(record, served, lookedAt: woke) { return .fail(failure) }
             // The farewell comes before the next decision, because `onEnd` may change the next timer.
             if record.hasEnded { return .sayFarewell(record, takeServiceIfIdle()) }
+            if record.hasLeftWaiting { return .tell(record.takeWaiting()) }
         default: break
         }
         guard run == self.run else { return .sleep }
@@ -86,6 +89,7 @@ extension ServiceState {
         let now = record.awaitsReturn ? self.now ?? look : look
         let order = scheduler.putBack(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds)
         if record.ending == .completed, let observer { observer.ended(record) }
+        if record.hasLeftWaiting, record.isAwaitedAsLast { _ = end(record, .cancelled) }
         // There are no orders during a look.
         if case .leave = order { return nil }
         return arm(order)
@@ -130,6 +134,7 @@ extension ServiceCore {
                     record.user.destination.send(Hop(core: self, record: record, woke: woke, alarm: alarm))
                 }
             case .sayFarewell(let record, _): setup.asOrdinaryThread { record.sayFarewell() }
+            case .tell(let waiting): for wait in waiting { wait.handlerReturned(goesOn: true) }
             case .askAgain: break
             case .sleep: return reportSlowHandlers()
             case .fail(let failure): return fail(failure)
@@ -147,13 +152,16 @@ extension ServiceCore {
     /// Ends the delivery of a hop. Returns true if the same hop must deliver another late tick.
     func finish(_ hop: Hop, lookedAt look: TimerInstant, _ served: Served?) -> Bool {
         let record = hop.record
+        var left: [HandlerWait] = []
         let (failure, isOver, again, service) = locked(inForkedChild: (nil, false, false, nil)) { state in
             let failure = state.putBack(record, served, lookedAt: look, byHop: true)
+            if record.hasLeftWaiting { left = record.takeWaiting() }
             return (failure, record.hasEnded, record.whereabouts == .onItsWay, state.takeServiceIfIdle())
         }
         reportSlowHandlers()
         if let failure { fail(failure) }
         if isOver { record.sayFarewell() }
+        for wait in left { wait.handlerReturned(goesOn: true) }
         withExtendedLifetime(service) {}
         return again
     }

@@ -11,7 +11,7 @@ struct Handler: Sendable {
     }
 
     private struct InTask: Sendable {
-        let call: @Sendable (isolated (any Actor)?, AnyObject, PreciseTimer.Tick) async throws -> Void
+        let call: @Sendable (isolated (any Actor)?, AnyObject, PreciseTimer.Tick) async -> HandlerFailure?
     }
 
     private let function: Plain<AnyObject>
@@ -34,10 +34,12 @@ struct Handler: Sendable {
             InTask { _, target, tick in
                 let target = unsafe unsafeDowncast(target, to: Target.self)
                 do { try await call(target, tick) } catch {
-                    if error.isOfCancelledTask { return }
-                    guard let onError else { throw error }
-                    try await onError(target, error)
+                    if error.isOfCancelledTask { return nil }
+                    guard let onError else { return .untold(error) }
+                    do { try await onError(target, error) } catch let last { return .given(up: error, with: last) }
+                    return .taken(error)
                 }
+                return nil
             }
         )
     }
@@ -51,10 +53,12 @@ struct Handler: Sendable {
             InTask { _, target, tick in
                 let target = unsafe unsafeDowncast(target, to: Target.self)
                 do { try await call(target, tick) } catch {
-                    if error.isOfCancelledTask { return }
-                    guard let onError else { throw error }
-                    try await onError(target, error)
+                    if error.isOfCancelledTask { return nil }
+                    guard let onError else { return .untold(error) }
+                    do { try await onError(target, error) } catch let last { return .given(up: error, with: last) }
+                    return .taken(error)
                 }
+                return nil
             }
         )
     }
@@ -65,7 +69,7 @@ struct Handler: Sendable {
         _ change: @escaping @Sendable (PreciseTimer.Tick) -> PreciseTimer.Tick
     ) -> Handler {
         if isPlain { return Handler { (target: AnyObject, tick) in call(target, change(tick)) } }
-        return Handler(InTask { actor, target, tick in try await callInTask(actor, target, change(tick)) })
+        return Handler(InTask { actor, target, tick in await callInTask(actor, target, change(tick)) })
     }
 
     private init(_ inTask: InTask) { function = unsafe unsafeBitCast(inTask, to: Plain<AnyObject>.self) }
@@ -74,8 +78,25 @@ struct Handler: Sendable {
     var call: @Sendable (AnyObject, PreciseTimer.Tick) -> Void { function.call }
 
     /// Calls a function that is called in a task.
-    var callInTask: @Sendable (isolated (any Actor)?, AnyObject, PreciseTimer.Tick) async throws -> Void {
+    var callInTask: @Sendable (isolated (any Actor)?, AnyObject, PreciseTimer.Tick) async -> HandlerFailure? {
         unsafe unsafeBitCast(function, to: InTask.self).call
+    }
+}
+
+/// The error of a handler that was called in a task, and what became of it.
+enum HandlerFailure {
+    /// `onError` took it: the timer goes on.
+    case taken(any Error)
+    /// `onError` threw another error, which ends the timer.
+    case given(up: any Error, with: any Error)
+    /// There is no `onError`: it ends the timer.
+    case untold(any Error)
+
+    /// The error of the handler.
+    var thrown: any Error {
+        switch self {
+        case .taken(let error), .given(up: let error, with: _), .untold(let error): error
+        }
     }
 }
 

@@ -26,9 +26,13 @@ struct Hop: Sendable {
         let look = alarm.now
         var identity = TaskDelivery()
         while let due = core.begin(self, lookedAt: look, by: .task(identity)) {
-            let (served, error) = await record.call(due, woke: woke, alarm, on: actor, as: identity)
-            noteRun(served, error)
-            if let error { core.end(record, failed: error) }
+            let (served, failure) = await record.call(due, woke: woke, alarm, on: actor, as: identity)
+            noteRun(served, failure?.thrown)
+            switch failure {
+            case nil, .taken: break
+            case .given(up: _, with: let error): core.end(record, failed: error, isTold: true)
+            case .untold(let error): core.end(record, failed: error, isTold: false)
+            }
             guard core.finish(self, lookedAt: look, served) else { return }
             identity = TaskDelivery()
         }

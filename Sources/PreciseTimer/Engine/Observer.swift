@@ -27,7 +27,9 @@ final class Observer {
             own.countHandler(time)
             own.lastCall = (served.delivered, now)
         }
-        if time > record.leastPeriod { slowPlaces.note(SlowPlace(record, record.leastPeriod, time)) }
+        if time > record.leastPeriod {
+            slowPlaces.note(SlowPlace(record, record.leastPeriod, time, missed: served.due.missed))
+        }
         if keeper != nil || time > Self.longHold, case .inline = record.user.destination {
             watch(record, served, now, time)
         }

@@ -62,9 +62,9 @@ public final class PreciseTimer: Sendable {
     @discardableResult
     public func resume() -> Bool { core.resume(record) }
 
-    /// Starts the present schedule anew: the next deadline is a whole delay or period from now. The numbers of the
-    /// deadlines, a `count` and a `for:` start again; an alignment or a spread is not kept. A paused timer stays
-    /// paused.
+    /// Starts the present schedule anew: the next deadline is a whole delay or period from now; for
+    /// `.every(period, after: delay)`, the period. The numbers of the deadlines, a `count` and a `for:` start again; an
+    /// alignment or a spread is not kept. A paused timer stays paused.
     ///
     /// For a time-out: `timeout.restart()` postpones it by its own length, and throws nothing. Returns false if the
     /// timer has ended, or if its schedule is an instant, rests without ever having had a deadline, or is computed.
@@ -85,6 +85,10 @@ public final class PreciseTimer: Sendable {
     /// - Throws: `TimerError` if the schedule makes no sense, which leaves the timer as it was, or if the
     ///   timer has ended.
     public func reschedule(_ schedule: Schedule) throws(TimerError) { try core.reschedule(record, schedule) }
+
+    /// Sets a timer on demand, unless it has ended or is being finished. Its handler cannot make it go on either, as it
+    /// could with ``reschedule(_:)``. Returns whether it was set.
+    func setUnlessFinishing(to instant: TimerInstant) -> Bool { core.setUnlessFinishing(record, to: instant) }
 
     /// Asks for one extra tick, as soon as possible and through the normal path. The grid does not move. Returns
     /// false if the timer has ended.
@@ -110,8 +114,9 @@ public final class PreciseTimer: Sendable {
     /// pause keeps the remaining time.
     public var nextDeadline: TimerInstant? { core.nextDeadline(of: record) }
 
-    /// The time to the next deadline, zero if it has passed; it stands still while a pause keeps it. Nil if no tick
-    /// remains, if the timer rests until it is rescheduled, or if the running handler decides it.
+    /// The time to the next deadline, zero if it has passed. It stands still while a pause keeps it, also if an extra
+    /// tick is asked for meanwhile. Nil if no tick remains, if the timer rests until it is rescheduled, or if the running
+    /// handler decides it.
     public var remaining: Duration? { core.remaining(of: record) }
 
     /// The nominal duration between two deadlines; nil for a single deadline, after the last tick of a schedule with a

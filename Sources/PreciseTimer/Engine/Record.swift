@@ -18,8 +18,8 @@ struct UserSide: UserFacts, ~Copyable {
         var label: String?
         /// Called with the reason when the timer has ended.
         var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
-        /// Called when the running handler has returned and the farewell was said.
-        var waiting: [@Sendable () -> Void] = []
+        /// Those who wait for the return of the last handler.
+        var waiting: [HandlerWait] = []
         /// The error that ended the timer, of its handler or its backend.
         var error: (any Error)?
         /// The statistics, while they are collected.
@@ -93,24 +93,19 @@ extension Record {
     }
 
     /// Calls the handler in a task, on its actor if it has one. Returns nothing as served, without a call, if the
-    /// target was released, and the error if the handler threw one.
+    /// target was released.
     func call(
         _ due: Due,
         woke: TimerInstant,
         _ alarm: any TimerAlarm,
         on actor: isolated (any Actor)?,
         as identity: TaskDelivery
-    ) async -> (Served?, (any Error)?) {
+    ) async -> (Served?, HandlerFailure?) {
         let tick = PreciseTimer.Tick(due, woke: woke, delivered: alarm.now)
         let served = Served(due: due, lateness: tick.nanosecondsLate)
         return await TaskDelivery.$current.withValue(identity) {
             guard let target = user.target, let handler = user.handler else { return (nil, nil) }
-            do {
-                try await handler.callInTask(actor, target, tick)
-                return (served, nil)
-            } catch {
-                return (served, error)
-            }
+            return (served, await handler.callInTask(actor, target, tick))
         }
     }
 
@@ -126,17 +121,38 @@ extension Record {
         guard let side else { return }
         side.extras.chain = nil
         if let onEnd = side.extras.onEnd.take(), let endReason { onEnd(endReason) }
-        let waiting = side.extras.waiting
-        side.extras.waiting = []
-        for resume in waiting { resume() }
+        for wait in takeWaiting() { wait.handlerReturned(goesOn: false) }
     }
 
-    /// Lets `resume` be called when the running handler has returned and the farewell was said. Returns false, and
-    /// forgets it, if no handler is running, or if the caller is inside it. For timers that end.
-    func awaitReturn(_ resume: @escaping @Sendable () -> Void) -> Bool {
+    /// Lets a caller wait until the running handler has returned and the farewell was said. Returns false, and changes
+    /// nothing, if no handler is running, or if the caller is inside it. For timers that end.
+    func awaitReturn(_ wait: HandlerWait) -> Bool {
         guard user.runner != .nobody, !user.runner.isCaller else { return false }
-        onDemand.extras.waiting.append(resume)
+        onDemand.extras.waiting.append(wait)
+        wait.expectReturn()
         return true
+    }
+
+    /// Those who wait for the return of the last handler, which has returned.
+    func takeWaiting() -> [HandlerWait] {
+        guard let side else { return [] }
+        defer { side.extras.waiting = [] }
+        return side.extras.waiting
+    }
+
+    /// Whether somebody waits for the last handler of a timer that goes on, because that handler has set it again.
+    var hasLeftWaiting: Bool {
+        guard let side, !isFinishing, !hasEnded else { return false }
+        return !side.extras.waiting.isEmpty
+    }
+
+    /// Whether one of those who wait wants the timer to end with its last handler in any case.
+    var isAwaitedAsLast: Bool { side?.extras.waiting.contains { $0.endsTimers } ?? false }
+
+    /// Whether the running handler can return only on the executor that the caller occupies.
+    var handlerNeedsCaller: Bool {
+        guard case .task(let tasks) = user.destination, let actor = tasks.actor(for: self) else { return false }
+        return CurrentExecutor.isOf(actor)
     }
 
     /// The running handler's task; nil if there is no such task, or if the caller is in it: a handler that ends its own

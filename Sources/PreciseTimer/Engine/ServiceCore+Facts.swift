@@ -51,9 +51,21 @@ extension ServiceCore {
         locked(inForkedChild: false) { _ in record.ending == .completed || !record.hasEnded }
     }
 
-    /// Whether a timer has ended and its handler has returned.
-    func hasReturned(_ record: Record) -> Bool {
-        locked(inForkedChild: true) { _ in record.hasEnded && record.user.runner == .nobody }
+    /// Whether a handler of a timer is running that the caller is not inside of.
+    func runsHandler(of record: Record) -> Bool {
+        locked(inForkedChild: false) { _ in record.user.runner != .nobody && !record.user.runner.isCaller }
+    }
+
+    /// Whether the last tick of a timer that was finished has not come to its handler.
+    func awaitsLastTick(_ record: Record) -> Bool {
+        locked(inForkedChild: false) { _ in record.isFinishing && !record.hasEnded && record.user.runner == .nobody }
+    }
+
+    /// The timers whose handlers are running.
+    var runningTimers: [Record] {
+        var records: [Record] = []
+        eachRunningTimer { records.append($0) }
+        return records
     }
 
     /// When the timer's running handler was called; nil if it does not run.

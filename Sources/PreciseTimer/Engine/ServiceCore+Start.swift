@@ -17,8 +17,15 @@ extension ServiceCore {
     }
 
     private func startAlarm() throws(TimerError) {
+        // Each turn but the first follows a shutdown by other code, which was not meant for the timer that starts the
+        // service.
+        while try !tryStart() {}
+    }
+
+    /// Starts the alarm if it is not running. Returns false if the service was shut down meanwhile.
+    private func tryStart() throws(TimerError) -> Bool {
         let start = try locked { state throws(TimerError) in try state.beginStart() }
-        guard let (makeAlarm, run) = start else { return }
+        guard let (makeAlarm, run) = start else { return true }
         var alarm: (any TimerAlarm)?
         do throws(TimerError) {
             let made = try makeAlarm()
@@ -27,7 +34,9 @@ extension ServiceCore {
                 onFire: { self.fired(run) },
                 onFailure: { self.fail(ServiceState.Failure(error: $0, run: run)) }
             )
-            try locked { state throws(TimerError) in try state.finishStart(made) }
+            if try locked({ state throws(TimerError) in try state.finishStart(made) }) { return true }
+            made.stop()
+            return false
         } catch {
             alarm?.stop()
             locked { $0.abandonStart(makeAlarm, run) }

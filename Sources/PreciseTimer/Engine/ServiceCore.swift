@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import TimerAlarms
 internal import TimerKernel
 
@@ -86,33 +85,29 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Ends a timer. Returns true for the call that ended it.
     @discardableResult
-    func end(_ record: Record, _ ending: TimerEnding) -> Bool {
-        end(record, ending, nil).isEnding
-    }
-
-    /// Ends a timer. `mustWait` is true if the handler is running and the caller is not inside it; `resume` is then
-    /// called when the handler has returned and the farewell was said.
-    func end(
-        _ record: Record,
-        _ ending: TimerEnding,
-        _ resume: (@Sendable () -> Void)?
-    ) -> (isEnding: Bool, mustWait: Bool) {
-        let (isOver, task, service, mustWait) = locked(inForkedChild: (nil, nil, nil, false)) { state in
+    func end(_ record: Record, _ ending: TimerEnding, _ wait: HandlerWait? = nil) -> Bool {
+        let (isOver, task, service) = locked(inForkedChild: (nil, nil, nil)) { state in
             let isOver = state.end(record, ending)
             let task = isOver == false ? record.taskToCancel : nil
-            return (isOver, task, state.takeServiceIfIdle(), resume.map(record.awaitReturn) ?? false)
+            if let wait { _ = record.awaitReturn(wait) }
+            return (isOver, task, state.takeServiceIfIdle())
         }
         task?.cancel()
         if isOver == true { record.sayFarewell() }
         withExtendedLifetime(service) {}
-        return (isOver != nil, mustWait)
+        return isOver != nil
     }
 
-    /// Ends a timer whose handler threw an error. The handler is still running.
-    func end(_ record: Record, failed error: any Error) {
-        locked(inForkedChild: ()) { state in
-            if state.end(record, .failed) != nil { record.onDemand.extras.error = error }
+    /// Ends a timer whose handler threw an error, which `onError` was told or not. The handler is still running.
+    func end(_ record: Record, failed error: any Error, isTold: Bool) {
+        let isUnheard = locked(inForkedChild: false) { state in
+            guard state.end(record, .failed) != nil else { return false }
+            record.onDemand.extras.error = error
+            return !isTold && record.onDemand.extras.onEnd == nil
         }
+        #if DEBUG
+        if isUnheard { record.warnOfUnheardError(error) }
+        #endif
     }
 
     func pause(_ record: Record, keeping kept: PreciseTimer.Kept) -> Bool {
@@ -144,17 +139,17 @@ final class ServiceCore: @unchecked Sendable {
         .0
     }
 
-    /// Lets a timer end after one more tick. Returns false if it is paused or had ended. The group is entered until the
-    /// timer's farewell, unless the caller is inside the handler.
-    func finish(_ record: Record, _ group: DispatchGroup) -> Bool {
+    /// Lets a timer end after one more tick. Returns false if it is paused or had ended. The caller waits for the return
+    /// of the last handler, unless it is inside a handler of the timer.
+    func finish(_ record: Record, _ wait: HandlerWait) -> Bool {
         carryOut { state in
             guard let now = state.now, let order = state.scheduler.finish(record, at: now.nanoseconds) else {
                 return nil
             }
-            if !record.user.runner.isCaller {
-                group.enter()
-                record.onDemand.extras.waiting.append { group.leave() }
-            }
+            // Nobody waits for a handler from inside, but the timer may have to end with it.
+            let wait = record.user.runner.isCaller ? HandlerWait(endsTimers: wait.endsTimers) : wait
+            record.onDemand.extras.waiting.append(wait)
+            wait.expectReturn()
             return order
         }
         .0
@@ -185,6 +180,14 @@ final class ServiceCore: @unchecked Sendable {
         }
         if let failure { throw failure.error }
         if !isDone { throw whyNotRescheduled(record) }
+    }
+
+    /// Sets a timer on demand, unless it has ended or is being finished. Returns whether it was set.
+    func setUnlessFinishing(_ record: Record, to instant: TimerInstant) -> Bool {
+        carryOut { state in
+            record.isFinishing ? nil : state.scheduler.reschedule(record, on: Grid(origin: instant.nanoseconds))
+        }
+        .0
     }
 
     /// The error of a timer that could not be rescheduled.
@@ -224,26 +227,29 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Ends all timers and the alarm. Returns whether there was a service to end.
     ///
-    /// Enters the group, if there is one, for each running handler that the caller is not inside of. The group is left
-    /// when the handler has returned and, if this call ends the timer, the farewell was said.
+    /// The caller waits for each running handler that it is not inside of and, if this call ends its timer, for the
+    /// farewell.
     @discardableResult
-    func shutdown(_ handlers: DispatchGroup? = nil) -> Bool {
+    func shutdown(_ wait: HandlerWait? = nil) -> Bool {
         let error = TimerError(.shutDown, "scheduling on a service that was shut down")
-        return close(.serviceShutDown, run: nil, error, handlers)
+        return close(.serviceShutDown, run: nil, error, wait)
     }
 
-    /// Enters a group for each running handler that the caller is not inside of. Asks in portions, so that other
-    /// threads get the lock in between.
-    private func awaitHandlers(_ handlers: DispatchGroup) {
+    /// Lets a caller wait for each running handler that it is not inside of. Asks in portions, so that other threads get
+    /// the lock in between.
+    private func awaitHandlers(_ wait: HandlerWait) {
+        eachRunningTimer { record in _ = record.awaitReturn(wait) }
+    }
+
+    /// Calls a function with each timer whose handler is running, also with those that have ended, under the lock. Asks
+    /// in portions, so that other threads get the lock in between.
+    func eachRunningTimer(_ body: (Record) -> Void) {
         var position = locked(inForkedChild: 0) { $0.scheduler.runningCount }
         while position > 0 {
             position = locked(inForkedChild: 0) { state in
                 let end = min(position, state.scheduler.runningCount)
                 let begin = max(0, end - Scheduler<UserSide>.portion)
-                for position in begin..<end {
-                    let record = state.scheduler.running(at: position)
-                    if record.awaitReturn({ handlers.leave() }) { handlers.enter() }
-                }
+                for position in begin..<end { body(state.scheduler.running(at: position)) }
                 return begin
             }
         }
@@ -260,12 +266,12 @@ final class ServiceCore: @unchecked Sendable {
         _ ending: TimerEnding,
         run: Int?,
         _ error: TimerError,
-        _ handlers: DispatchGroup? = nil
+        _ wait: HandlerWait? = nil
     ) -> Bool {
         let remains = locked(inForkedChild: nil) { $0.close(run: run, answering: error) }
         // No handler begins any more. After the timers have ended, a handler could return unseen, and its thread could
         // still be saying the farewell.
-        if let handlers { awaitHandlers(handlers) }
+        if let wait { awaitHandlers(wait) }
         guard let remains else { return false }
         remains.alarm?.stop()
         setup.release()

@@ -108,13 +108,18 @@ struct ServiceState: ~Copyable {
         }
     }
 
-    /// Notes that the alarm has started.
+    /// Notes that the alarm has started. Returns false if the service was shut down in the meantime, and can be started
+    /// again.
     ///
     /// - Throws: the error that ended the run in the meantime.
-    mutating func finishStart(_ alarm: any TimerAlarm) throws(TimerError) {
-        if let endOfStart { throw endOfStart }
+    mutating func finishStart(_ alarm: any TimerAlarm) throws(TimerError) -> Bool {
+        if let endOfStart {
+            if restart != nil, endOfStart.code == .shutDown { return false }
+            throw endOfStart
+        }
         phase = .running
         self.alarm = alarm
+        return true
     }
 
     /// Notes that a start failed, or that its run ended in the meantime: the next timer tries again.

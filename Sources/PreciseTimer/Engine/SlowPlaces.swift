@@ -9,6 +9,7 @@ struct SlowPlaces {
     mutating func note(_ call: SlowPlace) {
         if let known = places.firstIndex(where: { $0.isSame(as: call) }) {
             places[known].count += 1
+            places[known].missed = places[known].missed.saturatingAdding(call.missed)
             if call.longest > places[known].longest {
                 (places[known].period, places[known].longest) = (call.period, call.longest)
             }
@@ -38,12 +39,18 @@ struct SlowPlace {
     var period: UInt64
     var longest: UInt64
     var count: UInt64 = 1
+    /// How many deadlines had no tick of their own before these calls.
+    var missed: UInt64
+    /// Where the handler runs.
+    let destination: Destination
     /// Whether a debug build has warned of it.
     var isReported = false
 
     /// One call of a timer's handler, in nanoseconds, which exceeded a period.
-    init(_ record: Record, _ period: UInt64, _ time: UInt64) {
+    init(_ record: Record, _ period: UInt64, _ time: UInt64, missed: UInt64 = 0) {
         label = record.label
+        destination = record.user.destination
+        self.missed = missed
         unsafe (file, line) = record.storedSite
         self.period = period
         longest = time

@@ -41,6 +41,15 @@ final class TaskDestination: Sendable {
         if isCancelled { task.cancel() }
     }
 
+    /// The actor of a timer's handler; nil if there is none, or if it was released.
+    func actor(for record: Record) -> (any Actor)? {
+        switch isolation {
+        case .actor(let actor): actor
+        case .target: record.user.target as? any Actor
+        case .none: nil
+        }
+    }
+
     /// Cancels the task and lets it go, because the timer has ended.
     func cancel() {
         let task: Task<Void, Never>? = state.withLock(inForkedChild: nil) { state in
@@ -56,19 +65,22 @@ final class TaskDestination: Sendable {
     /// Notes that a call of the handler has returned, or thrown an error.
     func noteRun(_ run: PreciseTimer.Run) { state.withLock(inForkedChild: ()) { $0.lastRun = run } }
 
+    /// The task of a tick. It is detached: whoever lets a tick come due, such as the caller of `process()` or of a test's
+    /// `advance(by:)`, gives the handler neither task-local values nor a priority.
     private func task(for hop: Hop) -> Task<Void, Never> {
         switch isolation {
         // A task that starts on the main actor avoids the shared thread pool, which other tasks may keep busy.
         case .actor(let actor) where actor is MainActor:
             MainLoopWarning.expectTick()
-            return Task { @MainActor in await hop.deliver(on: MainActor.shared) }
-        case .actor(let actor): return Task { await hop.deliver(on: actor) }
+            let deliver: @MainActor @Sendable () async -> Void = { await hop.deliver(on: MainActor.shared) }
+            return Task.detached(operation: deliver)
+        case .actor(let actor): return Task.detached { await hop.deliver(on: actor) }
         case .target:
-            return Task {
+            return Task.detached {
                 guard let actor = hop.record.user.target as? any Actor else { return hop.deliverToNoActor() }
                 await hop.deliver(on: actor)
             }
-        case .none: return Task { await hop.deliver(on: nil) }
+        case .none: return Task.detached { await hop.deliver(on: nil) }
         }
     }
 }

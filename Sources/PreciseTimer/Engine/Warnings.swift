@@ -21,11 +21,43 @@ extension SlowPlace {
         guard SlowHandlerWarnings.take() else { return }
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
-        StandardError.write(
-            "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for longer than \(period), its period "
-                + "or that of another timer on its thread, in \(count) calls, once for \(time); ticks are late: do "
-                + "less in it, or let it run elsewhere (`deliver: .queue`)\n"
-        )
+        let handler = "PreciseTimer: \(file):\(line): the handler of this timer\(name)"
+        let (calls, deadlines) = ("in \(count) calls, once for \(time)", missed == 1 ? "1 deadline" : "\(missed) deadlines")
+        let text =
+            switch destination {
+            case .inline, .mailbox:
+                "ran for longer than \(period), its period or that of another timer on its thread, \(calls); ticks are "
+                    + "late: do less in it, or let it run elsewhere (`deliver: .queue`)"
+            // These make no other timer late.
+            case .queue:
+                "ran for longer than its period, \(period), \(calls): \(deadlines) had no tick; do less in it, or use a "
+                    + "longer period or `.fixedDelay`"
+            case .task:
+                "ran or awaited for longer than its period, \(period), \(calls): \(deadlines) had no tick; use a longer "
+                    + "period or `.fixedDelay`"
+            }
+        StandardError.write("\(handler) \(text)\n")
+    }
+}
+
+/// The places of one kind of warning: a process is warned of the first 16, and of each once.
+final class WarnedPlaces: Sendable {
+    private struct Place: Hashable {
+        let file: UInt
+        let line: UInt32
+    }
+
+    private let places = Lock(Set<Place>())
+
+    static let droppedHandles = WarnedPlaces()
+    static let lostTargets = WarnedPlaces()
+    static let unheardErrors = WarnedPlaces()
+
+    /// Whether the place that scheduled a timer must be named. True once.
+    func mustName(_ record: Record) -> Bool {
+        let (file, line) = unsafe record.storedSite
+        let place = Place(file: UInt(bitPattern: file), line: line)
+        return places.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(place).inserted }
     }
 }
 
@@ -33,15 +65,13 @@ extension SlowPlace {
 extension Record {
     /// Warns the developer about a handle that was released before the first tick.
     func warnOfDroppedHandle() {
-        let (file, line) = callSite
-        StandardError.write(
-            "PreciseTimer: \(file):\(line): the handle of this timer was dropped before its first tick, which ended "
-                + "the timer; keep the handle, or schedule with a target\n"
+        guard WarnedPlaces.droppedHandles.mustName(self) else { return }
+        warn(
+            "the handle of this timer was dropped before its first tick, which ended the timer; keep the handle, or "
+                + "schedule with a target"
         )
     }
-}
 
-extension Record {
     /// Whether a released target ended the timer before its first tick, although it had a period.
     var hasLostItsTargetAtOnce: Bool {
         ending == .targetReleased && user.ticks == 0 && leastPeriod != .max && !isOnDemand
@@ -49,21 +79,26 @@ extension Record {
 
     /// Warns the developer about a target that was released before the first tick.
     func warnOfLostTarget() {
-        guard LostTargetWarnings.take() else { return }
-        let (file, line) = callSite
-        StandardError.write(
-            "PreciseTimer: \(file):\(line): the target of this timer was released before its first tick, which ended "
-                + "the timer; if that was not intended, keep the target: the timer does not\n"
+        guard WarnedPlaces.lostTargets.mustName(self) else { return }
+        warn(
+            "the target of this timer was released before its first tick, which ended the timer; if that was not "
+                + "intended, keep the target: the timer does not"
         )
     }
-}
 
-/// The warnings about lost targets, of which a process gets the first 16.
-private enum LostTargetWarnings {
-    /// How many are left. Relaxed: the count orders nothing.
-    private static let left = Atomic(16)
+    /// Warns the developer about an error that ended the timer, and that nobody was told.
+    func warnOfUnheardError(_ error: any Error) {
+        guard WarnedPlaces.unheardErrors.mustName(self) else { return }
+        warn(
+            "the handler of this timer threw an error, which ended the timer, and nobody was told: \(error); pass "
+                + "`onError:`, and the timer goes on, or `onEnd:`"
+        )
+    }
 
-    static func take() -> Bool { left.subtract(1, ordering: .relaxed).oldValue > 0 }
+    private func warn(_ text: String) {
+        let (file, line) = callSite
+        StandardError.write("PreciseTimer: \(file):\(line): \(text)\n")
+    }
 }
 
 /// Tells the developer, once, about a process in which the main actor does not run.
@@ -72,7 +107,7 @@ enum MainLoopWarning {
     private static let isAlive = Atomic(false)
 
     private static let watch: Void = {
-        Task { @MainActor in isAlive.store(true, ordering: .relaxed) }
+        Task.detached { @MainActor in isAlive.store(true, ordering: .relaxed) }
         DispatchQueue.global()
             .asyncAfter(deadline: .now() + .seconds(5)) {
                 if isAlive.load(ordering: .relaxed) { return }
