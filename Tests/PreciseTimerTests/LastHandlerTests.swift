@@ -89,10 +89,11 @@ import Testing
         #expect(log.count == 1 && timer.state == .ended(.cancelled))
     }
 
-    @Test func aShutdownWithALimitEndsATimerThatItsLastHandlerSetsAgain() async throws {
+    @Test(arguments: [Duration.seconds(3_600), .seconds(Int64.max)])
+    func aShutdownWithALimitEndsATimerThatItsLastHandlerSetsAgain(limit: Duration) async throws {
         let service = try TimerService(.usual)
         _ = try persistent(on: service, in: Place(.mainActor))
-        #expect(try await service.shutdownAndWait(lastTick: true, atMost: .seconds(3_600)))
+        #expect(try await service.shutdownAndWait(lastTick: true, atMost: limit))
         #expect(log.count == 1)
     }
 
