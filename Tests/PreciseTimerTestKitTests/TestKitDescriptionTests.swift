@@ -36,7 +36,7 @@ struct TestKitDescriptionTests {
     @Test func aLogTellsDeadlinesSinceTheStartOfVirtualTime() throws {
         let virtual = VirtualTime(clock: .wall)
         let log = TickLog(virtual)
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: TickLog.note, target: log)
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
         virtual.advance(by: .seconds(2))
         virtual.jump(by: .seconds(3))
         #expect(log.deadlines == [.seconds(1), .seconds(2), .seconds(3)])
