@@ -32,9 +32,10 @@ actor Meter {
         clock = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { model, tick in
             model.seconds += 1
         }
-        try PreciseTimer.schedule(.every(.seconds(1)), calling: ViewModel.refresh, target: self).store(in: timers)
-        try PreciseTimer.schedule(.every(.seconds(1)), calling: ViewModel.step, target: self).store(in: timers)
-        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, calling: ViewModel.refresh, target: self)
+        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { m, _ in m.refresh() }
+            .store(in: timers)
+        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { $0.step($1) }
+            .store(in: timers)
     }
 
     func start() throws {
@@ -73,8 +74,8 @@ actor Meter {
 
 func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in poller.step() }
-    try PreciseTimer.schedule(.every(.seconds(1)), calling: Poller.step, target: poller)
-    try PreciseTimer.schedule(.every(.seconds(1)), calling: Poller.note, target: poller)
+    try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { $0.note($1) }
+    try PreciseTimer.schedule(.every(.seconds(1)), target: poller, handler: { poller, _ in poller.step() })
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in try await poller.poll() }
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller, onError: { throw $1 }) { poller, tick in
         print(tick)

@@ -18,7 +18,7 @@ final class ViewModel {
             onEnd: { model, reason in model?.isOver = true },
             onError: { model, error in model.isOver = true }
         ) { model, tick in try await model.load() }
-        try PreciseTimer.schedule(.every(.seconds(1)), calling: ViewModel.refresh, target: self)
+        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { m, _ in m.refresh() }
         try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick in model.seconds += 1 }
         clock = try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") }
     }

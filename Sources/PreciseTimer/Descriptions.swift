@@ -148,6 +148,11 @@ extension Duration {
     }
 }
 
+extension PreciseTimer.Trigger: CustomStringConvertible {
+    /// The timer that it sets, as in `trigger of timer "save" (App/Editor.swift:12): scheduled`.
+    public var description: String { timer.map { "trigger of \($0)" } ?? "trigger" }
+}
+
 extension TimerTicks: CustomStringConvertible {
     /// The schedule, as in `ticks every 10 ms`.
     public var description: String { "ticks \(schedule)" }

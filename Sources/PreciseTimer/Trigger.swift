@@ -23,7 +23,8 @@ extension PreciseTimer {
 
         deinit { timer?.cancel() }
 
-        private var timer: PreciseTimer? { state.withLock(inForkedChild: nil) { $0.timer } }
+        /// The timer; nil in a forked child.
+        var timer: PreciseTimer? { state.withLock(inForkedChild: nil) { $0.timer } }
 
         /// Makes the timer. Called once. Returns the trigger.
         func start<Target: AnyObject & Sendable>(

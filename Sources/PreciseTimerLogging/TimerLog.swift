@@ -82,4 +82,8 @@ public final class TimerLog: Sendable {
         if let shortage { logger.warning("spinning: \(shortage)") }
     }
 }
+extension TimerLog: CustomReflectable {
+    /// Shows the service alone.
+    public var customMirror: Mirror { Mirror(self, children: ["service": service]) }
+}
 #endif

@@ -102,4 +102,8 @@ public final class TimerMetrics: Sendable {
         }
     }
 }
+extension TimerMetrics: CustomReflectable {
+    /// Shows the service alone.
+    public var customMirror: Mirror { Mirror(self, children: ["service": service]) }
+}
 #endif

@@ -40,6 +40,17 @@ extension VirtualTime.Fault: CustomStringConvertible {
     }
 }
 
+extension TickLog: CustomStringConvertible {
+    /// The number of ticks, and when they were due since the start of virtual time, as in `2 ticks, due at 1 s, 2 s`.
+    /// Ten deadlines at most.
+    public var description: String {
+        let deadlines = deadlines
+        let count = deadlines.count == 1 ? "1 tick" : "\(deadlines.count) ticks"
+        let texts = deadlines.prefix(10).map(\.text) + (deadlines.count > 10 ? ["\(deadlines.count - 10) more"] : [])
+        return count + (texts.isEmpty ? "" : ", due at " + texts.joined(separator: ", "))
+    }
+}
+
 extension AlarmConformance: CustomStringConvertible {
     /// The checks and their patience, as in `alarm conformance, patience 10 s`.
     public var description: String { "alarm conformance, patience \(patience.text)" }

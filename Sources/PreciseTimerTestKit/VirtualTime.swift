@@ -75,7 +75,15 @@ public final class VirtualTime: Sendable {
     /// If a handler always schedules another timer for now, this method does not return, just as a real service
     /// would stay busy.
     ///
+    /// This form is for synchronous code. At the top level of `main.swift` the compiler chooses it even after `await`,
+    /// and refuses it: await the other form in a function.
+    ///
     /// - Parameter duration: the length of time, which must not be negative.
+    @available(
+        *,
+        noasync,
+        message: "use the async form (at the top level, in a function of your own), or advanceWithoutSettling(by:)"
+    )
     public func advance(by duration: Duration) { advanceWithoutSettling(by: duration) }
 
     /// The synchronous `advance(by:)`, by a name that an asynchronous test can call. Ticks for queues and actors are

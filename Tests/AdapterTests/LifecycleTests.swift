@@ -9,6 +9,14 @@ import TestSupport
 import Testing
 
 @Suite(.waits("a shutdown by a signal, while timers tick"), .timeLimit(.minutes(60))) struct LifecycleTests {
+    @Test func aShutdownIsDumpedWithItsTimers() async {
+        await #expect(processExitsWith: .success) {
+            let (service, bag) = (try TimerService(.usual), TimerBag())
+            #expect(reflect(try TimerShutdown(of: service)).contains("\(service) #0\n"))
+            #expect(reflect(TimerShutdown(of: bag)).contains("bag of 0 timers #0\n"))
+        }
+    }
+
     @Test func aServiceEndsWithTheProgramAndWaitsForItsHandlers() async throws {
         let service = try TimerService(.usual)
         let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Notes<Bool>())

@@ -32,6 +32,16 @@ import TimerKernel
         return try backend.expectGauge("timers.\(name)_seconds", dimensions).lastValue
     }
 
+    @Test func metricsAreDumpedWithTheirService() async {
+        await #expect(processExitsWith: .success) {
+            let virtual = VirtualTime()
+            let metrics = try TimerMetrics(of: virtual.service, factory: TestMetrics())
+            let other = try TimerMetrics(of: virtual.service, factory: TestMetrics())
+            #expect(reflect(metrics) == "▿ PreciseTimerMetrics.TimerMetrics #0\n  - service: \(virtual.service) #1\n")
+            withKnownIssue { #expect(metrics === other) }
+        }
+    }
+
     @Test func ticksAndMissedDeadlinesAreCountedOnceEach() throws {
         let metrics = try metrics()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }

@@ -36,12 +36,24 @@ struct TestKitDescriptionTests {
     @Test func aLogTellsDeadlinesSinceTheStartOfVirtualTime() throws {
         let virtual = VirtualTime(clock: .wall)
         let log = TickLog(virtual)
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: TickLog.note, target: log)
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
         virtual.advance(by: .seconds(2))
         virtual.jump(by: .seconds(3))
         #expect(log.deadlines == [.seconds(1), .seconds(2), .seconds(3)])
         #expect(log.missed == [0, 0, 2])
+        #expect("\(log)" == "3 ticks, due at 1 s, 2 s, 3 s")
         #expect(log.ticks.map(\.lateness) == [.zero, .zero, .seconds(2)])
+    }
+
+    @Test func aLogReadsAsItsFirstTenDeadlines() throws {
+        let virtual = VirtualTime()
+        let log = TickLog(virtual)
+        #expect("\(log)" == "0 ticks")
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .seconds(1))
+        #expect("\(log)" == "1 tick, due at 1 s")
+        virtual.advance(by: .seconds(11))
+        #expect("\(log)" == "12 ticks, due at \((1...10).map { "\($0) s" }.joined(separator: ", ")), 2 more")
     }
 
     @Test(arguments: [

@@ -71,20 +71,19 @@ struct CalendarTests {
     }
 
     @MainActor @Test func everyKindOfHandlerGoesOn() async throws {
-        let (plain, queued, method) = (Log(), Log(), Log())
+        let (plain, queued) = (Log(), Log())
         let (actor, model) = (Meter(), Model())
         let hourly = Schedule.hourly(in: .gmt)
         let service = virtual.service
         let timer = try PreciseTimer.schedule(hourly, on: service) { _, tick in plain.note(tick) }
         try PreciseTimer.schedule(hourly, on: service, deliver: .queue(.global()), target: queued) { $0.note($1) }
-        try PreciseTimer.schedule(hourly, on: service, calling: Log.note, target: method)
         try PreciseTimer.schedule(hourly, on: service, target: actor) { meter, tick in meter.note(tick) }
         try PreciseTimer.schedule(hourly, on: service, target: model) { @MainActor model, tick in model.note(tick) }
         for _ in 0..<3 {
             await virtual.advance(by: .seconds(3_600))
             await virtual.settle()
         }
-        let ticks = [plain.ticks, queued.ticks, method.ticks, await actor.ticks, model.ticks]
+        let ticks = [plain.ticks, queued.ticks, await actor.ticks, model.ticks]
         for ticks in ticks {
             let indices = ticks.map(\.index)
             #expect(indices == [0, 1, 2])

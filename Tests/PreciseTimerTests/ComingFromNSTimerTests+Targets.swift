@@ -23,9 +23,8 @@ extension ComingFromNSTimerTests {
         let timer = try PreciseTimer.schedule(
             .every(.milliseconds(1)),
             on: site.service,
-            calling: Model.step,
             target: try #require(model)
-        )
+        ) { $0.step($1) }
         #expect(site.pass(.milliseconds(2)) { log.count >= 2 })
         if site.virtual != nil { #expect(log.ticks.map(\.index) == [0, 1]) }
         model = nil

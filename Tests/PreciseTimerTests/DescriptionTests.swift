@@ -86,6 +86,15 @@ struct DescriptionTests {
         #expect(places.map { "\($0)" } == ["inline", "queue com.example.work"])
     }
 
+    @Test func aTriggerReadsAsItsTimer() throws {
+        let line: UInt = #line + 1
+        let save = try PreciseTimer.debounce(.seconds(1), on: virtual.service, label: "save", target: log) { _ in }
+        let name = "trigger of timer \"save\" (PreciseTimerTests/DescriptionTests.swift:\(line)): "
+        #expect("\(save)" == name + "scheduled")
+        virtual.service.shutdown()
+        #expect("\(save)" == name + "ended: service shut down")
+    }
+
     @Test func aTimeOutReadsAsOneLine() {
         let deadline = TimerInstant(nanoseconds: 1_500_000_000)
         #expect("\(PreciseTimer.TimeoutError(deadline: deadline))" == "timed out at 1500000000 ns (suspending)")

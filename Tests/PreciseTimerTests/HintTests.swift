@@ -12,7 +12,7 @@ import Testing
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 let virtual = VirtualTime()
                 try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: Log()) { $0.note($1) }
-                virtual.advance(by: .seconds(1))
+                virtual.advanceWithoutSettling(by: .seconds(1))
             }
         )
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
@@ -30,9 +30,9 @@ import Testing
                 if let log {
                     try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
                 }
-                virtual.advance(by: .seconds(1))
+                virtual.advanceWithoutSettling(by: .seconds(1))
                 log = nil
-                virtual.advance(by: .seconds(20))
+                virtual.advanceWithoutSettling(by: .seconds(20))
             }
         )
         #expect(String(decoding: result.standardErrorContent, as: UTF8.self).isEmpty)

@@ -5,7 +5,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Handlers and methods isolated to a global actor, such as the main actor, run on that actor without a `deliver`.
+/// Handlers isolated to a global actor, such as the main actor, run on that actor without a `deliver`.
 @Suite(.waits("the main thread runs the handlers"), .timeLimit(.minutes(60))) struct MainActorTests {
     private let virtual = VirtualTime()
 
@@ -32,23 +32,11 @@ import Testing
         }
     }
 
-    @Test func aMainActorMethodIsCalledOnTheMainActor() async throws {
+    @Test func deliverMainActorCallsAMethodOnTheMainActor() async throws {
         let model = Model()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: Model.step, target: model)
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(await soon { model.isOnMain.all.count == 1 })
-        #expect(model.isOnMain.all == [true])
-    }
-
-    @Test func aMainActorMethodMayBeScheduledWithDeliverMainActor() async throws {
-        let model = Model()
-        try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            deliver: .mainActor,
-            calling: Model.step,
-            target: model
-        )
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .mainActor, target: model) {
+            $0.step($1)
+        }
         virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { model.isOnMain.all.count == 1 })
         #expect(model.isOnMain.all == [true])
@@ -127,15 +115,15 @@ import Testing
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func theMethodFormDoesNotRetainATargetOfTheMainActor() throws {
+    @Test func deliverMainActorDoesNotRetainItsTarget() throws {
         var model: Model? = Model()
         weak let gone = model
         let timer = try PreciseTimer.schedule(
             .every(.seconds(1)),
             on: virtual.service,
-            calling: Model.step,
+            deliver: .mainActor,
             target: try #require(model)
-        )
+        ) { $0.step($1) }
         model = nil
         #expect(gone == nil)
         #expect(timer.state == .ended(.targetReleased))
@@ -166,9 +154,9 @@ import Testing
         let timer = try PreciseTimer.schedule(
             .every(.milliseconds(1)),
             on: virtual.service,
-            calling: Model.step,
+            deliver: .mainActor,
             target: model
-        )
+        ) { $0.step($1) }
         await place.block(until: gate)
         virtual.advanceWithoutSettling(by: .milliseconds(10))
         #expect(model.isOnMain.all.isEmpty)
@@ -185,10 +173,10 @@ import Testing
         let timer = try PreciseTimer.schedule(
             .every(.seconds(1)),
             on: virtual.service,
+            deliver: .mainActor,
             paused: true,
-            calling: Model.step,
             target: model
-        )
+        ) { $0.step($1) }
         virtual.advanceWithoutSettling(by: .seconds(3))
         await place.settle()
         #expect(model.isOnMain.all.isEmpty)
@@ -251,16 +239,14 @@ import Testing
         #expect(isOnMain.all == [false])
     }
 
-    @Test func ordinaryHandlersAndMethodsStayOnTheAlarmsThread() throws {
+    @Test func ordinaryHandlersStayOnTheAlarmsThread() throws {
         let (log, place) = (Log(), Place(.mainActor))
         let isOnMain = Notes<Bool>()
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _, _ in
             isOnMain.append(place.isHere)
         }
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: Log.note, target: log)
         virtual.advance(by: .seconds(1))
         #expect(isOnMain.all == [false], "called before advance returned")
-        #expect(log.count == 1)
     }
 
     #if DEBUG

@@ -270,7 +270,7 @@ import Testing
             try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "clock", target: log) {
                 [virtual] _, _ in virtual.advance(by: .milliseconds(3_200))
             }
-            for _ in 0..<5 { virtual.advance(by: .seconds(5)) }
+            for _ in 0..<5 { virtual.advanceWithoutSettling(by: .seconds(5)) }
         }
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
         let lines = said.split(separator: "\n").filter { $0.contains("PreciseTimer:") }
@@ -324,7 +324,7 @@ import Testing
                 log.note(tick)
                 if log.count <= 2 { virtual.advance(by: .seconds(2)) }
             }
-            virtual.advance(by: .seconds(20))
+            virtual.advanceWithoutSettling(by: .seconds(20))
             #expect(virtual.service.slowHandlers.map(\.count) == [2])
         }
         #expect(!String(decoding: result.standardErrorContent, as: UTF8.self).contains("PreciseTimer:"))

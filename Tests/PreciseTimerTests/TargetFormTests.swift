@@ -20,7 +20,7 @@ struct TargetFormTests {
         func stepLater() async { count += 1 }
     }
 
-    @Test func theMethodFormPassesOnAllItsArguments() throws {
+    @Test func theOrdinaryFormPassesOnAllItsArguments() throws {
         let (model, endings) = (Model(), Notes<PreciseTimer.EndReason>())
         let timer = try PreciseTimer.schedule(
             .every(.seconds(1)),
@@ -29,11 +29,10 @@ struct TargetFormTests {
             missedTicks: .catchUp(limit: 2),
             label: "step",
             paused: true,
-            calling: Model.step,
             target: model,
             onEnd: endings.append
-        )
-        let line = UInt(#line) - 11
+        ) { $0.step($1) }
+        let line = UInt(#line) - 10
         #expect(timer.label == "step")
         #expect(timer.state == .paused)
         let snapshot = try #require(virtual.service.activeTimers.first)
@@ -46,21 +45,6 @@ struct TargetFormTests {
         #expect(model.log.ticks.map(\.missed) == [0, 0, 1], "two late ticks at most, and the last carries the rest")
         timer.cancel()
         #expect(endings.all == [.cancelled])
-    }
-
-    @Test func theMethodFormHonoursDeliver() throws {
-        let (model, queue) = (Model(), SuspendedQueue())
-        try PreciseTimer.schedule(
-            .once(after: .seconds(1)),
-            on: virtual.service,
-            deliver: .queue(queue.queue),
-            calling: Model.step,
-            target: model
-        )
-        virtual.advance(by: .seconds(1))
-        #expect(model.log.count == 0, "the queue stands still")
-        queue.letRun()
-        #expect(model.log.count == 1)
     }
 
     @Test func aHandlerOfAnActorReachesItWithoutAwaiting() async throws {

@@ -378,31 +378,11 @@ import Testing
         virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { ends.all == [true] })
     }
-
-    @MainActor @Test func methodsWithoutParametersAreCalled() async throws {
-        let model = ViewModel()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: ViewModel.refresh, target: model)
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(model.seconds == 0, "the method is not called on the alarm's thread, which is this one")
-        #expect(await soon { model.seconds == 1 })
-        let counter = Counter()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, calling: Counter.step, target: counter)
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(counter.count.value == 1)
-    }
 }
 
 @MainActor private final class ViewModel {
     var seconds = 0
     var isOver = false
-
-    func refresh() { seconds += 1 }
-}
-
-private final class Counter: Sendable {
-    let count = Count()
-
-    func step() { count.add(1) }
 }
 
 private actor Worker {}

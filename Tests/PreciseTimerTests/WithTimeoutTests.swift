@@ -64,9 +64,9 @@ struct WithTimeoutTests {
         let deadline = virtual.now.advanced(by: .seconds(2))
         let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
             try await withDeadline(deadline, on: service) {
-                virtual.advance(by: .seconds(2) - .nanoseconds(1))
+                virtual.advanceWithoutSettling(by: .seconds(2) - .nanoseconds(1))
                 try Task.checkCancellation()
-                virtual.advance(by: .nanoseconds(1))
+                virtual.advanceWithoutSettling(by: .nanoseconds(1))
                 try Task.checkCancellation()
             }
         }
@@ -83,7 +83,7 @@ struct WithTimeoutTests {
             try await withTimeout(.seconds(2), on: service) {
                 for _ in 1...10 {
                     try Task.checkCancellation()
-                    virtual.advance(by: .seconds(1))
+                    virtual.advanceWithoutSettling(by: .seconds(1))
                 }
             }
         }
@@ -106,7 +106,7 @@ struct WithTimeoutTests {
 
     @Test func aValueIsReturnedEvenAfterTheDeadline() async throws {
         let value = try await withTimeout(.seconds(1), on: service) {
-            virtual.advance(by: .seconds(2))
+            virtual.advanceWithoutSettling(by: .seconds(2))
             #expect(Task.isCancelled)
             return 7
         }
@@ -118,8 +118,8 @@ struct WithTimeoutTests {
             let deadline = virtual.now.advanced(by: .seconds(1))
             let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
                 try await withTimeout(.seconds(1), on: service) {
-                    virtual.advance(by: .seconds(1))
-                    virtual.advance(by: overrun)
+                    virtual.advanceWithoutSettling(by: .seconds(1))
+                    virtual.advanceWithoutSettling(by: overrun)
                     try Task.checkCancellation()
                 }
             }
@@ -190,7 +190,7 @@ struct WithTimeoutTests {
         let task = Task { [virtual, service] in
             unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
             try await withTimeout(.seconds(1), on: service) {
-                virtual.advance(by: .seconds(2))
+                virtual.advanceWithoutSettling(by: .seconds(2))
                 try Task.checkCancellation()
             }
         }
@@ -204,7 +204,7 @@ struct WithTimeoutTests {
             try await withTimeout(.seconds(outer), on: service) {
                 do {
                     try await withTimeout(.seconds(inner), on: service) {
-                        virtual.advance(by: .seconds(3))
+                        virtual.advanceWithoutSettling(by: .seconds(3))
                         try Task.checkCancellation()
                     }
                 } catch {

@@ -170,7 +170,7 @@ struct WithTimeoutThreadTests {
         await #expect(throws: PreciseTimer.TimeoutError.self) {
             try await withTimeout(.seconds(1), on: virtual.service, label: "asking") {
                 try await withTaskCancellationHandler {
-                    virtual.advance(by: .seconds(1))
+                    virtual.advanceWithoutSettling(by: .seconds(1))
                     try Task.checkCancellation()
                 } onCancel: {
                     seen.value = virtual.service.activeTimers.count { $0.label == "asking" }

@@ -17,9 +17,8 @@ enum ControlLoop {
         let timer = try PreciseTimer.schedule(
             .every(.milliseconds(1), count: 1_500),
             on: service,
-            calling: Controller.step,
             target: controller
-        )
+        ) { controller, tick in controller.step(tick) }
         try await wait(for: "the end of the loop") { timer.state == .ended(.completed) }
         if let lateness = service.statistics?.lateness { print("lateness:", lateness) }
         if let spin = service.spin { print("spin:", spin) }

@@ -23,7 +23,7 @@ enum Heartbeats {
         var peers = (0..<1_000).map { _ in Peer() }
         for peer in peers {
             let schedule = PreciseTimer.Schedule.every(.milliseconds(200), spread: .milliseconds(200))
-            try PreciseTimer.schedule(schedule, on: service, label: "heartbeat", calling: Peer.beat, target: peer)
+            try PreciseTimer.schedule(schedule, on: service, label: "heartbeat", target: peer) { $0.beat($1) }
         }
         try await wait(for: "three beats of each peer") { peers.allSatisfy { $0.ledger.deadlines >= 3 } }
 

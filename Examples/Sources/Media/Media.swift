@@ -7,11 +7,11 @@ import Synchronization
 enum Media {
     static func main() async throws {
         let sender = Sender()
-        let timer = try PreciseTimer.schedule(
-            .rate(30_000, per: .seconds(1_001), count: 30),
-            calling: Sender.send,
-            target: sender
-        )
+        let timer = try PreciseTimer.schedule(.rate(30_000, per: .seconds(1_001), count: 30), target: sender) {
+            sender,
+            tick in
+            sender.send(tick)
+        }
         try await wait(for: "the last frame") { timer.state == .ended(.completed) }
         let ledger = sender.ledger
         print("media: \(ledger.ticks) frames sent, \(ledger.missed) skipped, each due at its exact instant")

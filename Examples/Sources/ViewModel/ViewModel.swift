@@ -51,8 +51,10 @@ final class Message {
             message.age += 1 + Int(tick.missed)
         }
         .store(in: timers)
-        try PreciseTimer.schedule(.once(after: .milliseconds(450)), calling: Message.hide, target: self)
-            .store(in: timers, named: "hiding")
+        try PreciseTimer.schedule(.once(after: .milliseconds(450)), deliver: .mainActor, target: self) { message, _ in
+            message.hide()
+        }
+        .store(in: timers, named: "hiding")
     }
 
     /// The message stays while the pointer is on it, and then for as long as remained.
