@@ -1,71 +1,75 @@
-internal import Foundation
+package import Foundation
 internal import Synchronization
 
-/// The instants at which the clocks of a time zone show a certain time.
+/// The instants at which the clocks of a time zone show certain components of a calendar.
 ///
-/// Foundation finds the next such time on a clock that never jumps, which shows the zone's time as if it were UTC. The
-/// rule then finds the instant at which the zone's clocks show it. Foundation's own search across a jump is not used:
-/// it loses a day if clocks jump by half an hour (02:15 on 4 October 2026 on Lord Howe Island).
-struct CalendarRule: Sendable {
-    private let components: DateComponents
+/// `CalendarDays` finds the days, `TimePattern` the times within a day, and this rule the instants at which the clocks
+/// of the zone show them. Foundation's own search is not used: it loses a day if clocks jump by half an hour (02:15 on
+/// 4 October 2026 on Lord Howe Island), it fills a gap between two components with zero, and it has no bound.
+package struct CalendarRule: Sendable {
     private let zone: TimeZone
-    /// Shows any zone's time as if it were UTC.
-    private let calendar: Calendar
-    /// Whether the components name times of a day, as 02:30; if not, times of each hour, as minute 30.
-    private let hasHour: Bool
+    private let days: CalendarDays
+    private let times: TimePattern
+    /// Whether the components name times of each hour, as minute 30; if not, times of a day, as 02:30 or midnight.
+    private let followsHours: Bool
 
-    init(_ components: DateComponents, in zone: TimeZone?) {
+    package init(_ components: DateComponents, in zone: TimeZone?) {
         self.zone = zone ?? components.timeZone ?? .autoupdatingCurrent
-        var (calendar, components) = (components.calendar ?? Calendar(identifier: .gregorian), components)
-        calendar.timeZone = .gmt
-        (components.calendar, components.timeZone) = (nil, nil)
-        hasHour = components.hour != nil || (components.minute == nil && components.second == nil)
-        (self.calendar, self.components) = (calendar, components)
+        days = CalendarDays(components)
+        times = TimePattern(components)
+        followsHours = components.hour == nil && TimePattern.isNamed(by: components)
     }
 
-    /// The first such instant after another, in seconds since 1970; nil if there is none.
-    func next(after second: Int) -> Int? {
+    /// The first such instant after another, in seconds since 1970; nil if the calendar's longest search finds none.
+    package func next(after second: Int) -> Int? {
         if zone == .autoupdatingCurrent { SystemZone.update() }
-        return hasHour ? nextOfDay(after: second) : nextOfHour(after: second)
-    }
-
-    /// A time that a day has twice counts once, the first time. A time that a day lacks is the end of the gap.
-    private func nextOfDay(after second: Int) -> Int? {
-        var shown = second + offset(at: second)
-        while let next = time(after: shown) {
-            let instant = firstInstant(showing: next)
-            if instant > second { return instant }
-            shown = next
+        // Clocks that go back over midnight show the day before again.
+        var day = (second + offset(at: second)) / TimePattern.day - 1
+        let end = day + days.longestSearch
+        while let found = days.first(from: day, before: end) {
+            if let instant = first(on: found, after: second) {
+                // The next day may have begun before they went back.
+                let next = days.first(from: found + 1, before: found + 2).flatMap { first(on: $0, after: second) }
+                return min(instant, next ?? instant)
+            }
+            day = found + 1
         }
         return nil
     }
 
-    /// Each hour that passes has its times, also one that a day has twice.
-    private func nextOfHour(after second: Int) -> Int? {
-        var (second, offset) = (second, offset(at: second))
-        while let next = time(after: second + offset) {
-            let instant = next - offset
-            if self.offset(at: instant) == offset { return instant }
-            // The search goes on from the jump, under the new offset.
-            let jump = self.jump(from: second, to: instant)
-            (second, offset) = (jump - 1, self.offset(at: jump))
+    /// The first such instant of a day after another instant.
+    private func first(on day: Int, after second: Int) -> Int? {
+        let (midnight, nextMidnight) = (day * TimePattern.day, (day + 1) * TimePattern.day)
+        let stretches = stretches(from: midnight - TimePattern.day, to: nextMidnight + TimePattern.day)
+        // A day that the zone leaves out whole has no deadline.
+        guard stretches.contains(where: { $0.shown.lowerBound < nextMidnight && $0.shown.upperBound > midnight }) else {
+            return nil
+        }
+        // The clocks have shown the day up to here. A time that they jump over is due at the end of the gap, and one
+        // that they show again is not due again; unless the schedule follows the hours that pass.
+        var shown = midnight
+        for stretch in stretches {
+            let end = min(nextMidnight, stretch.shown.upperBound)
+            var start = followsHours ? max(midnight, stretch.shown.lowerBound) : shown
+            if second >= stretch.start { start = max(start, second + 1 + stretch.offset) }
+            if let time = times.first(from: start - midnight), midnight + time < end {
+                return max(stretch.start, midnight + time - stretch.offset)
+            }
+            shown = max(shown, end)
         }
         return nil
     }
 
-    /// The next time that the clocks show, as if it were UTC.
-    private func time(after shown: Int) -> Int? {
-        let date = Date(timeIntervalSince1970: Double(shown))
-        return calendar.nextDate(after: date, matching: components, matchingPolicy: .strict)
-            .map { Int($0.timeIntervalSince1970.rounded()) }
-    }
-
-    /// The first instant at which the clocks show a time or, if they never do, a later one.
-    private func firstInstant(showing shown: Int) -> Int {
-        let day = 86_400
-        let (first, second) = (shown - offset(at: shown - day), shown - offset(at: shown + day))
-        let matching = [first, second].filter { $0 + offset(at: $0) == shown }
-        return matching.min() ?? jump(from: min(first, second) - 1, to: max(first, second))
+    /// The stretches between two instants in which the clocks do not jump.
+    private func stretches(from start: Int, to end: Int) -> [Stretch] {
+        var (start, stretches) = (start, [Stretch]())
+        let last = offset(at: end)
+        while offset(at: start) != last {
+            let jump = jump(from: start, to: end)
+            stretches.append(Stretch(start: start, end: jump, offset: offset(at: start)))
+            start = jump
+        }
+        return stretches + [Stretch(start: start, end: end, offset: last)]
     }
 
     /// The first instant after one second, and up to another, that has another offset.
@@ -80,6 +84,59 @@ struct CalendarRule: Sendable {
 
     private func offset(at second: Int) -> Int {
         zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second)))
+    }
+}
+
+/// A stretch of time in which the clocks of a zone do not jump.
+private struct Stretch {
+    let start: Int
+    let end: Int
+    let offset: Int
+
+    /// What the clocks show in it, as if it were UTC.
+    var shown: Range<Int> { start + offset..<end + offset }
+}
+
+/// Times of a day: an hour, a minute and a second, of which each may have any value.
+struct TimePattern: Sendable {
+    /// The seconds of a day.
+    static let day = 86_400
+
+    private let hour: Int?
+    private let minute: Int?
+    private let second: Int?
+
+    /// Components below the smallest given one are zero. Components without a time are midnight.
+    init(_ components: DateComponents) {
+        (hour, minute, second) =
+            if let second = components.second {
+                (components.hour, components.minute, second)
+            } else if let minute = components.minute {
+                (components.hour, minute, 0)
+            } else {
+                (components.hour ?? 0, 0, 0)
+            }
+    }
+
+    static func isNamed(by components: DateComponents) -> Bool {
+        components.hour != nil || components.minute != nil || components.second != nil
+    }
+
+    /// The first such second of a day, from another on.
+    func first(from start: Int) -> Int? {
+        var time = start
+        while time < Self.day {
+            if let hour, time / 3_600 != hour {
+                time = time < hour * 3_600 ? hour * 3_600 : Self.day
+            } else if let minute, time / 60 % 60 != minute {
+                time += (minute - time / 60 % 60 + 60) % 60 * 60 - time % 60
+            } else if let second, time % 60 != second {
+                time += (second - time % 60 + 60) % 60
+            } else {
+                return time
+            }
+        }
+        return nil
     }
 }
 

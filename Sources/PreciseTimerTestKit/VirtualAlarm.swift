@@ -48,7 +48,7 @@ package final class VirtualAlarm: SteppingAlarm {
         var untilFiring: UInt64? {
             guard onFire != nil, let deadline, !deadline.isNever else { return nil }
             let wait = max(.zero, now.duration(to: deadline) + wakeError)
-            return UInt64(wait.nanosecondsRoundedUp)
+            return UInt64(clamping: wait.exactNanoseconds)
         }
 
         /// The next event up to an end, in the order of time.
@@ -151,7 +151,7 @@ package final class VirtualAlarm: SteppingAlarm {
     /// Injects a fault after a length of time.
     package func inject(_ fault: VirtualTime.Fault, after delay: Duration) {
         state.withLock { state in
-            let (sum, overflow) = state.elapsed.addingReportingOverflow(UInt64(delay.nanosecondsRoundedUp))
+            let (sum, overflow) = state.elapsed.addingReportingOverflow(UInt64(clamping: delay.exactNanoseconds))
             let at = overflow ? .max : sum
             let place = state.faults.firstIndex { $0.elapsed > at } ?? state.faults.endIndex
             state.faults.insert((at, fault), at: place)
@@ -167,7 +167,7 @@ package final class VirtualAlarm: SteppingAlarm {
 
     /// Begins an advance: its end, for `step` and `arrive`. Inside a firing time only passes, and the result is nil.
     package func begin(_ duration: Duration) -> UInt64? {
-        let nanoseconds = UInt64(duration.nanosecondsRoundedUp)
+        let nanoseconds = UInt64(clamping: duration.exactNanoseconds)
         let isInside = isInsideFiring
         return state.withLock { state in
             if isInside { state.pass(nanoseconds) }
@@ -201,7 +201,7 @@ package final class VirtualAlarm: SteppingAlarm {
     /// lets time pass.
     package func jump(by duration: Duration) {
         let isInside = isInsideFiring
-        state.withLock { $0.pass(UInt64(duration.nanosecondsRoundedUp)) }
+        state.withLock { $0.pass(UInt64(clamping: duration.exactNanoseconds)) }
         if !isInside { advance(by: .zero) }
     }
 
@@ -220,13 +220,13 @@ package final class VirtualAlarm: SteppingAlarm {
             switch fault {
             case .wakeLate(let delay): state.wakeError += delay
             case .wakeEarly(let lead): state.wakeError -= lead
-            case .stall(let length): state.pass(UInt64(length.nanosecondsRoundedUp))
+            case .stall(let length): state.pass(UInt64(clamping: length.exactNanoseconds))
             case .stepClock(let step):
                 state.now = state.now.advanced(by: step)
                 changes = ClockChanges(step: step)
             case .suspend(let length):
                 // The suspending clock stands still.
-                if state.now.clock != .suspending { state.pass(UInt64(length.nanosecondsRoundedUp)) }
+                if state.now.clock != .suspending { state.pass(UInt64(clamping: length.exactNanoseconds)) }
                 changes = ClockChanges(suspension: length)
             }
             return (state.elapsed, changes, state.watchers)

@@ -1,11 +1,14 @@
 /// Conversions between durations and whole nanoseconds, which no other file makes, and sums that never trap.
 extension Duration {
-    /// Whole nanoseconds, rounded up; saturates at the ends of `Int64`, about 292 years either way.
-    package var nanosecondsRoundedUp: Int64 {
+    /// Whole nanoseconds, rounded up: exact for any length.
+    package var exactNanoseconds: Int128 {
         // Division truncates towards zero, which for a negative length already is upwards.
         let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        return Int64(clamping: rest > 0 ? whole + 1 : whole)
+        return rest > 0 ? whole + 1 : whole
     }
+
+    /// Whole nanoseconds, rounded up; saturates at the ends of `Int64`, about 292 years either way.
+    package var nanosecondsRoundedUp: Int64 { Int64(clamping: exactNanoseconds) }
 
     /// Whole nanoseconds, rounded up; nil if the length is negative. A length beyond the range of `Int64` becomes
     /// `UInt64.max`, which stands for forever.

@@ -34,13 +34,9 @@ public struct TimerInstant: InstantProtocol, Hashable, Codable, Sendable {
     /// This instant moved by a duration, which is rounded up to whole nanoseconds; saturates.
     public func advanced(by duration: Duration) -> TimerInstant {
         if isNever { return self }
-        let offset = duration.nanosecondsRoundedUp
-        switch offset {
-        case .max: return .never(on: clock)
-        case .min: return TimerInstant(nanoseconds: 0, clock: clock)
-        case ..<0: return moved(backBy: offset.magnitude)
-        default: return moved(by: UInt64(offset))
-        }
+        // The distance of two instants may be longer than 64 bits with a sign can tell.
+        let sum = Int128(nanoseconds) + duration.exactNanoseconds
+        return TimerInstant(nanoseconds: UInt64(clamping: sum), clock: clock)
     }
 
     /// The exact duration from this instant to another of the same clock; negative if the other is earlier.
@@ -61,12 +57,6 @@ public struct TimerInstant: InstantProtocol, Hashable, Codable, Sendable {
     package func moved(by nanoseconds: UInt64) -> TimerInstant {
         let (sum, overflow) = self.nanoseconds.addingReportingOverflow(nanoseconds)
         return TimerInstant(nanoseconds: overflow ? .max : sum, clock: clock)
-    }
-
-    /// This instant moved towards the past; saturates at the clock's origin.
-    private func moved(backBy nanoseconds: UInt64) -> TimerInstant {
-        let (difference, overflow) = self.nanoseconds.subtractingReportingOverflow(nanoseconds)
-        return TimerInstant(nanoseconds: overflow ? 0 : difference, clock: clock)
     }
 }
 

@@ -149,16 +149,54 @@ struct CalendarDeadlineTests {
         )
     }
 
+    @Test func aMissingComponentBetweenTwoGivenOnesHasAnyValue() throws {
+        let march = Schedule.calendar(DateComponents(month: 3, hour: 9), in: .gmt)
+        #expect(
+            try deadlines(march, "UTC", from: "2026-03-30T12:00:00Z", count: 2)
+                == ["2026-03-31T09:00:00Z", "2027-03-01T09:00:00Z"]
+        )
+        let fifteenth = Schedule.calendar(DateComponents(day: 15, minute: 30), in: .gmt)
+        #expect(
+            try deadlines(fifteenth, "UTC", from: "2026-01-15T22:00:00Z", count: 3)
+                == ["2026-01-15T22:30:00Z", "2026-01-15T23:30:00Z", "2026-02-15T00:30:00Z"]
+        )
+        let hour = Schedule.calendar(DateComponents(hour: 2, second: 0), in: .gmt)
+        #expect(
+            try deadlines(hour, "UTC", from: "2026-01-15T02:58:00Z", count: 2)
+                == ["2026-01-15T02:59:00Z", "2026-01-16T02:00:00Z"]
+        )
+    }
+
     @Test func theZoneOfTheComponentsIsUsedUnlessAnotherIsGiven() throws {
-        let components = DateComponents(timeZone: try zone("Asia/Tokyo"), hour: 6)
+        let (tokyo, utc) = (DateComponents(timeZone: try zone("Asia/Tokyo"), hour: 6), try zone("UTC"))
+        let inTokyo: [Schedule] = [.calendar(tokyo), .daily(at: tokyo), .weekly(on: .tuesday, at: tokyo)]
+        for schedule in inTokyo {
+            #expect(
+                try deadlines(schedule, "UTC", from: "2026-01-05T00:00:00Z", count: 1) == ["2026-01-05T21:00:00Z"]
+            )
+        }
+        let inUTC: [Schedule] = [
+            .calendar(tokyo, in: utc), .daily(at: tokyo, in: utc), .weekly(on: .monday, at: tokyo, in: utc),
+        ]
+        for schedule in inUTC {
+            #expect(
+                try deadlines(schedule, "UTC", from: "2026-01-05T00:00:00Z", count: 1) == ["2026-01-05T06:00:00Z"]
+            )
+        }
+    }
+
+    @Test func aTimeMayHaveACalendarAndNoNanoseconds() throws {
+        let calendar = Calendar(identifier: .hebrew)
+        let time = DateComponents(calendar: calendar, timeZone: .gmt, hour: 6, minute: 5, second: 4, nanosecond: 0)
         #expect(
-            try deadlines(.calendar(components), "UTC", from: "2026-01-05T00:00:00Z", count: 1)
-                == ["2026-01-05T21:00:00Z"]
+            try deadlines(.weekly(on: .monday, at: time), "UTC", from: "2026-01-05T07:00:00Z", count: 1)
+                == ["2026-01-12T06:05:04Z"]
         )
-        #expect(
-            try deadlines(.calendar(components, in: try zone("UTC")), "UTC", from: "2026-01-05T00:00:00Z", count: 1)
-                == ["2026-01-05T06:00:00Z"]
-        )
+    }
+
+    @Test func aYearMoreThan292YearsAfter1970HasADeadline() throws {
+        let newYear = Schedule.calendar(DateComponents(year: 2425), in: .gmt)
+        #expect(try deadlines(newYear, "UTC", from: "2026-01-05T00:00:00Z", count: 2) == ["2425-01-01T00:00:00Z"])
     }
 
     @Test func componentsWithAYearHaveAnEnd() throws {
@@ -186,16 +224,29 @@ struct CalendarDeadlineTests {
     }
 
     @Test(arguments: [
-        (Schedule.daily(at: .init(hour: 25)), "daily at 25:00"),
-        (.daily(at: .init(hour: 2, minute: 60)), "daily at 02:60"), (.daily(at: .init(minute: 30)), "daily at 00:30"),
-        (.daily(at: .init(day: 3, hour: 2)), "daily at 02:00"),
+        (Schedule.daily(at: .init(hour: 25)), "daily at 25:00"), (.daily(at: .init(hour: 24)), "hour 24; give an hour"),
+        (.daily(at: .init(hour: 2, minute: 60)), "minute 60; give a minute from 0 to 59"),
+        (.daily(at: .init(minute: 30)), "no hour; give an hour from 0 to 23"),
+        (.daily(at: .init(year: 2026, day: 3, hour: 2)), "leave out year, day"),
+        (.daily(at: .init(hour: 2, nanosecond: 1)), "leave out nanosecond"),
+        (.daily(at: Calendar.current.dateComponents(in: .gmt, from: .now)), "leave out era, year, "),
+        (.weekly(on: .monday, at: .init(hour: 2, weekday: 3)), "leave out weekday"),
         (.weekly(on: [], at: .init(hour: 2)), "one day of the week"),
         (.weekly(on: .monday, at: .init(hour: -1)), "hour from 0 to 23"), (.hourly(at: 60), "a minute from 0 to 59"),
-        (.hourly(at: -1), "a minute from 0 to 59"), (.calendar(DateComponents(month: 2, day: 30)), "no date from now"),
-        (.calendar(DateComponents(year: 2020)), "no date from now"), (.calendar(DateComponents()), "no date from now"),
-        (.calendar(DateComponents(second: 3, nanosecond: 5)), "whole seconds"),
-        (.calendar(DateComponents(hour: 25)), "no date from now"),
-        (.calendar(DateComponents(hour: 1, minute: 75)), "no date from now"),
+        (.hourly(at: -1), "a minute from 0 to 59"), (.calendar(DateComponents(month: 2, day: 30)), "400 years"),
+        (.calendar(DateComponents(year: 2020)), "400 years"), (.calendar(DateComponents(year: 2427)), "400 years"),
+        (.calendar(DateComponents()), "at least one"),
+        (.calendar(DateComponents(second: 3, nanosecond: 5)), "whole seconds; leave out nanosecond 5"),
+        (.calendar(DateComponents(hour: 25)), "hour 25; give an hour from 0 to 23"),
+        (.calendar(DateComponents(hour: 1, minute: 75)), "minute 75"),
+        (.calendar(DateComponents(hour: 1, second: 60)), "second 60; give a second from 0 to 59"),
+        (.calendar(DateComponents(month: 13)), "month 13; give a month from 1 to 12"),
+        (.calendar(DateComponents(day: 32)), "day 32; give a day from 1 to 31"),
+        (.calendar(DateComponents(weekday: 0)), "weekday 0; give a weekday from 1 to 7"),
+        (.calendar(DateComponents(weekday: 2, weekdayOrdinal: 6)), "6; give a weekdayOrdinal from 1 to 5"),
+        (.calendar(DateComponents(day: 1, weekdayOrdinal: 1)), "a weekdayOrdinal needs a weekday"),
+        (.calendar(DateComponents(weekOfMonth: 7)), "weekOfMonth 7"), (.calendar(DateComponents(era: 0)), "400 years"),
+        (.calendar(DateComponents(calendar: .init(identifier: .hebrew), month: 4, day: 30)), "100 years"),
     ])
     func numbersThatMakeNoSenseAreRefusedWithARemedy(schedule: Schedule, words: String) {
         let error = #expect(throws: TimerError.self) {
@@ -213,6 +264,12 @@ struct CalendarDeadlineTests {
             let error = #expect(throws: TimerError.self) { _ = try PreciseTimer.schedule(schedule) { _, _ in } }
             #expect(error?.attempted.contains("`on: .wall`") == true, "\(error?.attempted ?? "")")
         }
+        // A timer that is set again keeps its service: there is no `on:` to pass.
+        let anew = #expect(throws: TimerError.self) {
+            let timer = try PreciseTimer.schedule(.every(.seconds(60))) { _, _ in }
+            try timer.reschedule(.once(at: date))
+        }
+        #expect(anew?.attempted.contains("(schedule a timer `on: .wall`") == true, "\(anew?.attempted ?? "")")
         let continuous = TimerInstant.origin(on: .continuous)
         let error = #expect(throws: TimerError.self) {
             _ = try PreciseTimer.schedule(.once(at: continuous)) { _, _ in }
@@ -235,9 +292,13 @@ extension TimerInstant {
     static var wallOrigin: TimerInstant { .origin(on: .wall) }
 
     /// The time that a zone's clocks show.
+    func text(in zone: TimeZone) -> String { Date(self)?.text(in: zone) ?? "\(self)" }
+}
+
+extension Date {
+    /// The time that a zone's clocks show.
     func text(in zone: TimeZone) -> String {
-        Date(self).map { $0.ISO8601Format(Date.ISO8601FormatStyle(timeZoneSeparator: .colon, timeZone: zone)) }
-            ?? "\(self)"
+        ISO8601Format(Date.ISO8601FormatStyle(timeZoneSeparator: .colon, timeZone: zone))
     }
 }
 

@@ -25,6 +25,17 @@ struct ForeverTests {
         #expect(timer.nextDeadline == nil)
     }
 
+    @Test func anInstantOfMoreThan292YearsIsADeadline() throws {
+        let years = Duration.seconds(400 * 31_556_952)
+        let instant = virtual.now.advanced(by: years)
+        try PreciseTimer.schedule(.once(at: instant), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: years - .nanoseconds(1))
+        #expect(log.count == 0)
+        virtual.advance(by: .nanoseconds(1))
+        #expect(log.ticks.map(\.deadline) == [instant])
+        #expect(log.ticks.map(\.lateness) == [.zero])
+    }
+
     @Test func aDeadlineOfNeverIsNotDueAtTheEndOfTime() throws {
         let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 3), .delay]
         for policy in policies {

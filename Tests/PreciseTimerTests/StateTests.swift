@@ -109,13 +109,22 @@ struct StateTests {
         #expect(orphan.state == .ended(.targetReleased))
     }
 
-    @Test func aRateOfADurationTooLongToRepresentNeverTicks() throws {
+    @Test func aRateOfOneInADurationTooLongToRepresentNeverTicks() throws {
         let log = Log()
-        let schedule = PreciseTimer.Schedule.rate(1_000_000_000_000, per: .seconds(Int64.max))
+        let schedule = PreciseTimer.Schedule.rate(1, per: .seconds(Int64.max))
         let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
         virtual.advance(by: .seconds(86_400))
         #expect(log.count == 0)
         #expect(timer.nextDeadline == nil)
         #expect(virtual.service.activeTimers.map(\.nextDeadline) == [nil])
+    }
+
+    @Test(arguments: [2, 1_000_000_000_000, Int.max])
+    func severalTicksInADurationTooLongToRepresentAreRefused(rate: Int) {
+        let error = #expect(throws: TimerError.self) {
+            _ = try PreciseTimer.schedule(.rate(rate, per: .seconds(Int64.max)), on: virtual.service) { _, _ in }
+        }
+        #expect(error?.code == .invalidSchedule)
+        #expect(error?.attempted.contains("292 years") == true, "\(error?.attempted ?? "")")
     }
 }

@@ -17,11 +17,26 @@ struct TimerInstantTests {
     }
 
     @Test(arguments: [
-        Duration.seconds(Int64.max) * 18, .seconds(Int64.max), .seconds(9_223_372_037), .nanoseconds(Int64.max),
+        Duration.seconds(Int64.max) * 18, .seconds(Int64.max), .seconds(18_446_744_073), .nanoseconds(Int64.max) * 2,
     ])
     func veryLargeDurationsSaturateToNever(_ duration: Duration) {
         #expect(duration.nanosecondsRoundedUp == .max)
         #expect(second.advanced(by: duration).isNever)
+    }
+
+    @Test func anInstantIsReachedByItsDistanceEvenOver292Years() {
+        let late = TimerInstant(nanoseconds: .max - 1)
+        for years in [291, 293, 584] {
+            let length = Duration.seconds(years * 31_556_952)
+            let there = second.advanced(by: length)
+            #expect(!there.isNever)
+            #expect(second.duration(to: there) == length)
+            #expect(there.advanced(by: .zero - length) == second)
+            #expect(late.advanced(by: .zero - length).duration(to: late) == length)
+        }
+        #expect(second.advanced(by: second.duration(to: late)) == late)
+        #expect(second.advanced(by: .nanoseconds(Int64.max)).nanoseconds == UInt64(Int64.max) + 1_000_000_000)
+        #expect(late.advanced(by: .nanoseconds(Int64.min)).nanoseconds == UInt64(Int64.max) - 1)
     }
 
     @Test func veryNegativeDurationsSaturateToTheOrigin() {
@@ -30,6 +45,7 @@ struct TimerInstantTests {
         #expect(second.advanced(by: .seconds(Int64.min)).nanoseconds == 0)
         let late = TimerInstant(nanoseconds: .max - 1)
         #expect(late.advanced(by: late.duration(to: TimerInstant(nanoseconds: 0))).nanoseconds == 0)
+        #expect(late.advanced(by: .seconds(-18_446_744_074)).nanoseconds == 0)
         #expect(second.advanced(by: .seconds(-2)).nanoseconds == 0)
         #expect(second.advanced(by: .milliseconds(-400)).nanoseconds == 600_000_000)
     }

@@ -86,12 +86,12 @@ extension PreciseTimer.Schedule {
 }
 
 extension TimerClock {
-    /// The service to use for an instant of this clock.
+    /// The service to use for an instant of this clock. A timer that is rescheduled keeps the clock of its service.
     var remedy: String {
         switch self {
-        case .wall: "pass `on: .wall`, the shared service of the wall clock"
-        case .suspending: "leave `on:` out, or pass a service of the suspending clock"
-        case .continuous: "pass a service of that clock: `TimerService(.timerFD, clock: .continuous)`"
+        case .wall: "schedule a timer `on: .wall`, the shared service of the wall clock"
+        case .suspending: "schedule a timer without `on:`, or on a service of the suspending clock"
+        case .continuous: "schedule a timer on a service of that clock: `TimerService(.timerFD, clock: .continuous)`"
         }
     }
 }

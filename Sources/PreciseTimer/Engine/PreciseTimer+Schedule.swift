@@ -1,7 +1,7 @@
 extension PreciseTimer {
     /// The rule that yields a timer's deadlines.
     ///
-    /// Durations are rounded up to whole nanoseconds; a duration too long to represent becomes never. Scheduling
+    /// Durations are rounded up to whole nanoseconds; a duration of more than 292 years becomes never. Scheduling
     /// throws a `TimerError` for a negative delay, and for a period, rate or delay that makes no sense.
     public struct Schedule: Hashable, Sendable {
         /// The first deadline.
@@ -166,7 +166,8 @@ extension PreciseTimer {
         ///
         /// Exact for any numbers, even if the step is not a whole number of nanoseconds: each deadline is its exact
         /// instant rounded up to the nanosecond, so `.rate(30_000, per: .seconds(1_001))` never drifts. A rate or a
-        /// duration of zero or less is refused, and so is more than one deadline per nanosecond.
+        /// duration of zero or less is refused, and so are more than one deadline per nanosecond, and several in a
+        /// duration of more than 292 years.
         ///
         /// - Parameters:
         ///   - rate: the number of deadlines in the duration.

@@ -31,8 +31,6 @@ extension PreciseTimer.Schedule {
             if case .every(let period) = plan.repetition { plan.aligned = period }
         case .never: break
         }
-        // A duration that cannot be represented has no known step: every deadline is never.
-        if case .rate(_, let duration) = repetition, duration.nanosecondsRoundedUp == .max { plan.start = .max }
         if special != nil { try limit(&plan) }
         return plan
     }
@@ -59,14 +57,16 @@ extension PreciseTimer.Schedule {
     }
 
     private func period(of rate: Int, per duration: Duration) throws(TimerError) -> Period {
-        let nanoseconds = duration.nanosecondsRoundedUp
-        if rate <= 0 || nanoseconds <= 0 {
-            throw refusal("\(rate) ticks per \(duration.text) (the count and the duration must be more than zero)")
+        let ticks = "\(rate) ticks per \(duration.text)"
+        guard rate > 0, let nanoseconds = duration.nanosecondsUnlessNegative, nanoseconds > 0 else {
+            throw refusal("\(ticks) (the count and the duration must be more than zero)")
         }
-        if rate > nanoseconds {
-            throw refusal("\(rate) ticks per \(duration.text) (there can be no more than one in a nanosecond)")
+        if rate > nanoseconds { throw refusal("\(ticks) (there can be no more than one in a nanosecond)") }
+        // Parts of forever have no known length.
+        if rate > 1, nanoseconds == .max {
+            throw refusal("\(ticks) (the duration is longer than 292 years: give fewer ticks in a shorter one)")
         }
-        return Period(nanoseconds: UInt64(nanoseconds), count: UInt64(rate))
+        return Period(nanoseconds: nanoseconds, count: UInt64(rate))
     }
 
     private func nanoseconds(of instant: TimerInstant, on clock: TimerClock) throws(TimerError) -> UInt64 {
