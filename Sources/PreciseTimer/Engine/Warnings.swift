@@ -21,10 +21,10 @@ extension SlowPlace {
         guard SlowHandlerWarnings.take() else { return }
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
-        StandardError.write(
+        StandardError.writeLine(
             "PreciseTimer: \(file):\(line): the handler of this timer\(name) ran for longer than \(period), its period "
                 + "or that of another timer on its thread, in \(count) calls, once for \(time); ticks are late: do "
-                + "less in it, or let it run elsewhere (`deliver: .queue`)\n"
+                + "less in it, or let it run elsewhere (`deliver: .queue`)"
         )
     }
 }
@@ -34,9 +34,9 @@ extension Record {
     /// Warns the developer about a handle that was released before the first tick.
     func warnOfDroppedHandle() {
         let (file, line) = callSite
-        StandardError.write(
+        StandardError.writeLine(
             "PreciseTimer: \(file):\(line): the handle of this timer was dropped before its first tick, which ended "
-                + "the timer; keep the handle, or schedule with a target\n"
+                + "the timer; keep the handle, or schedule with a target"
         )
     }
 }
@@ -51,9 +51,9 @@ extension Record {
     func warnOfLostTarget() {
         guard LostTargetWarnings.take() else { return }
         let (file, line) = callSite
-        StandardError.write(
+        StandardError.writeLine(
             "PreciseTimer: \(file):\(line): the target of this timer was released before its first tick, which ended "
-                + "the timer; if that was not intended, keep the target: the timer does not\n"
+                + "the timer; if that was not intended, keep the target: the timer does not"
         )
     }
 }
@@ -76,9 +76,9 @@ enum MainLoopWarning {
         DispatchQueue.global()
             .asyncAfter(deadline: .now() + .seconds(5)) {
                 if isAlive.load(ordering: .relaxed) { return }
-                StandardError.write(
+                StandardError.writeLine(
                     "PreciseTimer: a tick has waited for 5 s for the main actor, which does not run: the program needs "
-                        + "an async main function, dispatchMain(), or a run loop on its main thread\n"
+                        + "an async main function, dispatchMain(), or a run loop on its main thread"
                 )
             }
     }()
@@ -106,7 +106,7 @@ extension TimerRequest {
                 let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
                 return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but "
                     + "does not run on it; pass `deliver: .mainActor` and leave the assumption out, or isolate the "
-                    + "handler: `{ @MainActor target, tick in … }`\n"
+                    + "handler: `{ @MainActor target, tick in … }`"
             }
         }
         #else
