@@ -111,7 +111,7 @@ class Life:
 
     def start(self, probe, asked):
         stack = "enable=yes,color=no,threads=crashed,images=none,registers=none,cache=no,interactive=no"
-        command = [probe, self.case.life.partition("+")[0], "suspending", "60", *self.steps]
+        command = [probe, self.case.life.partition("+")[0], "suspending", *self.steps]
         run = supervisor.Supervised(command, dict(os.environ, SWIFT_BACKTRACE=stack), asked, self.judge, 50)
         run.life = self
         return run

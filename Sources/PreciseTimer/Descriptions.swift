@@ -34,7 +34,7 @@ extension PreciseTimer.EndReason: CustomStringConvertible {
         case .targetReleased: "target released"
         case .handleReleased: "handle released"
         case .serviceShutDown: "service shut down"
-        case .failed(let error): "failed: \(error)"
+        case .failed(let error): "failed: \(error)".onOneLine
         case .backendFailed(let error): "\(error)"
         }
     }
@@ -51,7 +51,7 @@ extension PreciseTimer.Tick: CustomStringConvertible {
 extension PreciseTimer.Schedule: CustomStringConvertible {
     /// The rule, as in `every 30 s, the first after 5 s, 10 ticks`.
     public var description: String {
-        if let rule = special?.rule { return rule.name }
+        if let rule = special?.rule { return rule.name.onOneLine }
         let rule: (text: String, delay: Duration?) =
             switch repetition {
             case .none: ("once", nil)
@@ -95,7 +95,7 @@ extension PreciseTimer.Delivery: CustomStringConvertible {
     public var description: String {
         switch self {
         case .inline: "inline"
-        case .queue(let queue): "queue \(queue.label)"
+        case .queue(let queue): "queue \(queue.label)".onOneLine
         }
     }
 }
@@ -202,7 +202,7 @@ extension TimerService.Snapshot: CustomStringConvertible {
             isPaused ? "paused" : nil,
             isTargetAlive ? nil : "target released",
         ]
-        return "\(name) (\(file):\(line)): " + facts.compactMap(\.self).joined(separator: ", ")
+        return "\(name) (\(file):\(line)): \(facts.compactMap(\.self).joined(separator: ", "))".onOneLine
     }
 }
 
@@ -211,7 +211,7 @@ extension TimerService.SlowHandler: CustomStringConvertible {
     public var description: String {
         let name = label.map { "\"\($0)\" " } ?? ""
         let calls = count == 1 ? "1 call" : "\(count) calls"
-        return "\(name)(\(file):\(line)): \(calls) longer than \(period.text), the longest \(longest.text)"
+        return "\(name)(\(file):\(line)): \(calls) longer than \(period.text), the longest \(longest.text)".onOneLine
     }
 }
 

@@ -52,9 +52,9 @@ extension TimerService {
 
     private func refuseShutdown(_ file: StaticString, _ line: UInt) -> Bool {
         #if DEBUG
-        StandardError.write(
+        StandardError.writeLine(
             "PreciseTimer: \(file):\(line): a shared service was not shut down, because that would end the timers of "
-                + "all code in the process; hold your timers in a TimerBag, or call shutdownForEveryone()\n"
+                + "all code in the process; hold your timers in a TimerBag, or call shutdownForEveryone()"
         )
         #endif
         return false

@@ -30,14 +30,12 @@ extension PreciseTimer {
 
         /// The pause after a failed attempt, of which the first has the number 1, without jitter.
         public func pause(after attempt: Int) -> Duration {
-            var pause = min(first, longest)
-            for _ in 1..<max(attempt, 1) {
-                guard factor > 1, pause > .zero, pause < longest else { break }
-                // Compared before it is multiplied, which traps if the product is too great.
-                if factor >= longest / pause { return longest }
-                pause = pause * factor
-            }
-            return pause
+            // A product beyond that might trap.
+            let longest = min(longest, .seconds(Int64.max))
+            let pause = min(first, longest)
+            guard factor > 1, pause > .zero, attempt > 1 else { return pause }
+            let growth = factor.raised(to: attempt - 1)
+            return growth < longest / pause ? min(pause * growth, longest) : longest
         }
     }
 
@@ -61,8 +59,8 @@ extension PreciseTimer {
 /// }
 /// ```
 ///
-/// The last attempt's error comes out as itself. If the task is cancelled, no further attempt begins: a pause ends at
-/// once with a `CancellationError`. A `CancellationError` of the operation is never retried. The operation runs in the
+/// The last attempt's error comes out as itself. If the task is cancelled, no attempt begins: a pause ends at once
+/// with a `CancellationError`. A `CancellationError` of the operation is never retried. The operation runs in the
 /// caller's isolation and task. The random part of the pauses is drawn from the service's generator, which a test on
 /// virtual time gives a seed.
 ///
@@ -87,6 +85,7 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
     guard attempts > 0 else {
         throw TimerError(.invalidOption, "retrying with \(attempts) attempts (it must be at least 1)")
     }
+    try Task.checkCancellation()
     var attempt = 1
     while true {
         do throws(Failure) {
@@ -121,6 +120,18 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
 ) async throws -> Success {
     try await withRetry(attempts: attempts, backoff: backoff, jitter: jitter, on: service, retryIf: retryIf) {
         (_: Int) async throws(Failure) -> Success in try await operation()
+    }
+}
+
+extension Double {
+    /// This number to the power of a natural number, in at most 63 steps.
+    fileprivate func raised(to exponent: Int) -> Double {
+        var (product, square, rest) = (1.0, self, exponent)
+        while rest > 0 {
+            if rest % 2 == 1 { product *= square }
+            (square, rest) = (square * square, rest / 2)
+        }
+        return product
     }
 }
 

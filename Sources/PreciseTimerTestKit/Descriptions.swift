@@ -13,7 +13,7 @@ extension VirtualTime: CustomStringConvertible {
             .map { timer in
                 let name = timer.label.map { "\"\($0)\"" } ?? "\(timer.file):\(timer.line)"
                 let due = timer.nextDeadline.map { "due at \(start.duration(to: $0).text)" } ?? "at rest"
-                return "\(name) \(timer.isPaused ? "paused" : due)"
+                return "\(name) \(timer.isPaused ? "paused" : due)".onOneLine
             }
         let count = timers.count == 1 ? "1 timer" : "\(timers.count) timers"
         let list = texts + (timers.count > 10 ? ["\(timers.count - 10) more"] : [])

@@ -62,6 +62,6 @@ package enum MainActorCheck {
     private static func warn(of identity: UInt) {
         guard let code, code.thread == .current, !isOnMain else { return }
         let main = unsafe unsafeBitCast(MainActor.sharedUnownedExecutor, to: (UInt, UInt).self)
-        if identity == main.0 { StandardError.write(code.warning()) }
+        if identity == main.0 { StandardError.writeLine(code.warning()) }
     }
 }

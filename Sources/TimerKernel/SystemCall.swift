@@ -28,9 +28,9 @@ package struct Errno: Error, Hashable {
 
 /// The descriptor for messages.
 package enum StandardError {
-    /// Writes text unchanged. A failure is ignored, because there is no other place to report it.
-    package static func write(_ text: String) {
-        var remaining = text[...]
+    /// Writes a line, whatever its text contains. A failure is ignored, because there is no other place to report it.
+    package static func writeLine(_ line: String) {
+        var remaining = (line.onOneLine + "\n")[...]
         remaining.withUTF8 { bytes in _ = unsafe CTimerKernel.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
     }
 }

@@ -77,6 +77,6 @@ extension TimerError: CustomStringConvertible {
     public var description: String {
         var line = "\(attempted): \(code.name)"
         if let errno { line += " (errno \(errno): \(systemMessage ?? "unknown"))" }
-        return line
+        return line.onOneLine
     }
 }

@@ -104,7 +104,7 @@ import TimerKernel
 
     @Test func eachPlaceWithSlowHandlersIsLoggedOnce() throws {
         let log = try log()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "slow", target: target) {
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "a\nb", target: target) {
             [virtual] _, _ in virtual.advance(by: .seconds(2))
         }
         for _ in 0..<3 {
@@ -113,8 +113,10 @@ import TimerKernel
         }
         let warnings = handler.entries.filter { $0.level == .warning }
         #expect(warnings.count == 1)
-        let metadata = try #require(warnings.first).metadata
-        #expect(metadata["label"] == "slow")
+        let warning = try #require(warnings.first)
+        #expect("\(warning.message)".hasPrefix(#"slow handler: "a\nb" ("#), "a line of the log is one line")
+        let metadata = warning.metadata
+        #expect(metadata["label"] == "a\nb", "a value is the user's, as it is")
         #expect(metadata["period_ns"] == "1000000000")
         #expect(metadata["longest_ns"] == "2000000000")
     }

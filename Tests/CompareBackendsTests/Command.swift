@@ -28,8 +28,7 @@ enum Command {
         let shell = redirection.isEmpty ? [] : ["sh", "-c", "exec \"$0\" \"$@\" \(redirection)"]
         return try await Child.run(
             (tool.isEmpty ? [] : ["env"] + tool) + shell + [path] + arguments,
-            output: output,
-            limit: 600
+            output: output
         ) { id in
             guard let isTime else { return }
             while !ProcFS.mainThreadHasEnded(id), !isTime() { pause(.milliseconds(20)) }
@@ -40,6 +39,6 @@ enum Command {
     /// Whether this process has the right to a real-time priority, and a program can be run without it.
     static func canLoseRights() async throws -> Bool {
         let tools = "command -v prlimit && chrt -f 1 true && setpriv --bounding-set=-sys_nice true"
-        return try await Child.run(["sh", "-c", tools], limit: 60).code == 0
+        return try await Child.run(["sh", "-c", tools]).code == 0
     }
 }

@@ -9,26 +9,25 @@ import TestSupport
 /// control groups, namespaces.
 ///
 /// ```
-/// fault-probe BACKEND CLOCK SECONDS STEP…
+/// fault-probe BACKEND CLOCK STEP…
 /// ```
 ///
-/// It ends with SIGALRM if it runs longer than SECONDS. `Probe.perform` describes the steps. With the variable
+/// It ends with SIGALRM if it hangs. `Probe.perform` describes the steps. With the variable
 /// `FAULT_PROBE_HURRY`, the caretaker's seconds pass ten times as fast.
 @main enum FaultProbe {
     static func main() throws {
         let arguments = CommandLine.arguments
-        guard arguments.count >= 4,
+        guard arguments.count >= 3,
             let backend = TimerService.Backend(rawValue: arguments[1]),
-            let clock = TimerClock(rawValue: arguments[2]),
-            let limit = UInt32(arguments[3])
+            let clock = TimerClock(rawValue: arguments[2])
         else {
-            FileHandle.standardError.write(Data("usage: fault-probe BACKEND CLOCK SECONDS STEP…\n".utf8))
+            FileHandle.standardError.write(Data("usage: fault-probe BACKEND CLOCK STEP…\n".utf8))
             exit(64)
         }
-        alarm(limit)
+        alarm(Hang.seconds)
         if ProcessInfo.processInfo.environment["FAULT_PROBE_HURRY"] != nil { CareClock.hurry() }
         let probe = Probe(backend, clock)
-        for step in arguments.dropFirst(4) { probe.run(step) }
+        for step in arguments.dropFirst(3) { probe.run(step) }
         SupervisorMark.setEnd()
         // The report is written at once at the end, even if a limit is still in force.
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(probe.report))

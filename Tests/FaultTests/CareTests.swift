@@ -14,7 +14,7 @@ import TimerKernel
     @Test(arguments: Backend.available)
     func theCaretakersThreadsRunWhileTimersExistAndEndAfterThem(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let target = Log()
             let service = try TimerService(backend)
             let threads = { ProcFS.threads(named: "timer.care") + ProcFS.threads(named: "timer.farewell") }
@@ -35,7 +35,7 @@ import TimerKernel
     /// services that the look began with need no more care.
     @Test func aServiceThatBeginsDuringALookIsCaredFor() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let (alarm, reasons) = (ReadAlarm(), Notes<PreciseTimer.EndReason>())
             let (idle, next) = (TimerService(startedOnUse: { alarm }), try TimerService(.timerFD))
             let target = Box<Thing>()
@@ -58,15 +58,17 @@ import TimerKernel
 
     /// An alarm that never fires.
     private final class ReadAlarm: TimerAlarm {
-        private let event = Box<@Sendable () -> Void>()
+        private struct Event { let call: @Sendable () -> Void }
+
+        private let event = Box<Event>()
 
         /// Lets something happen when the clock is read next.
-        func beforeNextReading(_ event: @escaping @Sendable () -> Void) { self.event.value = event }
+        func beforeNextReading(_ event: @escaping @Sendable () -> Void) { self.event.value = Event(call: event) }
 
         var now: TimerInstant {
             let event = event.value
             self.event.value = nil
-            event?()
+            event?.call()
             return TimerClock.suspending.now
         }
 
@@ -78,7 +80,7 @@ import TimerKernel
     /// Fault 48. The callback also runs in a `deinit`, if the library holds the last reference for a moment.
     @Test func anOnEndThatNeverReturnsKeepsNoOtherServiceFromCare() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let (never, ends, held) = (Gate(), Notes<Int>(), try [TimerService(.timerFD), TimerService(.timerFD)])
             for (number, service) in held.enumerated() {
                 var target: Log? = Log()
@@ -116,7 +118,7 @@ import TimerKernel
 
     @Test func aSilentAlarmOnAHostsLoopWaitsForItsHost() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             CareClock.hurry()
             let (log, reasons) = (Log(), Notes<PreciseTimer.EndReason>())
             let timers = try TimerService.pollable()
@@ -138,7 +140,7 @@ import TimerKernel
 
     @Test func aTimerFDServiceWakesOnceAMinuteToFindAClosedDescriptor() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let (service, log) = (try TimerService(.timerFD), Log())
             #expect(eventually { Self.timersWithinAMinute == 1 }, "also without a timer")
             try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: log) { $0.note($1) }

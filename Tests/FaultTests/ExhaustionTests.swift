@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: Backend.available)
     func aRunningTimerKeepsItsGridWhileOtherTimersAreRefused(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(90)
+            Fault.endIfHung()
             Fault.openDispatch()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
@@ -71,7 +71,7 @@ import Testing
     @Test(arguments: Backend.available)
     func aScheduleWithoutThreadsIsRefusedAndWorksLater(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(90)
+            Fault.endIfHung()
             let target = Log()
             Fault.refuseThreads()
             let error = #expect(throws: TimerError.self) {

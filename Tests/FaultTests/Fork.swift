@@ -37,7 +37,7 @@ enum Fork {
             unsafe sigemptyset(&signals)
             unsafe sigaddset(&signals, SIGALRM)
             unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-            alarm(30)
+            alarm(Hang.seconds / 6)
             _exit(body())
         }
         parent()
@@ -52,9 +52,9 @@ enum Fork {
     }
 
     /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child. A
-    /// child that does not end in time is killed.
-    static func exitCode(of child: pid_t, within limit: Double = 60) -> Int32 {
-        let end = Reading.seconds + limit
+    /// child that hangs is killed.
+    static func exitCode(of child: pid_t) -> Int32 {
+        let end = Reading.seconds + Double(Hang.seconds) / 2
         var status: Int32 = 0
         while true {
             let ended = unsafe waitpid(child, &status, WNOHANG)
@@ -70,8 +70,8 @@ enum Fork {
 
 /// Makes the system refuse resources, in a test's separate process.
 enum Fault {
-    /// Ends the process with SIGALRM after a time: a hang is a failure.
-    static func limitSeconds(_ seconds: UInt32) { alarm(seconds) }
+    /// Ends the process with SIGALRM if it hangs: that is a failure.
+    static func endIfHung() { alarm(Hang.seconds) }
 
     /// Lets Dispatch open the descriptors that it needs for its first wait. A test's time limit causes that wait, at
     /// any moment. To be called first.

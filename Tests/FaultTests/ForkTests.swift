@@ -18,7 +18,7 @@ import CLibevent
     @Test(arguments: Backend.available, kinds)
     func aScheduleInAForkedChildThrows(backend: Backend, kind: String) async {
         await #expect(processExitsWith: .success) { [backend, kind] in
-            Fault.limitSeconds(180)
+            Fault.endIfHung()
             let target = Log()
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
                 $0.note($1)
@@ -38,7 +38,7 @@ import CLibevent
     @Test(arguments: kinds)
     func theParentsBagIsEmptyInAForkedChildAndTakesNoTimer(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
-            Fault.limitSeconds(180)
+            Fault.endIfHung()
             let (bag, target) = (TimerBag(), Log())
             try PreciseTimer.schedule(.once(after: .seconds(3_600)), target: target) { $0.note($1) }
                 .store(in: bag, named: "parent")
@@ -52,7 +52,7 @@ import CLibevent
     @Test(arguments: kinds)
     func aForkedChildThatPollsDoesNotSpin(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
-            Fault.limitSeconds(180)
+            Fault.endIfHung()
             let timers = try TimerService.pollable()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: timers.service, target: target) { $0.note($1) }
@@ -89,7 +89,7 @@ import CLibevent
     @Test(arguments: kinds)
     func aForkedChildThatRunsItsEventBaseDoesNotSpin(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
-            Fault.limitSeconds(180)
+            Fault.endIfHung()
             let host = HostEventBase()
             let service = try unsafe TimerService(attachedTo: host.base)
             let target = Log()

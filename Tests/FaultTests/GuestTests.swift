@@ -25,7 +25,7 @@ import Testing
         let check = backend == .dispatch ? "usual-processors-and-policy" : "ordinary-threads=timer."
         let steps = ["service-from=\(attribute)", "schedule=1x10000", "ticks=5", check]
         // On a busy machine an idle thread hardly runs.
-        let run = try await Probe.run(backend, steps, limit: 300)
+        let run = try await Probe.run(backend, steps)
         #expect(run.outcome.code == 0 && run.trouble(ticks: 5) == nil, "\(run)")
         #expect(run.report?.step("service-from")?.isMet == true, "\(run)")
         #expect(run.report?.steps.last?.isMet == true, "\(run)")
@@ -61,7 +61,7 @@ import Testing
 
     /// Fault 53, a limitation: the remaining threads are the library's, which take no signal.
     @Test func aProcessWhoseMainThreadHasEndedLivesWithItsServiceAndTakesNoSignalButTheLast() async throws {
-        let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"], limit: 60) { id in
+        let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"]) { id in
             #expect(eventually { ProcFS.mainThreadHasEnded(id) })
             kill(id, SIGTERM)
             pause(.milliseconds(200))
@@ -74,7 +74,7 @@ import Testing
     @Test(arguments: Backend.available)
     func manyProcessesWithTickingTimersExitWithTheirCode(backend: Backend) async throws {
         for _ in 0..<Effort.of(5, thorough: 20) {
-            let run = try await Probe.run(backend, ["schedule=20x1000", "ticks=3", "exit=7"], limit: 20)
+            let run = try await Probe.run(backend, ["schedule=20x1000", "ticks=3", "exit=7"])
             #expect(run.outcome.code == 7, "\(run)")
         }
     }

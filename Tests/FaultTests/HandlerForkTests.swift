@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: Backend.available)
     func aChildThatReturnsFromTheHandlerLeavesTheParentAlone(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(120)
+            Fault.endIfHung()
             let (log, child) = (Log(), Box<pid_t>())
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: log) { log, tick in
                 log.note(tick)
@@ -21,7 +21,7 @@ import Testing
             }
             #expect(eventually { child.value != nil })
             // libdispatch's own loop goes on in the child, which disturbs no one.
-            let code = backend == .dispatch ? 0 : Fork.exitCode(of: child.value ?? 0, within: 20)
+            let code = backend == .dispatch ? 0 : Fork.exitCode(of: child.value ?? 0)
             #expect(code == 0, "\(code); -9: the child does not end")
             let before = log.count
             #expect(eventually { log.count >= before + 100 })
@@ -36,7 +36,7 @@ import Testing
     /// `onEnd` is called on the library's thread for farewells if the target was released.
     @Test func aChildThatReturnsFromOnEndLeavesTheParentAlone() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(120)
+            Fault.endIfHung()
             let (log, child, ends) = (Log(), Box<pid_t>(), Count())
             for number in 0..<2 {
                 var target: Log? = Log()
@@ -54,7 +54,7 @@ import Testing
                 target = nil
                 #expect(eventually { ends.value == number + 1 })
             }
-            let code = Fork.exitCode(of: child.value ?? 0, within: 20)
+            let code = Fork.exitCode(of: child.value ?? 0)
             #expect(code == 0, "\(code); -9: the child does not end")
             #expect(log.count == 0)
         }
@@ -64,7 +64,7 @@ import Testing
     /// The host's loop returns in the child, so that the host can make the base its own there.
     @Test func aHandlerOnAHostsEventBaseEndsTheLoopOfItsChild() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(120)
+            Fault.endIfHung()
             let (host, log, parent) = (HostEventBase(), Log(), getpid())
             let service = try unsafe TimerService(attachedTo: host.base)
             let child = Box<pid_t>()
@@ -76,7 +76,7 @@ import Testing
             host.dispatch()
             // The child comes here at once, with the count of the fork.
             if getpid() != parent { _exit(log.count == 5 ? 0 : 1) }
-            let code = Fork.exitCode(of: child.value ?? 0, within: 20)
+            let code = Fork.exitCode(of: child.value ?? 0)
             #expect(code == 0, "\(code); -9: the child does not end")
             #expect(log.count == 200)
         }

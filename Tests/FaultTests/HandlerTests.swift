@@ -74,7 +74,7 @@ import Testing
     @Test(arguments: Backend.available)
     func aTimerWhoseActorNeverReturnsIsCancelledAtOnce(backend: Backend) async {
         await #expect(processExitsWith: .exitCode(7)) { [backend] in
-            Fault.limitSeconds(90)
+            Fault.endIfHung()
             let stuck = Worker()
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: stuck) {
                 worker,
@@ -91,10 +91,10 @@ import Testing
     @Test(arguments: Backend.available, DeliveryKind.allCases)
     func aHandlerThatAbortsEndsTheProcessWithThatSignal(backend: Backend, kind: DeliveryKind) async {
         await #expect(processExitsWith: .signal(SIGABRT)) { [backend, kind] in
-            Fault.limitSeconds(90)
+            Fault.endIfHung()
             let (place, target) = (Place(kind), Log())
             _ = try place.schedule(.once(after: .milliseconds(1)), on: backend.shared, target: target) { _ in abort() }
-            try await Task.sleep(for: .seconds(60))
+            try await Task.sleep(for: .seconds(Hang.seconds / 2))
             withExtendedLifetime(target) { exit(0) }
         }
     }
@@ -102,12 +102,12 @@ import Testing
     @Test(arguments: Backend.available)
     func aHandlerThatTrapsEndsTheProcess(backend: Backend) async {
         await #expect(processExitsWith: .failure) { [backend] in
-            Fault.limitSeconds(90)
+            Fault.endIfHung()
             let target = Log()
             try PreciseTimer.schedule(.once(after: .zero), on: backend.shared, target: target) { _, _ in
                 preconditionFailure("on purpose")
             }
-            pause(.seconds(60))
+            pause(.seconds(Hang.seconds / 2))
             exit(0)
         }
     }
@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: Backend.available, [DeliveryKind.inline, .serialQueue])
     func aHandlerThatNeverReturnsStopsOnlyItsOwnTimer(backend: Backend, kind: DeliveryKind) async {
         await #expect(processExitsWith: .exitCode(7)) { [backend, kind] in
-            Fault.limitSeconds(90)
+            Fault.endIfHung()
             let (stuck, sameService, otherService) = (Log(), Log(), Log())
             let (blocked, free) = (Place(kind), Place(.serialQueue))
             let service = try TimerService(backend)
@@ -146,7 +146,7 @@ import Testing
     @Test(arguments: Backend.available, [false, true])
     func tenThousandTimersDueAtOnceNeedNoStack(backend: Backend, isNewTimer: Bool) async {
         await #expect(processExitsWith: .success) { [backend, isNewTimer] in
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let chain = Chain(length: 10_000)
             let sibling = Log()
             let service = try TimerService(backend)

@@ -8,7 +8,7 @@ import TimerKernel
 @Suite(.waits("the kernel stops a thread, or hardly lets it run"), .timeLimit(.minutes(60))) struct HeldUpTests {
     @Test func aThreadIsHeldUpWhileItWaitsForAProcessorAndNotWhileItSleeps() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let (setup, works) = (ThreadSetup(), Box<Bool>())
             works.value = true
             try setup.startThread("test.worker") {
@@ -25,7 +25,7 @@ import TimerKernel
     @Test(.enabled(if: Tools.canTrace, Tools.noTracing))
     func anAlarmIsHeldUpWhileADebuggerHasStoppedAnyThread() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let (setup, other) = (ThreadSetup(), Box<Int32>())
             try setup.startThread("test.sleeper") { while true { pause(.seconds(60)) } }
             try ThreadSetup()
@@ -48,7 +48,7 @@ import TimerKernel
     @Test(.enabled(if: Tools.canTrace && Effort.isThorough, Effort.isShort))
     func timersWhoseAlarmsThreadADebuggerStopsForEightSecondsGoOn() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(120)
+            Fault.endIfHung()
             let (service, log, ends) = (try TimerService(.timerFD), Log(), Notes<PreciseTimer.EndReason>())
             let thread = Box<Int32>()
             try PreciseTimer.schedule(

@@ -16,7 +16,7 @@ import TimerKernel
     @Test(arguments: Backend.available)
     func manySchedulesAndCancelsLeaveNothingBehind(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(120)
+            Fault.endIfHung()
             let service = try TimerService(backend)
             let target = Log()
             let churn = { (count: Int) in
@@ -46,7 +46,7 @@ import TimerKernel
     @Test(.enabled(if: Effort.isThorough, Effort.isShort))
     func aMillionTimersOfOneTargetEndWithItAndLeaveSiblingsAlone() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(300)
+            Fault.endIfHung()
             let (service, log, ended) = (try TimerService(.timerFD), Log(), Count())
             var target: Log? = Log()
             if let target {
@@ -155,7 +155,7 @@ import TimerKernel
         await #expect(processExitsWith: .success) { [backend] in
             // SIGALRM cannot limit the time, because it is one of the tested signals.
             Foundation.Thread.detachNewThread {
-                sleep(120)
+                sleep(Hang.seconds)
                 _exit(99)
             }
             let target = Log()

@@ -25,7 +25,7 @@ import Testing
     @Test(.enabled(if: ProcFS.processors.count > 1, "needs two processors"))
     func workersThatAPinnedServiceMakesHaveTheProcesssProcessorsAndSlack() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let usual = Inherited.ofCallingThread
             let options = TimerService.ThreadOptions(affinity: [Self.processor])
             let service = try TimerService(.timerFD, thread: options)

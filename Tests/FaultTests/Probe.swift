@@ -53,7 +53,6 @@ enum Probe {
     ///   - steps: the probe's steps.
     ///   - clock: the clock of their deadlines.
     ///   - means: the means to inject faults.
-    ///   - seconds: the time after which the probe ends itself with SIGALRM.
     ///   - isHurried: whether the caretaker's seconds pass ten times as fast, unless the tests are thorough. For faults
     ///     that the caretaker finds; a timer that must go on would have only half a second to be late.
     ///   - body: called with the process id once the probe runs.
@@ -64,16 +63,14 @@ enum Probe {
         _ steps: [String],
         on clock: TimerClock = .suspending,
         under means: Means = .none,
-        limit seconds: Int = 60,
         hurried isHurried: Bool = false,
         meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Run {
         var always = ["SWIFT_BACKTRACE": "enable=no"]
         if isHurried, !Effort.isThorough { always["FAULT_PROBE_HURRY"] = "1" }
         let outcome = try await Child.run(
-            means.command + [Child.path(of: "fault-probe"), backend.rawValue, clock.rawValue, "\(seconds)"] + steps,
+            means.command + [Child.path(of: "fault-probe"), backend.rawValue, clock.rawValue] + steps,
             environment: means.environment.merging(always) { _, given in given },
-            limit: Double(seconds) + 10,
             meanwhile: body
         )
         let report = try? JSONDecoder().decode(ProbeReport.self, from: Data(outcome.output.utf8))

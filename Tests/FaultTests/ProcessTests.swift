@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: Backend.available)
     func aTickingTimerDoesNotKeepTheProcessFromExiting(backend: Backend) async {
         await #expect(processExitsWith: .exitCode(7)) { [backend] in
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 5 })
@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: Backend.available)
     func aForkedChildGetsAnErrorAndTheParentIsUnharmed(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(180)
+            Fault.endIfHung()
             let target = Log()
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
                 $0.note($1)
@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: Backend.available)
     func manyTimersCostNoMoreThanOne(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             Fault.openDispatch()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(5)), on: backend.shared, target: target) { $0.note($1) }
@@ -68,7 +68,7 @@ import Testing
         await #expect(processExitsWith: .failure) {
             let target = Log()
             try PreciseTimer.schedule(.once(after: .zero), target: target) { _, _ in preconditionFailure("on purpose") }
-            pause(.seconds(60))
+            pause(.seconds(Hang.seconds / 2))
             exit(0)
         }
     }
@@ -101,7 +101,7 @@ import Testing
     @Test(arguments: Backend.available)
     func anIdleServiceUsesHardlyAnyProcessorTime(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let target = Log()
             try PreciseTimer.schedule(.once(after: .zero), on: backend.shared, target: target) { $0.note($1) }
             try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: backend.shared, target: target) { $0.note($1) }
@@ -120,7 +120,7 @@ import Testing
     @Test(arguments: Backend.available)
     func timersOfAStoppedProcessGoOnOnTheirGrid(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(90)
+            Fault.endIfHung()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(20)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 3 })

@@ -19,7 +19,7 @@ import TimerKernel
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available.filter { $0 != .dispatch })
     func aTimerfdThatCanNoLongerBeSetEndsTheTimers(backend: Backend) async throws {
         let steps = Self.running + ["arm=timerfd_settime:22:0:1000000000", "ends=15", "rest=0.3"] + Self.again
-        let run = try await Probe.run(backend, steps, under: .preload(), limit: 90, hurried: true)
+        let run = try await Probe.run(backend, steps, under: .preload(), hurried: true)
         try expectEnds(run)
         try expectIdle(run)
     }
@@ -41,7 +41,7 @@ import TimerKernel
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, [EBADF, EINVAL])
     func aWaitThatFailsOnceEndsTheTimersOrIsSurvived(backend: Backend, error: Int32) async throws {
         let steps = Self.running + ["arm=\(Self.waits):\(error):0:1", "ticks-or-ends=20", "rest=0.3"] + Self.again
-        let run = try await Probe.run(backend, steps, under: .preload(), limit: 90, hurried: true)
+        let run = try await Probe.run(backend, steps, under: .preload(), hurried: true)
         // libdispatch takes this for a descriptor that the program closed, and traps, without code of the library.
         if backend == .dispatch && error == EBADF { return #expect(run.outcome.signal == SIGILL, "\(run)") }
         #expect(run.outcome.code == 0, "\(run)")
@@ -52,7 +52,7 @@ import TimerKernel
     @Test(.enabled(if: Tools.canRefuse, Tools.noCompiler), arguments: Backend.available, [EBADF, EINVAL])
     func aWaitThatFailsForeverEndsTheTimers(backend: Backend, error: Int32) async throws {
         let steps = Self.running + ["arm=\(Self.waits):\(error):0:1000000000", "ends=15", "rest=0.3"] + Self.again
-        let run = try await Probe.run(backend, steps, under: .preload(), limit: 90, hurried: true)
+        let run = try await Probe.run(backend, steps, under: .preload(), hurried: true)
         if backend == .dispatch && error == EBADF { return #expect(run.outcome.signal == SIGILL, "\(run)") }
         try expectEnds(run)
         if [.timerFD, .hybrid, .libevent].contains(backend) { expectOwnFailure(run) }
@@ -67,7 +67,7 @@ import TimerKernel
     func aFailedLibeventLoopEndsTheTimersByItself(error: Int32) async throws {
         let waits = "epoll_wait,epoll_pwait,epoll_pwait2"
         let steps = Self.running + ["arm=\(waits):\(error):0:1000000000", "ends=15", "rest=0.3"] + Self.again
-        let run = try await Probe.run(.libevent, steps, under: .preload(), limit: 90, hurried: true)
+        let run = try await Probe.run(.libevent, steps, under: .preload(), hurried: true)
         try expectEnds(run)
         expectOwnFailure(run)
         try expectIdle(run)
@@ -102,7 +102,7 @@ import TimerKernel
             Self.running
             + ["close=\(kind)", "reuse", "ticks-or-ends=20", "rest=0.3", "shutdown", "rest=0.3", "still-open"]
             + starts.joined()
-        let run = try await Probe.run(backend, steps, limit: 90, hurried: true)
+        let run = try await Probe.run(backend, steps, hurried: true)
         // libdispatch and Foundation trap if their epoll descriptor is a different file, without code of the library.
         if [.dispatch, .runLoop].contains(backend) && kind != "[timerfd]" && run.outcome.signal == SIGILL { return }
         #expect(run.outcome.code == 0, "\(run)")

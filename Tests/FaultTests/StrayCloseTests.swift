@@ -13,7 +13,7 @@ import Testing
         backend: TimerService.Backend
     ) async {
         await #expect(processExitsWith: .success) { [backend] in
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             Fault.openDispatch()
             let before = Set(ProcFS.descriptors(on: "anon_inode:[timerfd]"))
             let (first, ends, lost, log) = (try TimerService(backend), Notes<TimerError>(), Log(), Log())

@@ -12,7 +12,7 @@ struct UnprivilegedTests {
     @Test(.enabled(if: Tools.isRoot, Tools.notRoot))
     func withoutRightsEachRefusalSaysWhatWouldHelp() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             try #require(setgid(65_534) == 0 && setuid(65_534) == 0)
             Fault.lockNoMemory()
             let service = try TimerService(
@@ -33,7 +33,7 @@ struct UnprivilegedTests {
 
     @Test func aSharedServiceSaysWhatItObtainedWhileItRuns() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let (service, log) = (TimerService.hybrid, Log())
             for _ in 0..<2 {
                 try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
@@ -80,7 +80,7 @@ struct UnprivilegedTests {
     /// The kernel would end a process whose real-time thread spins beyond the limit. Fault 55.
     @Test func spinningBeyondTheLimitOfRealTimeThreadsIsRefused() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             Fault.limitRealTime(milliseconds: 200)
             let long = TimerService.SpinOptions(maximum: .milliseconds(500), budget: 0.9)
             for policy in [Options.Policy.fifo(priority: 1), .roundRobin(priority: 1)] {
@@ -99,7 +99,7 @@ struct UnprivilegedTests {
 
     @Test func withOneProcessorTheHybridBackendDoesNotSpinAndSaysSo() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             try #require(ProcFS.pinMainThread(to: 0))
             let (service, log) = (try TimerService(.hybrid), Log())
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
@@ -115,7 +115,7 @@ struct UnprivilegedTests {
     @Test(.enabled(if: ProcFS.mayLockMemory, "needs CAP_IPC_LOCK"))
     func memoryIsLockedAsItIsTouched() async {
         await #expect(processExitsWith: .success) {
-            Fault.limitSeconds(60)
+            Fault.endIfHung()
             let service = try TimerService(.timerFD, thread: Options(locksMemory: true))
             #expect(service.grant.refusals == [])
             let log = Log()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `await virtual.advance(by:)`: each tick arrives before time goes on.
-@Suite(.timeLimit(.minutes(10))) struct AdvanceTests {
+@Suite(.timeLimit(.minutes(60))) struct AdvanceTests {
     @MainActor private final class ViewModel {
         var missed: [UInt64] = []
     }

@@ -11,7 +11,12 @@ final class BrokenAlarm: TimerAlarm {
     private let good: any TimerAlarm
     private let isSet = Atomic(false)
     private let isStopped = Atomic(false)
-    private let onFire = Lock<(@Sendable () -> Void)?>(nil)
+    private let onFire = Lock(Firing())
+
+    /// A structure: a function that stands alone in a lock is wrapped once more with each access.
+    private struct Firing {
+        var call: (@Sendable () -> Void)?
+    }
 
     init(breaking broken: AlarmConformance.Clause?, over good: any TimerAlarm) {
         self.broken = broken
@@ -24,7 +29,7 @@ final class BrokenAlarm: TimerAlarm {
         onFire: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
-        self.onFire.withLock { $0 = onFire }
+        self.onFire.withLock { $0.call = onFire }
         let onItsOwnThread: @Sendable () -> Void = { try? Thread.start("broken") { onFire() } }
         try good.start(onFire: broken == .neverFiresTwiceAtOnce ? onItsOwnThread : onFire, onFailure: onFailure)
     }
@@ -36,7 +41,7 @@ final class BrokenAlarm: TimerAlarm {
         case .firesForPastDeadlines where deadline.map { $0 <= now } ?? false:
             try good.set(nil)
         case .neverFiresInsideSet where deadline.map { $0 <= now } ?? false:
-            onFire.withLock { $0 }?()
+            onFire.withLock { $0.call }?()
         case .stopIsFinal where deadline != nil && isStopped.load(ordering: .sequentiallyConsistent):
             fireOnAnotherThread()
         default:
@@ -66,7 +71,7 @@ final class BrokenAlarm: TimerAlarm {
     /// Waits for the firing, so that the check notices it in time.
     private func fireOnAnotherThread() {
         let done = DispatchSemaphore(value: 0)
-        let onFire = onFire.withLock { $0 }
+        let onFire = onFire.withLock { $0.call }
         let isStarted: Void? = try? Thread.start("broken") {
             onFire?()
             done.signal()

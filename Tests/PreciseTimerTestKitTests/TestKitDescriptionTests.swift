@@ -33,6 +33,13 @@ struct TestKitDescriptionTests {
         #expect("\(VirtualTime(clock: .wall))" == "virtual time 0 s, 0 timers")
     }
 
+    @Test func virtualTimeReadsAsOneLine() throws {
+        let virtual = VirtualTime()
+        let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service, label: "a\nb") { _, _ in }
+        #expect("\(virtual)" == #"virtual time 0 s, 1 timer: "a\nb" at rest"#)
+        timer.cancel()
+    }
+
     @Test func aLogTellsDeadlinesSinceTheStartOfVirtualTime() throws {
         let virtual = VirtualTime(clock: .wall)
         let log = TickLog(virtual)

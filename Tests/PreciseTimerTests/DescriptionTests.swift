@@ -78,6 +78,24 @@ struct DescriptionTests {
     ])
     func aScheduleReadsAsItsRule(schedule: PreciseTimer.Schedule, text: String) { #expect("\(schedule)" == text) }
 
+    @Test func namesAndErrorsWithControlCharactersStayOnOneLine() throws {
+        let label = "a\r\nb\u{0}\u{1B}[2J\u{85}\u{2028}é\t\""
+        let text = #"a\r\nb\0\u{1B}[2J\u{0085}\u{2028}é\t""#
+        let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service, label: label, target: log) {
+            $0.note($1)
+        }
+        #expect(timer.label == label)
+        #expect("\(timer)".hasPrefix("timer \"\(text)\" (PreciseTimerTests/"))
+        let error = TimerError(.invalidOption, label, errno: 1, systemMessage: label)
+        #expect("\(error)" == "\(text): invalid option (errno 1: \(text))")
+        let schedule = PreciseTimer.Schedule.computed(label) { $0.advanced(by: .seconds(1)) }
+        #expect("\(schedule)" == text)
+        #expect("\(PreciseTimer.Delivery.queue(DispatchQueue(label: "a\nb")))" == #"queue a\nb"#)
+        #expect("\(PreciseTimer.State.ended(.failed(error)))" == "ended: failed: \(error)")
+        struct Long: Error, CustomStringConvertible { let description = "a\nb" }
+        #expect("\(PreciseTimer.EndReason.failed(Long()))" == #"failed: a\nb"#)
+    }
+
     @Test func aPolicyAndAPlaceReadInWords() {
         let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 5), .delay]
         #expect(policies.map { "\($0)" } == ["skip", "catch up, at most 5", "delay"])

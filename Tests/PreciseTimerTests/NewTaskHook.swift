@@ -15,16 +15,18 @@ enum NewTaskHook {
     private nonisolated(unsafe) static let program: UnsafeMutableRawPointer? = nil
     #endif
 
-    private static let event = Box<@Sendable () -> Void>()
+    private struct Event { let call: @Sendable () -> Void }
+
+    private static let event = Box<Event>()
 
     /// Sets the runtime's hook (`swift_task_enqueueGlobal_hook` in its Concurrency.h). Returns false if the runtime has
     /// no such hook.
     static func set(_ event: @escaping @Sendable () -> Void) -> Bool {
         guard let symbol = unsafe dlsym(program, "swift_task_enqueueGlobal_hook") else { return false }
-        self.event.value = event
+        self.event.value = Event(call: event)
         let hook = unsafe symbol.assumingMemoryBound(to: Hook?.self)
         unsafe hook.pointee = { job, original in
-            NewTaskHook.event.value?()
+            NewTaskHook.event.value?.call()
             unsafe unsafeBitCast(original, to: Original.self)(job)
         }
         return true

@@ -78,6 +78,24 @@ import Testing
         #expect("\(all)" == name + "3 calls longer than 1 ms, the longest 3.2 ms")
     }
 
+    @Test func eachTimerOfAServiceReadsAsOneLine() throws {
+        try PreciseTimer.schedule(.onDemand, on: virtual.service, label: "a\nb", target: log) { $0.note($1) }
+        #expect("\(virtual.service)".split(separator: "\n").count == 2)
+        #expect(try snapshot().hasPrefix(#"timer "a\nb" ("#))
+        #expect(virtual.service.activeTimers.map(\.label) == ["a\nb"])
+    }
+
+    @Test func aSlowHandlerReadsAsOneLine() throws {
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, label: "a\nb", target: log) {
+            [virtual] _, _ in virtual.advance(by: .milliseconds(2))
+        }
+        virtual.advance(by: .milliseconds(1))
+        let slow = try #require(virtual.service.slowHandlers.first)
+        #expect(slow.label == "a\nb")
+        #expect("\(slow)".hasPrefix(#""a\nb" ("#))
+    }
+
     @Test func aClockStepReadsAsItsLengthAndTheNewTime() async throws {
         let virtual = VirtualTime(clock: .wall)
         var steps = try virtual.service.clockSteps.makeAsyncIterator()

@@ -267,7 +267,7 @@ import Testing
     @Test func aDebugBuildSaysItOnceWithThePlace() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let (virtual, log) = (VirtualTime(), Log())
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "clock", target: log) {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "a\nb", target: log) {
                 [virtual] _, _ in virtual.advance(by: .milliseconds(3_200))
             }
             for _ in 0..<5 { virtual.advanceWithoutSettling(by: .seconds(5)) }
@@ -276,7 +276,7 @@ import Testing
         let lines = said.split(separator: "\n").filter { $0.contains("PreciseTimer:") }
         #expect(lines.count == 1)
         #expect(said.contains("PreciseTimer: PreciseTimerTests/SlowHandlerTests.swift:"))
-        #expect(said.contains("the handler of this timer (\"clock\") ran for longer than 1 s, its period"))
+        #expect(said.contains("the handler of this timer (\"a\\nb\") ran for longer than 1 s, its period"))
         #expect(said.contains(", once for 3.2 s"))
     }
 

@@ -41,16 +41,38 @@ struct WithRetryTests {
         return zip(times.all, times.all.dropFirst()).map { Int($0.duration(to: $1) / .milliseconds(1)) }
     }
 
-    @Test func pausesOfAnyFactorEnd() {
-        let longest = Duration.seconds(10)
-        for factor in [0, 0.5, 1, 1.5, 2, 1e30, .infinity, .nan] {
-            let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), factor: factor, atMost: longest)
-            let pauses = [1, 2, 100, .max].map(backoff.pause(after:))
-            let areWithin = pauses.allSatisfy { $0 >= .milliseconds(100) && $0 <= longest }
-            #expect(areWithin, "factor \(factor): \(pauses)")
+    @Test func pausesOfAnyNumbersAreWithinTheirLimits() {
+        let durations = [
+            Duration.seconds(-1), .zero, .nanoseconds(1), .milliseconds(100), .seconds(10), .seconds(Int64.max),
+            .seconds(Int64.max) * 18,
+        ]
+        let factors = [
+            -1, 0, 0.5, 1.nextDown, 1, 1.nextUp, 1.5, 2, 1e30, .greatestFiniteMagnitude, .infinity, -.infinity, .nan,
+        ]
+        let attempts = [Int.min, -1, 0, 1, 2, 100, .max]
+        for first in durations {
+            for longest in durations {
+                for factor in factors {
+                    let backoff = PreciseTimer.Backoff.exponential(from: first, factor: factor, atMost: longest)
+                    let pauses = attempts.map(backoff.pause(after:))
+                    let (least, isRising) = (min(first, longest), zip(pauses, pauses.dropFirst()).allSatisfy(<=))
+                    let areWithin = pauses.allSatisfy { $0 >= min(least, .seconds(Int64.max)) && $0 <= longest }
+                    #expect(areWithin && isRising, "\(first) to \(longest), factor \(factor): \(pauses)")
+                }
+            }
         }
-        let none = PreciseTimer.Backoff.exponential(from: .zero, factor: .infinity, atMost: longest)
-        #expect(none.pause(after: .max) == .zero)
+    }
+
+    /// With the least factor, the pauses take longer than any test to reach their limit one by one.
+    @Test func thePauseAfterAnyAttemptIsKnownAtOnce() {
+        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(1), factor: 1.nextUp, atMost: .seconds(1_000_000))
+        let pause = backoff.pause(after: .max)
+        #expect(pause > .seconds(1) && pause <= .seconds(1_000_000))
+    }
+
+    @Test func aFactorThatIsNoWholeNumberRaisesEachPauseByItself() {
+        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(8), factor: 1.5, atMost: .seconds(1_000))
+        #expect((1...5).map(backoff.pause(after:)) == [8, 12, 18, 27, 40.5].map(Duration.seconds))
     }
 
     @Test func aShutdownDuringAPauseIsToldAndBeginsNoAttempt() async throws {
@@ -136,6 +158,17 @@ struct WithRetryTests {
         #expect(attempts.value == 1 && virtual.pendingCount == 0)
     }
 
+    @Test func aCancelledTaskBeginsNoAttempt() async throws {
+        let (virtual, attempts) = (VirtualTime(), Count())
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            _ = try await withRetry(attempts: 5, on: virtual.service) { attempts.add(1) }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(attempts.value == 0)
+    }
+
     @Test func cancellingDuringAnAttemptLetsItsErrorOutAndBeginsNoOther() async throws {
         let (virtual, attempts) = (VirtualTime(), Count())
         let task = Task {
@@ -176,8 +209,13 @@ struct WithRetryTests {
             }
             try await withRetry(attempts: 3, on: service) { reply += "!" }
             reply += try await withRetry(attempts: 3, on: service) { try await mark() }
-            let isolation = try await withRetry(attempts: 3, on: service, operation: isolation)
-            #expect(isolation === MainActor.shared)
+            let isolation = try await withRetry(attempts: 3, on: service) { await currentIsolation() }
+            #expect(isolation === MainActor.shared, "the operation hands its actor on")
+            // With Swift 6.2, the value of a function without an isolation of its own gets none.
+            #if compiler(>=6.3)
+            let other = try await withRetry(attempts: 3, on: service, operation: currentIsolation)
+            #expect(other === MainActor.shared)
+            #endif
         }
 
         private func mark() async throws -> String { "?" }
@@ -190,6 +228,6 @@ struct WithRetryTests {
     }
 }
 
-private nonisolated(nonsending) func isolation() async -> (any Actor)? { #isolation }
+private nonisolated(nonsending) func currentIsolation() async -> (any Actor)? { #isolation }
 
 private struct CodingFault: Error {}

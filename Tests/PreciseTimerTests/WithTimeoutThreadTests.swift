@@ -46,8 +46,13 @@ struct WithTimeoutThreadTests {
                 return values.count
             }
             #expect(count == 1)
-            let isolation = try await withTimeout(.seconds(2), on: service, operation: isolation)
-            #expect(isolation === self, "a function without an isolation of its own gets the caller's")
+            let isolation = try await withTimeout(.seconds(2), on: service) { await currentIsolation() }
+            #expect(isolation === self, "the operation hands its actor on")
+            // With Swift 6.2, the value of a function without an isolation of its own gets none.
+            #if compiler(>=6.3)
+            let other = try await withTimeout(.seconds(2), on: service, operation: currentIsolation)
+            #expect(other === self, "a function without an isolation of its own gets the caller's")
+            #endif
             return try await withTimeout(.seconds(2), on: service) { draft }
         }
 
@@ -182,6 +187,6 @@ struct WithTimeoutThreadTests {
     }
 }
 
-private nonisolated(nonsending) func isolation() async -> (any Actor)? { #isolation }
+private nonisolated(nonsending) func currentIsolation() async -> (any Actor)? { #isolation }
 private func name() async -> String { "name" }
 private func checkedName() async throws -> String { "name" }

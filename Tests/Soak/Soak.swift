@@ -36,7 +36,7 @@ struct Soak: AsyncParsableCommand {
         let seed = seed ?? .random(in: 0...999_999)
         print("timer-soak: \(timers) timers for \(seconds) s, seed \(seed)")
         Interrupt.watch()
-        try Self.watch(limit: .seconds(seconds + 150))
+        try Self.watch(limit: .seconds(seconds + 1_800))
         let report = try await SoakRun(timers: timers, seconds: seconds, seed: seed).run()
         print(report.text)
         if !report.violations.isEmpty { throw ExitCode(1) }
@@ -46,7 +46,7 @@ struct Soak: AsyncParsableCommand {
     private static func watch(limit: Duration) throws {
         try Thread.start("soak.watchdog") {
             KernelClock.sleep(for: limit)
-            StandardError.write("timer-soak: hung: not over after \(limit)\n")
+            StandardError.writeLine("timer-soak: hung: not over after \(limit)")
             _exit(3)
         }
     }

@@ -2,7 +2,7 @@
 package import Foundation
 internal import Glibc
 
-/// A program that a test runs as a child, in its own process group, which is killed if the program takes too long.
+/// A program that a test runs as a child, in its own process group, which is killed if the program hangs.
 package enum Child {
     /// How the program ended.
     package struct Outcome: Sendable, CustomStringConvertible {
@@ -29,7 +29,6 @@ package enum Child {
     ///   - command: the program and its arguments; a program without a slash is looked up in the `PATH`.
     ///   - environment: variables in addition to those of this process; an empty text removes one.
     ///   - output: the file of its output; nil for one that the outcome shows.
-    ///   - seconds: the time after which the process group is killed.
     ///   - body: called with the process id once the program runs, on the thread that waits for it.
     /// - Returns: how the program ended.
     /// - Throws: `POSIXError` if the program could not be started.
@@ -37,10 +36,9 @@ package enum Child {
         _ command: [String],
         environment: [String: String] = [:],
         output: FileHandle? = nil,
-        limit seconds: Double,
         meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Outcome {
-        try await onOwnThread { try runHere(command, environment, output, seconds, body) }
+        try await onOwnThread { try runHere(command, environment, output, body) }
     }
 
     /// The file of a program that was built with the tests: it lies beside their bundle.
@@ -53,7 +51,6 @@ package enum Child {
         _ command: [String],
         _ environment: [String: String],
         _ output: FileHandle?,
-        _ seconds: Double,
         _ body: ((pid_t) -> Void)?
     ) throws -> Outcome {
         let (own, errors) = (try TemporaryFile(), try TemporaryFile())
@@ -62,7 +59,7 @@ package enum Child {
         let descriptor = (output ?? own.handle).fileDescriptor
         let id = try spawn(command, variables, descriptor, errors.handle.fileDescriptor)
         body?(id)
-        let status = wait(for: id, seconds: seconds)
+        let status = wait(for: id)
         let code: Int32? = status & 0x7f == 0 ? status >> 8 & 0xff : nil
         return Outcome(
             code: code,
@@ -72,8 +69,8 @@ package enum Child {
         )
     }
 
-    private static func wait(for id: pid_t, seconds: Double) -> Int32 {
-        let end = ProcessInfo.processInfo.systemUptime + seconds
+    private static func wait(for id: pid_t) -> Int32 {
+        let end = ProcessInfo.processInfo.systemUptime + Double(Hang.seconds)
         var status: Int32 = 0
         while unsafe waitpid(id, &status, WNOHANG) == 0 {
             if ProcessInfo.processInfo.systemUptime > end {

@@ -23,6 +23,12 @@ package nonisolated(nonsending) func soon(_ condition: () -> Bool) async -> Bool
     return condition()
 }
 
+/// When a process that a test has started counts as hung. Half an hour is longer than any needs, also if a busy machine
+/// gives it a hundredth of a processor: only a process that hangs takes that long.
+package enum Hang {
+    package static let seconds: UInt32 = 1_800
+}
+
 /// The number of attempts in a time.
 private func attempts(in time: Duration) -> Int { 40 + Int(time / .milliseconds(5)) }
 

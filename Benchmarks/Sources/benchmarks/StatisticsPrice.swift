@@ -106,7 +106,12 @@ struct StatisticsPrice: Measurement {
 /// An alarm without a thread: it fires when it is told to. Its clock costs next to nothing, and shows the same times in
 /// each run. For one thread.
 final class DrivenAlarm: TimerAlarm, @unchecked Sendable {
-    private let onFire = Mutex<(@Sendable () -> Void)?>(nil)
+    /// A structure: a function that stands alone in a mutex is wrapped once more with each access.
+    private struct Firing {
+        var call: (@Sendable () -> Void)?
+    }
+
+    private let onFire = Mutex(Firing())
     private var time: UInt64 = 1_000_000_000
 
     /// Each reading is some nanoseconds later than the one before, so that ticks are late and handlers take time.
@@ -116,16 +121,16 @@ final class DrivenAlarm: TimerAlarm, @unchecked Sendable {
     }
 
     func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
-        self.onFire.withLock { $0 = onFire }
+        self.onFire.withLock { $0.call = onFire }
     }
 
     func set(_ deadline: TimerInstant?) {}
 
-    func stop() { onFire.withLock { $0 = nil } }
+    func stop() { onFire.withLock { $0.call = nil } }
 
     /// Lets time pass.
     func advance(by nanoseconds: UInt64) { time += nanoseconds }
 
     /// The function to call for a firing; nil before the start.
-    var firing: (@Sendable () -> Void)? { onFire.withLock { $0 } }
+    var firing: (@Sendable () -> Void)? { onFire.withLock { $0.call } }
 }

@@ -118,21 +118,26 @@ enum Operation: String, CaseIterable {
 /// An alarm without a thread: `advance` moves its clock and fires it.
 final class ManualAlarm: TimerAlarm {
     private let time = Atomic<UInt64>(1_000_000_000)
-    private let onFire = Mutex<(@Sendable () -> Void)?>(nil)
+    /// A structure: a function that stands alone in a mutex is wrapped once more with each access.
+    private struct Firing {
+        var call: (@Sendable () -> Void)?
+    }
+
+    private let onFire = Mutex(Firing())
 
     var now: TimerInstant { TimerInstant(nanoseconds: time.load(ordering: .relaxed)) }
 
     func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
-        self.onFire.withLock { $0 = onFire }
+        self.onFire.withLock { $0.call = onFire }
     }
 
     func set(_ deadline: TimerInstant?) {}
 
-    func stop() { onFire.withLock { $0 = nil } }
+    func stop() { onFire.withLock { $0.call = nil } }
 
     func advance(by nanoseconds: UInt64) {
         time.add(nanoseconds, ordering: .relaxed)
-        onFire.withLock { $0 }?()
+        onFire.withLock { $0.call }?()
     }
 }
 

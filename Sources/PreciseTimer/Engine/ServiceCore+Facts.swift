@@ -80,7 +80,7 @@ extension ServiceCore {
     /// A timer's name, and the place that scheduled it.
     func name(of record: Record) -> String {
         let (file, line) = record.callSite
-        return "\(label(of: record).map { "timer \"\($0)\"" } ?? "timer") (\(file):\(line))"
+        return "\(label(of: record).map { "timer \"\($0)\"" } ?? "timer") (\(file):\(line))".onOneLine
     }
 
     /// A timer's name, place, state and schedule.

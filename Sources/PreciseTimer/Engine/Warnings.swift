@@ -36,7 +36,7 @@ extension SlowPlace {
                 "ran or awaited for longer than its period, \(period), \(calls): \(deadlines) had no tick; use a longer "
                     + "period or `.fixedDelay`"
             }
-        StandardError.write("\(handler) \(text)\n")
+        StandardError.writeLine("\(handler) \(text)")
     }
 }
 
@@ -97,7 +97,7 @@ extension Record {
 
     private func warn(_ text: String) {
         let (file, line) = callSite
-        StandardError.write("PreciseTimer: \(file):\(line): \(text)\n")
+        StandardError.writeLine("PreciseTimer: \(file):\(line): \(text)")
     }
 }
 
@@ -111,9 +111,9 @@ enum MainLoopWarning {
         DispatchQueue.global()
             .asyncAfter(deadline: .now() + .seconds(5)) {
                 if isAlive.load(ordering: .relaxed) { return }
-                StandardError.write(
+                StandardError.writeLine(
                     "PreciseTimer: a tick has waited for 5 s for the main actor, which does not run: the program needs "
-                        + "an async main function, dispatchMain(), or a run loop on its main thread\n"
+                        + "an async main function, dispatchMain(), or a run loop on its main thread"
                 )
             }
     }()
@@ -141,7 +141,7 @@ extension TimerRequest {
                 let file = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) } ?? "?"
                 return "PreciseTimer: \(file):\(line): the handler of this timer\(name) asks for the main actor but "
                     + "does not run on it; pass `deliver: .mainActor` and leave the assumption out, or isolate the "
-                    + "handler: `{ @MainActor target, tick in … }`\n"
+                    + "handler: `{ @MainActor target, tick in … }`"
             }
         }
         #else

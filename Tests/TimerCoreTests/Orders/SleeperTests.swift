@@ -2,7 +2,7 @@ import Testing
 
 /// Every order of the single operations of three threads on a timerfd alarm: its own, one that sets it, and one that
 /// stops it.
-@Suite(.timeLimit(.minutes(10))) struct SleeperTests {
+@Suite(.timeLimit(.minutes(60))) struct SleeperTests {
     private static let isLong = SmallWorldTests.isLong
 
     private static let plans: [SleeperPlan] = [

@@ -7,7 +7,7 @@ import Testing
 ///
 /// The ordinary bound takes some two seconds in a debug build. The large one, with `PRECISE_TIMER_THOROUGH=1`, is for a
 /// release build.
-@Suite(.timeLimit(.minutes(10))) struct SmallWorldTests {
+@Suite(.timeLimit(.minutes(60))) struct SmallWorldTests {
     static let isLong = Effort.isThorough
 
     @Test(arguments: Plan.all(isLong: isLong))
