@@ -8,6 +8,19 @@ struct RescheduleTests {
     private let virtual = VirtualTime()
     private let log = Log()
 
+    /// A tempo is changed more often than it ticks.
+    @Test(arguments: [true, false]) func aNewPeriodWithTheNextDeadlineKeepsThePhase(keepsPhase: Bool) throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let timer = try PreciseTimer.schedule(.every(.milliseconds(20)), on: virtual.service, target: log) { $0.note($1) }
+        for change in 0..<100 {
+            let period = Duration.milliseconds(20 + change % 3)
+            let next = timer.nextDeadline ?? virtual.now
+            try timer.reschedule(keepsPhase ? .every(period, at: next) : .every(period))
+            virtual.advance(by: .milliseconds(10))
+        }
+        #expect(keepsPhase ? log.count > 40 : log.count == 0)
+    }
+
     @Test func theNewScheduleIsCountedFromNowAndNumberedFromZero() throws {
         let timer = try schedule(.every(.milliseconds(10)))
         virtual.advance(by: .milliseconds(25))

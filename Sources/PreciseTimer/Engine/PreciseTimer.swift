@@ -80,6 +80,10 @@ public final class PreciseTimer: Sendable {
     /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
     /// call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
     ///
+    /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. To change
+    /// the period and keep the phase, as for a tempo, give the next deadline with it:
+    /// `reschedule(.every(period, at: timer.nextDeadline ?? service.now))`.
+    ///
     /// A timer takes computed deadlines, such as those of a calendar, only if it was scheduled with such.
     ///
     /// - Throws: `TimerError` if the schedule makes no sense, which leaves the timer as it was, or if the
