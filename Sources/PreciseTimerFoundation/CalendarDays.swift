@@ -11,8 +11,8 @@ struct CalendarDays: Sendable {
     /// What a search looks at.
     private let components: Set<Calendar.Component>
 
-    /// Missing components may have any value. If the smallest given component is longer than a day, only the first day
-    /// counts.
+    /// Missing components may have any value. If no time is given, only the first of consecutive days counts: without a
+    /// day, that is the first day of the smallest given unit.
     init(_ components: DateComponents) {
         var calendar = components.calendar ?? Calendar(identifier: .gregorian)
         // The calendar shows days as if they were UTC.
@@ -20,8 +20,7 @@ struct CalendarDays: Sendable {
         self.calendar = calendar
         wanted = Self.units.compactMap { unit in components.value(for: unit).map { (unit, $0) } }
         isLeapMonth = components.isLeapMonth == true ? true : components.month.map { _ in false }
-        let namesADay = components.day != nil || components.weekday != nil || components.dayOfYear != nil
-        onlyFirst = !namesADay && !TimePattern.isNamed(by: components)
+        onlyFirst = !TimePattern.isNamed(by: components)
         self.components = Set(wanted.map(\.component)).union([.month, .day, .dayOfYear, .isLeapMonth])
     }
 

@@ -73,6 +73,13 @@ struct CalendarSearchTests {
         )
     }
 
+    @Test func aMidnightThatADayHasTwiceIsOneDeadline() throws {
+        #expect(
+            try texts(DateComponents(month: 11, day: 1), "America/Havana", from: "2026-10-20T00:00:00Z", count: 2)
+                == ["2026-11-01T00:00:00-04:00", "2027-11-01T00:00:00-04:00"]
+        )
+    }
+
     /// At midnight after 29 December 2011, clocks in Samoa went on to 31 December.
     @Test func aDayThatAZoneLeavesOutHasNoDeadline() throws {
         for (components, time) in [(DateComponents(hour: 2, minute: 30), "02:30"), (DateComponents(hour: 0), "00:00")] {
@@ -156,7 +163,7 @@ struct CalendarSearchTests {
             (components.calendar, components.hour) = (calendar, 0)
             let rule = CalendarRule(components, in: .gmt)
             var (found, instant) = ([Int](), -1)
-            while let next = rule.next(after: instant), next / 86_400 < days.count {
+            while let next = rule.next(after: instant), next > instant, next / 86_400 < days.count {
                 found.append(next / 86_400)
                 instant = next
             }
@@ -181,6 +188,24 @@ struct CalendarSearchTests {
             try texts(sixth, "UTC", from: "2025-01-01T00:00:00Z", count: 2)
                 == ["2025-07-25T00:00:00Z", "2036-07-23T00:00:00Z"]
         )
+    }
+
+    @Test func aMonthAfterAShortOneBeginsWithItsFirstDay() throws {
+        for components in [DateComponents(month: 3), DateComponents(month: 3, hour: 0), DateComponents(day: 1)] {
+            #expect(
+                try texts(components, "UTC", from: "2026-02-02T00:00:00Z", count: 1) == ["2026-03-01T00:00:00Z"]
+            )
+        }
+    }
+
+    @Test func aYearOfWeeksBeginsUpToSixDaysBeforeTheYearOrAfter() throws {
+        var calendar = Calendar(identifier: .gregorian)
+        (calendar.firstWeekday, calendar.minimumDaysInFirstWeek) = (1, 1)
+        let early = DateComponents(calendar: calendar, yearForWeekOfYear: 2028)
+        #expect(try texts(early, "UTC", from: "2027-06-01T00:00:00Z", count: 2) == ["2027-12-26T00:00:00Z"])
+        calendar.minimumDaysInFirstWeek = 7
+        let late = DateComponents(calendar: calendar, yearForWeekOfYear: 2029)
+        #expect(try texts(late, "UTC", from: "2028-06-01T00:00:00Z", count: 2) == ["2029-01-07T00:00:00Z"])
     }
 
     @Test func theRarestDayOfTheGregorianCalendarIsFound() throws {
