@@ -8,8 +8,8 @@ extension PreciseTimer {
     /// If the timer ends while a handler awaits, the handler's task is cancelled, unless the handler ended it itself.
     ///
     /// `onError` is called on the actor with an error of the handler; the timer then goes on. If it throws, or is nil,
-    /// the timer ends, and the reason is ``EndReason/failed(_:)``. It is also called for an error after the timer's end,
-    /// but not for the `CancellationError` of a task that was cancelled because the timer had ended.
+    /// the timer ends, and the reason is ``EndReason/failed(_:)``. It is also called for an error after the timer's
+    /// end, but not for the `CancellationError` of a task that was cancelled because the timer had ended.
     @discardableResult
     public static func schedule<Target: Actor>(
         _ schedule: Schedule,

@@ -6,9 +6,9 @@ extension PreciseTimer {
     ///
     /// After it returns, no handler of the timer runs or will run. The call that ended the timer returns after the
     /// handler's captures were released and `onEnd` was called; an `onEnd` of the main actor may still be on its way
-    /// there. Called from inside the handler, or from the `deinit` of a target that dies with the delivery, it returns at
-    /// once. It blocks the calling thread while the handler runs: do not hold a lock that the handler waits for, and do
-    /// not let two handlers wait for each other.
+    /// there. Called from inside the handler, or from the `deinit` of a target that dies with the delivery, it returns
+    /// at once. It blocks the calling thread while the handler runs: do not hold a lock that the handler waits for, and
+    /// do not let two handlers wait for each other.
     ///
     /// A handler that awaits on an actor can return only there. So this call must not block that actor: a synchronous
     /// method of the main actor must not wait for a handler of the main actor, nor an actor for its own. A debug build
@@ -32,9 +32,9 @@ extension PreciseTimer {
 
     /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
     ///
-    /// Like the blocking form, but without blocking a thread or an actor. It waits even if the task is cancelled. A task
-    /// that the handler created counts as inside while that handler runs, unless it is a detached one: if the handler
-    /// waits for a detached task that waits here, neither goes on.
+    /// Like the blocking form, but without blocking a thread or an actor. It waits even if the task is cancelled. A
+    /// task that the handler created counts as inside while that handler runs, unless it is a detached one: if the
+    /// handler waits for a detached task that waits here, neither goes on.
     @discardableResult
     public func cancelAndWait() async -> Bool {
         let wait = HandlerWait()
@@ -70,7 +70,8 @@ extension PreciseTimer {
 
 extension TimerBag {
     /// Ends all timers after one last tick each, as ``PreciseTimer/finish(atMost:)`` does, removes them, and waits for
-    /// their handlers. A timer whose last handler gives it another schedule is cancelled when that handler has returned.
+    /// their handlers. A timer whose last handler gives it another schedule is cancelled when that handler has
+    /// returned.
     ///
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
@@ -152,8 +153,8 @@ extension HandlerWait {
     /// Waits for the handlers of timers, for at most the rest of a limit, in real time; nil for as long as it takes.
     /// After that, cancels the timers.
     ///
-    /// - Throws: `TimerError` that names the timers whose handlers are still running or, if no handler runs, those whose
-    ///   last tick has not come.
+    /// - Throws: `TimerError` that names the timers whose handlers are still running or, if no handler runs, those
+    ///   whose last tick has not come.
     fileprivate func untilOver(
         for timers: [Known],
         atMost rest: Duration?,

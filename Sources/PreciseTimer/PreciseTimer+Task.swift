@@ -18,8 +18,8 @@ extension PreciseTimer {
     /// unless the handler ended it itself. Otherwise like the form with a target, which describes the other parameters.
     ///
     /// `onError` is called with the target and an error of the handler; the timer then goes on. If it throws, or is
-    /// nil, the timer ends, and the reason is ``EndReason/failed(_:)``. It is also called for an error after the timer's
-    /// end, but not for the `CancellationError` of a task that was cancelled because the timer had ended.
+    /// nil, the timer ends, and the reason is ``EndReason/failed(_:)``. It is also called for an error after the
+    /// timer's end, but not for the `CancellationError` of a task that was cancelled because the timer had ended.
     @discardableResult
     public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,

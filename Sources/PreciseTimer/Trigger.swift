@@ -88,8 +88,8 @@ extension PreciseTimer {
             }
         }
 
-        /// Lets a call that waits for the trailing edge through, as soon as possible and through the normal path; behind
-        /// the call at the leading edge, if that has not come yet. Returns false if no call waits.
+        /// Lets a call that waits for the trailing edge through, as soon as possible and through the normal path;
+        /// behind the call at the leading edge, if that has not come yet. Returns false if no call waits.
         @discardableResult
         public func flush() -> Bool { ask { $0.flush(at: $1) } }
 
@@ -125,9 +125,9 @@ extension PreciseTimer {
             return cancel() || calls
         }
 
-        /// Sets the timer to an instant that the limit has decided on, and then to the latest such instant: another thread
-        /// may have decided on that one, and have set the timer before this thread does. Returns false if the timer takes
-        /// no orders, because it has ended, with its target or its service, or is being finished.
+        /// Sets the timer to an instant that the limit has decided on, and then to the latest such instant: another
+        /// thread may have decided on that one, and have set the timer before this thread does. Returns false if the
+        /// timer takes no orders, because it has ended, with its target or its service, or is being finished.
         @discardableResult
         private func set(_ timer: PreciseTimer, _ instant: TimerInstant) -> Bool {
             var instant = instant

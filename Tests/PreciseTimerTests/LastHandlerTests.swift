@@ -206,8 +206,10 @@ import Testing
     @Test func aLastTickThatDoesNotComeIsNamed() async throws {
         let (virtual, bag) = (VirtualTime(), TimerBag())
         for label in ["first", "second"] {
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: label, target: log) { $0.note($1) }
-                .store(in: bag, named: label)
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: label, target: log) {
+                $0.note($1)
+            }
+            .store(in: bag, named: label)
         }
         bag["second"]?.pause()
         let error = await #expect(throws: TimerError.self) { try await bag.finishAll(atMost: .milliseconds(20)) }
@@ -219,7 +221,9 @@ import Testing
 
     @Test func aHandlerOfATimerThatHadEndedBeforeIsNamed() async throws {
         let (service, isRunning, mayReturn) = (try TimerService(.usual), Gate(), Gate())
-        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, label: "gone", target: log) { timer, _ in
+        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, label: "gone", target: log) {
+            timer,
+            _ in
             isRunning.open()
             await mayReturn.pass()
         }

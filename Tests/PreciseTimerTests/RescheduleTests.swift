@@ -10,8 +10,9 @@ struct RescheduleTests {
 
     /// A tempo is changed more often than it ticks.
     @Test(arguments: [true, false]) func aNewPeriodWithTheNextDeadlineKeepsThePhase(keepsPhase: Bool) throws {
-        let (virtual, log) = (VirtualTime(), Log())
-        let timer = try PreciseTimer.schedule(.every(.milliseconds(20)), on: virtual.service, target: log) { $0.note($1) }
+        let timer = try PreciseTimer.schedule(.every(.milliseconds(20)), on: virtual.service, target: log) {
+            $0.note($1)
+        }
         for change in 0..<100 {
             let period = Duration.milliseconds(20 + change % 3)
             let next = timer.nextDeadline ?? virtual.now

@@ -80,9 +80,9 @@ public final class PreciseTimer: Sendable {
     /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
     /// call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
     ///
-    /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. To change
-    /// the period and keep the phase, as for a tempo, give the next deadline with it:
-    /// `reschedule(.every(period, at: timer.nextDeadline ?? service.now))`.
+    /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. To
+    /// change the period and keep the phase, as for a tempo, give the next deadline with it: `reschedule(.every(period,
+    /// at: timer.nextDeadline ?? service.now))`.
     ///
     /// A timer takes computed deadlines, such as those of a calendar, only if it was scheduled with such.
     ///
@@ -119,8 +119,8 @@ public final class PreciseTimer: Sendable {
     public var nextDeadline: TimerInstant? { core.nextDeadline(of: record) }
 
     /// The time to the next deadline, zero if it has passed. It stands still while a pause keeps it, also if an extra
-    /// tick is asked for meanwhile. Nil if no tick remains, if the timer rests until it is rescheduled, or if the running
-    /// handler decides it.
+    /// tick is asked for meanwhile. Nil if no tick remains, if the timer rests until it is rescheduled, or if the
+    /// running handler decides it.
     public var remaining: Duration? { core.remaining(of: record) }
 
     /// The nominal duration between two deadlines; nil for a single deadline, after the last tick of a schedule with a

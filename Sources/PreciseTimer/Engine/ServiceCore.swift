@@ -139,8 +139,8 @@ final class ServiceCore: @unchecked Sendable {
         .0
     }
 
-    /// Lets a timer end after one more tick. Returns false if it is paused or had ended. The caller waits for the return
-    /// of the last handler, unless it is inside a handler of the timer.
+    /// Lets a timer end after one more tick. Returns false if it is paused or had ended. The caller waits for the
+    /// return of the last handler, unless it is inside a handler of the timer.
     func finish(_ record: Record, _ wait: HandlerWait) -> Bool {
         carryOut { state in
             guard let now = state.now, let order = state.scheduler.finish(record, at: now.nanoseconds) else {
@@ -235,8 +235,8 @@ final class ServiceCore: @unchecked Sendable {
         return close(.serviceShutDown, run: nil, error, wait)
     }
 
-    /// Lets a caller wait for each running handler that it is not inside of. Asks in portions, so that other threads get
-    /// the lock in between.
+    /// Lets a caller wait for each running handler that it is not inside of. Asks in portions, so that other threads
+    /// get the lock in between.
     private func awaitHandlers(_ wait: HandlerWait) {
         eachRunningTimer { record in _ = record.awaitReturn(wait) }
     }

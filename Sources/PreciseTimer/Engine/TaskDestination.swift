@@ -65,8 +65,8 @@ final class TaskDestination: Sendable {
     /// Notes that a call of the handler has returned, or thrown an error.
     func noteRun(_ run: PreciseTimer.Run) { state.withLock(inForkedChild: ()) { $0.lastRun = run } }
 
-    /// The task of a tick. It is detached: whoever lets a tick come due, such as the caller of `process()` or of a test's
-    /// `advance(by:)`, gives the handler neither task-local values nor a priority.
+    /// The task of a tick. It is detached: whoever lets a tick come due, such as the caller of `process()` or of a
+    /// test's `advance(by:)`, gives the handler neither task-local values nor a priority.
     private func task(for hop: Hop) -> Task<Void, Never> {
         switch isolation {
         // A task that starts on the main actor avoids the shared thread pool, which other tasks may keep busy.

@@ -22,7 +22,8 @@ extension SlowPlace {
         let (file, name) = unsafe (String(cString: file), label.map { " (\"\($0)\")" } ?? "")
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
         let handler = "PreciseTimer: \(file):\(line): the handler of this timer\(name)"
-        let (calls, deadlines) = ("in \(count) calls, once for \(time)", missed == 1 ? "1 deadline" : "\(missed) deadlines")
+        let calls = "in \(count) calls, once for \(time)"
+        let deadlines = missed == 1 ? "1 deadline" : "\(missed) deadlines"
         let text =
             switch destination {
             case .inline, .mailbox:
@@ -30,11 +31,11 @@ extension SlowPlace {
                     + "late: do less in it, or let it run elsewhere (`deliver: .queue`)"
             // These make no other timer late.
             case .queue:
-                "ran for longer than its period, \(period), \(calls): \(deadlines) had no tick; do less in it, or use a "
-                    + "longer period or `.fixedDelay`"
+                "ran for longer than its period, \(period), \(calls): \(deadlines) had no tick; do less in it, or use "
+                    + "a longer period or `.fixedDelay`"
             case .task:
-                "ran or awaited for longer than its period, \(period), \(calls): \(deadlines) had no tick; use a longer "
-                    + "period or `.fixedDelay`"
+                "ran or awaited for longer than its period, \(period), \(calls): \(deadlines) had no tick; use a "
+                    + "longer period or `.fixedDelay`"
             }
         StandardError.writeLine("\(handler) \(text)")
     }
