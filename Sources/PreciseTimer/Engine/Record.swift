@@ -35,6 +35,8 @@ struct UserSide: UserFacts, ~Copyable {
     let handleIsTarget: Bool
     /// Whether a rule may compute the deadlines, because the ticks are intercepted.
     fileprivate(set) var isComputed = false
+    /// Whether somebody waits for the return of the last handler.
+    fileprivate var isAwaited = false
     fileprivate let line: UInt32
     fileprivate let file: UnsafePointer<UInt8>
     /// The target; nil if it was released. It must not be released under a lock: this may be the last reference.
@@ -128,23 +130,27 @@ extension Record {
     /// nothing, if no handler is running, or if the caller is inside it. For timers that end.
     func awaitReturn(_ wait: HandlerWait) -> Bool {
         guard user.runner != .nobody, !user.runner.isCaller else { return false }
+        awaitLastReturn(wait)
+        return true
+    }
+
+    /// Lets a caller wait until the last handler has returned, and the farewell was said if the timer has ended then.
+    func awaitLastReturn(_ wait: HandlerWait) {
+        user.isAwaited = true
         onDemand.extras.waiting.append(wait)
         wait.expectReturn()
-        return true
     }
 
     /// Those who wait for the return of the last handler, which has returned.
     func takeWaiting() -> [HandlerWait] {
-        guard let side else { return [] }
+        guard user.isAwaited, let side else { return [] }
+        user.isAwaited = false
         defer { side.extras.waiting = [] }
         return side.extras.waiting
     }
 
     /// Whether somebody waits for the last handler of a timer that goes on, because that handler has set it again.
-    var hasLeftWaiting: Bool {
-        guard let side, !isFinishing, !hasEnded else { return false }
-        return !side.extras.waiting.isEmpty
-    }
+    var hasLeftWaiting: Bool { user.isAwaited && !isFinishing && !hasEnded }
 
     /// Whether one of those who wait wants the timer to end with its last handler in any case.
     var isAwaitedAsLast: Bool { side?.extras.waiting.contains { $0.endsTimers } ?? false }

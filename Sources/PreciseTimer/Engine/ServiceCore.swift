@@ -148,8 +148,7 @@ final class ServiceCore: @unchecked Sendable {
             }
             // Nobody waits for a handler from inside, but the timer may have to end with it.
             let wait = record.user.runner.isCaller ? HandlerWait(endsTimers: wait.endsTimers) : wait
-            record.onDemand.extras.waiting.append(wait)
-            wait.expectReturn()
+            record.awaitLastReturn(wait)
             return order
         }
         .0
