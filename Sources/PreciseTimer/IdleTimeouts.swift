@@ -180,8 +180,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         let (slot, isOurs) = slots.withLock { slots -> (Slot, Bool) in
             if let other = slots[key] { return (other, false) }
             let slot = Slot(entry: entry, timer: timer)
-            // The key of the entry, so that the entry, which is released outside the lock, holds the last reference.
-            slots[entry.key] = slot
+            slots[key] = slot
             return (slot, true)
         }
         if !isOurs { timer.cancel() }

@@ -145,7 +145,7 @@ extension PreciseTimer.Statistics {
             var seen: UInt64 = 0
             for bucket in buckets {
                 seen = seen.saturatingAdding(bucket.count)
-                if seen >= max(rank, 1) { return min(bucket.upTo, longest) }
+                if seen >= rank { return min(bucket.upTo, longest) }
             }
             return longest
         }
@@ -164,9 +164,7 @@ extension PreciseTimer.Statistics {
             rest.buckets = combined(with: earlier) { $0 - min($0, $1) }
             rest.total = total > earlier.total ? total.saturatingSubtracting(earlier.total) : .zero
             rest.count = count - min(count, earlier.count)
-            if longest == earlier.longest {
-                rest.longest = rest.buckets.last.map { min($0.upTo, longest ?? $0.upTo) }
-            }
+            rest.longest = rest.buckets.last.map { min($0.upTo, longest ?? $0.upTo) }
             return rest
         }
 

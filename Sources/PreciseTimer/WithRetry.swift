@@ -30,11 +30,10 @@ extension PreciseTimer {
 
         /// The pause after a failed attempt, of which the first has the number 1, without jitter.
         public func pause(after attempt: Int) -> Duration {
-            // A product beyond that might trap.
-            let longest = min(longest, .seconds(Int64.max))
             let pause = min(first, longest)
             guard factor > 1, pause > .zero, attempt > 1 else { return pause }
             let growth = factor.raised(to: attempt - 1)
+            // Compared before it is multiplied, which traps if the product is too great.
             return growth < longest / pause ? min(pause * growth, longest) : longest
         }
     }

@@ -52,9 +52,18 @@ struct BoundsTests {
     @Test func aBoundBeforeTheFirstDeadlineIsRefused() throws {
         let error = #expect(throws: TimerError.self) { _ = try schedule(.every(.seconds(3), for: .seconds(2))) }
         #expect(error?.attempted == "scheduling for 2 s (that is over before the first deadline)")
+        #expect(throws: TimerError.self) { _ = try schedule(.every(.seconds(3), after: .zero, for: .seconds(-1))) }
         for jitter: Duration in [.seconds(-1), .seconds(4)] {
             #expect(throws: TimerError.self) { _ = try schedule(.every(.seconds(3), jitter: jitter)) }
         }
+    }
+
+    @Test func theNarrowestBoundsAreAccepted() throws {
+        _ = try schedule(.every(.seconds(3), for: .seconds(3)))
+        _ = try schedule(.every(.seconds(3), after: .zero, for: .zero))
+        _ = try schedule(.every(.seconds(3), jitter: .zero, for: .seconds(6)))
+        virtual.advance(by: .seconds(60))
+        #expect(deadlines == [.zero, .seconds(3), .seconds(3), .seconds(6)])
     }
 
     @Test func eachTickHasItsOwnJitterAndTheGridStays() throws {
@@ -65,6 +74,44 @@ struct BoundsTests {
         #expect(allAreWithin)
         #expect(Set(offsets).count > 90)
         #expect(log.ticks.map(\.lateness) == deadlines.map { _ in .zero })
+    }
+
+    @Test func eachTimerHasItsOwnJitter() throws {
+        let others = Log()
+        _ = try schedule(.every(.seconds(1), jitter: .milliseconds(400)))
+        try PreciseTimer.schedule(.every(.seconds(1), jitter: .milliseconds(400)), on: virtual.service, target: others)
+        {
+            $0.note($1)
+        }
+        virtual.advance(by: .seconds(20))
+        #expect(log.ticks.map(\.deadline) != others.ticks.map(\.deadline))
+    }
+
+    @Test func noJitterReachesBeyondTheEndInTime() throws {
+        for _ in 0..<50 { _ = try schedule(.every(.seconds(1), jitter: .seconds(1), for: .seconds(3))) }
+        virtual.advance(by: .seconds(60))
+        #expect(log.count == 150)
+        let last = deadlines.max() ?? .zero
+        #expect(last <= .seconds(3))
+        #expect(Set(deadlines).count > 90, "they have their jitter")
+    }
+
+    @Test func aTimerHasNoPeriodInItsLastHandler() throws {
+        let periods = Notes<Duration?>()
+        let timers = [
+            try PreciseTimer.schedule(.every(.seconds(1), for: .seconds(2)), on: virtual.service) { timer, _ in
+                periods.append(timer.period)
+            },
+            try PreciseTimer.schedule(.every(.seconds(60)), on: virtual.service) { timer, _ in
+                periods.append(timer.period)
+            },
+        ]
+        virtual.advance(by: .seconds(5))
+        #expect(periods.all == [.seconds(1), nil])
+        let finishing = Task.immediate { try await timers[1].finish() }
+        virtual.advance(by: .zero)
+        #expect(periods.all == [.seconds(1), nil, nil])
+        finishing.cancel()
     }
 
     @Test func theSeedDeterminesTheJitter() throws {
@@ -78,6 +125,19 @@ struct BoundsTests {
         ) { $0.note($1) }
         other.advance(by: .seconds(20))
         #expect(again.ticks == log.ticks)
+    }
+
+    @Test func aRestartDrawsAnotherJitter() throws {
+        let timer = try schedule(.every(.seconds(1), jitter: .milliseconds(400), for: .seconds(30)))
+        virtual.advance(by: .milliseconds(20_500))
+        let start = deadlines.count
+        #expect(timer.restart())
+        virtual.advance(by: .seconds(60))
+        let offsets = zip(deadlines, log.ticks.map(\.index)).map { $0 - .seconds($1 + 1) }
+        let later = offsets.dropFirst(20).map { $0 - .milliseconds(20_500) }
+        #expect(offsets.prefix(20) != later.prefix(20))
+        #expect(start == 20 && later.count == 30, "the restarted schedule has its whole time")
+        #expect(timer.state == .ended(.completed))
     }
 
     /// A jitter of a whole period, and stalls: every deadline is counted once, and no tick is early.

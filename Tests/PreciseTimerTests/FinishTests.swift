@@ -170,6 +170,25 @@ import Testing
         #expect(log.ticks.map(\.missed) == [UInt64(missed)])
     }
 
+    @Test func aTimerThatGoesOnAfterItsLastHandlerIsAnyOther() async throws {
+        let box = Box<PreciseTimer>()
+        box.value = try PreciseTimer.schedule(.every(.seconds(9)), on: virtual.service, target: log) { log, tick in
+            log.note(tick)
+            if log.count == 1 { try? box.value?.reschedule(.every(.seconds(1))) }
+        }
+        let timer = try #require(box.value)
+        let finishing = Task.immediate { try await timer.finish(atMost: .seconds(3_600)) }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(log.ticks.map(\.isExtra) == [true, false])
+        #expect(timer.pause() && timer.resume() && timer.restart())
+        try timer.reschedule(.every(.seconds(2)))
+        virtual.advanceWithoutSettling(by: .seconds(4))
+        #expect(log.ticks.map(\.isExtra) == [true, false, false, false])
+        timer.cancel()
+        _ = try await finishing.value
+        box.value = nil
+    }
+
     @Test func aTimerThatIsCancelledBeforeItsLastTickHasNone() async throws {
         let timer = try schedule(.onDemand)
         let finishing = Task.immediate { try await timer.finish() }

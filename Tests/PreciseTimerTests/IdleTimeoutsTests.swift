@@ -77,6 +77,18 @@ struct IdleTimeoutsTests {
         #expect(expired.all.isEmpty)
     }
 
+    @Test func aKeyAndItsTimerAreGoneBeforeTheHandlerIsCalled() {
+        let (box, left) = (Box<IdleTimeouts<Int>>(), Notes<Int>())
+        box.value = IdleTimeouts<Int>(on: virtual.service) { [virtual] key in
+            left.append(box.value.map { $0.count + ($0.contains(key) ? 10 : 0) } ?? 100)
+            left.append(virtual.pendingCount)
+        }
+        box.value?.refresh(1, after: .seconds(1))
+        virtual.advance(by: .seconds(1))
+        #expect(left.all == [0, 0])
+        box.value = nil
+    }
+
     @Test func theHandlerMayRefreshAndCancel() {
         let (box, expired) = (Box<IdleTimeouts<Int>>(), Notes<Int>())
         box.value = IdleTimeouts<Int>(on: virtual.service) { key in
@@ -132,10 +144,26 @@ struct IdleTimeoutsTests {
         #expect(expired.all == ["idle", "postponed"])
     }
 
+    /// The refresh comes after the tick was decided, and before the handler is called.
+    @Test func aRefreshJustBeforeTheHandlerWinsAndTheNextOneToo() throws {
+        let alarm = ManualAlarm()
+        let timeouts = IdleTimeouts<String>(on: try TimerService(alarm: alarm)) { [expired] in expired.append($0) }
+        timeouts.refresh("one", after: .seconds(1))
+        alarm.move(by: .seconds(1))
+        alarm.happen(before: 2) { timeouts.refresh("one", after: .seconds(10)) }
+        alarm.fire()
+        #expect(expired.all.isEmpty && timeouts.contains("one"))
+        #expect(timeouts.refresh("one", after: .seconds(5)))
+        alarm.move(by: .seconds(5))
+        alarm.fire()
+        #expect(expired.all == ["one"])
+    }
+
     @Test func aNegativeTimeLeavesATimeoutAsItWas() {
         let timeouts = timeouts()
         timeouts.refresh("one", after: .seconds(1))
         #expect(!timeouts.refresh("one", after: .seconds(-1)) && !timeouts.refresh("two", after: .seconds(-1)))
+        #expect(timeouts.count == 1 && !timeouts.contains("two") && virtual.pendingCount == 1, "no key was added")
         virtual.advance(by: .seconds(1))
         #expect(expired.all == ["one at 1"])
         #expect(!self.timeouts(tolerance: .seconds(-1)).refresh("one", after: .seconds(1)))
@@ -199,6 +227,20 @@ struct IdleTimeoutsTests {
         #expect(await soon { timeouts.count == 0 && service.activeTimers.isEmpty })
         #expect(passed.value >= 8)
         service.shutdown()
+    }
+
+    @Test(.works("threads meet at each key")) func threadsThatAddTheSameKeyMakeOneTimer() async throws {
+        let (virtual, keys, arrived) = (virtual, 2_000, Count())
+        let timeouts = IdleTimeouts<Int>(on: virtual.service) { _ in }
+        try await onThreads(2) { _ in
+            for key in 1...keys {
+                arrived.add(1)
+                while arrived.value < 2 * key {}
+                timeouts.refresh(key, after: .seconds(1))
+            }
+        }
+        #expect(virtual.pendingCount == keys)
+        #expect(timeouts.count == keys)
     }
 
     /// A thread postpones its key at about the moment at which its time-out passes.

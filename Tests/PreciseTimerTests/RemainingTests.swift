@@ -122,6 +122,54 @@ struct RemainingTests {
         #expect(deadlines == [.seconds(13)])
     }
 
+    @Test func aRestartDuringAPauseBeginsAnewWithTheResume() throws {
+        let timer = try schedule(.every(.seconds(1)))
+        virtual.advance(by: .milliseconds(400))
+        timer.pause(keeping: .remaining)
+        virtual.advance(by: .seconds(5))
+        #expect(timer.restart())
+        #expect(timer.remaining == .seconds(1))
+        virtual.advance(by: .seconds(5))
+        #expect(timer.remaining == .seconds(1))
+        timer.resume()
+        virtual.advance(by: .seconds(1))
+        #expect(deadlines == [.milliseconds(11_400)])
+    }
+
+    @Test func timeGoesOnAfterAPause() throws {
+        let timer = try schedule(.every(.seconds(1)))
+        for round in 1...2 {
+            virtual.advance(by: .milliseconds(200))
+            timer.pause(keeping: .remaining)
+            virtual.advance(by: .seconds(5))
+            timer.resume()
+            #expect(timer.remaining == .milliseconds(1_000 - 200 * round))
+            #expect(timer.nextDeadline == virtual.now.advanced(by: .milliseconds(1_000 - 200 * round)))
+        }
+        virtual.advance(by: .milliseconds(100))
+        #expect(timer.remaining == .milliseconds(500))
+    }
+
+    @Test func aPausedTimerKeepsTheKindOfItsPause() throws {
+        let timer = try schedule(.every(.seconds(1)))
+        #expect(timer.pause() && !timer.pause(keeping: .remaining))
+        virtual.advance(by: .milliseconds(1_500))
+        timer.resume()
+        virtual.advance(by: .zero)
+        #expect(deadlines == [.seconds(1)], "it is late")
+    }
+
+    @Test func theEndInTimeMovesByThePause() throws {
+        let timer = try schedule(.every(.seconds(1), for: .seconds(3)))
+        virtual.advance(by: .milliseconds(1_500))
+        timer.pause(keeping: .remaining)
+        virtual.advance(by: .seconds(60))
+        timer.resume()
+        virtual.advance(by: .seconds(60))
+        #expect(deadlines == [.seconds(1), .seconds(62), .seconds(63)])
+        #expect(timer.state == .ended(.completed))
+    }
+
     @Test func restartPostponesByAWholeDelay() throws {
         let timer = try schedule(.once(after: .milliseconds(500)))
         virtual.advance(by: .milliseconds(400))

@@ -34,6 +34,50 @@ struct RescheduleTests {
         #expect(log.ticks.last?.deadline == now.advanced(by: .milliseconds(14)))
     }
 
+    @Test(arguments: [
+        PreciseTimer.Schedule.rate(3, per: .seconds(1)), .every(.seconds(1), for: .seconds(2)),
+        .every(.seconds(1), count: 2), .every(.seconds(1), jitter: .milliseconds(900)),
+        .every(.seconds(1), after: .zero, spread: .milliseconds(500)),
+    ])
+    func nothingOfTheFormerScheduleRemains(former: PreciseTimer.Schedule) throws {
+        let (virtual, log) = (VirtualTime(seed: 5), Log())
+        let timer = try PreciseTimer.schedule(former, on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .milliseconds(1_950))
+        let (before, start) = (log.count, virtual.now)
+        #expect(before > 0)
+        try timer.reschedule(.every(.seconds(1)))
+        virtual.advance(by: .seconds(2))
+        virtual.jump(by: .seconds(3))
+        virtual.advance(by: .seconds(5))
+        let ticks = log.ticks.dropFirst(before)
+        #expect(ticks.map { start.duration(to: $0.deadline) } == [1, 2, 3, 6, 7, 8, 9, 10].map(Duration.seconds))
+        #expect(ticks.map(\.index) == [0, 1, 2, 5, 6, 7, 8, 9])
+        #expect(ticks.map(\.missed) == [0, 0, 2, 0, 0, 0, 0, 0])
+        timer.fire()
+        try timer.reschedule(.every(.seconds(1)))
+        virtual.advance(by: .milliseconds(500))
+        #expect(log.count == before + 8, "an extra tick belongs to its schedule")
+    }
+
+    /// The late deadlines of the new schedule begin a burst of their own.
+    @Test func aTimerRescheduledInABurstCatchesUpAnew() throws {
+        let (virtual, box) = (VirtualTime(), Box<PreciseTimer>())
+        let log = Log()
+        box.value = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            missedTicks: .catchUp(limit: 2),
+            target: log
+        ) { log, tick in
+            log.note(tick)
+            let start = tick.delivered.advanced(by: .seconds(-3))
+            if log.count == 1 { try? box.value?.reschedule(.every(.seconds(1), at: start)) }
+        }
+        virtual.jump(by: .seconds(10))
+        #expect(log.ticks.map(\.missed) == [0, 0, 2])
+        box.value = nil
+    }
+
     @Test func aTimerRescheduledInItsHandlerGoesOnByTheNewSchedule() throws {
         let (start, log) = (virtual.now, log)
         let timer = try PreciseTimer.schedule(.every(.milliseconds(10)), on: virtual.service) { timer, tick in

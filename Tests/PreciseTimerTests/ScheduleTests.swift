@@ -84,6 +84,14 @@ import Testing
         #expect(log.count == 0)
     }
 
+    @Test(arguments: [(0, Duration.seconds(1)), (-1, .seconds(1)), (1, .zero), (1, .seconds(-1))])
+    func aRateOfNothingIsRefusedWithTheReason(rate: Int, duration: Duration) {
+        let error = #expect(throws: TimerError.self) {
+            try PreciseTimer.schedule(.rate(rate, per: duration), on: virtual.service, target: log) { $0.note($1) }
+        }
+        #expect(error?.attempted.hasSuffix("(the count and the duration must be more than zero)") == true)
+    }
+
     @Test func aRefusalSaysWhatWasAttempted() {
         let error = #expect(throws: TimerError.self) { try schedule(.every(.zero)) }
         #expect(

@@ -40,6 +40,121 @@ import Testing
         #expect(slow.map(\.count) == [9], "the last call has starved nothing yet")
     }
 
+    /// The other timer is due when the handler begins, in its middle, or when it ends.
+    @Test(arguments: [(100, 10, true), (140, 79, true), (140, 80, false), (179, 50, true), (180, 50, false)])
+    func aHandlerStarvesATimerThatIsDueInItsTimeAndWaitsForLongerThanItsPeriod(
+        due: Int,
+        period: Int,
+        isStarved: Bool
+    ) throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.milliseconds(100)), on: virtual.service, label: "greedy", target: log) {
+            [virtual] log, tick in if tick.index == 0 { virtual.advance(by: .milliseconds(80)) }
+        }
+        let other = PreciseTimer.Schedule.every(.milliseconds(period), after: .milliseconds(due))
+        try PreciseTimer.schedule(other, on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .milliseconds(185))
+        #expect(log.count > 0)
+        #expect(virtual.service.slowHandlers.map(\.label) == (isStarved ? ["greedy"] : []))
+    }
+
+    /// Two short handlers come between the long one and the timer that had to wait for it.
+    @Test func theLongestOfSeveralHandlersIsNamed() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        for (length, label) in [(80, "greedy"), (1, "short"), (1, "short")] {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: label, target: log) {
+                [virtual] _, _ in virtual.advance(by: .milliseconds(length))
+            }
+        }
+        try PreciseTimer.schedule(
+            .every(.milliseconds(50), after: .milliseconds(1_040)),
+            on: virtual.service,
+            target: log
+        ) { $0.note($1) }
+        virtual.advance(by: .milliseconds(1_085))
+        #expect(virtual.service.slowHandlers.map(\.label) == ["greedy"])
+    }
+
+    @Test func aLongHandlerThatHeldUpNobodyHidesNoLaterOne() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        for (length, start, label) in [(800, 1, "long"), (80, 5, "later")] {
+            let schedule = PreciseTimer.Schedule.every(.seconds(100), after: .seconds(start))
+            try PreciseTimer.schedule(schedule, on: virtual.service, label: label, target: log) { [virtual] _, _ in
+                virtual.advance(by: .milliseconds(length))
+            }
+        }
+        try PreciseTimer.schedule(.every(.milliseconds(50), after: .seconds(4)), on: virtual.service, target: log) {
+            $0.note($1)
+        }
+        virtual.advance(by: .seconds(6))
+        #expect(virtual.service.slowHandlers.map(\.label) == ["later"])
+    }
+
+    @Test func aHandlerThatRunsForLessThanItsPeriodIsNotYetSlow() throws {
+        let (virtual, log, found) = (VirtualTime(), Log(), Notes<Int>())
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { [virtual] _, tick in
+            guard tick.index == 0 else { return }
+            for _ in 0..<3 {
+                virtual.advance(by: .milliseconds(500))
+                found.append(virtual.service.slowHandlers.count)
+            }
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(found.all == [0, 0, 1])
+    }
+
+    @Test func aPlaceIsItsFileItsLineAndItsLabel() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        func schedule(_ file: StaticString, _ line: UInt, _ label: String?, every period: Duration) throws {
+            try PreciseTimer.schedule(
+                .every(period, count: 1),
+                on: virtual.service,
+                label: label,
+                file: file,
+                line: line,
+                target: log
+            ) { [virtual] _, _ in virtual.advance(by: period * 2) }
+        }
+        for (file, line, label) in [("A.swift", 1, nil), ("A.swift", 2, nil), ("A.swift", 1, "b")]
+            as [(StaticString, UInt, String?)]
+        {
+            try schedule(file, line, label, every: .seconds(1))
+        }
+        try schedule("B.swift", 1, nil, every: .seconds(1))
+        virtual.advance(by: .seconds(60))
+        #expect(virtual.service.slowHandlers.map(\.count) == [1, 1, 1, 1])
+        try schedule("A.swift", 1, nil, every: .seconds(9))
+        virtual.advance(by: .seconds(60))
+        let slow = try #require(virtual.service.slowHandlers.first)
+        #expect(slow.count == 2)
+        #expect(slow.period == .seconds(9) && slow.longest == .seconds(18), "those of the longest call")
+    }
+
+    /// It holds up no other timer.
+    @Test func aHandlerOnAQueueStarvesNoOtherTimer() throws {
+        let (alarm, log, queue) = (ManualAlarm(), Log(), DispatchQueue(label: "test.slow"))
+        let service = try TimerService(alarm: alarm)
+        service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.milliseconds(100)), on: service, deliver: .queue(queue), target: log) {
+            _,
+            _ in alarm.move(by: .milliseconds(80))
+        }
+        try PreciseTimer.schedule(.every(.milliseconds(10), after: .milliseconds(140)), on: service, target: log) {
+            $0.note($1)
+        }
+        alarm.move(by: .milliseconds(100))
+        alarm.fire()
+        queue.sync {}
+        alarm.fire()
+        #expect(log.count == 1)
+        #expect(service.slowHandlers.isEmpty)
+    }
+
     /// Each handler takes less than the other's period.
     @Test func handlersThatShareTheThreadFairlyAreNotNamed() throws {
         let (virtual, log) = (VirtualTime(), Log())
@@ -86,6 +201,16 @@ import Testing
         }
         virtual.advance(by: .seconds(1))
         #expect(virtual.service.slowHandlers.map(\.period) == [.milliseconds(250)])
+    }
+
+    @Test func aHandlerThatIsSlowForItsRateIsNamed() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.rate(10, per: .seconds(1)), on: virtual.service, target: log) { [virtual] _, _ in
+            virtual.advance(by: .milliseconds(150))
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(virtual.service.slowHandlers.map(\.period) == [.milliseconds(100)])
     }
 
     @Test func aTimerWithoutAPeriodIsNotNamed() throws {

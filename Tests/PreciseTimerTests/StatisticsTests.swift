@@ -19,6 +19,35 @@ import Testing
         #expect(timer.statistics == nil)
     }
 
+    @Test func aTimerThatHasEndedBeginsNothing() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        timer.cancel()
+        timer.collectsStatistics = true
+        #expect(!timer.collectsStatistics && timer.statistics == nil)
+    }
+
+    @Test func theLatestCallBeginsWithItsTickAndNotWithItsDeadline() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let timer = try PreciseTimer.schedule(.every(.seconds(9)), on: virtual.service, target: log) { [virtual] _, _ in
+            virtual.advance(by: .seconds(1))
+        }
+        timer.collectsStatistics = true
+        virtual.jump(by: .seconds(12))
+        let run = try #require(timer.lastRun)
+        #expect(run.start == virtual.now.advanced(by: .seconds(-1)) && run.duration == .seconds(1))
+    }
+
+    @Test func deadlinesThatARuleFindsMissedAreCountedForTheTimerAndTheService() throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let rule = PreciseTimer.Schedule.computed { $0.advanced(by: .seconds(1)) }
+        let timer = try PreciseTimer.schedule(rule, on: virtual.service, target: log) { $0.note($1) }
+        timer.collectsStatistics = true
+        virtual.service.collectsStatistics = true
+        virtual.jump(by: .milliseconds(5_500))
+        #expect(timer.statistics?.missed == 4 && virtual.service.statistics?.missed == 4)
+    }
+
     @Test func moreMissedDeadlinesThanCanBeCountedStayTheGreatestNumber() throws {
         let (virtual, log) = (VirtualTime(), Log())
         for _ in 0..<3 {
@@ -243,5 +272,43 @@ struct StatisticsValueTests {
         #expect(between.lateness.longest.map { (.seconds(4)...(.seconds(4.5))).contains($0) } == true)
         #expect(second.since(second).ticks == 0)
         #expect(second.since(second).lateness.percentile(0.5) == nil)
+    }
+
+    /// The statistics of ticks that are late by so many seconds.
+    private func statistics(late lengths: [Int]) throws -> PreciseTimer.Statistics {
+        let (virtual, log) = (VirtualTime(), Log())
+        virtual.service.collectsStatistics = true
+        try PreciseTimer.schedule(.every(.seconds(100)), on: virtual.service, target: log) { $0.note($1) }
+        for (former, length) in zip([0] + lengths, lengths) { virtual.jump(by: .seconds(100 + length - former)) }
+        return try #require(virtual.service.statistics)
+    }
+
+    @Test func theLongestOfTheTimeBetweenTwoReadingsIsNoLongerThanTheLongestOfAll() throws {
+        let (first, both) = (try statistics(late: [10]), try statistics(late: [10, 10]))
+        #expect(both.lateness.longest == .seconds(10))
+        #expect(both.since(first).lateness.longest == .seconds(10))
+        let longer = try statistics(late: [10, 17])
+        #expect(longer.since(first).lateness.longest == longer.lateness.longest)
+    }
+
+    @Test func aReadingOfOtherTicksIsSubtractedToNothingAtMost() throws {
+        let (few, many) = (try statistics(late: [0]), try statistics(late: [10, 10]))
+        let rest = few.lateness.since(many.lateness)
+        #expect(rest.count == 0 && rest.total == .zero)
+        #expect(rest.buckets == few.lateness.buckets)
+        let other = try statistics(late: [250])
+        #expect(other.missed == 2)
+        #expect(few.since(other).missed == 0)
+        let same = few.lateness.since(try statistics(late: [0, 0]).lateness)
+        #expect(same.buckets.isEmpty && same.count == 0)
+    }
+
+    @Test func theStallOfOnTimeTicksIsMergedIntoNothing() throws {
+        var merged = try statistics(late: [])
+        let other = try statistics(late: [0])
+        #expect(merged.longestStall == nil)
+        merged.merge(other)
+        #expect(merged == other)
+        #expect(merged.lateness.percentile(0) == .zero)
     }
 }

@@ -296,6 +296,27 @@ import Testing
         }
     }
 
+    /// The end comes after the handler has begun, and before the code that made its task knows the task.
+    @Test func aHandlerThatRunsBeforeItsTaskIsKnownIsCancelledToo() async {
+        await #expect(processExitsWith: .success) {
+            let (virtual, isRunning, wasCancelled) = (VirtualTime(), Gate(), Notes<Bool>())
+            let log = Log()
+            let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _, _ in
+                isRunning.open()
+                while !Task.isCancelled, wasCancelled.all.isEmpty { await Task.yield() }
+                wasCancelled.append(Task.isCancelled)
+            }
+            let isSet = NewTaskHook.set {
+                isRunning.pass()
+                timer.cancel()
+            }
+            #expect(isSet)
+            virtual.advanceWithoutSettling(by: .seconds(1))
+            #expect(await soon { wasCancelled.all == [true] })
+            if wasCancelled.all.isEmpty { wasCancelled.append(false) }
+        }
+    }
+
     @Test func aHandleIsATargetOfAHandlerThatAwaits() async throws {
         let count = Count()
         let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { timer, tick in

@@ -153,6 +153,35 @@ import Testing
         #expect(gone == nil, "the tick holds its alarm")
     }
 
+    @Test func aTickThatWaitsWhenTheTimerEndsIsNotKept() throws {
+        weak var gone: ManualAlarm?
+        do {
+            let alarm = ManualAlarm()
+            gone = alarm
+            let service = try TimerService(alarm: alarm)
+            let iterator = PreciseTimer.ticks(.every(.seconds(1)), on: service).makeAsyncIterator()
+            alarm.move(by: .seconds(1))
+            alarm.fire()
+            #expect(service.shutdown())
+            withExtendedLifetime(iterator) {}
+        }
+        #expect(gone == nil, "the tick holds its alarm")
+    }
+
+    /// Round instants are shared; the first one from two seconds on is 2^31 nanoseconds.
+    @Test func theTimerHasTheToleranceAndTheLabelOfTheSequence() throws {
+        let ticks = PreciseTimer.ticks(
+            .every(.seconds(1)),
+            on: virtual.service,
+            tolerance: .seconds(2),
+            label: "polls"
+        )
+        let iterator = ticks.makeAsyncIterator()
+        #expect(virtual.service.activeTimers.map(\.label) == ["polls"])
+        #expect(virtual.nextDeadline == TimerInstant(nanoseconds: 1 << 31))
+        withExtendedLifetime(iterator) {}
+    }
+
     @Test func eachIterationHasItsOwnTimerThatEndsWithIt() throws {
         let sequence = PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service)
         #expect(virtual.pendingCount == 0, "nothing is scheduled yet")

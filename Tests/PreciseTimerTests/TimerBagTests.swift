@@ -120,6 +120,22 @@ struct TimerBagTests {
         #expect(virtual.pendingCount == 1)
     }
 
+    @Test func waitingForOneHandlerKeepsNoOtherTimerOfTheBag() async throws {
+        let (bag, log, isRunning, mayReturn) = (TimerBag(), Log(), Gate(), Gate())
+        let first = try PreciseTimer.schedule(.once(after: .zero), target: log) { _, _ in
+            isRunning.open()
+            await mayReturn.pass()
+        }
+        let second = try PreciseTimer.schedule(.every(.seconds(3_600)), target: log) { $0.note($1) }
+        await isRunning.pass()
+        first.store(in: bag)
+        second.store(in: bag)
+        let waiting = Task { await bag.cancelAllAndWait() }
+        #expect(await soon { second.state == .ended(.cancelled) })
+        mayReturn.open()
+        await waiting.value
+    }
+
     @Test func aReleasedBagCancelsItsTimers() throws {
         var timers: [PreciseTimer] = []
         let (target, log) = (Log(), log)

@@ -128,6 +128,42 @@ struct WithTimeoutTests {
         }
     }
 
+    @Test func theOverrunCountsFromTheCancellation() async throws {
+        virtual.inject(.wakeLate(by: .seconds(3)))
+        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+            try await withTimeout(.seconds(1), on: service) {
+                virtual.advance(by: .seconds(5))
+                try Task.checkCancellation()
+            }
+        }
+        #expect(error?.overrun == .seconds(1))
+    }
+
+    @Test func aWallClockThatIsSetBackMakesNoNegativeOverrun() async throws {
+        let virtual = VirtualTime(clock: .wall)
+        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+            try await withTimeout(.seconds(1), on: virtual.service) {
+                virtual.advance(by: .seconds(1))
+                virtual.inject(.stepClock(by: .seconds(-60)))
+                virtual.advance(by: .zero)
+                try Task.checkCancellation()
+            }
+        }
+        #expect(error?.overrun == .zero)
+    }
+
+    /// Round instants are shared; the first one from two seconds on is 2^31 nanoseconds.
+    @Test func anOperationWithAToleranceIsCancelledAtASharedInstant() async throws {
+        let wasCancelled = Notes<Bool>()
+        try await withTimeout(.seconds(1), tolerance: .seconds(2), on: service) {
+            for _ in 0..<2 {
+                virtual.advance(by: .seconds(1))
+                wasCancelled.append(Task.isCancelled)
+            }
+        }
+        #expect(wasCancelled.all == [false, true])
+    }
+
     @Test func aCancellationErrorOfItsOwnIsNotATimeOut() async throws {
         await #expect(throws: CancellationError.self) {
             try await withTimeout(.seconds(1), on: service) { throw CancellationError() }
@@ -158,6 +194,18 @@ struct WithTimeoutTests {
             }
         }
         #expect(error?.code == .shutDown)
+    }
+
+    @Test func aBackendThatFailsCancelsTheOperationAndIsNamed() async throws {
+        let alarm = RefusingAlarm(settings: 10)
+        let failing = try TimerService(alarm: alarm)
+        let error = await #expect(throws: TimerError.self) {
+            try await withTimeout(.seconds(1), on: failing) {
+                alarm.fail()
+                try Task.checkCancellation()
+            }
+        }
+        #expect(error == RefusingAlarm.refusal)
     }
 
     @Test func anErrorComesOutAsItselfAfterTheServiceHasEnded() async throws {

@@ -21,6 +21,10 @@ final class SchedulerControlTests {
         #expect(scheduler.resume(timer) == nil)
         #expect(scheduler.fire(timer, at: 3) == nil)
         #expect(scheduler.reschedule(timer, on: every(1, from: 1)) == nil)
+        #expect(scheduler.restart(timer, at: 3) == nil)
+        #expect(scheduler.finish(timer, at: 3) == nil)
+        #expect(scheduler.hold(timer, at: 3) == false)
+        #expect(scheduler.release(timer, at: 3) == nil)
         #expect(scheduler.firing(at: 100).ticks == [])
     }
 
@@ -47,6 +51,28 @@ final class SchedulerControlTests {
         #expect(scheduler.finish(timer, at: 951) == .leave)
         let firing = scheduler.firing(at: 2_000)
         #expect(firing == Firing(ticks: [Ticked(timer, 0, 300, missed: 2)], completed: [timer]))
+    }
+
+    @Test func aTimerThatIsFinishedAtItsDeadlineHasTheTickOfThat() {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        _ = scheduler.finish(timer, at: 300)
+        #expect(scheduler.firing(at: 300) == Firing(ticks: [Ticked(timer, 0, 300)], completed: [timer]))
+    }
+
+    /// An alarm that repeats by itself would fire between the deadlines.
+    @Test func onlyWholePeriodsWithNothingBesidesRepeat() {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        #expect(scheduler.periodFromNext == 300)
+        _ = scheduler.fire(timer, at: 100)
+        #expect(scheduler.periodFromNext == nil)
+        let rate = Grid(origin: 0, repetition: .every(Period(nanoseconds: 300, count: 3)), firstStep: 1)
+        _ = scheduler.reschedule(timer, on: rate)
+        #expect(scheduler.periodFromNext == nil)
+        timer.bound(Grid.Bounds(jitter: 10))
+        _ = scheduler.reschedule(timer, on: every(300, from: 300))
+        #expect(scheduler.periodFromNext == nil)
+        _ = scheduler.reschedule(timer, on: every(300, from: 300))
+        #expect(scheduler.periodFromNext == 300)
     }
 
     @Test func aTimerThatIsFinishedBeforeItsDeadlineHasAnExtraTick() {

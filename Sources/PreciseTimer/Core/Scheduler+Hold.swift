@@ -17,7 +17,6 @@ extension Scheduler where User: ~Copyable {
     /// Resumes a timer that is held: all its deadlines are later by the time of the hold. Returns nil if it is not
     /// paused. O(log n).
     package mutating func release(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
-        if timer.hasEnded || !timer.isPaused { return nil }
         timer.release(at: now)
         return resume(timer)
     }
@@ -25,7 +24,7 @@ extension Scheduler where User: ~Copyable {
     /// Starts a timer's schedule anew, from now on. Returns nil if the timer had ended, or has no schedule that counts
     /// from its beginning. O(log n).
     package mutating func restart(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
-        guard !timer.hasEnded, let grid = timer.gridAnew(at: now) else { return nil }
+        guard let grid = timer.gridAnew(at: now) else { return nil }
         if timer.isHeld { holdAnew(timer, at: now) }
         return reschedule(timer, on: grid)
     }

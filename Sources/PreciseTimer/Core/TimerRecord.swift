@@ -205,7 +205,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         if nominal > bounds.end {
             rules.remaining = 0
             serve()
-        } else if bounds.jitter > 0, nominal != .max {
+        } else if bounds.jitter > 0 {
             let jitter = UInt64.random(in: 0...bounds.jitter, using: &rules.random)
             deadline = min(nominal.saturatingAdding(jitter), bounds.end)
             rules.offset = deadline - nominal
@@ -213,9 +213,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     }
 
     /// Gives bounds to the next grid.
-    package func bound(_ bounds: Grid.Bounds?) {
-        if bounds != nil || rules != nil { rulesOnDemand.nextBounds = bounds }
-    }
+    package func bound(_ bounds: Grid.Bounds?) { if bounds != nil { rulesOnDemand.nextBounds = bounds } }
 
     /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
     /// wall clock may have been stepped back between them.
@@ -274,7 +272,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     func catchesUp(at look: UInt64) -> Bool {
         guard let rules, rules.burst > 0 else { return false }
         let next = nextDeadline
-        if rules.burst < rules.policy.limit, !isPaused, !hasEnded, next <= look, next != .max { return true }
+        if rules.burst < rules.policy.limit, !isPaused, next <= look, next != .max { return true }
         stopCatchingUp()
         return false
     }

@@ -40,7 +40,7 @@ extension PreciseTimer.Schedule {
         let (count, spread, jitter, span) = (special.count, special.spread, special.jitter, special.span)
         if let count, count < 1 { throw refusal("\(count) ticks (the count must be at least 1)") }
         if let spread, spread < .zero { throw refusal("with a spread of \(spread.text) (it must not be negative)") }
-        if let count, repetition != .none, repetition != .onDemand { plan.count = UInt64(count) }
+        if let count { plan.count = UInt64(count) }
         if let spread { plan.spread = spread.nanosecondsOrForever }
         if let jitter {
             guard case .every(let period) = repetition, jitter >= .zero, jitter <= period else {
@@ -109,7 +109,7 @@ struct Plan {
     func bounds(of grid: Grid, using random: inout SeededGenerator) -> Grid.Bounds? {
         var bounds = bounds
         bounds?.seed = random.next()
-        if let span = bounds?.span, span < .max { bounds?.end = grid.origin.saturatingAdding(span - start) }
+        if let span = bounds?.span { bounds?.end = grid.origin.saturatingAdding(span - start) }
         return bounds
     }
 }

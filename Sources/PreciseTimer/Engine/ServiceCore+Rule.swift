@@ -32,7 +32,7 @@ extension ServiceCore {
         typealias Begun = (DeadlineChain, isOfChain: Bool, sequence: UInt64, LatePolicy, end: UInt64)
         let begun = locked(inForkedChild: nil) { _ -> Begun? in
             guard var chain = record.side?.extras.chain else { return nil }
-            let isOfChain = !tick.isExtra && chain.deadline == tick.deadline.nanoseconds
+            let isOfChain = chain.deadline == tick.deadline.nanoseconds
             if isOfChain {
                 (chain.served, chain.deadline) = (chain.deadline, .max)
                 record.side?.extras.chain = chain

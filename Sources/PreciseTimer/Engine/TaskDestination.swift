@@ -33,7 +33,7 @@ final class TaskDestination: Sendable {
     func send(_ hop: Hop) {
         let task = task(for: hop)
         let (former, isCancelled) = state.withLock { state in
-            defer { state.task = state.isCancelled ? nil : task }
+            defer { state.task = task }
             return (state.task, state.isCancelled)
         }
         // The former task is released without the lock.
