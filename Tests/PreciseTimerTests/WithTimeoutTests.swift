@@ -132,7 +132,7 @@ struct WithTimeoutTests {
         virtual.inject(.wakeLate(by: .seconds(3)))
         let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
             try await withTimeout(.seconds(1), on: service) {
-                virtual.advance(by: .seconds(5))
+                virtual.advanceWithoutSettling(by: .seconds(5))
                 try Task.checkCancellation()
             }
         }
@@ -143,9 +143,9 @@ struct WithTimeoutTests {
         let virtual = VirtualTime(clock: .wall)
         let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
             try await withTimeout(.seconds(1), on: virtual.service) {
-                virtual.advance(by: .seconds(1))
+                virtual.advanceWithoutSettling(by: .seconds(1))
                 virtual.inject(.stepClock(by: .seconds(-60)))
-                virtual.advance(by: .zero)
+                virtual.advanceWithoutSettling(by: .zero)
                 try Task.checkCancellation()
             }
         }
@@ -157,7 +157,7 @@ struct WithTimeoutTests {
         let wasCancelled = Notes<Bool>()
         try await withTimeout(.seconds(1), tolerance: .seconds(2), on: service) {
             for _ in 0..<2 {
-                virtual.advance(by: .seconds(1))
+                virtual.advanceWithoutSettling(by: .seconds(1))
                 wasCancelled.append(Task.isCancelled)
             }
         }
