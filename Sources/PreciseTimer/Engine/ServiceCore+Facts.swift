@@ -64,6 +64,7 @@ extension ServiceCore {
     /// The timers whose handlers are running.
     var runningTimers: [Record] {
         var records: [Record] = []
+        records.reserveCapacity(locked(inForkedChild: 0) { $0.scheduler.runningCount })
         eachRunningTimer { records.append($0) }
         return records
     }

@@ -41,15 +41,28 @@ struct SlowPlace {
     var count: UInt64 = 1
     /// How many deadlines had no tick of their own before these calls.
     var missed: UInt64
-    /// Where the handler runs.
-    let destination: Destination
+    let way: Way
     /// Whether a debug build has warned of it.
     var isReported = false
+
+    /// How the handler is called.
+    enum Way {
+        case inline, onQueue, inTask
+
+        fileprivate init(_ destination: Destination) {
+            self =
+                switch destination {
+                case .inline, .mailbox: .inline
+                case .queue: .onQueue
+                case .task: .inTask
+                }
+        }
+    }
 
     /// One call of a timer's handler, in nanoseconds, which exceeded a period.
     init(_ record: Record, _ period: UInt64, _ time: UInt64, missed: UInt64 = 0) {
         label = record.label
-        destination = record.user.destination
+        way = Way(record.user.destination)
         self.missed = missed
         unsafe (file, line) = record.storedSite
         self.period = period

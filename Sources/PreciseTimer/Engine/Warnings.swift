@@ -25,15 +25,15 @@ extension SlowPlace {
         let calls = "in \(count) calls, once for \(time)"
         let deadlines = missed == 1 ? "1 deadline" : "\(missed) deadlines"
         let text =
-            switch destination {
-            case .inline, .mailbox:
+            switch way {
+            case .inline:
                 "ran for longer than \(period), its period or that of another timer on its thread, \(calls); ticks are "
                     + "late: do less in it, or let it run elsewhere (`deliver: .queue`)"
             // These make no other timer late.
-            case .queue:
+            case .onQueue:
                 "ran for longer than its period, \(period), \(calls): \(deadlines) had no tick; do less in it, or use "
                     + "a longer period or `.fixedDelay`"
-            case .task:
+            case .inTask:
                 "ran or awaited for longer than its period, \(period), \(calls): \(deadlines) had no tick; use a "
                     + "longer period or `.fixedDelay`"
             }
