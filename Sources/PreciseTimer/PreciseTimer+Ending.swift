@@ -53,8 +53,8 @@ extension PreciseTimer {
     ///
     /// - Parameter limit: how long to wait, in real time; nil for as long as it takes, and not at all if it is
     ///   negative. After that the timer is cancelled, and so is the task of its handler.
-    /// - Returns: whether the timer ended with a last tick or, inside the handler, whether it will. False if it goes on,
-    ///   if it was paused, and if another call or the release of its target ended it before.
+    /// - Returns: whether the timer ended with a last tick or, inside the handler, whether it will. False if it goes
+    ///   on, if it was paused, and if another call or the release of its target ended it before.
     /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
     ///   the limit, and with ``TimerError/Code/lastTickPending`` if its last tick was not delivered by then.
     @discardableResult
