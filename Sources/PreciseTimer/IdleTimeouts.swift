@@ -25,9 +25,10 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     private final class Entry: Sendable, WithoutLastTick {
         let key: Key
         weak let owner: IdleTimeouts?
-        /// Whether the entry is being removed. Set before the timer is asked whether it was set again, so that a thread
-        /// that sets it again, and then does not find this set, came first.
-        let isExpiring = Atomic(false)
+        /// The deadline of the tick that is removing the entry, or has removed it; 0 if there is none. Set before the
+        /// timer is asked whether it was set again, so that a thread that sets it again, and then does not find this
+        /// set, came first.
+        let expiring = Atomic<UInt64>(0)
 
         init(_ key: Key, _ owner: IdleTimeouts) {
             self.key = key
@@ -49,7 +50,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     private let line: UInt
     private let handler: @Sendable (Key) -> Void
     /// The handler of all timers. Made once, because it would be an allocation for each key.
-    private let onTick: @Sendable (Entry, PreciseTimer.Tick) -> Void = { entry, _ in entry.owner?.expire(entry) }
+    private let onTick: @Sendable (Entry, PreciseTimer.Tick) -> Void = { $0.owner?.expire($0, $1.deadline) }
 
     /// Time-outs on a service. The handler's captures live as long as this object: capture its owner weakly, or use the
     /// form with a target.
@@ -114,10 +115,13 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         if timeout < .zero || slots.isOfAnotherProcess { return false }
         while true {
             guard let slot = slots.withLock({ $0[key] }) ?? add(key) else { return false }
+            // An instant, which tells a tick for it from one for an earlier time-out.
+            let deadline = service.now.advanced(by: timeout)
             do throws(TimerError) {
-                try slot.timer.reschedule(.once(after: timeout))
-                if !slot.entry.isExpiring.load(ordering: .sequentiallyConsistent) { return true }
-                // Another thread decides just now whether the time-out has passed. Ask again after that.
+                try slot.timer.reschedule(.once(at: deadline))
+                let expiring = slot.entry.expiring.load(ordering: .sequentiallyConsistent)
+                if expiring == 0 || expiring == deadline.nanoseconds { return true }
+                // Another thread decides just now whether an earlier time-out has passed. Ask again after that.
             } catch {
                 // The key was removed in the meantime, or the service has ended.
                 let isHeld = slots.withLock(inForkedChild: false) { $0[key]?.entry === slot.entry }
@@ -199,19 +203,19 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Called when the tick of an entry is delivered.
-    private func expire(_ entry: Entry) {
-        guard let expired = expired(entry) else { return }
+    private func expire(_ entry: Entry, _ deadline: TimerInstant) {
+        guard let expired = expired(entry, deadline) else { return }
         expired.timer.cancel()
         handler(entry.key)
     }
 
     /// Removes an entry and returns it, unless it was cancelled or refreshed since its tick was due.
-    private func expired(_ entry: Entry) -> Slot? {
+    private func expired(_ entry: Entry, _ deadline: TimerInstant) -> Slot? {
         slots.withLock(inForkedChild: nil) { slots in
             guard let slot = slots[entry.key], slot.entry === entry else { return nil }
-            entry.isExpiring.store(true, ordering: .sequentiallyConsistent)
+            entry.expiring.store(deadline.nanoseconds, ordering: .sequentiallyConsistent)
             if slot.timer.nextDeadline == nil { return slots.removeValue(forKey: entry.key) }
-            entry.isExpiring.store(false, ordering: .sequentiallyConsistent)
+            entry.expiring.store(0, ordering: .sequentiallyConsistent)
             return nil
         }
     }

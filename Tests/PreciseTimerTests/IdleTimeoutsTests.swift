@@ -229,6 +229,22 @@ struct IdleTimeoutsTests {
         service.shutdown()
     }
 
+    /// Its tick may come before the call that set it has returned.
+    @Test(.works("ticks race with the calls that set them"), arguments: [0, 5])
+    func aTimeoutThatIsDueAtOncePassesOnce(microseconds: Int) async throws {
+        let (service, passed, keys) = (try TimerService(.usual), Count(), 5_000)
+        let timeouts = IdleTimeouts<Int>(on: service) { _ in passed.add(1) }
+        try await onThreads(2) { thread in
+            for key in 1...keys {
+                timeouts.refresh(2 * key + thread, after: .microseconds(microseconds))
+                if key % 64 == 0 { pause(.milliseconds(1)) }
+            }
+        }
+        #expect(await soon { timeouts.count == 0 && service.pendingCount == 0 })
+        #expect(passed.value == 2 * keys)
+        service.shutdown()
+    }
+
     @Test(.works("threads meet at each key")) func threadsThatAddTheSameKeyMakeOneTimer() async throws {
         let (virtual, keys, arrived) = (virtual, 2_000, Count())
         let timeouts = IdleTimeouts<Int>(on: virtual.service) { _ in }

@@ -68,7 +68,8 @@ struct SoakReport {
         rows += [
             ("operations of the churn", "\(tally.operations.value)"),
             ("own services made", "\(tally.servicesMade.value)"),
-            ("sequences consumed", "\(tally.consumersEnded.value)"), ("ticks on the grid", "\(tally.ticks.value)"),
+            ("sequences consumed", "\(tally.consumersEnded.value)"),
+            ("time-outs, retries, triggers", "\(tally.calls.value)"), ("ticks on the grid", "\(tally.ticks.value)"),
             ("deadlines missed", "\(tally.missed.value)"),
             ("deadlines accounted for", "\(tally.ticks.value + tally.missed.value)"),
             ("extra ticks", "\(tally.extraTicks.value)"), ("handlers begun", "\(tally.begun.value)"),

@@ -23,13 +23,17 @@ struct SoakRun {
         let atStart = ProcessUse.now
         let running = try startThreads(4)
         let consumers = Consumers(services: services, tally: tally, stop: stop)
+        let callers = Callers(services: services, tally: tally, stop: stop)
         let tasks = (0..<100).map { number in Task { await consumers.run(number, seed: seed) } }
+        let calls = (0..<24).map { number in Task { await callers.run(number, seed: seed) } }
         let growth = await observe()
         let wasInterrupted = Interrupt.isRequested
 
         stop.isShutDown = true
         await wait("the threads end") { running.withLock { $0 } == 0 }
         await settle()
+        // Before the services end, which would excuse a call without an answer.
+        for task in calls { await task.value }
         endAll()
         for task in tasks { await task.value }
         await wait("every timer ended") { tally.ended.value == tally.scheduled.value }

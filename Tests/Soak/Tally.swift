@@ -19,6 +19,8 @@ final class Tally: Sendable {
     let servicesMade = Atomic<Int>(0)
     let consumersBegun = Atomic<Int>(0)
     let consumersEnded = Atomic<Int>(0)
+    /// The number of time-outs, retries, triggers and handlers that await.
+    let calls = Atomic<Int>(0)
 
     private struct Findings {
         var reasons: [String: Int] = [:]
