@@ -166,23 +166,27 @@ private struct Specimens {
         let hybrid = try TimerService(.hybrid, thread: TimerService.ThreadOptions(policy: .fifo(priority: 80)))
         let item = try #require(hybrid.grant.items.first)
         let error = TimerError(.invalidSchedule, "scheduling", errno: 22, systemMessage: "invalid")
-        all =
-            objects + valuesWithObjects + [
-                ticks.makeAsyncIterator(), PreciseTimer.State.ended(.failed(error)),
-                PreciseTimer.EndReason.failed(error),
-                PreciseTimer.Backoff.exponential(from: .seconds(1), atMost: .seconds(9)), PreciseTimer.Jitter.full,
-                PreciseTimer.Delivery.queue(.global()), PreciseTimer.MainActorDelivery.mainActor,
-                PreciseTimer.Edge.both,
-                PreciseTimer.Kept.grid, PreciseTimer.MissedTickPolicy.catchUp(limit: 3),
-                try #require(timer.lastRun), try #require(log.ticks.first), statistics, statistics.lateness,
-                try #require(statistics.lateness.buckets.first), try #require(statistics.longestStall),
-                PreciseTimer.TimeoutError(deadline: service.now), TimerClock.wall, error, error.code, service.now,
-                TimerService.Backend.timerFD, TimerService.Backend.Availability.unavailable("no"), step, suspension,
-                try #require(service.slowHandlers.first), try #require(service.activeTimers.first),
-                try #require(hybrid.spin), TimerService.SpinOptions(), hybrid.grant, item, item.option,
-                TimerService.ThreadOptions(), TimerService.ThreadOptions.Demand.required,
-                TimerService.ThreadOptions.Policy.fifo(priority: 1),
-            ] as [Any]
+        // In several lists, because Swift 6.2 takes too long for one.
+        let timerValues: [Any] = [
+            ticks.makeAsyncIterator(), PreciseTimer.State.ended(.failed(error)),
+            PreciseTimer.EndReason.failed(error), PreciseTimer.Delivery.queue(.global()),
+            PreciseTimer.MainActorDelivery.mainActor, PreciseTimer.Kept.grid,
+            PreciseTimer.MissedTickPolicy.catchUp(limit: 3), PreciseTimer.TimeoutError(deadline: service.now),
+            PreciseTimer.Backoff.exponential(from: .seconds(1), atMost: .seconds(9)), PreciseTimer.Jitter.full,
+            PreciseTimer.Edge.both,
+        ]
+        let (run, tick) = (try #require(timer.lastRun), try #require(log.ticks.first))
+        let (bucket, stall) = (try #require(statistics.lateness.buckets.first), try #require(statistics.longestStall))
+        let tickValues: [Any] = [run, tick, statistics, statistics.lateness, bucket, stall]
+        let (slow, snapshot) = (try #require(service.slowHandlers.first), try #require(service.activeTimers.first))
+        let spin = try #require(hybrid.spin)
+        let serviceValues: [Any] = [
+            TimerClock.wall, error, error.code, service.now, step, suspension, slow, snapshot, spin, hybrid.grant, item,
+            item.option, TimerService.Backend.timerFD, TimerService.Backend.Availability.unavailable("no"),
+            TimerService.SpinOptions(), TimerService.ThreadOptions(), TimerService.ThreadOptions.Demand.required,
+            TimerService.ThreadOptions.Policy.fifo(priority: 1),
+        ]
+        all = objects + valuesWithObjects + timerValues + tickValues + serviceValues
         held = [log, hybrid]
     }
 }
