@@ -13,7 +13,7 @@ struct CalendarSearchTests {
         let single = indices.map { [$0] }
         let pairs = indices.flatMap { first in indices[(first + 1)...].map { [first, $0] } }
         let triples = pairs.flatMap { pair in indices[(pair[1] + 1)...].map { pair + [$0] } }
-        let thinned = stride(from: 0, to: triples.count, by: Effort.of(9, thorough: 1)).map { triples[$0] }
+        let thinned = stride(from: 0, to: triples.count, by: Effort.of(9, thorough: 3)).map { triples[$0] }
         return (single + pairs + thinned)
             .map { numbers in
                 let components = numbers.map { all[$0] }
@@ -28,7 +28,7 @@ struct CalendarSearchTests {
         let oracle = CalendarOracle(zone)
         var random = SeededGenerator(seed: 1)
         for combination in Self.combinations {
-            for _ in 0..<Effort.of(1, thorough: 4) {
+            for _ in 0..<Effort.of(1, thorough: 2) {
                 let values = oracle.values(of: combination, using: &random)
                 let (rule, expected) = (CalendarRule(DateComponents(values), in: zone), oracle.instants(of: values))
                 let nearJumps = oracle.jumps.flatMap { jump in [172_800, 10_800, 300, 1].map { jump - $0 } }
@@ -148,10 +148,11 @@ struct CalendarSearchTests {
         let units: [Calendar.Component] = [
             .year, .yearForWeekOfYear, .quarter, .month, .weekOfYear, .weekOfMonth, .dayOfYear, .day, .weekday,
         ]
-        // The rarest days come once in 40 years.
-        let days = (0..<Effort.of(45, thorough: 400) * 365)
+        // The rarest days come once in 40 years. A search looks 100 years ahead in the last two calendars.
+        let isBounded = [.hebrew, .coptic].contains(calendar.identifier)
+        let days = (0..<Effort.of(45, thorough: isBounded ? 90 : 400) * 365)
             .map { calendar.dateComponents(Set(units), from: Date(timeIntervalSince1970: Double($0 * 86_400))) }
-        for _ in 0..<Effort.of(8, thorough: 100) {
+        for _ in 0..<Effort.of(8, thorough: 30) {
             let chosen = units.shuffled(using: &random).prefix(.random(in: 1...4, using: &random))
                 .filter { $0 != .quarter }
             guard let day = days.randomElement(using: &random), !chosen.isEmpty else { continue }
