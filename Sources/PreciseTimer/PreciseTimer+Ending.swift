@@ -19,7 +19,7 @@ extension PreciseTimer {
     public func cancelAndWait() -> Bool {
         let wait = HandlerWait()
         let isEnding = core.end(record, .cancelled, wait)
-        if wait.isNeeded, record.handlerNeedsCaller {
+        if wait.isNeeded, core.handlerNeedsCaller(of: record) {
             assertionFailure(
                 "\(core.name(of: record)): cancelAndWait() blocks the actor on which the running handler must return; "
                     + "write `await timer.cancelAndWait()`"

@@ -155,12 +155,6 @@ extension Record {
     /// Whether one of those who wait wants the timer to end with its last handler in any case.
     var isAwaitedAsLast: Bool { side?.extras.waiting.contains { $0.endsTimers } ?? false }
 
-    /// Whether the running handler can return only on the executor that the caller occupies.
-    var handlerNeedsCaller: Bool {
-        guard case .task(let tasks) = user.destination, let actor = tasks.actor(for: self) else { return false }
-        return CurrentExecutor.isOf(actor)
-    }
-
     /// The running handler's task; nil if there is no such task, or if the caller is in it: a handler that ends its own
     /// timer may go on. For timers that end.
     var taskToCancel: TaskDestination? {

@@ -56,6 +56,13 @@ extension ServiceCore {
         locked(inForkedChild: false) { _ in record.user.runner != .nobody && !record.user.runner.isCaller }
     }
 
+    /// Whether the running handler of a timer can return only on the executor that the caller occupies.
+    func handlerNeedsCaller(of record: Record) -> Bool {
+        let destination = locked(inForkedChild: .inline) { _ in record.user.destination }
+        guard case .task(let tasks) = destination, let actor = tasks.actor(for: record) else { return false }
+        return CurrentExecutor.isOf(actor)
+    }
+
     /// Whether the last tick of a timer that was finished has not come to its handler.
     func awaitsLastTick(_ record: Record) -> Bool {
         locked(inForkedChild: false) { _ in record.isFinishing && !record.hasEnded && record.user.runner == .nobody }
