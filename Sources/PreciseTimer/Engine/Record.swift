@@ -126,12 +126,10 @@ extension Record {
         for wait in takeWaiting() { wait.handlerReturned(goesOn: false) }
     }
 
-    /// Lets a caller wait until the running handler has returned and the farewell was said. Returns false, and changes
-    /// nothing, if no handler is running, or if the caller is inside it. For timers that end.
-    func awaitReturn(_ wait: HandlerWait) -> Bool {
-        guard user.runner != .nobody, !user.runner.isCaller else { return false }
-        awaitLastReturn(wait)
-        return true
+    /// Lets a caller wait until the running handler has returned and the farewell was said. Changes nothing if no
+    /// handler is running, or if the caller is inside it. For timers that end.
+    func awaitReturn(_ wait: HandlerWait) {
+        if user.runner != .nobody, !user.runner.isCaller { awaitLastReturn(wait) }
     }
 
     /// Lets a caller wait until the last handler has returned, and the farewell was said if the timer has ended then.

@@ -89,7 +89,7 @@ final class ServiceCore: @unchecked Sendable {
         let (isOver, task, service) = locked(inForkedChild: (nil, nil, nil)) { state in
             let isOver = state.end(record, ending)
             let task = isOver == false ? record.taskToCancel : nil
-            if let wait { _ = record.awaitReturn(wait) }
+            if let wait { record.awaitReturn(wait) }
             return (isOver, task, state.takeServiceIfIdle())
         }
         task?.cancel()
@@ -237,7 +237,7 @@ final class ServiceCore: @unchecked Sendable {
     /// Lets a caller wait for each running handler that it is not inside of. Asks in portions, so that other threads
     /// get the lock in between.
     private func awaitHandlers(_ wait: HandlerWait) {
-        eachRunningTimer { record in _ = record.awaitReturn(wait) }
+        eachRunningTimer { $0.awaitReturn(wait) }
     }
 
     /// Calls a function with each timer whose handler is running, also with those that have ended, under the lock. Asks
