@@ -409,29 +409,39 @@ import Testing
     @Test func aSlowHandlerElsewhereIsToldOfItsMissedDeadlines() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             for isTask in [true, false] {
-                let (alarm, log) = (ManualAlarm(), Log())
+                let (alarm, log, own) = (ManualAlarm(), Log(), Box<PreciseTimer>())
                 let service = try TimerService(alarm: alarm)
-                let timer =
+                // The message is written before the farewell is said.
+                let hasEnded = Gate()
+                let work: @Sendable (Log, PreciseTimer.Tick) -> Void = { log, tick in
+                    log.note(tick)
+                    alarm.move(by: .milliseconds(3_200))
+                    if log.count == 3 { own.value?.cancel() }
+                }
+                own.value =
                     isTask
-                    ? try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { log, tick async in
-                        log.note(tick)
-                        alarm.move(by: .milliseconds(3_200))
-                    }
+                    ? try PreciseTimer.schedule(
+                        .every(.seconds(1)),
+                        on: service,
+                        target: log,
+                        onEnd: { _ in hasEnded.open() }
+                    ) { log, tick async in work(log, tick) }
                     : try PreciseTimer.schedule(
                         .every(.seconds(1)),
                         on: service,
                         deliver: .queue(DispatchQueue(label: "test.slow")),
-                        target: log
-                    ) { log, tick in
-                        log.note(tick)
-                        alarm.move(by: .milliseconds(3_200))
-                    }
+                        target: log,
+                        onEnd: { _ in hasEnded.open() },
+                        handler: work
+                    )
                 alarm.move(by: .seconds(1))
                 for count in 1...3 {
                     alarm.fire()
-                    #expect(await soon { log.count == count && timer.runningSince == nil })
+                    #expect(await soon { log.count == count && own.value?.runningSince == nil })
                 }
+                await hasEnded.pass()
                 #expect(log.ticks.map(\.missed) == [0, 2, 2])
+                own.value = nil
                 service.shutdown()
             }
         }
