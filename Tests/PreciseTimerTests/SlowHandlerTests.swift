@@ -424,8 +424,9 @@ import Testing
                         .every(.seconds(1)),
                         on: service,
                         target: log,
-                        onEnd: { _ in hasEnded.open() }
-                    ) { log, tick async in work(log, tick) }
+                        onEnd: { _ in hasEnded.open() },
+                        handler: { log, tick async in work(log, tick) }
+                    )
                     : try PreciseTimer.schedule(
                         .every(.seconds(1)),
                         on: service,

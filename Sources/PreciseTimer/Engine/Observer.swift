@@ -11,7 +11,27 @@ final class Observer {
     /// The places whose handlers were slow.
     private(set) var slowPlaces = SlowPlaces()
     /// The inline handler that lately kept the service's thread for longest.
-    private var keeper: (place: SlowPlace, start: UInt64, end: UInt64)?
+    private var keeper = Keeper.nobody
+
+    /// An own type, because the runtime makes that of an optional or a tuple at its first use, and allocates.
+    private enum Keeper {
+        case nobody
+        case handler(Hold)
+
+        /// For how long it kept the thread, in nanoseconds.
+        var length: UInt64 {
+            switch self {
+            case .nobody: 0
+            case .handler(let hold): hold.end - hold.start
+            }
+        }
+    }
+
+    private struct Hold {
+        let place: SlowPlace
+        let start: UInt64
+        let end: UInt64
+    }
 
     /// A timer was delivered a tick, and its handler has returned by now. Without a clock, its time is not known.
     func delivered(_ record: Record, _ served: Served, now: UInt64?) {
@@ -30,7 +50,7 @@ final class Observer {
         if time > record.leastPeriod {
             slowPlaces.note(SlowPlace(record, record.leastPeriod, time, missed: served.due.missed))
         }
-        if keeper != nil || time > Self.longHold, case .inline = record.user.destination {
+        if keeper.length > 0 || time > Self.longHold, case .inline = record.user.destination {
             watch(record, served, now, time)
         }
     }
@@ -47,18 +67,19 @@ final class Observer {
     /// Finds the inline handler that kept the thread while a deadline of another timer passed, for longer than that
     /// timer's period. Each call is noted once.
     private func watch(_ record: Record, _ served: Served, _ now: UInt64, _ time: UInt64) {
-        if let last = keeper {
-            let length = last.end - last.start
+        if case .handler(let last) = keeper {
+            let length = keeper.length
             let wasInTheWay = last.start <= served.due.deadline && served.due.deadline < last.end
             if wasInTheWay, length > record.leastPeriod, length <= last.place.period {
                 slowPlaces.note(last.place.exceeding(record.leastPeriod))
-                keeper = nil
+                keeper = .nobody
             } else if served.delivered > last.end, served.delivered - last.end > length {
-                keeper = nil
+                keeper = .nobody
             }
         }
-        let longest = keeper.map { $0.end - $0.start } ?? Self.longHold
-        if time > longest { keeper = (SlowPlace(record, record.leastPeriod, time), now - time, now) }
+        if time > max(keeper.length, Self.longHold) {
+            keeper = .handler(Hold(place: SlowPlace(record, record.leastPeriod, time), start: now - time, end: now))
+        }
     }
 }
 
