@@ -54,11 +54,15 @@ extension Need {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         var clauses: [Clause] = []
         for part in parts {
-            let words = part.replacing(" %", with: "%").split(whereSeparator: \.isWhitespace)
-            clauses.append(try clause(words.map(String.init)))
+            clauses.append(try clause(words(in: part.replacing(" %", with: "%"))))
         }
-        let texts = parts.map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+        let texts = parts.map { words(in: $0).joined(separator: " ") }
         return Need(description: texts.joined(separator: ", "), clauses: clauses)
+    }
+
+    /// What stands between white space. A space with a combining mark is one character, of which the mark is no space.
+    private static func words(in text: Substring) -> [String] {
+        text.unicodeScalars.split { $0.properties.isWhitespace }.map(String.init)
     }
 
     private static func clause(_ words: [String]) throws(Problem) -> Clause {
