@@ -40,7 +40,7 @@ import TimerKernel
             let (idle, next) = (TimerService(startedOnUse: { alarm }), try TimerService(.timerFD))
             let target = Box<Thing>()
             target.value = Thing()
-            try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: idle) { _, _ in }.cancel()
+            let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: idle) { _, _ in }
             alarm.beforeNextReading {
                 guard let mortal = target.value else { return }
                 _ = try? PreciseTimer.schedule(
@@ -52,6 +52,7 @@ import TimerKernel
                 )
                 target.value = nil
             }
+            timer.cancel()
             #expect(eventually { reasons.all == [.targetReleased] })
         }
     }

@@ -234,7 +234,20 @@ import Testing
         #expect(try await before.value == 1)
         let later = try await virtual.service.clockSteps.reduce(into: 0) { count, _ in count += 1 }
         #expect(later == 0)
-        #expect(ProcFS.threads(named: "timer.clock") == [], "no thread watches the machine's clock")
+    }
+
+    /// A process of its own, because other tests watch the machine's clock.
+    @Test func noThreadWatchesTheMachinesClockForVirtualTime() async {
+        await #expect(processExitsWith: .success) {
+            let virtual = VirtualTime(clock: .wall)
+            let steps = try virtual.service.clockSteps
+            let count = Task { try await steps.reduce(into: 0) { count, _ in count += 1 } }
+            virtual.inject(.stepClock(by: .seconds(60)), after: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(2))
+            #expect(ProcFS.threads(named: "timer.clock") == [])
+            virtual.service.shutdown()
+            #expect(try await count.value == 1)
+        }
     }
 
     @Test func stepsOfAVirtualWallClockAreTold() async throws {

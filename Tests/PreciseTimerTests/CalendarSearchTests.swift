@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The search for the deadlines of calendars, against clocks that are read minute by minute and day by day.
-struct CalendarSearchTests {
+@Suite(.works("a search keeps a processor busy")) struct CalendarSearchTests {
     /// All pairs and triples of components, and each alone. An ordinal has its weekday.
     private static let combinations: [[Calendar.Component]] = {
         let all = CalendarOracle.components + [.second]

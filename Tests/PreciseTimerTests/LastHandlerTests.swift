@@ -92,9 +92,9 @@ import Testing
     @Test(arguments: [Duration.seconds(3_600), .seconds(Int64.max)])
     func aShutdownWithALimitEndsATimerThatItsLastHandlerSetsAgain(limit: Duration) async throws {
         let service = try TimerService(.usual)
-        _ = try persistent(on: service, in: Place(.mainActor))
+        let timer = try persistent(on: service, in: Place(.mainActor))
         #expect(try await service.shutdownAndWait(lastTick: true, atMost: limit))
-        #expect(log.count == 1)
+        #expect(log.count == 1 && timer.state == .ended(.cancelled))
     }
 
     /// One caller wants the timer to end with its last handler, and another one only waits for it.
@@ -185,20 +185,20 @@ import Testing
     // MARK: Limits
 
     @Test func onlyTheTimersWhoseHandlersRunAreNamed() async throws {
-        let (bag, isRunning, mayReturn) = (TimerBag(), Gate(), Gate())
-        for label in ["stuck", "quick"] {
-            try PreciseTimer.schedule(.every(.seconds(3_600)), label: label, target: log) { _, _ in
-                if label == "quick" { return }
-                isRunning.open()
-                await mayReturn.pass()
-            }
-            .store(in: bag, named: label)
+        let (bag, isRunning, mayReturn, virtual) = (TimerBag(), Gate(), Gate(), VirtualTime())
+        try PreciseTimer.schedule(.every(.seconds(3_600)), label: "stuck", target: log) { _, _ in
+            isRunning.open()
+            await mayReturn.pass()
         }
+        .store(in: bag, named: "stuck")
+        // Nobody moves its time, so its last tick does not come.
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "silent", target: log) { _, _ in }
+            .store(in: bag)
         bag["stuck"]?.fire()
         await isRunning.pass()
         let error = await #expect(throws: TimerError.self) { try await bag.finishAll(atMost: .milliseconds(50)) }
         #expect(error?.code == .handlerRunning)
-        #expect(error?.attempted.contains("\"stuck\"") == true && error?.attempted.contains("\"quick\"") == false)
+        #expect(error?.attempted.contains("\"stuck\"") == true && error?.attempted.contains("\"silent\"") == false)
         mayReturn.open()
     }
 
@@ -249,11 +249,14 @@ import Testing
                 }
             }
             try await finishSome()
-            let before = ProcFS.residentBytes
-            for _ in 0..<3 { try await finishSome() }
-            let grown = ProcFS.residentBytes - before
-            // A block for later takes some 570 bytes.
-            #expect(grown < 15_000 * 200, "\(grown) bytes")
+            // A block for later takes some 570 bytes, each time. What Dispatch has not yet released takes memory once.
+            var least = Int.max
+            for _ in 0..<3 {
+                let before = ProcFS.residentBytes
+                try await finishSome()
+                least = min(least, ProcFS.residentBytes - before)
+            }
+            #expect(least < 5_000 * 200, "\(least) bytes")
         }
     }
 }

@@ -187,13 +187,14 @@ import Testing
             },
             handler: { _, _ in }
         )
-        box.value = try PreciseTimer.schedule(.once(after: .zero), target: log) { _, _ in
+        box.value = try PreciseTimer.schedule(.once(after: .zero), paused: true, target: log) { _, _ in
             ended.cancel()
             await mayReturn.pass()
             // Time for a wait that would not wait.
             try? await Task.sleep(for: .milliseconds(20))
             handlerHasReturned.open()
         }
+        box.value?.resume()
         #expect(await soon { !seen.all.isEmpty })
         #expect(seen.all == [true])
         box.value = nil
