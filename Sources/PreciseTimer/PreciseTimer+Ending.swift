@@ -12,8 +12,9 @@ extension PreciseTimer {
     ///
     /// A handler that awaits on an actor can return only there. So this call must not block that actor: a synchronous
     /// method of the main actor must not wait for a handler of the main actor, nor an actor for its own. A debug build
-    /// stops there, with a message. A release build returns after the cancel, as from inside the handler. Use the async
-    /// form.
+    /// stops there, with a message. A release build returns after the cancel, as from inside the handler. No build sees
+    /// what else a handler awaits: if a handler without an actor awaits a method of the caller's actor, neither goes
+    /// on. Use the async form.
     @available(*, noasync, message: "use the async form (at the top level, in a function of your own)")
     @discardableResult
     public func cancelAndWait() -> Bool {
@@ -70,8 +71,9 @@ extension PreciseTimer {
 
 extension TimerBag {
     /// Ends all timers after one last tick each, as ``PreciseTimer/finish(atMost:)`` does, removes them, and waits for
-    /// their handlers. A timer whose last handler gives it another schedule is cancelled when that handler has
-    /// returned.
+    /// their handlers. A timer whose handler gives it another schedule meanwhile is cancelled when that handler has
+    /// returned. Called from inside a handler, it does not wait; if the bag had the only handle of that handler's
+    /// timer, and no target keeps it, the running tick is its last.
     ///
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
@@ -101,7 +103,8 @@ extension TimerService {
     /// handlers.
     ///
     /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(atMost:)`` for each timer. A timer
-    /// whose last handler gives it another schedule is cancelled when that handler has returned.
+    /// whose handler gives it another schedule meanwhile is cancelled when that handler has returned. Called from
+    /// inside a handler, the running tick is the last of its timer.
     ///
     /// - Parameters:
     ///   - lastTick: whether each timer that is not paused gets a last tick.

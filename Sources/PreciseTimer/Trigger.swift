@@ -89,9 +89,10 @@ extension PreciseTimer {
         }
 
         /// Lets a call that waits for the trailing edge through, as soon as possible and through the normal path;
-        /// behind the call at the leading edge, if that has not come yet. Returns false if no call waits.
+        /// behind the call at the leading edge, if that has not come yet. Returns false if no call waits, or if the
+        /// target was released or the service has ended.
         @discardableResult
-        public func flush() -> Bool { ask { $0.flush(at: $1) } }
+        public func flush() -> Bool { timer?.hasEnded == false && ask { $0.flush(at: $1) } }
 
         /// Drops a call that waits. Returns false if no call waits. The next call is the first of a burst.
         @discardableResult
@@ -107,7 +108,7 @@ extension PreciseTimer {
                 let answer = decide(&state.limit, now)
                 return (answer, former, state.limit.deadline)
             }
-            if let next, next != former { set(timer, next) }
+            if let next, next != former, !set(timer, next), timer.hasEnded { return false }
             return answer
         }
 

@@ -6,6 +6,7 @@ extension DateComponents {
     var flawOfTime: String? {
         var others = CalendarDays.units.filter { value(for: $0) != nil }
         if let nanosecond, nanosecond != 0 { others.append(.nanosecond) }
+        if isLeapMonth == true { others.append(.isLeapMonth) }
         if !others.isEmpty {
             let names = others.map { "\($0)" }.joined(separator: ", ")
             return "a time of a day has an hour, a minute and a second only; leave out \(names)"
@@ -20,9 +21,12 @@ extension DateComponents {
         if let nanosecond, nanosecond != 0 {
             return "deadlines are whole seconds; leave out nanosecond \(nanosecond)"
         }
-        if !TimePattern.isNamed(by: self), isLeapMonth != true, CalendarDays.units.allSatisfy({ value(for: $0) == nil })
-        {
+        let days = CalendarDays.units.filter { value(for: $0) != nil }
+        if !TimePattern.isNamed(by: self), isLeapMonth != true, days.isEmpty || days == [.era] {
             return "no date from now on matches without a component; give at least one, as an hour"
+        }
+        if isLeapMonth == true, calendar.maximumRange(of: .isLeapMonth)?.contains(1) == false {
+            return "no date from now on has a leap month in this calendar; leave out isLeapMonth"
         }
         if weekdayOrdinal != nil, weekday == nil { return "a weekdayOrdinal needs a weekday; give both" }
         return flawOfRange(in: calendar)

@@ -245,7 +245,9 @@ struct CalendarDeadlineTests {
         (.calendar(DateComponents(weekday: 0)), "weekday 0; give a weekday from 1 to 7"),
         (.calendar(DateComponents(weekday: 2, weekdayOrdinal: 6)), "6; give a weekdayOrdinal from 1 to 5"),
         (.calendar(DateComponents(day: 1, weekdayOrdinal: 1)), "a weekdayOrdinal needs a weekday"),
-        (.calendar(DateComponents(weekOfMonth: 7)), "weekOfMonth 7"), (.calendar(DateComponents(era: 0)), "400 years"),
+        (.calendar(DateComponents(weekOfMonth: 7)), "weekOfMonth 7"),
+        (.calendar(DateComponents(era: 1)), "at least one"),
+        (.calendar(leapMonth), "a leap month in this calendar"), (.daily(at: leapMonth), "leave out isLeapMonth"),
         (.calendar(DateComponents(calendar: .init(identifier: .hebrew), month: 4, day: 30)), "100 years"),
     ])
     func numbersThatMakeNoSenseAreRefusedWithARemedy(schedule: Schedule, words: String) {
@@ -301,6 +303,13 @@ extension Date {
         ISO8601Format(Date.ISO8601FormatStyle(timeZoneSeparator: .colon, timeZone: zone))
     }
 }
+
+/// No month of the Gregorian calendar is a leap month.
+private let leapMonth: DateComponents = {
+    var components = DateComponents(hour: 2)
+    components.isLeapMonth = true
+    return components
+}()
 
 extension VirtualTime {
     /// Moves time to a date, as `2026-03-27T12:00:00Z`.

@@ -158,6 +158,16 @@ struct DebounceTests {
         #expect(calls.all == (isDebounce ? [80, 110] : [80, 180]))
     }
 
+    @Test(arguments: [true, false]) func aFlushOfWhatHasEndedIsRefused(serviceEnds: Bool) throws {
+        let virtual = VirtualTime()
+        var target: Log? = Log()
+        let trigger = try PreciseTimer.debounce(.seconds(9), on: virtual.service, target: try #require(target)) { _ in }
+        trigger()
+        if serviceEnds { virtual.service.shutdown() } else { target = nil }
+        #expect(!trigger.flush() && !trigger.flush())
+        withExtendedLifetime(target) {}
+    }
+
     /// A flush that is accepted while the leading call is delivered sets the timer after that delivery has.
     @Test(.works("a thread flushes while another one delivers")) func anAcceptedFlushIsNotOverwritten() async throws {
         let (service, queue) = (try TimerService(.usual), DispatchQueue(label: "test.flush"))

@@ -148,8 +148,51 @@ import Testing
         #expect(box.value?.state == .scheduled)
         virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(log.ticks.map(\.isExtra) == [true, false])
-        #expect(box.value?.state == .ended(.completed))
+        #expect(box.value?.state == .scheduled, "it rests, as before")
+        try box.value?.reschedule(.once(after: .seconds(1)))
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(log.count == 3)
         box.value = nil
+    }
+
+    /// More work that comes during the last tick does not make another one, and nobody waits for ever.
+    @Test(arguments: [PreciseTimer.Schedule.every(.seconds(10)), .onDemand, .fixedDelay(.seconds(9))])
+    func aTimerThatIsFinishedTakesNoFurtherExtraTick(schedule: PreciseTimer.Schedule) async throws {
+        let (box, fired) = (Box<PreciseTimer>(), Notes<Bool?>())
+        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { log, tick in
+            log.note(tick)
+            if log.count < 5 { fired.append(box.value?.fire()) }
+        }
+        box.value = timer
+        #expect(try await finish(timer))
+        #expect(log.ticks.map(\.isExtra) == [true])
+        #expect(fired.all == [false])
+        #expect(timer.state == .ended(.completed))
+        box.value = nil
+    }
+
+    @Test func anotherThreadsFireAddsNothingToTheLastTick() async throws {
+        let timer = try schedule(.every(.seconds(10)))
+        let finishing = Task.immediate { try await timer.finish() }
+        #expect(!timer.fire())
+        #expect(await allHaveEnded())
+        #expect(try await finishing.value)
+        #expect(log.ticks.map(\.isExtra) == [true])
+    }
+
+    @Test func theLastTickOfATimerThatCatchesUpIsOne() async throws {
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            missedTicks: .catchUp(limit: 5),
+            target: log
+        ) { $0.note($1) }
+        timer.pause()
+        virtual.jump(by: .seconds(100))
+        timer.resume()
+        #expect(try await finish(timer))
+        #expect(log.ticks.map(\.missed) == [99])
+        #expect(timer.state == .ended(.completed))
     }
 
     /// Deadlines that the schedule rules out have not passed, however late the last tick is.

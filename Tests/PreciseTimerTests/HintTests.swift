@@ -57,12 +57,14 @@ import Testing
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 let (virtual, log) = (VirtualTime(), Log())
-                let timers = try (0..<5)
-                    .map { _ in
-                        try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: log) { _, _ in
-                            throw Trouble()
-                        }
+                var timers: [PreciseTimer] = []
+                for _ in 0..<5 {
+                    let timer = try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: log) {
+                        _,
+                        _ in throw Trouble()
                     }
+                    timers.append(timer)
+                }
                 await virtual.advance(by: .zero)
                 // A handler whose thread is held up has written nothing yet.
                 for timer in timers { await timer.cancelAndWait() }
@@ -73,6 +75,23 @@ import Testing
         #expect(said.contains("HintTests.swift:"))
         #expect(said.contains(": the handler of this timer threw an error, which ended the timer"))
         #expect(said.contains("nobody was told: Trouble()"))
+    }
+
+    /// The library itself hears of the end of such a timer.
+    @Test func anErrorThatEndsATimerWithComputedDeadlinesUnheardIsTold() async throws {
+        let result = try #require(
+            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+                let (service, log) = (try TimerService(.usual, clock: .wall), Log())
+                let timer = try PreciseTimer.schedule(
+                    .computed { $0.advanced(by: .milliseconds(1)) },
+                    on: service,
+                    target: log
+                ) { _, _ in throw Trouble() }
+                #expect(await soon { timer.state != .scheduled })
+                await timer.cancelAndWait()
+            }
+        )
+        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("nobody was told: Trouble()"))
     }
 
     @Test func anErrorThatSomebodyIsToldIsNotTold() async throws {

@@ -229,6 +229,25 @@ struct IdleTimeoutsTests {
         service.shutdown()
     }
 
+    /// A service ends its timers one after another, and says farewells between them.
+    @Test func aRefreshDuringTheEndOfTheServiceIsRefused() throws {
+        let (virtual, bag, answers) = (VirtualTime(), TimerBag(), Notes<Bool>())
+        let timeouts = IdleTimeouts<Int>(on: virtual.service) { _ in }
+        timeouts.refresh(0, after: .seconds(30))
+        for _ in 0..<64 {
+            try PreciseTimer.schedule(
+                .every(.seconds(1)),
+                on: virtual.service,
+                onEnd: { _ in answers.append(timeouts.refresh(0, after: .seconds(30))) },
+                handler: { _, _ in }
+            )
+            .store(in: bag)
+        }
+        virtual.service.shutdown()
+        #expect(answers.all == Array(repeating: false, count: 64))
+        bag.cancelAll()
+    }
+
     /// Its tick may come before the call that set it has returned.
     @Test(.works("ticks race with the calls that set them"), arguments: [0, 5])
     func aTimeoutThatIsDueAtOncePassesOnce(microseconds: Int) async throws {

@@ -151,9 +151,10 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         deadline > instant && deadline != .max && traits.isDisjoint(with: [.isPaused, .hasRules]) && !hasEnded
     }
 
-    /// Whether no tick remains. A timer on demand is never over, nor is one whose deadline never comes.
+    /// Whether no tick remains. A timer on demand is over only if it is being finished, and one whose deadline never
+    /// comes is not over.
     var isOver: Bool {
-        traits.contains(.isServed) && !isOnDemand && rules?.extra ?? .max == .max
+        traits.contains(.isServed) && (!isOnDemand || isFinishing) && rules?.extra ?? .max == .max
     }
 
     // MARK: Changes
@@ -245,7 +246,8 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
             return Due(index: index, deadline: due, missed: 0, isExtra: true)
         }
         rules.burst += 1
-        let isTheRest = repetition == .every && rules.burst >= rules.policy.limit
+        // The last tick of a timer that is finished stands for all deadlines before that.
+        let isTheRest = repetition == .every && (rules.burst >= rules.policy.limit || isFinishing)
         // The deadlines that this tick stands for are moved by the jitter of the oldest, but not beyond the end.
         let latest = max(due - rules.offset, end <= now ? end : now - rules.offset)
         let missed = isTheRest ? grid.latestStep(at: latest) - step : 0
@@ -353,7 +355,6 @@ extension TimerRecord where User: ~Copyable {
     func finish(at now: UInt64) {
         if isFinishing { return }
         let rules = rulesOnDemand
-        traits.remove(.isOnDemand)
         traits.insert(.isFinishing)
         var bounds = rules.bounds ?? Grid.Bounds()
         bounds.end = min(bounds.end, now)

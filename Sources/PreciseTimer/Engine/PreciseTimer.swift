@@ -95,7 +95,7 @@ public final class PreciseTimer: Sendable {
     func setUnlessFinishing(to instant: TimerInstant) -> Bool { core.setUnlessFinishing(record, to: instant) }
 
     /// Asks for one extra tick, as soon as possible and through the normal path. The grid does not move. Returns
-    /// false if the timer has ended.
+    /// false if the timer has ended, or if ``finish(atMost:)`` or the like has asked for its last tick.
     ///
     /// The extra tick has the instant of this call as its deadline, the index of the next deadline, and a `missed` of
     /// 0. Calls made before it begins collapse into one extra tick, at the earliest of their instants. A paused timer

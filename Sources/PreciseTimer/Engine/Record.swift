@@ -18,6 +18,8 @@ struct UserSide: UserFacts, ~Copyable {
         var label: String?
         /// Called with the reason when the timer has ended.
         var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+        /// Whether the user is told of the end. The library may have its own use for ``onEnd``.
+        var tellsEnd = false
         /// Those who wait for the return of the last handler.
         var waiting: [HandlerWait] = []
         /// The error that ended the timer, of its handler or its backend.
@@ -71,6 +73,7 @@ extension Record {
         guard request.label != nil || request.onEnd != nil else { return }
         onDemand.extras.label = request.label
         onDemand.extras.onEnd = request.onEnd
+        onDemand.extras.tellsEnd = request.onEnd != nil
     }
 
     /// Makes the handle the target, in the forms without one. Called once, before a service knows the timer.

@@ -103,7 +103,7 @@ final class ServiceCore: @unchecked Sendable {
         let isUnheard = locked(inForkedChild: false) { state in
             guard state.end(record, .failed) != nil else { return false }
             record.onDemand.extras.error = error
-            return !isTold && record.onDemand.extras.onEnd == nil
+            return !isTold && !record.onDemand.extras.tellsEnd
         }
         #if DEBUG
         if isUnheard { record.warnOfUnheardError(error) }
@@ -155,7 +155,11 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func fire(_ record: Record) -> Bool {
-        carryOut { state in state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) } }.0
+        carryOut { state in
+            // Its last tick is on its way, or is there.
+            record.isFinishing ? nil : state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) }
+        }
+        .0
     }
 
     func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
@@ -192,8 +196,9 @@ final class ServiceCore: @unchecked Sendable {
     /// The error of a timer that could not be rescheduled.
     func whyNotRescheduled(_ record: Record) -> TimerError {
         if lock.isOfAnotherProcess { return .inForkedChild("rescheduling a timer") }
-        let reason =
-            locked { _ in record.endReason }.map { ", \($0)" } ?? ", or is about to, because finish() was called"
+        let (end, isFinishing) = locked { _ in (record.endReason, record.isFinishing) }
+        if end == nil, !isFinishing { return TimerError(.shutDown, "rescheduling a timer of a service that ends") }
+        let reason = end.map { ", \($0)" } ?? ", or is about to, because finish() was called"
         let remedy = "schedule a new one, or schedule it .onDemand to set it again and again"
         return TimerError(.timerEnded, "rescheduling a timer that has ended\(reason) (\(remedy))")
     }
