@@ -123,10 +123,9 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
                 if expiring == 0 || expiring == deadline.nanoseconds { return true }
                 // Another thread decides just now whether an earlier time-out has passed. Ask again after that.
             } catch {
-                // The key was removed in the meantime, or the service has ended.
-                let isHeld = slots.withLock(inForkedChild: false) { $0[key]?.entry === slot.entry }
-                if isHeld { removeEnded() }
-                if error.code != .timerEnded { return false }
+                // The key was removed in the meantime, or the service has ended, or is about to end this timer.
+                if holds(slot) { removeEnded() }
+                if error.code != .timerEnded || holds(slot) { return false }
             }
         }
     }
@@ -189,6 +188,11 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         }
         if !isOurs { timer.cancel() }
         return slot
+    }
+
+    /// Whether a slot is still that of its key.
+    private func holds(_ slot: Slot) -> Bool {
+        slots.withLock(inForkedChild: false) { $0[slot.entry.key]?.entry === slot.entry }
     }
 
     /// Removes the keys whose timers the service has ended.

@@ -197,8 +197,8 @@ final class ServiceCore: @unchecked Sendable {
     func whyNotRescheduled(_ record: Record) -> TimerError {
         if lock.isOfAnotherProcess { return .inForkedChild("rescheduling a timer") }
         let (end, isFinishing) = locked { _ in (record.endReason, record.isFinishing) }
-        if end == nil, !isFinishing { return TimerError(.shutDown, "rescheduling a timer of a service that ends") }
-        let reason = end.map { ", \($0)" } ?? ", or is about to, because finish() was called"
+        let cause = isFinishing ? "finish() was called" : "its service ends"
+        let reason = end.map { ", \($0)" } ?? ", or is about to, because \(cause)"
         let remedy = "schedule a new one, or schedule it .onDemand to set it again and again"
         return TimerError(.timerEnded, "rescheduling a timer that has ended\(reason) (\(remedy))")
     }
