@@ -18,8 +18,8 @@ public import PreciseTimer
 ///
 /// After a step of the wall clock the next deadline is computed anew, as `PreciseTimer.Schedule.computed` describes.
 /// The present time zone, the default, is looked at about once a minute. The thread that delivers computes each
-/// deadline, which takes some 5 µs, and up to a millisecond for a rare one, as 29 February on a Sunday. Calendars that
-/// number their months otherwise than the Gregorian are searched day by day: a rare date takes up to a second there.
+/// deadline, which takes some 5 µs, and up to a millisecond for a rare one, as 29 February on a Sunday. A
+/// calendar that is not the Gregorian or its kin is searched day by day, and a rare date takes far longer there.
 ///
 /// Components that make no sense, as hour 25 or 30 February, are refused when the timer is scheduled. A search for a
 /// deadline goes 400 years ahead, which is when the Gregorian calendar repeats. It goes 100 years ahead for other

@@ -246,7 +246,7 @@ struct CalendarDeadlineTests {
         (.calendar(DateComponents(weekday: 2, weekdayOrdinal: 6)), "6; give a weekdayOrdinal from 1 to 5"),
         (.calendar(DateComponents(day: 1, weekdayOrdinal: 1)), "a weekdayOrdinal needs a weekday"),
         (.calendar(DateComponents(weekOfMonth: 7)), "weekOfMonth 7"),
-        (.calendar(DateComponents(era: 1)), "at least one"),
+        (.calendar(DateComponents(era: 1)), "at least one"), (.calendar(DateComponents(era: 0, hour: 9)), "400 years"),
         (.calendar(leapMonth), "a leap month in this calendar"), (.daily(at: leapMonth), "leave out isLeapMonth"),
         (.calendar(DateComponents(calendar: .init(identifier: .hebrew), month: 4, day: 30)), "100 years"),
     ])

@@ -38,6 +38,27 @@ import Testing
     }
     #endif
 
+    /// A service ends its timers one after another, the oldest last, and says farewells between them.
+    @Test func aTimerThatItsServiceIsAboutToEndSaysSo() throws {
+        let (virtual, bag, answers, log) = (VirtualTime(), TimerBag(), Notes<TimerError>(), Log())
+        let oldest = try PreciseTimer.schedule(.onDemand, on: virtual.service, target: log) { $0.note($1) }
+        for _ in 0..<64 {
+            try PreciseTimer.schedule(
+                .every(.seconds(1)),
+                on: virtual.service,
+                onEnd: { _ in
+                    do throws(TimerError) { try oldest.reschedule(.once(after: .zero)) } catch { answers.append(error) }
+                },
+                handler: { _, _ in }
+            )
+            .store(in: bag)
+        }
+        virtual.service.shutdown()
+        #expect(Set(answers.all.map(\.code)) == [.timerEnded])
+        #expect(answers.all.first?.attempted.contains("is about to, because its service ends") == true)
+        bag.cancelAll()
+    }
+
     @Test(arguments: Ground.all)
     func onlyOneCallEndsAService(ground: Ground) async throws {
         let site = try ground.site()
