@@ -74,6 +74,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library(name: "PreciseTimer", targets: ["PreciseTimer"]),
+        .library(name: "PreciseTimerPatterns", targets: ["PreciseTimerPatterns"]),
         .library(name: "PreciseTimerTestKit", targets: ["PreciseTimerTestKit"]),
         .library(name: "PreciseTimerFoundation", targets: ["PreciseTimerFoundation"]),
         .library(name: "CLibevent", targets: ["CLibevent"]),
@@ -116,6 +117,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "PreciseTimer", dependencies: ["TimerKernel", "TimerAlarms"], swiftSettings: settings),
+        .target(
+            name: "PreciseTimerPatterns",
+            dependencies: ["PreciseTimer", "TimerKernel"],
+            swiftSettings: settings
+        ),
         .target(
             name: "PreciseTimerTestKit",
             dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel"],
@@ -162,7 +168,7 @@ let package = Package(
         .executableTarget(
             name: "timer-soak",
             dependencies: [
-                "PreciseTimer", "TimerKernel", "TimerAlarms", "HostSystem",
+                "PreciseTimer", "PreciseTimerPatterns", "TimerKernel", "TimerAlarms", "HostSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ifInstrument),
             ],
             path: "Tests/Soak",
@@ -182,14 +188,25 @@ let package = Package(
         .testTarget(
             name: "PreciseTimerTests",
             dependencies: [
-                "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel",
+                "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerPatterns", "PreciseTimerTestKit", "TimerAlarms",
+                "TimerKernel", "TestSupport",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PreciseTimerPatternsTests",
+            dependencies: [
+                "PreciseTimer", "PreciseTimerPatterns", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel",
                 "TestSupport",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PreciseTimerTestKitTests",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "TestSupport"],
+            dependencies: [
+                "PreciseTimer", "PreciseTimerPatterns", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel",
+                "TestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,6 +1,7 @@
 // swift-format-ignore-file
 // What people write first. It compiles as it stands: .ci/first-guesses.
 import PreciseTimer
+import PreciseTimerPatterns
 
 final class Poller: Sendable {
     func step() {}
@@ -66,9 +67,9 @@ actor Meter {
 }
 
 @MainActor func bursts(_ model: ViewModel, _ poller: Poller) throws {
-    let search = try PreciseTimer.debounce(.milliseconds(300), deliver: .mainActor, target: model) { $0.refresh() }
+    let search = try Debouncer(.milliseconds(300), deliver: .mainActor, target: model) { $0.refresh() }
     search()
-    let draw = try PreciseTimer.throttle(.milliseconds(16), target: poller) { $0.step() }
+    let draw = try Throttler(.milliseconds(16), target: poller) { $0.step() }
     draw()
 }
 

@@ -100,13 +100,6 @@ extension PreciseTimer.Delivery: CustomStringConvertible {
     }
 }
 
-extension PreciseTimer.TimeoutError: CustomStringConvertible {
-    /// One line, as in `timed out at 1500000000 ns (suspending), went on for 3 s after that`.
-    public var description: String {
-        "timed out at \(deadline)" + (ignoredCancellation ? ", went on for \(overrun.text) after that" : "")
-    }
-}
-
 extension PreciseTimer.Statistics: CustomStringConvertible {
     /// One line, as in `1200 ticks, 3 missed; 99 % at most 87 µs late; handlers 99 % at most 12 µs`.
     public var description: String {
@@ -146,11 +139,6 @@ extension Duration {
         while nanoseconds / step >= 1_000 { step *= 10 }
         return Duration(wholeNanoseconds: (nanoseconds + step - 1) / step * step).text
     }
-}
-
-extension PreciseTimer.Trigger: CustomStringConvertible {
-    /// The timer that it sets, as in `trigger of timer "save" (App/Editor.swift:12): scheduled`.
-    public var description: String { timer.map { "trigger of \($0)" } ?? "trigger" }
 }
 
 extension TimerTicks: CustomStringConvertible {
@@ -276,21 +264,11 @@ extension PollableTimers: CustomStringConvertible {
     public var description: String { "descriptor \(descriptor) of \(service.title)" }
 }
 
-// MARK: Keeping timers, and not keeping targets
+// MARK: Keeping timers
 
 extension TimerBag: CustomStringConvertible {
     /// The number of timers, with those that have ended and were not removed yet.
     public var description: String { size == 1 ? "bag of 1 timer" : "bag of \(size) timers" }
-}
-
-extension IdleTimeouts: CustomStringConvertible {
-    /// The number of keys, with those whose service was shut down.
-    public var description: String { size == 1 ? "time-outs of 1 key" : "time-outs of \(size) keys" }
-}
-
-extension WeakProxy: CustomStringConvertible {
-    /// The type of the target, and whether it was released.
-    public var description: String { "proxy of \(target == nil ? "a released " : "")\(Target.self)" }
 }
 
 /// A share in percent with at most one decimal, as in `2.5 %` and `10 %`.

@@ -12,11 +12,6 @@ extension PreciseTimer.Schedule: CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension PreciseTimer.Trigger: CustomReflectable {
-    /// Shows the description alone.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
 extension TimerTicks: CustomReflectable {
     /// Shows the description alone.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
@@ -44,15 +39,5 @@ extension PollableTimers: CustomReflectable {
 
 extension TimerBag: CustomReflectable {
     /// Shows the description alone.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
-extension IdleTimeouts: CustomReflectable {
-    /// Shows the description alone.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
-extension WeakProxy: CustomReflectable {
-    /// Shows the description alone: the target is not reflected.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

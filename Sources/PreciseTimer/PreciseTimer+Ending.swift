@@ -89,11 +89,11 @@ extension TimerBag {
     }
 
     /// Ends all timers in one of the two ways.
-    package func endAll(lastTick: Bool, atMost limit: Duration?) async throws(TimerError) {
+    private func endAll(lastTick: Bool, atMost limit: Duration?) async throws(TimerError) {
         // Held to the end: a timer whose handle is its target would end with its handle.
-        let timers = removeAll()
-        defer { withExtendedLifetime(timers) {} }
-        let known = timers.map { ($0.core, $0.record) }
+        let members = removeAll()
+        defer { withExtendedLifetime(members) {} }
+        let known = members.flatMap(\.timers).map { ($0.core, $0.record) }
         try await HandlerWait.end(known, lastTick: lastTick).untilOver(for: known, atMost: limit, limit)
     }
 }
@@ -148,7 +148,8 @@ extension HandlerWait {
     fileprivate static func end(_ timers: [Known], lastTick: Bool) -> HandlerWait {
         let wait = HandlerWait(endsTimers: true)
         for (core, record) in timers {
-            if !lastTick || !core.finish(record, wait) { core.end(record, .cancelled, wait) }
+            let hasLastTick = lastTick && !(record.user.target is any WithoutLastTick) && core.finish(record, wait)
+            if !hasLastTick { core.end(record, .cancelled, wait) }
         }
         return wait
     }

@@ -30,21 +30,45 @@ extension PreciseTimer {
         onError: (@MainActor @Sendable (Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @MainActor @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let end = onEnd.map { onEnd in
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, ending(target, onEnd))
+        let handler = Handler(inTask: handler, onError: onError)
+        return try request.start(schedule, .task(.onMainActor), target: target, handler, on: service)
+    }
+
+    // Without this form, the compiler would take the handler for one that awaits, where a lock or
+    // `MainActor.assumeIsolated` may not be used.
+    /// The same for a handler that neither awaits nor throws: `{ model, tick in model.lock.withLock { model.ticks += 1 } }`.
+    @discardableResult
+    public static func schedule<Target: AnyObject & Sendable>(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        deliver: MainActorDelivery,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        onEnd: (@MainActor @Sendable (Target?, EndReason) -> Void)? = nil,
+        handler: @escaping @MainActor @Sendable (Target, Tick) -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, ending(target, onEnd))
+        let handler = Handler(inTask: handler, onError: nil)
+        return try request.start(schedule, .task(.onMainActor), target: target, handler, on: service)
+    }
+
+    /// An `onEnd` of the main actor, which gets the target.
+    private static func ending<Target: AnyObject & Sendable>(
+        _ target: Target,
+        _ onEnd: (@MainActor @Sendable (Target?, EndReason) -> Void)?
+    ) -> (@Sendable (EndReason) -> Void)? {
+        onEnd.map { onEnd in
             { @Sendable [weak target] (reason: EndReason) in
                 Task.detached { @MainActor in onEnd(target, reason) }
                 return
             }
         }
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, end)
-        let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(
-            schedule,
-            .task(TaskDestination(MainActor.shared)),
-            target: target,
-            handler,
-            on: service
-        )
     }
 
     /// Schedules a timer whose handle is its target, and whose handler and `onEnd` run on the main actor and are
@@ -72,6 +96,6 @@ extension PreciseTimer {
         }
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, end)
         let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(schedule, .task(TaskDestination(MainActor.shared)), target: nil, handler, on: service)
+        return try request.start(schedule, .task(.onMainActor), target: nil, handler, on: service)
     }
 }

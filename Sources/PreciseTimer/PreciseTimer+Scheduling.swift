@@ -53,8 +53,9 @@ extension PreciseTimer {
 
     /// Schedules a timer whose handle is its target. Keep the handle: the timer ends when it is released. The handler
     /// receives the handle: `{ timer, tick in if tick.index == 9 { timer.cancel() } }` ends after ten ticks.
-    /// Otherwise like the form with a target, which describes the parameters. If the handle is released before the
-    /// first tick, a debug build reports this on standard error, with the place of this call.
+    /// A handler that is isolated to an actor, `{ @MainActor timer, tick in lamp.isOn.toggle() }`, runs on that actor,
+    /// wherever `deliver` says. Otherwise like the form with a target, which describes the parameters. If the handle is
+    /// released before the first tick, a debug build reports this on standard error, with the place of this call.
     public static func schedule(
         _ schedule: Schedule,
         on service: TimerService = .default,
@@ -66,14 +67,20 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
-        handler: @escaping @Sendable (PreciseTimer, Tick) -> Void
+        handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(schedule, deliver.destination, target: nil, Handler(handler), on: service)
+        if let handler = calledInPlace(handler) {
+            return try request.start(schedule, deliver.destination, target: nil, Handler(handler), on: service)
+        }
+        let tasks = TaskDestination(handler.isolation)
+        let handler = Handler(inTask: handler, onError: nil)
+        return try request.start(schedule, .task(tasks), target: nil, handler, on: service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler asks for nothing: `{ print("tick") }`. Keep the
-    /// handle: the timer ends when it is released. Otherwise like the form whose handler receives the handle.
+    /// handle: the timer ends when it is released. Otherwise like the form whose handler receives the handle, also for a
+    /// handler that is isolated to an actor.
     public static func schedule(
         _ schedule: Schedule,
         on service: TimerService = .default,
@@ -85,17 +92,16 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
-        handler: @escaping @Sendable () -> Void
+        handler: @escaping @isolated(any) @Sendable () -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let handler = Handler { (_: PreciseTimer, _) in handler() }
-        return try request.start(schedule, deliver.destination, target: nil, handler, on: service)
-    }
-
-    /// A timer is scheduled, not made.
-    @available(*, unavailable, message: "write: try PreciseTimer.schedule(.every(period)) { timer, tick in … }")
-    public convenience init(every period: Duration, handler: @escaping @Sendable () -> Void) {
-        preconditionFailure("this cannot be called")
+        if let handler = calledInPlace(handler) {
+            let handler = Handler { (_: PreciseTimer, _) in handler() }
+            return try request.start(schedule, deliver.destination, target: nil, handler, on: service)
+        }
+        let tasks = TaskDestination(handler.isolation)
+        let handler = Handler(inTask: { (_: PreciseTimer, _) in await handler() }, onError: nil)
+        return try request.start(schedule, .task(tasks), target: nil, handler, on: service)
     }
 }
 

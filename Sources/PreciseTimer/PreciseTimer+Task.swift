@@ -36,14 +36,9 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(
-            schedule,
-            destination,
-            target: target,
-            Handler(inTask: handler, onError: onError),
-            on: service
-        )
+        let tasks = TaskDestination(handler.isolation)
+        let handler = Handler(inTask: handler, onError: onError)
+        return try request.start(schedule, .task(tasks), target: target, handler, on: service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler may await and throw, or is isolated to a global
@@ -63,18 +58,13 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(
-            schedule,
-            destination,
-            target: nil,
-            Handler(inTask: handler, onError: onError),
-            on: service
-        )
+        let tasks = TaskDestination(handler.isolation)
+        let handler = Handler(inTask: handler, onError: onError)
+        return try request.start(schedule, .task(tasks), target: nil, handler, on: service)
     }
 
-    // Without the next two forms, the compiler would choose those for ordinary handlers if an isolated handler neither
-    // awaits nor throws, and refuse the handler.
+    // Without this form, the compiler would choose the one for ordinary handlers if an isolated handler neither awaits
+    // nor throws, and refuse the handler.
     /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and neither awaits
     /// nor throws: `{ @MainActor model, tick in model.refresh() }`. A function value of type `@isolated(any)` that is
     /// isolated to no actor runs on the shared thread pool. Otherwise like the form with a handler that may await.
@@ -93,39 +83,8 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(
-            schedule,
-            destination,
-            target: target,
-            Handler(inTask: handler, onError: nil),
-            on: service
-        )
-    }
-
-    /// Schedules a timer whose handle is its target, and whose handler is isolated to the main actor, or to another
-    /// global actor: `{ @MainActor timer, tick in lamp.isOn.toggle() }`. Keep the handle: the timer ends when it is
-    /// released. Otherwise like the form with a target and an isolated handler.
-    public static func schedule(
-        _ schedule: Schedule,
-        on service: TimerService = .default,
-        tolerance: Duration = .zero,
-        missedTicks: MissedTickPolicy = .skip,
-        label: String? = nil,
-        paused: Bool = false,
-        file: StaticString = #fileID,
-        line: UInt = #line,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
-        handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
-    ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let destination = Destination.task(TaskDestination(handler.isolation))
-        return try request.start(
-            schedule,
-            destination,
-            target: nil,
-            Handler(inTask: handler, onError: nil),
-            on: service
-        )
+        let tasks = TaskDestination(handler.isolation)
+        let handler = Handler(inTask: handler, onError: nil)
+        return try request.start(schedule, .task(tasks), target: target, handler, on: service)
     }
 }

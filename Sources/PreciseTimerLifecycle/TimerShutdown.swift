@@ -17,6 +17,7 @@ public struct TimerShutdown: Service {
     private enum Timers {
         case service(TimerService)
         case bag(TimerBag)
+        case holder(any TimerHolder)
     }
 
     private let timers: Timers
@@ -50,6 +51,13 @@ public struct TimerShutdown: Service {
         (self.lastTick, self.limit) = (lastTick, limit)
     }
 
+    /// Ends one timer, or whatever else has timers, such as debouncers and idle time-outs. The parameters are those for a
+    /// service.
+    public init(of holder: some TimerHolder, lastTick: Bool = false, atMost limit: Duration? = nil) {
+        timers = .holder(holder)
+        (self.lastTick, self.limit) = (lastTick, limit)
+    }
+
     /// Waits until the program shuts down gracefully or its task is cancelled. Then ends the timers, and waits for
     /// their handlers that are running. Handlers that await are cancelled, except in their last tick.
     ///
@@ -59,8 +67,17 @@ public struct TimerShutdown: Service {
         try? await gracefulShutdown()
         switch timers {
         case .service(let service): _ = try await service.shutdownAndWait(lastTick: lastTick, atMost: limit)
-        case .bag(let bag): try await bag.endAll(lastTick: lastTick, atMost: limit)
+        case .bag(let bag): try await end(bag)
+        case .holder(let holder):
+            let bag = TimerBag()
+            holder.store(in: bag)
+            try await end(bag)
         }
+    }
+
+    private func end(_ bag: TimerBag) async throws {
+        if lastTick { return try await bag.finishAll(atMost: limit) }
+        if let limit { try await bag.cancelAllAndWait(atMost: limit) } else { await bag.cancelAllAndWait() }
     }
 }
 #endif

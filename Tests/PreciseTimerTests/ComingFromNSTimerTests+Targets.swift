@@ -1,4 +1,5 @@
 import PreciseTimer
+import PreciseTimerPatterns
 import TestSupport
 import Testing
 

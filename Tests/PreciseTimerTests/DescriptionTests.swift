@@ -1,5 +1,6 @@
 import Dispatch
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
@@ -104,10 +105,10 @@ struct DescriptionTests {
         #expect(places.map { "\($0)" } == ["inline", "queue com.example.work"])
     }
 
-    @Test func aTriggerReadsAsItsTimer() throws {
+    @Test func aDebouncerReadsAsItsTimer() throws {
         let line: UInt = #line + 1
-        let save = try PreciseTimer.debounce(.seconds(1), on: virtual.service, label: "save", target: log) { _ in }
-        let name = "trigger of timer \"save\" (PreciseTimerTests/DescriptionTests.swift:\(line)): "
+        let save = try Debouncer(.seconds(1), on: virtual.service, label: "save", target: log) { _ in }
+        let name = "debouncer of timer \"save\" (PreciseTimerTests/DescriptionTests.swift:\(line)): "
         #expect("\(save)" == name + "scheduled")
         virtual.service.shutdown()
         #expect("\(save)" == name + "ended: service shut down")
@@ -115,9 +116,9 @@ struct DescriptionTests {
 
     @Test func aTimeOutReadsAsOneLine() {
         let deadline = TimerInstant(nanoseconds: 1_500_000_000)
-        #expect("\(PreciseTimer.TimeoutError(deadline: deadline))" == "timed out at 1500000000 ns (suspending)")
-        let late = PreciseTimer.TimeoutError(deadline: deadline, overrun: .seconds(3))
-        #expect("\(late)" == "timed out at 1500000000 ns (suspending), went on for 3 s after that")
+        #expect("\(TimeoutError(deadline: deadline))" == "timed out at 1500000000 ns (suspending)")
+        let late = TimeoutError(deadline: deadline, overrun: .seconds(3))
+        #expect("\(late)" == "timed out at 1500000000 ns (suspending), went on for 3.0 seconds after that")
     }
 
     @Test func statisticsReadAsOneLine() throws {

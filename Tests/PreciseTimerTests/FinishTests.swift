@@ -1,4 +1,5 @@
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
@@ -259,7 +260,7 @@ import Testing
 
     @Test func aWaitingCallOfADebounceIsNotLostInTheLastTick() async throws {
         let (service, calls) = (try TimerService(.timerFD), Count())
-        let save = try PreciseTimer.debounce(.seconds(3_600), on: service, target: log) { _ in calls.add(1) }
+        let save = try Debouncer(.seconds(3_600), on: service, target: log) { _ in calls.add(1) }
         save()
         #expect(try await service.shutdownAndWait(lastTick: true))
         #expect(calls.value == 1)

@@ -1,5 +1,6 @@
 import Dispatch
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
@@ -127,10 +128,10 @@ import Testing
     // MARK: Triggers
 
     /// The handler's own calls, and those of other threads, go on during the shutdown.
-    @Test(arguments: [PreciseTimer.Edge.leading, .trailing, .both])
-    func aThrottleThatIsCalledOnAndOnIsShutDown(edge: PreciseTimer.Edge) async throws {
-        let (service, calls, box, isOver) = (try TimerService(.usual), Count(), Box<PreciseTimer.Trigger>(), Gate())
-        let trigger = try PreciseTimer.throttle(.microseconds(100), edge: edge, on: service, target: log) { _ in
+    @Test(arguments: [BurstEdge.leading, .trailing, .both])
+    func aThrottleThatIsCalledOnAndOnIsShutDown(edge: BurstEdge) async throws {
+        let (service, calls, box, isOver) = (try TimerService(.usual), Count(), Box<CallLimiter>(), Gate())
+        let trigger = try Throttler(.microseconds(100), edge: edge, on: service, target: log) { _ in
             calls.add(1)
             box.value?()
         }
@@ -153,7 +154,7 @@ import Testing
     /// The tick of the leading edge is due, and becomes the last one: it stands for the call that follows, too.
     @Test func theLastTickOfAThrottleLetsTheWaitingCallThrough() async throws {
         let (virtual, calls, seen) = (VirtualTime(), Count(), Notes<Int>())
-        let trigger = try PreciseTimer.throttle(.seconds(60), on: virtual.service, target: log) { _ in
+        let trigger = try Throttler(.seconds(60), on: virtual.service, target: log) { _ in
             seen.append(calls.value)
         }
         for _ in 1...2 {
@@ -169,7 +170,7 @@ import Testing
     /// The window was made longer, and its first end, which is due, becomes the last tick.
     @Test func theLastTickOfADebounceThatGoesOnLetsTheWaitingCallThrough() async throws {
         let (virtual, calls) = (VirtualTime(), Count())
-        let trigger = try PreciseTimer.debounce(.seconds(10), on: virtual.service, target: log) { _ in calls.add(1) }
+        let trigger = try Debouncer(.seconds(10), on: virtual.service, target: log) { _ in calls.add(1) }
         trigger()
         virtual.advanceWithoutSettling(by: .seconds(9))
         trigger()

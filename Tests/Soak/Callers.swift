@@ -1,4 +1,5 @@
 import PreciseTimer
+import PreciseTimerPatterns
 import Synchronization
 import TimerKernel
 
@@ -67,7 +68,7 @@ struct Callers {
                 return meter
             }
             if value !== meter { tally.violate("an operation's value is returned", "") }
-        } catch let error as PreciseTimer.TimeoutError {
+        } catch let error as TimeoutError {
             let now = entry.service.now
             if now < error.deadline, now.clock != .wall { tally.violate("never early", "\(error) at \(now)") }
         }
@@ -107,11 +108,11 @@ struct Callers {
         let arrived = { @Sendable (meter: Meter) in
             withExtendedLifetime(held) { meter.answered.store(meter.asked.value, ordering: .relaxed) }
         }
-        let (period, edge) = (Duration.milliseconds(roll(4, &random)), PreciseTimer.Edge.both)
+        let (period, edge) = (Duration.milliseconds(roll(4, &random)), BurstEdge.both)
         let call =
             roll(2, &random) == 0
-            ? try PreciseTimer.debounce(period, edge: edge, on: entry.service, target: meter, handler: arrived)
-            : try PreciseTimer.throttle(period, edge: edge, on: entry.service, target: meter, handler: arrived)
+            ? try Debouncer(period, edge: edge, on: entry.service, target: meter, handler: arrived)
+            : try Throttler(period, edge: edge, on: entry.service, target: meter, handler: arrived)
         for _ in 0..<5 {
             meter.asked.add(1)
             call()

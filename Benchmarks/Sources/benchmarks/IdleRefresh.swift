@@ -3,6 +3,7 @@ import Dispatch
 import NIOCore
 import NIOEmbedded
 import PreciseTimer
+import PreciseTimerPatterns
 
 /// Idle time-outs of many connections, which are postponed with each byte.
 struct IdleRefresh: Measurement {

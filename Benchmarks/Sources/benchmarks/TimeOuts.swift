@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dispatch
 import PreciseTimer
+import PreciseTimerPatterns
 
 /// Operations with a time-out, which end in time.
 struct TimeOuts: Measurement {

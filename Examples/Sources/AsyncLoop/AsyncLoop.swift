@@ -1,5 +1,6 @@
 import ExampleSupport
 import PreciseTimer
+import PreciseTimerPatterns
 
 /// A sensor that answers at once, but whose tenth reading is stuck until it is cancelled.
 actor Sensor {

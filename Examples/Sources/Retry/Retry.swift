@@ -1,5 +1,6 @@
 import ExampleSupport
 import PreciseTimer
+import PreciseTimerPatterns
 
 /// A peer whose first answer never comes, whose second one is an error, and whose third one is good.
 actor Peer {

@@ -1,5 +1,6 @@
 import ExampleSupport
 import PreciseTimer
+import PreciseTimerPatterns
 import Synchronization
 
 /// A server with 10,000 time-outs at once: of silent connections, and of requests that never get an answer.
@@ -48,7 +49,7 @@ enum Server {
         let begin = service.now
         do {
             return try await withTimeout(timeout, on: service) { try await answer(request) }
-        } catch is PreciseTimer.TimeoutError {
+        } catch is TimeoutError {
             check(begin.duration(to: service.now) >= timeout, "a request timed out early")
             return 504
         } catch {

@@ -1,5 +1,6 @@
 import ExampleSupport
 import PreciseTimer
+import PreciseTimerPatterns
 import Synchronization
 
 /// What is set again and again: a watchdog, a debounce, and the idle time-outs of connections.
@@ -34,7 +35,7 @@ enum Timeouts {
     /// Saves a document a moment after its last change, instead of after each change.
     private static func saveAfterChanges() async throws {
         let document = Document()
-        let save = try PreciseTimer.debounce(.milliseconds(50), target: document) { document in document.save() }
+        let save = try Debouncer(.milliseconds(50), target: document) { document in document.save() }
         for _ in 0..<200 {
             document.change()
             save()

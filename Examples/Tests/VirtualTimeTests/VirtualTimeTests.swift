@@ -1,4 +1,5 @@
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import Testing
 
@@ -42,6 +43,6 @@ struct VirtualTimeTests {
         }
         while virtual.pendingCount == 0 { await virtual.settle() }
         await virtual.advance(by: .seconds(30))
-        await #expect(throws: PreciseTimer.TimeoutError.self) { try await asking.value }
+        await #expect(throws: TimeoutError.self) { try await asking.value }
     }
 }

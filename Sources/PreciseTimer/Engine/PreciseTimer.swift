@@ -91,8 +91,8 @@ public final class PreciseTimer: Sendable {
     public func reschedule(_ schedule: Schedule) throws(TimerError) { try core.reschedule(record, schedule) }
 
     /// Sets a timer on demand, unless it has ended or is being finished. Its handler cannot make it go on either, as it
-    /// could with ``reschedule(_:)``. Returns whether it was set.
-    func setUnlessFinishing(to instant: TimerInstant) -> Bool { core.setUnlessFinishing(record, to: instant) }
+    /// could with ``reschedule(_:)``. Returns whether it was set. For the patterns, which have only one last call.
+    package func setUnlessFinishing(to instant: TimerInstant) -> Bool { core.setUnlessFinishing(record, to: instant) }
 
     /// Asks for one extra tick, as soon as possible and through the normal path. The grid does not move. Returns
     /// false if the timer has ended, or if ``finish(atMost:)`` or the like has asked for its last tick.

@@ -1,6 +1,7 @@
 // A user of the library in a package of its own: everything that users are promised must be reachable from here.
 import Dispatch
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 
 @main

@@ -1,6 +1,7 @@
 // A user in the Swift 5 language mode, which forgives what Swift 6 refuses: each form must still run its handler on its
 // actor. So nothing may touch an actor's state while that actor is busy.
 import PreciseTimer
+import PreciseTimerPatterns
 
 /// An object whose state belongs to an actor.
 protocol Owned: AnyObject, Sendable {
@@ -192,12 +193,12 @@ enum Consumer {
 
     private static func triggers() async throws {
         try await check("debounce", Model()) { model in
-            let trigger = try PreciseTimer.debounce(.zero, deliver: .mainActor, target: model) { $0.note() }
+            let trigger = try Debouncer(.zero, deliver: .mainActor, target: model) { $0.note() }
             trigger()
             return trigger
         }
         try await check("throttle", Model()) { model in
-            let trigger = try PreciseTimer.throttle(.zero, deliver: .mainActor, target: model) { $0.note() }
+            let trigger = try Throttler(.zero, deliver: .mainActor, target: model) { $0.note() }
             trigger()
             return trigger
         }

@@ -1,9 +1,9 @@
-import PreciseTimer
-import TimerAlarms
-import TimerKernel
+internal import PreciseTimer
+internal import TimerAlarms
+package import TimerKernel
 
 /// An alarm that fires when a test asks it to, even after a stop, and records its settings.
-final class ManualAlarm: TimerAlarm {
+package final class ManualAlarm: TimerAlarm {
     private struct State {
         var now = TimerInstant(nanoseconds: 1_000)
         var settings: [TimerInstant?] = []
@@ -17,7 +17,9 @@ final class ManualAlarm: TimerAlarm {
 
     private let state = Lock(State())
 
-    var now: TimerInstant {
+    package init() {}
+
+    package var now: TimerInstant {
         let event = state.withLock { state in
             state.readingsToEvent -= 1
             return state.readingsToEvent == 0 ? state.event.take() : nil
@@ -30,28 +32,28 @@ final class ManualAlarm: TimerAlarm {
     }
 
     /// All settings, in order.
-    var settings: [TimerInstant?] { state.withLock { $0.settings } }
+    package var settings: [TimerInstant?] { state.withLock { $0.settings } }
 
-    func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
+    package func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
         state.withLock { $0.onFire = onFire }
     }
 
-    func set(_ deadline: TimerInstant?) { state.withLock { $0.settings.append(deadline) } }
+    package func set(_ deadline: TimerInstant?) { state.withLock { $0.settings.append(deadline) } }
 
-    func stop() {}
+    package func stop() {}
 
-    func move(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
+    package func move(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
 
     /// From now on each reading of the clock moves it.
-    func moveWithEachReading(by step: Duration) { state.withLock { $0.step = step } }
+    package func moveWithEachReading(by step: Duration) { state.withLock { $0.step = step } }
 
     /// Lets something happen just before a later reading of the clock, which must not be made with a lock held.
-    func happen(before reading: Int, _ event: @escaping @Sendable () -> Void) {
+    package func happen(before reading: Int, _ event: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.event = event
             state.readingsToEvent = reading
         }
     }
 
-    func fire() { state.withLock { $0.onFire }?() }
+    package func fire() { state.withLock { $0.onFire }?() }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PreciseTimer
+import PreciseTimerPatterns
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Dispatch
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
@@ -116,7 +117,7 @@ struct WithTimeoutThreadTests {
     @Test(.waits("the timer's thread races with the caller")) func aTimeOutOfZeroCancelsEachOperation() async throws {
         let service = try TimerService(.usual)
         for _ in 1...1_000 {
-            let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+            let error = await #expect(throws: TimeoutError.self) {
                 try await withTimeout(.zero, on: service) {
                     // Ends early only if the cancellation was lost.
                     for _ in 1...10_000 where !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
@@ -141,7 +142,7 @@ struct WithTimeoutThreadTests {
                     try Task.checkCancellation()
                 }
                 returned += 1
-            } catch is PreciseTimer.TimeoutError {
+            } catch is TimeoutError {
                 timedOut += 1
             }
         }
@@ -153,7 +154,7 @@ struct WithTimeoutThreadTests {
     /// The handler resumes the operation, and takes longer than the operation then does.
     @Test(.waits("a handler takes time")) func theCallReturnsOnlyAfterItsCancellationHandlers() async throws {
         let (service, gate, isOver) = (try TimerService(.usual), Gate(), Box<Bool>())
-        await #expect(throws: PreciseTimer.TimeoutError.self) {
+        await #expect(throws: TimeoutError.self) {
             try await withTimeout(.milliseconds(1), on: service) {
                 try await withTaskCancellationHandler {
                     await gate.pass()
@@ -172,7 +173,7 @@ struct WithTimeoutThreadTests {
     @Test func aCancellationHandlerMayUseTheServiceAndItsTimers() async throws {
         let virtual = VirtualTime()
         let seen = Box<Int>()
-        await #expect(throws: PreciseTimer.TimeoutError.self) {
+        await #expect(throws: TimeoutError.self) {
             try await withTimeout(.seconds(1), on: virtual.service, label: "asking") {
                 try await withTaskCancellationHandler {
                     virtual.advanceWithoutSettling(by: .seconds(1))

@@ -1,4 +1,4 @@
-internal import TimerAlarms
+internal import PreciseTimer
 internal import TimerKernel
 
 /// An operation with a deadline. It runs in a task of its own, which its timer may cancel.
@@ -103,7 +103,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
             case .service(let failure): throw failure
             case .deadline(let deadline, let cancelled):
                 let overrun = max(.zero, cancelled.duration(to: service.now))
-                throw PreciseTimer.TimeoutError(deadline: deadline, overrun: overrun)
+                throw TimeoutError(deadline: deadline, overrun: overrun)
             }
         }
     }
@@ -134,14 +134,9 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
 
     /// Cancels the operation if its timer ended because the service did.
     func timerEnded(_ reason: PreciseTimer.EndReason) {
-        switch reason {
-        case .backendFailed(let failure): cancel(.service(failure))
-        case .serviceShutDown:
-            cancel(
-                .service(TimerError(.shutDown, "keeping the deadline of an operation on a service that was shut down"))
-            )
-        case .completed, .cancelled, .targetReleased, .handleReleased, .failed: break
-        }
+        let attempted = "keeping the deadline of an operation on a service that was shut down"
+        if case .backendFailed(let failure) = reason { cancel(.service(failure)) }
+        if case .serviceShutDown = reason { cancel(.service(TimerError(.shutDown, attempted))) }
     }
 
     /// Called by the task when it begins.

@@ -1,5 +1,6 @@
 import Dispatch
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
@@ -10,29 +11,29 @@ struct DebounceTests {
     private let calls = Notes<Int>()
     private let target = Thing()
 
-    private func debounce(_ milliseconds: Int, _ edge: PreciseTimer.Edge) throws -> PreciseTimer.Trigger {
+    private func debounce(_ milliseconds: Int, _ edge: BurstEdge) throws -> CallLimiter {
         let (calls, time) = (calls, time(since: virtual.now))
-        return try PreciseTimer.debounce(.milliseconds(milliseconds), edge: edge, on: virtual.service, target: target) {
+        return try Debouncer(.milliseconds(milliseconds), edge: edge, on: virtual.service, target: target) {
             _ in calls.append(time())
         }
     }
 
-    private func throttle(_ milliseconds: Int, _ edge: PreciseTimer.Edge) throws -> PreciseTimer.Trigger {
+    private func throttle(_ milliseconds: Int, _ edge: BurstEdge) throws -> CallLimiter {
         let (calls, time) = (calls, time(since: virtual.now))
-        return try PreciseTimer.throttle(.milliseconds(milliseconds), edge: edge, on: virtual.service, target: target) {
+        return try Throttler(.milliseconds(milliseconds), edge: edge, on: virtual.service, target: target) {
             _ in calls.append(time())
         }
     }
 
     @MainActor @Test func aHandlerOnTheMainActorIsTyped() async throws {
         let model = Model()
-        let search = try PreciseTimer.debounce(
+        let search = try Debouncer(
             .milliseconds(300),
             on: virtual.service,
             deliver: .mainActor,
             target: model
         ) { model in model.searches += 1 }
-        let draw = try PreciseTimer.throttle(
+        let draw = try Throttler(
             .milliseconds(16),
             on: virtual.service,
             deliver: .mainActor,
@@ -51,7 +52,7 @@ struct DebounceTests {
     }
 
     /// Calls the trigger at instants, in milliseconds from now, and lets a second pass.
-    private func call(_ trigger: PreciseTimer.Trigger, at instants: [Int]) {
+    private func call(_ trigger: CallLimiter, at instants: [Int]) {
         var now = 0
         for instant in instants {
             virtual.advance(by: .milliseconds(instant - now))
@@ -62,22 +63,22 @@ struct DebounceTests {
     }
 
     @Test(arguments: [
-        (PreciseTimer.Edge.trailing, [0], [100]), (.trailing, [0, 50, 99, 150], [250]),
+        (BurstEdge.trailing, [0], [100]), (.trailing, [0, 50, 99, 150], [250]),
         (.trailing, [0, 200], [100, 300]), (.trailing, [0, 100], [100, 200]),
         (.leading, [0], [0]), (.leading, [0, 50, 140, 239], [0]), (.leading, [0, 101], [0, 101]),
         (.both, [0], [0]), (.both, [0, 50, 140], [0, 240]), (.both, [0, 150], [0, 150]),
     ])
-    func aBurstIsOneCall(edge: PreciseTimer.Edge, instants: [Int], expected: [Int]) throws {
+    func aBurstIsOneCall(edge: BurstEdge, instants: [Int], expected: [Int]) throws {
         call(try debounce(100, edge), at: instants)
         #expect(calls.all == expected)
     }
 
     @Test(arguments: [
-        (PreciseTimer.Edge.trailing, [0], [100]), (.trailing, [0, 50, 99, 150], [100, 250]),
+        (BurstEdge.trailing, [0], [100]), (.trailing, [0, 50, 99, 150], [100, 250]),
         (.leading, [0, 50, 99, 150, 199, 260], [0, 150, 260]),
         (.both, [0], [0]), (.both, [0, 50, 99], [0, 100]), (.both, [0, 50, 150, 170, 320], [0, 100, 200, 320]),
     ])
-    func aPeriodHasOneCall(edge: PreciseTimer.Edge, instants: [Int], expected: [Int]) throws {
+    func aPeriodHasOneCall(edge: BurstEdge, instants: [Int], expected: [Int]) throws {
         call(try throttle(100, edge), at: instants)
         #expect(calls.all == expected)
     }
@@ -118,7 +119,7 @@ struct DebounceTests {
     }
 
     @Test func aDroppedCallIsNotFlushed() throws {
-        for edge in [PreciseTimer.Edge.leading, .trailing, .both] {
+        for edge in [BurstEdge.leading, .trailing, .both] {
             let trigger = try debounce(100, edge)
             trigger()
             trigger()
@@ -161,7 +162,7 @@ struct DebounceTests {
     @Test(arguments: [true, false]) func aFlushOfWhatHasEndedIsRefused(serviceEnds: Bool) throws {
         let virtual = VirtualTime()
         var target: Log? = Log()
-        let trigger = try PreciseTimer.debounce(.seconds(9), on: virtual.service, target: try #require(target)) { _ in }
+        let trigger = try Debouncer(.seconds(9), on: virtual.service, target: try #require(target)) { _ in }
         trigger()
         if serviceEnds { virtual.service.shutdown() } else { target = nil }
         #expect(!trigger.flush() && !trigger.flush())
@@ -173,7 +174,7 @@ struct DebounceTests {
         let (service, queue) = (try TimerService(.usual), DispatchQueue(label: "test.flush"))
         for round in 0..<Effort.of(600, thorough: 3_000) {
             let calls = Count()
-            let throttle = try PreciseTimer.throttle(
+            let throttle = try Throttler(
                 .seconds(3_600),
                 on: service,
                 deliver: .queue(queue),
@@ -202,7 +203,7 @@ struct DebounceTests {
     }
 
     @Test func aNegativeTimeIsRefused() {
-        for edge in [PreciseTimer.Edge.leading, .trailing, .both] {
+        for edge in [BurstEdge.leading, .trailing, .both] {
             #expect(throws: TimerError.self) { _ = try debounce(-1, edge) }
             #expect(throws: TimerError.self) { _ = try throttle(-1, edge) }
         }
@@ -211,7 +212,7 @@ struct DebounceTests {
 
     @Test func aReleasedTargetOrTriggerEndsTheTimer() throws {
         var thing: Thing? = Thing()
-        let trigger = try PreciseTimer.debounce(.seconds(1), on: virtual.service, target: thing ?? Thing()) { _ in
+        let trigger = try Debouncer(.seconds(1), on: virtual.service, target: thing ?? Thing()) { _ in
             Issue.record("its target was released")
         }
         weak let released = thing
@@ -230,8 +231,8 @@ struct DebounceTests {
     }
 
     @Test func theHandlerMayCallItsTrigger() throws {
-        let (box, calls) = (Box<PreciseTimer.Trigger>(), Count())
-        box.value = try PreciseTimer.debounce(.milliseconds(100), on: virtual.service, target: target) { _ in
+        let (box, calls) = (Box<CallLimiter>(), Count())
+        box.value = try Debouncer(.milliseconds(100), on: virtual.service, target: target) { _ in
             if calls.add(1) < 3 { box.value?() }
         }
         box.value?()
@@ -245,7 +246,7 @@ struct DebounceTests {
     /// The queue is held up, so ticks of both edges are late: the leading call comes, and then the last one.
     @Test func aBusyQueueLosesNeitherEdge() throws {
         let (queue, seen, value) = (DispatchQueue(label: "test.debounce"), Notes<Int>(), Count())
-        let trigger = try PreciseTimer.debounce(
+        let trigger = try Debouncer(
             .milliseconds(100),
             edge: .both,
             on: virtual.service,
@@ -270,7 +271,7 @@ struct DebounceTests {
     @Test(.works("threads call one trigger")) func theLastCallOfManyThreadsIsNotLost() async throws {
         let (service, value, seen, running) = (try TimerService(.usual), Count(), Box<Int>(), Count())
         let queue = DispatchQueue(label: "test.throttle", attributes: .concurrent)
-        let trigger = try PreciseTimer.throttle(
+        let trigger = try Throttler(
             .microseconds(50),
             on: service,
             deliver: .queue(queue),

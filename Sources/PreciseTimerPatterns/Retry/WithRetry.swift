@@ -1,5 +1,4 @@
-internal import TimerAlarms
-internal import TimerKernel
+public import PreciseTimer
 
 extension PreciseTimer {
     /// How long the pauses between the attempts of `withRetry` are.

@@ -8,7 +8,7 @@
 /// let title = proxy.title                             // String?
 /// ```
 ///
-/// A ``PreciseTimer`` needs no proxy: it never retains its target.
+/// A `PreciseTimer` needs no proxy: it never retains its target.
 @dynamicMemberLookup
 public final class WeakProxy<Target: AnyObject> {
     /// The object; nil once it has been released.
@@ -43,3 +43,11 @@ public final class WeakProxy<Target: AnyObject> {
 }
 
 extension WeakProxy: Sendable where Target: Sendable {}
+
+extension WeakProxy: CustomStringConvertible, CustomReflectable {
+    /// The type of the target, and whether it was released.
+    public var description: String { "proxy of \(target == nil ? "a released " : "")\(Target.self)" }
+
+    /// Shows the description alone: the target is not reflected.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,4 +1,5 @@
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
@@ -33,13 +34,13 @@ struct WithTimeoutTests {
             while virtual.pendingCount == 0 { await virtual.settle() }
             virtual.advanceWithoutSettling(by: .milliseconds(20))
         }
-        let error = try #require(await #expect(throws: PreciseTimer.TimeoutError.self) { try await task.value })
+        let error = try #require(await #expect(throws: TimeoutError.self) { try await task.value })
         let end = try #require(cancelledAt.value)
         #expect(error.deadline >= start.advanced(by: .milliseconds(20)), "it began after the first look at the clock")
         #expect(end >= error.deadline, "never early")
         #expect(site.service.activeTimers.isEmpty)
         if site.virtual != nil {
-            #expect(error == PreciseTimer.TimeoutError(deadline: start.advanced(by: .milliseconds(20))))
+            #expect(error == TimeoutError(deadline: start.advanced(by: .milliseconds(20))))
         }
     }
 
@@ -56,13 +57,13 @@ struct WithTimeoutTests {
         await virtual.settle()
         #expect(virtual.pendingCount == 1)
         virtual.advanceWithoutSettling(by: .zero)
-        let error = try #require(await #expect(throws: PreciseTimer.TimeoutError.self) { try await task.value })
-        #expect(error == PreciseTimer.TimeoutError(deadline: virtual.now))
+        let error = try #require(await #expect(throws: TimeoutError.self) { try await task.value })
+        #expect(error == TimeoutError(deadline: virtual.now))
     }
 
     @Test func aDeadlineIsAnInstantOfTheServicesClock() async throws {
         let deadline = virtual.now.advanced(by: .seconds(2))
-        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+        let error = await #expect(throws: TimeoutError.self) {
             try await withDeadline(deadline, on: service) {
                 virtual.advanceWithoutSettling(by: .seconds(2) - .nanoseconds(1))
                 try Task.checkCancellation()
@@ -79,7 +80,7 @@ struct WithTimeoutTests {
 
     /// An operation that computes, and now and then asks whether it is cancelled.
     @Test func anOperationThatNeverSuspendsIsCancelled() async throws {
-        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+        let error = await #expect(throws: TimeoutError.self) {
             try await withTimeout(.seconds(2), on: service) {
                 for _ in 1...10 {
                     try Task.checkCancellation()
@@ -87,7 +88,7 @@ struct WithTimeoutTests {
                 }
             }
         }
-        #expect(error == PreciseTimer.TimeoutError(deadline: virtual.now))
+        #expect(error == TimeoutError(deadline: virtual.now))
     }
 
     // MARK: What the operation does counts
@@ -116,21 +117,21 @@ struct WithTimeoutTests {
     @Test func anOperationThatGoesOnAfterItsDeadlineIsReported() async throws {
         for (overrun, isIgnored) in [(Duration.milliseconds(100), false), (.seconds(3), true)] {
             let deadline = virtual.now.advanced(by: .seconds(1))
-            let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+            let error = await #expect(throws: TimeoutError.self) {
                 try await withTimeout(.seconds(1), on: service) {
                     virtual.advanceWithoutSettling(by: .seconds(1))
                     virtual.advanceWithoutSettling(by: overrun)
                     try Task.checkCancellation()
                 }
             }
-            #expect(error == PreciseTimer.TimeoutError(deadline: deadline, overrun: overrun))
+            #expect(error == TimeoutError(deadline: deadline, overrun: overrun))
             #expect(error?.ignoredCancellation == isIgnored)
         }
     }
 
     @Test func theOverrunCountsFromTheCancellation() async throws {
         virtual.inject(.wakeLate(by: .seconds(3)))
-        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+        let error = await #expect(throws: TimeoutError.self) {
             try await withTimeout(.seconds(1), on: service) {
                 virtual.advanceWithoutSettling(by: .seconds(5))
                 try Task.checkCancellation()
@@ -141,7 +142,7 @@ struct WithTimeoutTests {
 
     @Test func aWallClockThatIsSetBackMakesNoNegativeOverrun() async throws {
         let virtual = VirtualTime(clock: .wall)
-        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+        let error = await #expect(throws: TimeoutError.self) {
             try await withTimeout(.seconds(1), on: virtual.service) {
                 virtual.advanceWithoutSettling(by: .seconds(1))
                 virtual.inject(.stepClock(by: .seconds(-60)))
@@ -248,7 +249,7 @@ struct WithTimeoutTests {
     @Test(arguments: [(1, 2), (2, 1), (1, 1)])
     func ofTwoDeadlinesTheEarlierOneCancelsAndIsNamed(outer: Int, inner: Int) async throws {
         let start = virtual.now
-        let error = await #expect(throws: PreciseTimer.TimeoutError.self) {
+        let error = await #expect(throws: TimeoutError.self) {
             try await withTimeout(.seconds(outer), on: service) {
                 do {
                     try await withTimeout(.seconds(inner), on: service) {

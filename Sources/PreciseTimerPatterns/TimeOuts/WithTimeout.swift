@@ -1,5 +1,4 @@
-internal import TimerAlarms
-public import TimerKernel
+public import PreciseTimer
 
 /// Runs an operation, and cancels it if it has not ended after a time.
 ///
@@ -15,12 +14,12 @@ public import TimerKernel
 ///     virtual time with the next `advance(by: .zero)`. Negative is refused.
 ///   - tolerance: how much later the operation may be cancelled on purpose. Not negative.
 ///   - service: the running backend that keeps the deadline.
-///   - label: a name for ``TimerService/activeTimers``.
-///   - file: the file that ``TimerService/activeTimers`` names.
-///   - line: the line that ``TimerService/activeTimers`` names.
+///   - label: a name for `TimerService.activeTimers`.
+///   - file: the file that `TimerService.activeTimers` names.
+///   - line: the line that `TimerService.activeTimers` names.
 ///   - operation: the operation, in the caller's isolation.
 /// - Returns: the operation's value.
-/// - Throws: the operation's error; ``PreciseTimer/TimeoutError``; or `TimerError`.
+/// - Throws: the operation's error; ``TimeoutError``; or `TimerError`.
 nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
     _ timeout: Duration,
     tolerance: Duration = .zero,
@@ -30,7 +29,8 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
     line: UInt = #line,
     operation: nonisolated(nonsending) () async throws(Failure) -> Success
 ) async throws -> Success {
-    try await run(operation, .once(after: timeout), tolerance, service, label, file, line, isolation: #isolation)
+    let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+    return try await run(operation, .once(after: timeout), options, isolation: #isolation)
 }
 
 /// Runs an operation, and cancels it if it has not ended by a deadline.
@@ -47,7 +47,7 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
 ///
 /// - A value that the operation returns is returned, also after the deadline.
 /// - An error that it throws is thrown, also after the deadline.
-/// - If it ends with a `CancellationError` because its deadline passed, ``PreciseTimer/TimeoutError`` is thrown.
+/// - If it ends with a `CancellationError` because its deadline passed, ``TimeoutError`` is thrown.
 /// - If it ends with a `CancellationError` because the service ended, the `TimerError` is thrown.
 /// - If its deadline cannot be scheduled, the operation is not begun, and the `TimerError` is thrown.
 ///
@@ -64,12 +64,12 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
 ///     virtual time with the next `advance(by: .zero)`.
 ///   - tolerance: how much later the operation may be cancelled on purpose. Not negative.
 ///   - service: the running backend that keeps the deadline.
-///   - label: a name for ``TimerService/activeTimers``.
-///   - file: the file that ``TimerService/activeTimers`` names.
-///   - line: the line that ``TimerService/activeTimers`` names.
+///   - label: a name for `TimerService.activeTimers`.
+///   - file: the file that `TimerService.activeTimers` names.
+///   - line: the line that `TimerService.activeTimers` names.
 ///   - operation: the operation, in the caller's isolation.
 /// - Returns: the operation's value.
-/// - Throws: the operation's error; ``PreciseTimer/TimeoutError``; or `TimerError`, also for an instant of another
+/// - Throws: the operation's error; ``TimeoutError``; or `TimerError`, also for an instant of another
 ///   clock than the service's.
 nonisolated(nonsending) public func withDeadline<Success, Failure: Error>(
     _ deadline: TimerInstant,
@@ -80,17 +80,14 @@ nonisolated(nonsending) public func withDeadline<Success, Failure: Error>(
     line: UInt = #line,
     operation: nonisolated(nonsending) () async throws(Failure) -> Success
 ) async throws -> Success {
-    try await run(operation, .once(at: deadline), tolerance, service, label, file, line, isolation: #isolation)
+    let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+    return try await run(operation, .once(at: deadline), options, isolation: #isolation)
 }
 
 private func run<Success, Failure: Error>(
     _ operation: nonisolated(nonsending) () async throws(Failure) -> Success,
     _ deadline: PreciseTimer.Schedule,
-    _ tolerance: Duration,
-    _ service: TimerService,
-    _ label: String?,
-    _ file: StaticString,
-    _ line: UInt,
+    _ options: PatternOptions,
     isolation: isolated (any Actor)?
 ) async throws -> Success {
     try await withoutActuallyEscaping(operation) { operation in
@@ -100,11 +97,11 @@ private func run<Success, Failure: Error>(
         do throws(TimerError) {
             timer = try PreciseTimer.schedule(
                 deadline,
-                on: service,
-                tolerance: tolerance,
-                label: label,
-                file: file,
-                line: line,
+                on: options.service,
+                tolerance: options.tolerance,
+                label: options.label,
+                file: options.file,
+                line: options.line,
                 target: timed,
                 onEnd: { timed.timerEnded($0) },
                 handler: { timed, tick in timed.cancel(.deadline(tick.deadline, cancelled: tick.delivered)) }
@@ -116,33 +113,6 @@ private func run<Success, Failure: Error>(
         }
         await timed.run(isolation: isolation)
         timer.cancel()
-        return try timed.value(on: service)
-    }
-}
-
-extension PreciseTimer {
-    /// The deadline of an operation passed, and the operation ended with a `CancellationError` because of that.
-    ///
-    /// ``withTimeout(_:tolerance:on:label:file:line:operation:)`` and
-    /// ``withDeadline(_:tolerance:on:label:file:line:operation:)`` throw it.
-    public struct TimeoutError: Error, Hashable, Sendable {
-        /// The deadline.
-        public let deadline: TimerInstant
-        /// How long the operation went on after it was cancelled. Not negative.
-        public let overrun: Duration
-
-        /// Whether the operation ignored its cancellation for some time: its ``overrun`` is more than 100 ms. One that
-        /// waits in calls that can be cancelled ends within a few milliseconds.
-        public var ignoredCancellation: Bool { overrun > .milliseconds(100) }
-
-        /// An error, for tests of code that handles it.
-        ///
-        /// - Parameters:
-        ///   - deadline: the deadline that passed.
-        ///   - overrun: how long the operation went on after it was cancelled.
-        public init(deadline: TimerInstant, overrun: Duration = .zero) {
-            self.deadline = deadline
-            self.overrun = overrun
-        }
+        return try timed.value(on: options.service)
     }
 }

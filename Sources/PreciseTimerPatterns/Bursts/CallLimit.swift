@@ -1,4 +1,4 @@
-internal import TimerKernel
+internal import PreciseTimer
 
 /// Decides which calls of a debounced or throttled handler go through, and when. A pure value, which knows no lock and
 /// no timer: ``deadline`` says when the timer must tick.
@@ -13,7 +13,7 @@ struct CallLimit {
     }
 
     let length: Duration
-    let edge: PreciseTimer.Edge
+    let edge: BurstEdge
     /// Whether each call makes the window longer.
     let isDebounce: Bool
 
@@ -27,7 +27,7 @@ struct CallLimit {
     /// Whether the window closes with the next tick.
     private var isFlushed = false
 
-    init(_ length: Duration, _ edge: PreciseTimer.Edge, isDebounce: Bool) {
+    init(_ length: Duration, _ edge: BurstEdge, isDebounce: Bool) {
         self.length = length
         self.edge = edge
         self.isDebounce = isDebounce

@@ -1,0 +1,20 @@
+/// A handler that may be isolated to an actor, as one that can be called without a task; nil if it is isolated. The
+/// compiler refuses such a conversion of a synchronous function, because it cannot know that. The representation is the
+/// same: a function has its isolation among what it has captured. For the patterns, too.
+package func calledInPlace<Value>(
+    _ handler: @escaping @isolated(any) @Sendable (Value) -> Void
+) -> (@Sendable (Value) -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable (Value) -> Void).self) : nil
+}
+
+/// The same for a handler of two values.
+package func calledInPlace<First, Second>(
+    _ handler: @escaping @isolated(any) @Sendable (First, Second) -> Void
+) -> (@Sendable (First, Second) -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable (First, Second) -> Void).self) : nil
+}
+
+/// The same for a handler of none.
+func calledInPlace(_ handler: @escaping @isolated(any) @Sendable () -> Void) -> (@Sendable () -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable () -> Void).self) : nil
+}

@@ -1,0 +1,227 @@
+public import PreciseTimer
+internal import TimerKernel
+
+/// What ``Debouncer`` and ``Throttler`` have in common: their forms, and what can be done with them.
+///
+/// The handler is never called twice at once, wherever it runs. The timer does not retain the target. It ends if the
+/// target or this object is released, or if it is in a bag that ends. After that, after its service was shut down, and
+/// in a forked child, this object does nothing. All members may be used from any thread, and from inside the handler.
+///
+/// It is `@unchecked Sendable` because it has subclasses. They have no state, and its own is constant, or has a lock.
+public class CallLimiter: @unchecked Sendable {
+    private struct State {
+        var limit: CallLimit
+        /// The timer on demand that calls the handler.
+        var timer: PreciseTimer?
+    }
+
+    private let state: Lock<State>
+    /// The service of the timer, which keeps it alive.
+    private weak let service: TimerService?
+
+    /// Whether each call makes the window longer.
+    class var isDebounce: Bool { preconditionFailure("a subclass says it") }
+
+    /// Calls a handler that awaits nothing: `{ model in model.save() }`, or `{ @MainActor model in model.save() }`.
+    ///
+    /// - Parameters:
+    ///   - time: how long no call must come, or the least time between two calls of the handler. Not negative.
+    ///   - edge: which calls call the handler; nil for that of the class.
+    ///   - service: the running backend to use.
+    ///   - tolerance: how late the handler may be called on purpose. Not negative.
+    ///   - deliver: where the handler runs, also a call at the leading edge; one that is isolated to an actor runs on
+    ///     that actor instead.
+    ///   - label: a name for `TimerService.activeTimers`.
+    ///   - file: the file that `TimerService.activeTimers` names.
+    ///   - line: the line that `TimerService.activeTimers` names.
+    ///   - target: the object that the handler receives.
+    ///   - handler: called with the target.
+    /// - Throws: `TimerError` for a negative time, or if the system refuses a thread or descriptor.
+    public convenience init<Target: AnyObject & Sendable>(
+        _ time: Duration,
+        edge: BurstEdge? = nil,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        deliver: PreciseTimer.Delivery = .inline,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @isolated(any) @Sendable (Target) -> Void
+    ) throws(TimerError) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        let (actor, plain) = (handler.isolation, calledInPlace(handler))
+        let handler = PatternHandler(deliver: deliver, plain: plain, actor: { actor }) { await handler($1) }
+        try self.init(time, edge, options, target, handler)
+    }
+
+    /// Calls a handler that awaits: `{ model in await model.save() }`. It runs in a task, on its actor if it is isolated
+    /// to one. While it awaits, calls come together in the next one. Otherwise like the first form.
+    public convenience init<Target: AnyObject & Sendable>(
+        _ time: Duration,
+        edge: BurstEdge? = nil,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @isolated(any) @Sendable (Target) async -> Void
+    ) throws(TimerError) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        let actor = handler.isolation
+        try self.init(time, edge, options, target, PatternHandler(actor: { actor }) { await handler($1) })
+    }
+
+    /// Calls a handler of the main actor: `{ model in model.search() }`. Otherwise like the first form.
+    public convenience init<Target: AnyObject & Sendable>(
+        _ time: Duration,
+        edge: BurstEdge? = nil,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        deliver: PreciseTimer.MainActorDelivery,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @MainActor @Sendable (Target) -> Void
+    ) throws(TimerError) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        try self.init(time, edge, options, target, PatternHandler(actor: { MainActor.shared }) { await handler($1) })
+    }
+
+    /// Calls a handler that is isolated to its target, an actor, and that awaits: `{ store in await store.save() }`.
+    /// Otherwise like the first form.
+    public convenience init<Target: Actor>(
+        _ time: Duration,
+        edge: BurstEdge? = nil,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @Sendable (isolated Target) async -> Void
+    ) throws(TimerError) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        try self.init(time, edge, options, target, PatternHandler(actor: { [weak target] in target }) { await handler($1) })
+    }
+
+    /// Calls a handler that is isolated to its target, an actor, and awaits nothing: `{ store in store.count += 1 }`.
+    /// Otherwise like the first form.
+    public convenience init<Target: Actor>(
+        _ time: Duration,
+        edge: BurstEdge? = nil,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @Sendable (isolated Target) -> Void
+    ) throws(TimerError) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        try self.init(time, edge, options, target, PatternHandler(actor: { [weak target] in target }) { await handler($1) })
+    }
+
+    private init<Target: AnyObject & Sendable>(
+        _ time: Duration,
+        _ edge: BurstEdge?,
+        _ options: PatternOptions,
+        _ target: Target,
+        _ handler: PatternHandler<Target>
+    ) throws(TimerError) {
+        if time < .zero {
+            throw TimerError(.invalidSchedule, "debouncing or throttling by \(time) (it must not be negative)")
+        }
+        let isDebounce = Self.isDebounce
+        state = Lock(State(limit: CallLimit(time, edge ?? (isDebounce ? .trailing : .both), isDebounce: isDebounce)))
+        service = options.service
+        let ticks = PatternTicks(handler) { [weak self] target, tick in self?.comes(tick) == true ? target : nil }
+        let timer = try ticks.schedule(options, target)
+        state.withLock { $0.timer = timer }
+    }
+
+    deinit { timer?.cancel() }
+
+    /// The timer; nil in a forked child.
+    var timer: PreciseTimer? { state.withLock(inForkedChild: nil) { $0.timer } }
+
+    // MARK: Calls
+
+    /// A call, of which the handler hears as its edge and its times say. Constant time.
+    public final func callAsFunction() {
+        ask { limit, now in
+            limit.call(at: now)
+            return true
+        }
+    }
+
+    /// Lets a call that waits for the trailing edge through, as soon as possible and through the normal path; behind
+    /// the call at the leading edge, if that has not come yet. Returns false if no call waits, or if the target was
+    /// released or the service has ended.
+    @discardableResult
+    public final func flush() -> Bool { timer?.hasEnded == false && ask { $0.flush(at: $1) } }
+
+    /// Drops a call that waits. Returns false if no call waits. The next call is the first of a burst.
+    @discardableResult
+    public final func cancel() -> Bool { state.withLock(inForkedChild: false) { $0.limit.cancel() } }
+
+    /// Lets the limit decide, and sets the timer. Returns its answer.
+    @discardableResult
+    private func ask(_ decide: (inout CallLimit, TimerInstant) -> Bool) -> Bool {
+        guard let timer, let now = service?.now else { return false }
+        let (answer, former, next) = state.withLock { state in
+            let former = state.limit.deadline
+            let answer = decide(&state.limit, now)
+            return (answer, former, state.limit.deadline)
+        }
+        if let next, next != former, !set(timer, next), timer.hasEnded { return false }
+        return answer
+    }
+
+    // MARK: Ticks
+
+    /// Returns whether the handler must be called.
+    private func comes(_ tick: PreciseTimer.Tick) -> Bool {
+        // The last tick of a timer that is finished lets all calls through that wait.
+        if tick.isExtra { return cancel() }
+        let now = service?.now ?? tick.delivered
+        let (calls, next, timer) = state.withLock(inForkedChild: (false, nil, nil)) { state in
+            let calls = state.limit.tick(at: now)
+            return (calls, state.limit.deadline, state.timer)
+        }
+        guard let timer, let next else { return calls }
+        if set(timer, next) || timer.hasEnded { return calls }
+        // This is the last tick of a timer that is being finished: see above.
+        return cancel() || calls
+    }
+
+    /// Sets the timer to an instant that the limit has decided on, and then to the latest such instant: another thread
+    /// may have decided on that one, and have set the timer before this thread does. Returns false if the timer takes
+    /// no orders, because it has ended, with its target or its service, or is being finished.
+    private func set(_ timer: PreciseTimer, _ instant: TimerInstant) -> Bool {
+        var instant = instant
+        while timer.setUnlessFinishing(to: instant) {
+            let latest = state.withLock(inForkedChild: nil) { $0.limit.deadline } ?? instant
+            if latest == instant { return true }
+            instant = latest
+        }
+        return false
+    }
+}
+
+extension CallLimiter: TimerHolder {
+    /// Its timer.
+    public final var timers: [PreciseTimer] { timer.map { [$0] } ?? [] }
+}
+
+extension CallLimiter: CustomStringConvertible, CustomReflectable {
+    /// The timer that it sets, as in `debouncer of timer "save" (App/Editor.swift:12): scheduled`.
+    public var description: String {
+        "\(Self.isDebounce ? "debouncer" : "throttler")\(timer.map { " of \($0)" } ?? "")"
+    }
+
+    /// Shows the description alone.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

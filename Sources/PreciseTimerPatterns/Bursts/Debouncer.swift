@@ -1,0 +1,13 @@
+/// Calls a handler once for a burst of calls: when no call has come for a time, or at the first one.
+///
+/// ```swift
+/// let save = try Debouncer(.milliseconds(300), deliver: .queue(queue), target: model) { $0.save() }
+/// save()                                          // with each change
+/// ```
+///
+/// The time is how long no call must come before the burst is over. Without an edge, the last call of a burst calls the
+/// handler (``BurstEdge/trailing``). With ``BurstEdge/trailing`` and ``BurstEdge/both`` the last call is never lost.
+/// ``CallLimiter`` has the rest.
+public final class Debouncer: CallLimiter, @unchecked Sendable {
+    override class var isDebounce: Bool { true }
+}

@@ -1,0 +1,308 @@
+public import PreciseTimer
+internal import Synchronization
+internal import TimerKernel
+
+/// Time-outs by key: of connections that say nothing, of sessions, of entries of a cache.
+///
+/// ```swift
+/// let timeouts = IdleTimeouts<Connection.ID>(target: server) { server, id in server.close(id) }
+/// timeouts.refresh(id, after: .seconds(30))       // with each byte that arrives
+/// timeouts.cancel(id)                             // the connection was closed
+/// ```
+///
+/// The handler is called once for each time-out that passes, with its key, which is then forgotten. If a refresh comes
+/// before the handler is called, even if the tick is already on its way, the time-out is postponed. A service that is
+/// shut down ends its time-outs without a call.
+///
+/// Keep the object: when it is released, all time-outs end. All members may be used from any thread, and from inside
+/// the handler. No lock is held while the handler runs. `==` and `hash(into:)` of the keys are called under the lock of
+/// this object, and must not use it. In a forked child, the parent's time-outs do not exist, and none can be set.
+///
+/// Each key has one timer on the service, and the keys share the handler. To postpone a time-out takes constant time,
+/// and makes no system call.
+public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
+    /// A key with a time-out, which is the target of its timer.
+    private final class Entry: Sendable, WithoutLastTick {
+        let key: Key
+        weak let owner: IdleTimeouts?
+        /// The deadline of the tick that is removing the entry, or has removed it; 0 if there is none. Set before the
+        /// timer is asked whether it was set again, so that a thread that sets it again, and then does not find this
+        /// set, came first.
+        let expiring = Atomic<UInt64>(0)
+
+        init(_ key: Key, _ owner: IdleTimeouts) {
+            self.key = key
+            self.owner = owner
+        }
+    }
+
+    private struct Slot {
+        let entry: Entry
+        let timer: PreciseTimer
+    }
+
+    private struct State {
+        var slots: [Key: Slot] = [:]
+        /// The timers whose time-out has passed, while the handler runs.
+        var running: [ObjectIdentifier: PreciseTimer] = [:]
+    }
+
+    private let state = Lock(State())
+    private let options: PatternOptions
+    /// What the ticks of all timers do. Made once, because it would be an allocation for each key.
+    private let ticks: PatternTicks<Entry>
+
+    /// Time-outs on a service. The handler's captures live as long as this object: capture its owner weakly, or use a
+    /// form with a target.
+    ///
+    /// - Parameters:
+    ///   - service: the running backend to use.
+    ///   - tolerance: how late the handler may be called on purpose. If it is negative, no time-out can be set.
+    ///   - deliver: where the handler runs; one that is isolated to an actor runs on that actor instead. On a concurrent
+    ///     queue, calls for two keys may overlap.
+    ///   - label: a name for `TimerService.activeTimers`.
+    ///   - file: the file that `TimerService.activeTimers` names.
+    ///   - line: the line that `TimerService.activeTimers` names.
+    ///   - handler: called with the key of a time-out that has passed.
+    public convenience init(
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        deliver: PreciseTimer.Delivery = .inline,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        handler: @escaping @isolated(any) @Sendable (Key) -> Void
+    ) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        let (actor, plain) = (handler.isolation, calledInPlace(handler))
+        self.init(options, PatternHandler(deliver: deliver, plain: plain, actor: { actor }) { await handler($1) })
+    }
+
+    /// Time-outs for a target, which is not retained. If it has been released, the handler is not called: `{ server, id
+    /// in server.close(id) }`, or `{ @MainActor model, id in model.close(id) }`. Otherwise like the first form.
+    public convenience init<Target: AnyObject & Sendable>(
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        deliver: PreciseTimer.Delivery = .inline,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @isolated(any) @Sendable (Target, Key) -> Void
+    ) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        let actor = handler.isolation
+        self.init(options, target, deliver, calledInPlace(handler), on: { actor }) { await handler($1, $2) }
+    }
+
+    /// Time-outs for a target whose handler awaits: `{ server, id in await server.close(id) }`. It runs in a task, on its
+    /// actor if it is isolated to one. Otherwise like the first form.
+    public convenience init<Target: AnyObject & Sendable>(
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @isolated(any) @Sendable (Target, Key) async -> Void
+    ) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        let actor = handler.isolation
+        self.init(options, target, on: { actor }) { await handler($1, $2) }
+    }
+
+    /// Time-outs for a target, with a handler of the main actor: `{ model, id in model.close(id) }`. Otherwise like the
+    /// first form.
+    public convenience init<Target: AnyObject & Sendable>(
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        deliver: PreciseTimer.MainActorDelivery,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @MainActor @Sendable (Target, Key) -> Void
+    ) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        self.init(options, target, on: { MainActor.shared }) { await handler($1, $2) }
+    }
+
+    /// Time-outs for an actor, to which the handler is isolated, and may await: `{ server, id in await server.close(id)
+    /// }`. Otherwise like the first form.
+    public convenience init<Target: Actor>(
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @Sendable (isolated Target, Key) async -> Void
+    ) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        self.init(options, target, on: { [weak target] in target }) { await handler($1, $2) }
+    }
+
+    /// Time-outs for an actor, to which the handler is isolated, and awaits nothing: `{ server, id in
+    /// server.close(id) }`. Otherwise like the first form.
+    public convenience init<Target: Actor>(
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @Sendable (isolated Target, Key) -> Void
+    ) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        self.init(options, target, on: { [weak target] in target }) { await handler($1, $2) }
+    }
+
+    private convenience init<Target: AnyObject & Sendable>(
+        _ options: PatternOptions,
+        _ target: Target,
+        _ deliver: PreciseTimer.Delivery = .inline,
+        _ plain: (@Sendable (Target, Key) -> Void)? = nil,
+        on actor: @escaping @Sendable () -> (any Actor)?,
+        _ call: @escaping @Sendable (isolated (any Actor)?, Target, Key) async -> Void
+    ) {
+        let plain = plain.map { call in
+            { @Sendable [weak target] (key: Key) in if let target { call(target, key) } }
+        }
+        let handler = PatternHandler<Key>(deliver: deliver, plain: plain, actor: actor) { [weak target] actor, key in
+            if let target { await call(actor, target, key) }
+        }
+        self.init(options, handler)
+    }
+
+    private init(_ options: PatternOptions, _ handler: PatternHandler<Key>) {
+        self.options = options
+        ticks = PatternTicks(handler) { entry, tick in
+            entry.owner?.expire(entry, tick.deadline) == true ? entry.key : nil
+        } done: { entry in
+            entry.owner?.returned(entry)
+        }
+    }
+
+    deinit { cancelAll() }
+
+    // MARK: Setting and cancelling
+
+    /// Sets the time-out of a key, or postpones it. It then passes `timeout` after this call.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - timeout: the time from now to the time-out; zero is due now.
+    /// - Returns: true if the time-out is set. False for a negative time, which leaves an earlier time-out as it was;
+    ///   if the service refuses a timer, as after its shutdown; and in a forked child.
+    @discardableResult
+    public func refresh(_ key: Key, after timeout: Duration) -> Bool {
+        if timeout < .zero || state.isOfAnotherProcess { return false }
+        while true {
+            guard let slot = state.withLock({ $0.slots[key] }) ?? add(key) else { return false }
+            // An instant, which tells a tick for it from one for an earlier time-out.
+            let deadline = options.service.now.advanced(by: timeout)
+            do throws(TimerError) {
+                try slot.timer.reschedule(.once(at: deadline))
+                let expiring = slot.entry.expiring.load(ordering: .sequentiallyConsistent)
+                if expiring == 0 || expiring == deadline.nanoseconds { return true }
+                // Another thread decides just now whether an earlier time-out has passed. Ask again after that.
+            } catch {
+                if error.code != .timerEnded { return false }
+                // The key was removed in the meantime, or its timer ended, with its service or a bag. Is there a new one?
+                remove(slot)
+            }
+        }
+    }
+
+    /// Ends the time-out of a key. Returns true if that was before it passed: the handler is not called for it.
+    @discardableResult
+    public func cancel(_ key: Key) -> Bool {
+        let slot = state.withLock(inForkedChild: nil) { $0.slots.removeValue(forKey: key) }
+        return slot?.timer.cancel() ?? false
+    }
+
+    /// Ends all time-outs. O(n).
+    public func cancelAll() {
+        let all: [Key: Slot] = state.withLock(inForkedChild: [:]) { state in
+            defer { state.slots = [:] }
+            return state.slots
+        }
+        for slot in all.values { slot.timer.cancel() }
+    }
+
+    // MARK: Facts
+
+    /// The number of keys with a time-out that has not passed. O(n), because a service that was shut down has ended its
+    /// timers.
+    public var count: Int { all.values.count { !$0.timer.hasEnded } }
+
+    /// Whether a key has a time-out that has not passed.
+    public func contains(_ key: Key) -> Bool {
+        state.withLock(inForkedChild: nil) { $0.slots[key] }?.timer.hasEnded == false
+    }
+
+    private var all: [Key: Slot] { state.withLock(inForkedChild: [:]) { $0.slots } }
+
+    // MARK: Entries
+
+    /// Adds a key whose timer rests. Returns nil if the service refuses a timer.
+    private func add(_ key: Key) -> Slot? {
+        let entry = Entry(key, self)
+        guard let timer = try? ticks.schedule(options, entry) else { return nil }
+        let (slot, isOurs) = state.withLock { state -> (Slot, Bool) in
+            if let other = state.slots[key] { return (other, false) }
+            let slot = Slot(entry: entry, timer: timer)
+            state.slots[key] = slot
+            return (slot, true)
+        }
+        if !isOurs { timer.cancel() }
+        return slot
+    }
+
+    /// Removes a slot, if it is still that of its key.
+    private func remove(_ slot: Slot) {
+        state.withLock(inForkedChild: ()) { state in
+            if state.slots[slot.entry.key]?.entry === slot.entry { state.slots[slot.entry.key] = nil }
+        }
+        slot.timer.cancel()
+    }
+
+    /// Called when the tick of an entry is delivered. Removes the entry, and returns true, unless it was cancelled or
+    /// refreshed since its tick was due.
+    private func expire(_ entry: Entry, _ deadline: TimerInstant) -> Bool {
+        let expired: Slot? = state.withLock(inForkedChild: nil) { state in
+            guard let slot = state.slots[entry.key], slot.entry === entry else { return nil }
+            entry.expiring.store(deadline.nanoseconds, ordering: .sequentiallyConsistent)
+            if slot.timer.nextDeadline == nil {
+                state.running[ObjectIdentifier(entry)] = slot.timer
+                return state.slots.removeValue(forKey: entry.key)
+            }
+            entry.expiring.store(0, ordering: .sequentiallyConsistent)
+            return nil
+        }
+        expired?.timer.cancel()
+        return expired != nil
+    }
+
+    /// Called when the handler of an entry has returned.
+    private func returned(_ entry: Entry) {
+        let timer = state.withLock(inForkedChild: nil) { $0.running.removeValue(forKey: ObjectIdentifier(entry)) }
+        withExtendedLifetime(timer) {}
+    }
+}
+
+extension IdleTimeouts: TimerHolder {
+    /// The timers of its keys that have not ended, and of handlers that are running.
+    public var timers: [PreciseTimer] {
+        let running = state.withLock(inForkedChild: [:]) { $0.running }
+        return all.values.map(\.timer).filter { !$0.hasEnded } + running.values
+    }
+}
+
+extension IdleTimeouts: CustomStringConvertible, CustomReflectable {
+    /// The number of keys, with those whose service was shut down.
+    public var description: String { all.count == 1 ? "time-outs of 1 key" : "time-outs of \(all.count) keys" }
+
+    /// Shows the description alone.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
