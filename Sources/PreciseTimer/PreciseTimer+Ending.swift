@@ -148,8 +148,7 @@ extension HandlerWait {
     fileprivate static func end(_ timers: [Known], lastTick: Bool) -> HandlerWait {
         let wait = HandlerWait(endsTimers: true)
         for (core, record) in timers {
-            let hasLastTick = lastTick && !(record.user.target is any WithoutLastTick) && core.finish(record, wait)
-            if !hasLastTick { core.end(record, .cancelled, wait) }
+            if !lastTick || !core.finish(record, wait) { core.end(record, .cancelled, wait) }
         }
         return wait
     }

@@ -22,7 +22,7 @@ extension PreciseTimer {
     ///   - missedTicks: what happens to deadlines that could not be met.
     ///   - deliver: where the handler runs.
     ///   - label: a name for ``TimerService/activeTimers``.
-    ///   - paused: whether the timer waits for ``PreciseTimer/resume()`` before it ticks.
+    ///   - paused: whether the timer waits for ``PreciseTimer/resume()``, from which its deadlines then count.
     ///   - file: the file that ``TimerService/activeTimers`` names.
     ///   - line: the line that ``TimerService/activeTimers`` names.
     ///   - target: the object that the handler receives.

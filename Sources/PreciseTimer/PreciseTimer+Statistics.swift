@@ -21,7 +21,8 @@ extension PreciseTimer {
         }
 
         /// How many deadlines got no tick, because another tick stood for them.
-        public private(set) var missed: UInt64
+        public var missed: Int { Int(clamping: passedOver) }
+        private var passedOver: UInt64
         /// How late the ticks were.
         public private(set) var lateness: Histogram
         /// How long the handlers ran: from the tick's ``Tick/delivered`` until the handler has returned and its thread
@@ -33,10 +34,15 @@ extension PreciseTimer {
         public private(set) var longestStall: Stall?
 
         /// How many ticks were delivered.
-        public var ticks: UInt64 { lateness.count }
+        public var ticks: Int { lateness.count }
+
+        private enum CodingKeys: String, CodingKey {
+            case passedOver = "missed"
+            case lateness, handlerTime, longestStall
+        }
 
         init(_ numbers: TickCounts.Numbers, _ clock: TimerClock) {
-            missed = numbers.missed
+            passedOver = numbers.missed
             lateness = Histogram(numbers.lateness)
             handlerTime = Histogram(numbers.handlerTime)
             guard numbers.lateness.count > 0 else { return }
@@ -48,7 +54,7 @@ extension PreciseTimer {
 
         /// Adds other statistics. Of two stalls of the same length, this value's own remains. O(n) for n buckets.
         public mutating func merge(_ other: Statistics) {
-            missed = missed.saturatingAdding(other.missed)
+            passedOver = passedOver.saturatingAdding(other.passedOver)
             lateness.merge(other.lateness)
             handlerTime.merge(other.handlerTime)
             if let stall = other.longestStall, stall.length > longestStall?.length ?? .zero - .nanoseconds(1) {
@@ -63,7 +69,7 @@ extension PreciseTimer {
         public func since(_ earlier: Statistics) -> Statistics {
             if ticks < earlier.ticks { return self }
             var rest = self
-            rest.missed &-= min(missed, earlier.missed)
+            rest.passedOver &-= min(passedOver, earlier.passedOver)
             rest.lateness = lateness.since(earlier.lateness)
             rest.handlerTime = handlerTime.since(earlier.handlerTime)
             if longestStall == earlier.longestStall { rest.longestStall = nil }
@@ -107,7 +113,13 @@ extension PreciseTimer.Statistics {
             /// The longest duration that the bucket can have.
             public let upTo: Duration
             /// How many durations it has.
-            public let count: UInt64
+            public var count: Int { Int(clamping: size) }
+            fileprivate let size: UInt64
+
+            private enum CodingKeys: String, CodingKey {
+                case upTo
+                case size = "count"
+            }
         }
 
         /// The buckets that have a duration, from the shortest to the longest.
@@ -118,17 +130,23 @@ extension PreciseTimer.Statistics {
         public private(set) var longest: Duration?
 
         /// How many durations there are.
-        public private(set) var count: UInt64
+        public var count: Int { Int(clamping: size) }
+        private var size: UInt64
+
+        private enum CodingKeys: String, CodingKey {
+            case buckets, total, longest
+            case size = "count"
+        }
 
         /// The mean duration; nil if there is no duration.
-        public var mean: Duration? { count == 0 ? nil : total / count }
+        public var mean: Duration? { size == 0 ? nil : total / size }
 
         init(_ histogram: LogHistogram) {
             let (counts, indices) = (histogram.counts, 0..<LogHistogram.size)
             buckets = indices.filter { counts[$0] > 0 }
-                .map { Bucket(upTo: Duration(wholeNanoseconds: LogHistogram.greatest(in: $0)), count: counts[$0]) }
+                .map { Bucket(upTo: Duration(wholeNanoseconds: LogHistogram.greatest(in: $0)), size: counts[$0]) }
             total = Duration(wholeNanoseconds: histogram.total)
-            count = histogram.count
+            size = histogram.count
             longest = histogram.count == 0 ? nil : Duration(wholeNanoseconds: histogram.longest)
         }
 
@@ -141,10 +159,10 @@ extension PreciseTimer.Statistics {
         public func percentile(_ share: Double) -> Duration? {
             precondition((0...1).contains(share), "a share is from 0 to 1: 0.5 for the median, and not 50")
             guard let longest else { return nil }
-            let rank = share < 1 ? UInt64((share * Double(count)).rounded(.up)) : count
+            let rank = share < 1 ? UInt64((share * Double(size)).rounded(.up)) : size
             var seen: UInt64 = 0
             for bucket in buckets {
-                seen = seen.saturatingAdding(bucket.count)
+                seen = seen.saturatingAdding(bucket.size)
                 if seen >= rank { return min(bucket.upTo, longest) }
             }
             return longest
@@ -154,7 +172,7 @@ extension PreciseTimer.Statistics {
         public mutating func merge(_ other: Histogram) {
             buckets = combined(with: other) { $0.saturatingAdding($1) }
             total = total.saturatingAdding(other.total)
-            count = count.saturatingAdding(other.count)
+            size = size.saturatingAdding(other.size)
             longest = [longest, other.longest].compactMap(\.self).max()
         }
 
@@ -163,7 +181,7 @@ extension PreciseTimer.Statistics {
             var rest = self
             rest.buckets = combined(with: earlier) { $0 - min($0, $1) }
             rest.total = total > earlier.total ? total.saturatingSubtracting(earlier.total) : .zero
-            rest.count = count - min(count, earlier.count)
+            rest.size = size - min(size, earlier.size)
             rest.longest = rest.buckets.last.map { min($0.upTo, longest ?? $0.upTo) }
             return rest
         }
@@ -173,10 +191,10 @@ extension PreciseTimer.Statistics {
             var counts: [Duration: (own: UInt64, other: UInt64)] = [:]
             func add(_ count: UInt64, to sum: inout UInt64) { sum = sum.saturatingAdding(count) }
             // Decoded histograms may have a bucket twice.
-            for bucket in buckets { add(bucket.count, to: &counts[bucket.upTo, default: (0, 0)].own) }
-            for bucket in other.buckets { add(bucket.count, to: &counts[bucket.upTo, default: (0, 0)].other) }
-            return counts.map { Bucket(upTo: $0.key, count: combine($0.value.own, $0.value.other)) }
-                .filter { $0.count > 0 }
+            for bucket in buckets { add(bucket.size, to: &counts[bucket.upTo, default: (0, 0)].own) }
+            for bucket in other.buckets { add(bucket.size, to: &counts[bucket.upTo, default: (0, 0)].other) }
+            return counts.map { Bucket(upTo: $0.key, size: combine($0.value.own, $0.value.other)) }
+                .filter { $0.size > 0 }
                 .sorted { $0.upTo < $1.upTo }
         }
     }

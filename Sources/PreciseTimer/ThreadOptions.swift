@@ -87,6 +87,9 @@ extension TimerService {
             self.demand = demand
         }
 
+        /// Options for a real-time thread: the policy ``Policy/fifo(priority:)``.
+        public static func realTime(priority: Int) -> ThreadOptions { ThreadOptions(policy: .fifo(priority: priority)) }
+
         /// Asks for these options for the calling thread and its process. For the thread that runs a loop to which a
         /// service is attached, or for any other thread of yours. Threads that it creates later do not take over a
         /// real-time policy.

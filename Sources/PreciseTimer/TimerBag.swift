@@ -52,7 +52,7 @@ public final class TimerBag: Sendable {
     /// The number of members of the bag that have not ended. O(n).
     public var count: Int {
         let members = state.withLock(inForkedChild: []) { $0.members }
-        return members.count { !$0.isOver }
+        return members.count { !$0.hasEnded }
     }
 
     /// The number of members, with ended ones.
@@ -114,7 +114,7 @@ public final class TimerBag: Sendable {
         let full: State? = state.withLock(inForkedChild: nil) { $0.size >= $0.limit ? $0 : nil }
         guard let full else { return }
         withExtendedLifetime(full) {
-            let ended = Set(full.members.filter(\.isOver).map(ObjectIdentifier.init))
+            let ended = Set(full.members.filter(\.hasEnded).map(ObjectIdentifier.init))
             state.withLock { $0.remove(ended) }
         }
     }

@@ -1,9 +1,12 @@
 /// What has timers that a ``TimerBag`` can hold, and that can be ended together: a timer itself, and the patterns that
 /// are made of timers. Your own types may conform, too.
 public protocol TimerHolder: AnyObject, Sendable {
-    /// The timers to end: those that have not ended, and those whose last handler is running. A bag lets go of what has
-    /// timers, all of which have ended. Asked without a lock, from any thread.
+    /// The timers to end: those that have not ended, and those whose last handler is running. Asked without a lock, from
+    /// any thread.
     var timers: [PreciseTimer] { get }
+
+    /// Whether it will have no timers any more. A bag then lets it go.
+    var hasEnded: Bool { get }
 }
 
 extension TimerHolder {
@@ -17,12 +20,6 @@ extension TimerHolder {
     public func store(in bag: TimerBag, named name: (any Hashable & Sendable)? = nil) -> Self {
         bag.insert(self, named: name)
         return self
-    }
-
-    /// Whether it has timers, all of which have ended.
-    var isOver: Bool {
-        let timers = timers
-        return !timers.isEmpty && timers.allSatisfy(\.hasEnded)
     }
 }
 

@@ -15,7 +15,7 @@ extension TimerService {
         /// How long the slowest call ran.
         public let longest: Duration
         /// How many calls ran for longer than the period.
-        public let count: UInt64
+        public let count: Int
     }
 
     /// The first 16 places whose handlers ran for longer than a period, in the order in which they were found: their
@@ -38,7 +38,7 @@ extension TimerService {
                 line: UInt(place.line),
                 period: Duration(wholeNanoseconds: place.period),
                 longest: Duration(wholeNanoseconds: place.longest),
-                count: place.count
+                count: Int(clamping: place.count)
             )
         }
     }

@@ -62,7 +62,7 @@ extension TimerService {
         /// The share of one core spent spinning in the last half to whole second.
         public let share: Double
         /// How many deadlines had a shorter margin than the wake-ups needed, because the budget was used up.
-        public let cuts: UInt64
+        public let cuts: Int
         /// One sentence, if the budget was too small for most deadlines of the last half to whole second: what the
         /// wake-ups need, and which budget pays for it. Nil if the budget is large enough.
         public let shortage: String?
@@ -79,7 +79,7 @@ extension TimerService {
             margin: Duration(wholeNanoseconds: report.obstacle == nil ? report.plan.margin : 0),
             lead: Duration(wholeNanoseconds: alarm.lead),
             share: report.plan.share(at: now),
-            cuts: report.plan.cuts,
+            cuts: Int(clamping: report.plan.cuts),
             shortage: Self.shortage(report.plan, at: now),
             obstacle: report.obstacle
         )

@@ -78,7 +78,7 @@ extension TimerService {
         /// Whether its target is alive. A timer whose target was released ends within seconds.
         public let isTargetAlive: Bool
         /// How many ticks it has had.
-        public let ticks: UInt64
+        public let ticks: Int
         /// How late the last tick was; nil if there was no tick yet.
         public let lastLateness: Duration?
         /// When the running handler was called; nil if it does not run. See ``PreciseTimer/runningSince``.
@@ -95,7 +95,7 @@ extension TimerService {
             isTargetAlive = sight.target != nil
             runningSince = sight.runningSince.map { TimerInstant(nanoseconds: $0, clock: clock) }
             lastRun = record.lastRun
-            ticks = record.user.ticks
+            ticks = Int(clamping: record.user.ticks)
             lastLateness = record.latenessOfLastTick
         }
     }

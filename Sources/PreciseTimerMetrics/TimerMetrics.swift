@@ -34,7 +34,7 @@ public final class TimerMetrics: Sendable {
     private let lateness: [Gauge]
     private let handlerTime: [Gauge]
     /// What was reported so far.
-    private let reported: Synchronization.Mutex<(statistics: PreciseTimer.Statistics?, slowHandlers: UInt64)>
+    private let reported: Synchronization.Mutex<(statistics: PreciseTimer.Statistics?, slowHandlers: Int)>
 
     /// Begins to report.
     ///
@@ -83,7 +83,7 @@ public final class TimerMetrics: Sendable {
     /// Makes a report now, besides the periodic ones.
     public func report() {
         // Read inside the lock, so that two reports at once do not report the same ticks.
-        let news = reported.withLock { reported -> (PreciseTimer.Statistics, UInt64)? in
+        let news = reported.withLock { reported -> (PreciseTimer.Statistics, Int)? in
             guard let statistics = service.statistics else { return nil }
             let slowHandlers = service.slowHandlers.map(\.count).reduce(0, +)
             defer { reported = (statistics, slowHandlers) }

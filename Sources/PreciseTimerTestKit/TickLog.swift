@@ -29,5 +29,5 @@ public final class TickLog: Sendable {
     public var deadlines: [Duration] { ticks.map { start.duration(to: $0.deadline) } }
 
     /// How many further deadlines each tick stands for.
-    public var missed: [UInt64] { ticks.map(\.missed) }
+    public var missed: [Int] { ticks.map(\.missed) }
 }

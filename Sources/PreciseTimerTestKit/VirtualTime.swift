@@ -62,6 +62,9 @@ public final class VirtualTime: Sendable {
     /// The current virtual time.
     public var now: TimerInstant { alarm.now }
 
+    /// Virtual time as a Swift `Clock`, for code that takes one.
+    public var clock: TimerServiceClock { service.clock }
+
     /// The number of the service's timers that have not ended.
     public var pendingCount: Int { service.pendingCount }
 

@@ -33,7 +33,7 @@ import Testing
                 case 0: try? timer.reschedule(Self.inSteps(of: .microseconds(50)))
                 case 1: try? timer.reschedule(.every(.microseconds(100)))
                 case 2: timer.fire()
-                case 3: timer.pause()
+                case 3: timer.pause(keeping: .grid)
                 case 4: timer.resume()
                 default:
                     // The only one of its kind: the watch of the clock may begin and end with it.
@@ -70,7 +70,7 @@ import Testing
         let lost = zip(ticks, ticks.dropFirst())
             .filter { former, next in
                 next.index != former.index + 1 + former.missed
-                    || next.deadline.nanoseconds != former.deadline.nanoseconds + (former.missed + 1) * step
+                    || next.deadline.nanoseconds != former.deadline.nanoseconds + UInt64(former.missed + 1) * step
             }
         #expect(lost.count == 0)
     }

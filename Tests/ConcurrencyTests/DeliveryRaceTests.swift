@@ -51,7 +51,7 @@ import Testing
         try await onThreads(4) { number in
             for _ in 0..<Self.rounds {
                 switch number {
-                case 0: timer.pause()
+                case 0: timer.pause(keeping: .grid)
                 case 1: timer.resume()
                 case 2: timer.fire()
                 default: pause(.microseconds(20))

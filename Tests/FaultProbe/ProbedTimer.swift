@@ -47,15 +47,15 @@ final class ProbedTimer: Sendable {
     var hasEnded: Bool { !ends.all.isEmpty }
 
     /// The number of deadlines that the ticks stand for.
-    var accounted: UInt64 { log.ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
+    var accounted: UInt64 { log.ticks.last.map { UInt64($0.index + 1 + $0.missed) } ?? 0 }
 
     var report: ProbeReport.Timer {
         let ticks = log.ticks
         return ProbeReport.Timer(
             ticks: ticks.map { tick in
                 ProbeReport.Tick(
-                    index: tick.index,
-                    missed: tick.missed,
+                    index: UInt64(tick.index),
+                    missed: UInt64(tick.missed),
                     deadline: tick.deadline.nanoseconds,
                     woke: tick.woke.nanoseconds,
                     delivered: tick.delivered.nanoseconds

@@ -117,7 +117,7 @@ import TimerKernel
                     ) { $0.note($1) }
                     timer?.cancel()
                 case 1: timer?.cancel()
-                case 2: timer?.pause()
+                case 2: timer?.pause(keeping: .grid)
                 case 3: timer?.resume()
                 case 4: timer?.fire()
                 default: try? timer?.reschedule(.every(.microseconds(300)))

@@ -93,7 +93,7 @@ final class LibraryRun: Sendable {
         case .schedule(let plan): schedule(plan)
         case .cancel(let id): control(id) { .returned($0.cancel()) }
         case .cancelAndWait(let id): control(id) { .returned($0.cancelAndWait()) }
-        case .pause(let id): control(id) { .returned($0.pause()) }
+        case .pause(let id): control(id) { .returned($0.pause(keeping: ModelTimer.keepsGrid(id) ? .grid : .remaining)) }
         case .resume(let id): control(id) { .returned($0.resume()) }
         case .fire(let id): control(id) { .returned($0.fire()) }
         case .reschedule(let id, let rule): reschedule(id, rule)
@@ -229,7 +229,7 @@ final class LibraryRun: Sendable {
                     id: snapshot.label.flatMap { Int($0) } ?? -1,
                     nextDeadline: snapshot.nextDeadline?.nanoseconds,
                     isPaused: snapshot.isPaused,
-                    ticks: snapshot.ticks,
+                    ticks: UInt64(snapshot.ticks),
                     lastLateness: snapshot.lastLateness.map { UInt64($0.wholeNanoseconds) }
                 )
             }

@@ -95,10 +95,11 @@ extension Model {
     @discardableResult
     mutating func end(_ id: Int, _ reason: PreciseTimer.EndReason) -> Bool {
         guard let timer = timers[id], !timer.hasEnded else { return false }
+        let reason = timer.isOrphan ? .targetReleased : reason
         timers[id]?.ending = reason
         pending.removeAll { $0 == id }
         if !timer.isRunning { tellEnd(id, reason) }
-        return true
+        return !timer.isOrphan
     }
 
     /// Expects the events of an end, and performs the steps of `onEnd`.

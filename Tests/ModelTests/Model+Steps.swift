@@ -14,16 +14,16 @@ extension Model {
         case .schedule(let plan): schedule(plan)
         case .cancel(let id), .cancelAndWait(let id): expect(.returned(end(id, .cancelled)))
         case .pause(let id):
-            let isChanging = timers[id].map { !$0.hasEnded && !$0.isPaused } ?? false
-            if isChanging { timers[id]?.pause() }
+            let isChanging = timers[id].map { !$0.hasEnded && !$0.isOrphan && !$0.isPaused } ?? false
+            if isChanging { timers[id]?.pause(at: now) }
             expect(.returned(isChanging))
         case .resume(let id):
-            let isChanging = timers[id].map { !$0.hasEnded && $0.isPaused } ?? false
-            if isChanging { timers[id]?.isPaused = false }
+            let isChanging = timers[id].map { !$0.hasEnded && !$0.isOrphan && $0.isPaused } ?? false
+            if isChanging { timers[id]?.resume(at: now) }
             setAlarm()
             expect(.returned(isChanging))
         case .fire(let id):
-            let isPending = timers[id].map { !$0.hasEnded } ?? false
+            let isPending = timers[id].map { !$0.hasEnded && !$0.isOrphan } ?? false
             let extra = min(timers[id]?.extra ?? now, now)
             if isPending { timers[id]?.extra = extra }
             setAlarm()
@@ -74,6 +74,7 @@ extension Model {
             order: takeOrder(),
             grid: ModelGrid(plan.rule, at: now),
             isPaused: plan.isPaused,
+            heldSince: plan.isPaused ? now : nil,
             isOnDemand: plan.rule == .onDemand,
             target: target
         )
@@ -84,7 +85,7 @@ extension Model {
 
     mutating func reschedule(_ id: Int, _ rule: Rule) {
         guard rule.isValid else { return expect(.refused(.invalidSchedule)) }
-        guard timers[id]?.hasEnded == false else { return expect(.refused(.timerEnded)) }
+        guard let timer = timers[id], !timer.hasEnded, !timer.isOrphan else { return expect(.refused(.timerEnded)) }
         if timers[id]?.isInDelivery == true { seen.insert("rescheduled in delivery") }
         let order = takeOrder()
         timers[id]?.reschedule(rule, at: now, order: order)
@@ -93,7 +94,10 @@ extension Model {
     }
 
     mutating func readState(of id: Int) {
-        if timers[id].map(isDead) ?? false { end(id, .targetReleased) }
+        if let timer = timers[id], !timer.hasEnded, isDead(timer) {
+            timers[id]?.isOrphan = true
+            return expect(.state(.ended(.targetReleased)))
+        }
         guard let timer = timers[id] else { return differ("there is no timer \(id)") }
         expect(.state(timer.ending.map { .ended($0) } ?? (timer.isPaused ? .paused : .scheduled)))
     }
@@ -111,9 +115,10 @@ extension Model {
         // These events come in no particular order.
         var expected: Set<Event> = []
         for id in pending {
-            timers[id]?.ending = .serviceShutDown
+            let reason: PreciseTimer.EndReason = timers[id]?.isOrphan == true ? .targetReleased : .serviceShutDown
+            timers[id]?.ending = reason
             if timers[id]?.isRunning == false {
-                expected.formUnion([.released(id), .ended(id, .serviceShutDown)])
+                expected.formUnion([.released(id), .ended(id, reason)])
                 seen.insert("shut down")
             }
         }

@@ -207,11 +207,11 @@ struct Standing: Hashable, Sendable {
 
 extension TickFacts {
     init(_ tick: PreciseTimer.Tick) {
-        index = tick.index
+        index = UInt64(tick.index)
         deadline = tick.deadline.nanoseconds
         woke = tick.woke.nanoseconds
         delivered = tick.delivered.nanoseconds
-        missed = tick.missed
+        missed = UInt64(tick.missed)
     }
 }
 

@@ -11,6 +11,10 @@ struct ModelTimer {
     var index: UInt64 = 0
     var extra: UInt64?
     var isPaused: Bool
+    /// Since when the time to its next deadline stands still; nil if it does not.
+    var heldSince: UInt64?
+    /// Whether somebody has read that its target was released.
+    var isOrphan = false
     /// Whether it rests after its last deadline, because it has been on demand at least once.
     var isOnDemand: Bool
     /// The number of its target; nil if the handle is the target.
@@ -50,7 +54,7 @@ struct ModelTimer {
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
 
     /// The next deadline as `nextDeadline` reports it.
-    var nextForReader: UInt64? { hasEnded || next == .max ? nil : next }
+    var nextForReader: UInt64? { hasEnded || next == .max || heldSince != nil ? nil : next }
 
     /// When the service looks for the deadline: at a multiple of the largest power of two within the tolerance.
     var look: UInt64? {
@@ -92,12 +96,23 @@ struct ModelTimer {
 
     mutating func claim() { (isInDelivery, hasTurn, burst) = (true, true, 0) }
 
-    mutating func pause() {
+    /// Whether its pauses keep the grid, or else the time that remains.
+    static func keepsGrid(_ id: Int) -> Bool { id % 2 == 0 }
+
+    mutating func pause(at now: UInt64) {
         isPaused = true
+        if !Self.keepsGrid(plan.id) { heldSince = now }
         if !isRunning { (hasTurn, burst) = (false, 0) }
     }
 
+    mutating func resume(at now: UInt64) {
+        isPaused = false
+        if let heldSince { grid = grid.moved(by: now - heldSince) }
+        heldSince = nil
+    }
+
     mutating func reschedule(_ rule: Rule, at now: UInt64, order: Int) {
+        if heldSince != nil { heldSince = now }
         (grid, self.order) = (ModelGrid(rule, at: now), order)
         if rule == .onDemand { isOnDemand = true }
         (step, index, awaitsReturn, ticksOfSchedule, extra) = (0, 0, false, 0, nil)
@@ -162,6 +177,18 @@ struct ModelGrid {
     /// The same steps, with the first deadline one step from now.
     func restarted(at now: UInt64) -> ModelGrid {
         ModelGrid(origin: now, count: count, length: length, first: 1, isAfterReturn: isAfterReturn, limit: limit)
+    }
+
+    /// The same deadlines, later by a time.
+    func moved(by time: UInt64) -> ModelGrid {
+        ModelGrid(
+            origin: origin == .max ? .max : origin + time,
+            count: count,
+            length: length,
+            first: first,
+            isAfterReturn: isAfterReturn,
+            limit: limit
+        )
     }
 
     /// The exact instant of a deadline, rounded up; `.max` for never, nil after the last deadline.

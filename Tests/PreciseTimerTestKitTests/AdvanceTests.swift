@@ -8,7 +8,7 @@ import Testing
 /// `await virtual.advance(by:)`: each tick arrives before time goes on.
 @Suite(.timeLimit(.minutes(60))) struct AdvanceTests {
     @MainActor private final class ViewModel {
-        var missed: [UInt64] = []
+        var missed: [Int] = []
     }
 
     private actor Meter {

@@ -155,7 +155,7 @@ struct FaultScriptTests {
             virtual.inject(Bool.random(using: &random) ? .wakeLate(by: length) : .stall(length), after: length)
             virtual.advance(by: .milliseconds(50))
             if let timer = timers.randomElement(using: &random) {
-                _ = Bool.random(using: &random) ? timer.pause() : timer.resume()
+                _ = Bool.random(using: &random) ? timer.pause(keeping: .grid) : timer.resume()
             }
         }
         return trace.all

@@ -22,7 +22,7 @@ struct TestKitDescriptionTests {
         }
         try timer.reschedule(.once(after: .milliseconds(250)))
         #expect("\(virtual)" == #"virtual time 500 ms, 2 timers: "idle" due at 750 ms, A/B.swift:7 due at 9.5 s"#)
-        timer.pause()
+        timer.pause(keeping: .grid)
         #expect("\(virtual)".contains(#""idle" paused"#))
         for number in 1...10 {
             try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "\(number)", target: log) {

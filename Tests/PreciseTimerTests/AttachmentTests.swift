@@ -215,7 +215,7 @@ import TimerKernel
 
     /// Expects the deadlines of a period: no tick early, no deadline lost.
     private func expectGrid(_ ticks: [PreciseTimer.Tick]) {
-        var next: UInt64 = 0
+        var next = 0
         for tick in ticks {
             #expect(tick.index == next)
             #expect(tick.deadline <= tick.woke)

@@ -95,7 +95,7 @@ struct CalendarTests {
 
     @Test func aPausedTimerIsLateOnResume() throws {
         let timer = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        timer.pause()
+        timer.pause(keeping: .grid)
         virtual.advance(by: .seconds(86_400 * 2))
         #expect(log.count == 0)
         timer.resume()

@@ -27,7 +27,7 @@ struct CatchUpFairnessTests {
         // The sibling may come due at the beginning of a portion of 65 ticks, and ticks after the next portion.
         let latest = sibling.ticks.map(\.lateness).max()
         #expect(latest.map { $0 <= .microseconds(130) } == true, "\(String(describing: latest))")
-        let isComplete = storm.ticks.accounted == UInt64(storm.count)
+        let isComplete = storm.ticks.accounted == storm.count
         #expect(isComplete, "below the limit no tick is merged")
     }
 

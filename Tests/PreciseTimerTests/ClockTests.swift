@@ -13,7 +13,7 @@ import TimerKernel
 
     @Test(arguments: pairs)
     func ticksAreOnTheGridOfTheirClockAndNeverEarly(backend: Backend, clock: TimerClock) throws {
-        let (service, log, early) = (try TimerService(backend, clock: clock), Log(), Notes<UInt64>())
+        let (service, log, early) = (try TimerService(backend, clock: clock), Log(), Notes<Int>())
         let start = service.now.advanced(by: .milliseconds(2))
         let timer = try PreciseTimer.schedule(.every(.milliseconds(2), at: start), on: service, target: log) {
             if clock.now < $1.deadline { early.append($1.index) }

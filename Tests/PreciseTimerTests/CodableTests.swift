@@ -45,7 +45,7 @@ struct CodableTests {
         let timer = try schedule(.every(.milliseconds(10)), label: "clock")
         #expect(try copy(virtual.service.activeTimers) == virtual.service.activeTimers)
         virtual.jump(by: .nanoseconds(10_000_001))
-        timer.pause()
+        timer.pause(keeping: .grid)
         let snapshot = try #require(virtual.service.activeTimers.first)
         #expect(snapshot.lastLateness == .nanoseconds(1))
         #expect(try copy(snapshot) == snapshot)

@@ -9,7 +9,7 @@ import Testing
 extension ComingFromNSTimerTests {
     @Test(arguments: Ground.all)
     func aToleranceMakesNoTickEarlyAndKeepsTheGrid(ground: Ground) throws {
-        let (site, early) = (try ground.site(), Notes<UInt64>())
+        let (site, early) = (try ground.site(), Notes<Int>())
         // The tolerance rounds up to round instants, and these deadlines are not round.
         let unit = site.virtual == nil ? 1 : 100
         let (period, tolerance) = (Duration.nanoseconds(3_333_330 * unit), Duration.milliseconds(unit))
@@ -126,7 +126,7 @@ extension ComingFromNSTimerTests {
                 log.note($1)
             }
             let later = try PreciseTimer.schedule(.every(.milliseconds(1)), on: other) { [log] in log.note($1) }
-            later.pause()
+            later.pause(keeping: .grid)
             let count = log.count
             pause(.milliseconds(5))
             #expect(log.count <= count + 1, "at most the running tick finished")
@@ -148,8 +148,8 @@ extension ComingFromNSTimerTests {
             ) { _, _ in }
             handle?.resume()
             handle?.resume()
-            handle?.pause()
-            handle?.pause()
+            handle?.pause(keeping: .grid)
+            handle?.pause(keeping: .grid)
             switch way {
             case 0: handle?.cancel()
             case 1: handle = nil

@@ -130,7 +130,7 @@ extension ComingFromNSTimerTests {
             for old in ended {
                 #expect(old.cancel() == false)
                 #expect(old.state == .ended(.cancelled))
-                old.pause()
+                old.pause(keeping: .grid)
                 #expect(throws: TimerError.self) { try old.reschedule(.every(.seconds(9))) }
             }
             #expect(site.pass(period) { log.count >= 1 })

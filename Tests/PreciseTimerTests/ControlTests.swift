@@ -12,8 +12,8 @@ import Testing
         let (period, start) = (Duration.milliseconds(2), site.service.now.advanced(by: .milliseconds(2)))
         let timer = try PreciseTimer.schedule(.every(period, at: start), on: site.service, target: log) { $0.note($1) }
         #expect(site.until { log.count >= 3 })
-        #expect(timer.pause())
-        #expect(timer.pause() == false)
+        #expect(timer.pause(keeping: .grid))
+        #expect(timer.pause(keeping: .grid) == false)
         #expect(timer.state == .paused)
         let before = log.count
         site.pass(.milliseconds(30))
@@ -41,7 +41,7 @@ import Testing
         timer.resume()
         #expect(site.until { log.count == 1 })
         #expect(site.until { timer.state == .ended(.completed) })
-        #expect(timer.pause() == false)
+        #expect(timer.pause(keeping: .grid) == false)
         #expect(timer.resume() == false)
     }
 
@@ -55,7 +55,7 @@ import Testing
                 .compactMap { number in
                     try? PreciseTimer.schedule(.once(at: due), on: service, target: ran) { ran, _ in
                         ran.append(number)
-                        if number == 0 { timers.value?[1].pause() }
+                        if number == 0 { timers.value?[1].pause(keeping: .grid) }
                     }
                 }
         }

@@ -13,7 +13,7 @@ struct DeadTargetTests {
     func aPausedTimerEndsWithItsTarget(ground: Ground) throws {
         try expectEnd(on: try ground.site(), Thing.self) { service, target, onEnd in
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target, onEnd: onEnd) { _, _ in }
-                .pause()
+                .pause(keeping: .grid)
         }
     }
 

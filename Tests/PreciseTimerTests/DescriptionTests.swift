@@ -18,7 +18,7 @@ struct DescriptionTests {
         }
         let name = "timer \"clock\" (PreciseTimerTests/DescriptionTests.swift:\(line)): "
         #expect("\(timer)" == name + "scheduled, every 1 s")
-        timer.pause()
+        timer.pause(keeping: .grid)
         #expect("\(timer)" == name + "paused, every 1 s")
         timer.cancel()
         #expect("\(timer)" == name + "ended: cancelled")

@@ -67,7 +67,7 @@ struct FireTests {
 
     @Test func aPausedTimerGetsItsExtraTickOnResume() throws {
         let timer = try schedule(.every(.milliseconds(10)))
-        timer.pause()
+        timer.pause(keeping: .grid)
         let now = virtual.now
         #expect(timer.fire())
         virtual.advance(by: .milliseconds(1))

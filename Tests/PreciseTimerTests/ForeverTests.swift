@@ -16,7 +16,7 @@ struct ForeverTests {
             missedTicks: .catchUp(limit: 10),
             target: log
         ) { $0.note($1) }
-        timer.pause()
+        timer.pause(keeping: .grid)
         for _ in 0..<3 { virtual.jump(by: .seconds(Int64.max)) }
         #expect(virtual.now.isNever)
         timer.resume()

@@ -57,7 +57,7 @@ import Testing
         let (place, gate) = (Place(kind), Gate())
         let start = virtual.now.advanced(by: .milliseconds(1))
         let timer = try await timerOnItsWay(to: place, past: gate)
-        #expect(timer.pause())
+        #expect(timer.pause(keeping: .grid))
         gate.open()
         await place.settle()
         virtual.advanceWithoutSettling(by: .milliseconds(5))
@@ -76,7 +76,7 @@ import Testing
     func aTimerPausedAndResumedOnTheWayTicksOnce(kind: DeliveryKind) async throws {
         let (place, gate) = (Place(kind), Gate())
         let timer = try await timerOnItsWay(to: place, past: gate)
-        timer.pause()
+        timer.pause(keeping: .grid)
         virtual.advanceWithoutSettling(by: .milliseconds(3))
         timer.resume()
         virtual.advanceWithoutSettling(by: .zero)

@@ -212,7 +212,7 @@ import Testing
             }
             .store(in: bag, named: label)
         }
-        bag["second"]?.pause()
+        bag["second"]?.pause(keeping: .grid)
         let error = await #expect(throws: TimerError.self) { try await bag.finishAll(atMost: .milliseconds(20)) }
         #expect(error?.code == .lastTickPending)
         #expect(error?.attempted.contains("20 ms for the last tick of timer \"first\" (") == true)

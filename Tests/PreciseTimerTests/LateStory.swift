@@ -27,11 +27,11 @@ struct LateStory: Sendable, CustomTestStringConvertible {
 
     /// A tick: its index, its deadline in nanoseconds from the beginning, and how many it missed.
     struct Row: Hashable, Sendable {
-        let index: UInt64
+        let index: Int
         let deadline: UInt64
-        let missed: UInt64
+        let missed: Int
 
-        init(_ index: UInt64, _ deadline: UInt64, _ missed: UInt64) {
+        init(_ index: Int, _ deadline: UInt64, _ missed: Int) {
             self.index = index
             self.deadline = deadline
             self.missed = missed

@@ -12,7 +12,7 @@ struct MissedTickTests {
     @Test(arguments: [
         (0, 0, 1), (1, 0, 1), (299, 0, 1), (300, 1, 2), (301, 1, 2), (599, 1, 2), (600, 2, 3), (9_000, 30, 31),
     ])
-    func aLateTickCarriesTheOldestDeadlineAndCountsTheLaterOnes(late: Int, missed: UInt64, next: UInt64) throws {
+    func aLateTickCarriesTheOldestDeadlineAndCountsTheLaterOnes(late: Int, missed: Int, next: UInt64) throws {
         let start = virtual.now
         try PreciseTimer.schedule(.every(.nanoseconds(300)), on: virtual.service, target: log) { $0.note($1) }
         virtual.jump(by: .nanoseconds(300 + late))
@@ -58,7 +58,7 @@ struct MissedTickTests {
         try PreciseTimer.schedule(.every(.nanoseconds(1), at: origin), on: virtual.service, target: log) { $0.note($1) }
         for _ in 0..<3 { virtual.jump(by: .seconds(Int64.max)) }
         #expect(virtual.now.isNever)
-        #expect(log.ticks.map(\.missed) == [UInt64.max - 1])
+        #expect(log.ticks.map(\.missed) == [Int.max])
     }
 
     @Test func aYearOfMillisecondsDoesNotDrift() throws {
@@ -92,7 +92,7 @@ struct MissedTickTableTests {
             switch move {
             case .advance(let end): virtual.advance(by: virtual.now.duration(to: start.advanced(by: .nanoseconds(end))))
             case .jump(let end): virtual.jump(by: virtual.now.duration(to: start.advanced(by: .nanoseconds(end))))
-            case .pause: timer.pause()
+            case .pause: timer.pause(keeping: .grid)
             case .resume: timer.resume()
             }
         }

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// A paused timer holds its ticks back while its grid runs on.
+/// A paused timer holds its ticks back. Here its pause keeps the grid, and ``RemainingTests`` show the other kind.
 struct PauseTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -12,7 +12,7 @@ struct PauseTests {
         let start = virtual.now
         let timer = try schedule(.every(.milliseconds(10)))
         virtual.advance(by: .milliseconds(10))
-        #expect(timer.pause())
+        #expect(timer.pause(keeping: .grid))
         #expect(timer.state == .paused)
         virtual.advance(by: .milliseconds(35))
         #expect(log.count == 1)
@@ -32,12 +32,12 @@ struct PauseTests {
     @Test func pauseAndResumeReturnTrueOnlyForTheCallThatChangedTheState() throws {
         let timer = try schedule(.every(.milliseconds(10)))
         #expect(timer.resume() == false)
-        #expect(timer.pause())
-        #expect(timer.pause() == false)
+        #expect(timer.pause(keeping: .grid))
+        #expect(timer.pause(keeping: .grid) == false)
         #expect(timer.resume())
         #expect(timer.resume() == false)
         timer.cancel()
-        #expect(timer.pause() == false)
+        #expect(timer.pause(keeping: .grid) == false)
         #expect(timer.resume() == false)
         #expect(timer.state == .ended(.cancelled))
     }
@@ -45,7 +45,7 @@ struct PauseTests {
     @Test func aPauseBetweenTwoDeadlinesChangesNothing() throws {
         let timer = try schedule(.every(.milliseconds(10)))
         virtual.advance(by: .milliseconds(12))
-        timer.pause()
+        timer.pause(keeping: .grid)
         virtual.advance(by: .milliseconds(6))
         timer.resume()
         virtual.advance(by: .milliseconds(12))
@@ -55,7 +55,7 @@ struct PauseTests {
 
     @Test func aSingleDeadlineThatPassesDuringThePauseIsDeliveredAfterIt() throws {
         let timer = try schedule(.once(after: .milliseconds(10)))
-        timer.pause()
+        timer.pause(keeping: .grid)
         virtual.advance(by: .milliseconds(50))
         #expect(virtual.pendingCount == 1)
         timer.resume()
@@ -76,10 +76,13 @@ struct PauseTests {
         #expect(virtual.nextDeadline == nil)
         virtual.advance(by: .milliseconds(25))
         #expect(log.count == 0)
+        #expect(timer.remaining == .milliseconds(10), "its deadlines count from the resume on")
         timer.resume()
-        virtual.advance(by: .zero)
+        virtual.advance(by: .milliseconds(9))
+        #expect(log.count == 0)
+        virtual.advance(by: .milliseconds(1))
         #expect(log.ticks.map(\.index) == [0])
-        #expect(log.ticks.map(\.missed) == [1])
+        #expect(log.ticks.map(\.missed) == [0])
     }
 
     @Test func aTimerPausedInItsHandlerDoesNotTickAgain() throws {
@@ -89,7 +92,7 @@ struct PauseTests {
             on: virtual.service,
             missedTicks: .catchUp(limit: 5)
         ) { timer, _ in
-            timer.pause()
+            timer.pause(keeping: .grid)
             states.append(timer.state)
         }
         virtual.jump(by: .milliseconds(30))
@@ -102,7 +105,7 @@ struct PauseTests {
     @Test func aSiblingPausedInTheSameBatchDoesNotRunUntilItIsResumed() throws {
         let sibling = Box<PreciseTimer>()
         try PreciseTimer.schedule(.once(after: .milliseconds(10)), on: virtual.service, target: log) { _, _ in
-            sibling.value?.pause()
+            sibling.value?.pause(keeping: .grid)
         }
         sibling.value = try schedule(.once(after: .milliseconds(10)))
         virtual.advance(by: .milliseconds(20))
@@ -123,7 +126,8 @@ struct PauseTests {
         #expect(timer.state == .paused)
         target = nil
         #expect(timer.state == .ended(.targetReleased))
-        #expect(virtual.pendingCount == 0)
+        virtual.advance(by: .seconds(1))
+        #expect(virtual.pendingCount == 0, "the service finds it")
     }
 
     private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {

@@ -10,7 +10,7 @@ import Testing
         let site = try ground.site()
         let service = site.service
         let (log, start) = (Log(), service.now.advanced(by: .milliseconds(2)))
-        let early = Notes<UInt64>()
+        let early = Notes<Int>()
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1), at: start), on: service, target: log) {
             if service.now < $1.deadline { early.append($1.index) }
             $0.note($1)
@@ -23,7 +23,7 @@ import Testing
         #expect(ticks.flaw(from: start, every: .milliseconds(1)) == nil)
         // An independent count: the deadlines that had passed when the clock was last read.
         let woke = try #require(ticks.last?.woke)
-        #expect(ticks.accounted == UInt64(start.duration(to: woke) / .milliseconds(1)) + 1)
+        #expect(ticks.accounted == Int(start.duration(to: woke) / .milliseconds(1)) + 1)
     }
 
     @Test(arguments: Ground.all)
@@ -109,7 +109,7 @@ import Testing
         #expect(looks.contains { $0.count == 3 && ($0.last?.missed ?? 0) >= 5 }, "a stall of 12 ms is seen")
         for look in looks {
             let last = try #require(look.last)
-            #expect(last.index + last.missed == UInt64(start.duration(to: last.woke) / .milliseconds(1)))
+            #expect(last.index + last.missed == Int(start.duration(to: last.woke) / .milliseconds(1)))
         }
     }
 
@@ -132,7 +132,7 @@ import Testing
         let ticks = log.ticks
         #expect(ticks.contains { $0.missed >= 3 }, "a stall of 11 ms is seen")
         for (tick, next) in zip(ticks, ticks.dropFirst()) {
-            #expect(tick.missed == UInt64(tick.wakeLateness / period))
+            #expect(tick.missed == Int(tick.wakeLateness / period))
             #expect(next.index == tick.index + 1 + tick.missed)
             #expect(next.deadline == (tick.missed > 0 ? tick.woke : tick.deadline).advanced(by: period))
         }
@@ -172,7 +172,7 @@ import Testing
     @Test(arguments: TimerService.Backend.available)
     func aPeriodOfOneNanosecondDoesNotStarveOtherTimers(backend: TimerService.Backend) throws {
         let service = try TimerService(backend)
-        let (busy, other) = (Notes<UInt64>(), Log())
+        let (busy, other) = (Notes<Int>(), Log())
         let timer = try PreciseTimer.schedule(.every(.nanoseconds(1)), on: service, target: busy) { busy, tick in
             if tick.index % 1_000 == 0 { busy.append(tick.index) }
         }

@@ -174,7 +174,7 @@ private struct Specimens {
         let timerValues: [Any] = [
             ticks.makeAsyncIterator(), PreciseTimer.State.ended(.failed(error)),
             PreciseTimer.EndReason.failed(error), PreciseTimer.Delivery.queue(.global()),
-            PreciseTimer.MainActorDelivery.mainActor, PreciseTimer.Kept.grid,
+            PreciseTimer.MainActorDelivery.mainActor, PreciseTimer.PauseKeeping.grid, PreciseTimer.PhaseKeeping.phase,
             PreciseTimer.MissedTickPolicy.catchUp(limit: 3), TimeoutError(deadline: service.now),
             PreciseTimer.Backoff.exponential(from: .seconds(1), atMost: .seconds(9)), PreciseTimer.Jitter.full,
             BurstEdge.both,

@@ -21,7 +21,7 @@ struct RemainingTests {
         let timer = try schedule(.once(after: .milliseconds(500)))
         virtual.advance(by: .milliseconds(300))
         #expect(timer.remaining == .milliseconds(200))
-        #expect(timer.pause(keeping: .remaining))
+        #expect(timer.pause())
         virtual.advance(by: .seconds(1))
         #expect(timer.remaining == .milliseconds(200))
         #expect(timer.nextDeadline == nil)
@@ -35,7 +35,7 @@ struct RemainingTests {
 
     @Test func aPauseThatKeepsTheGridIsLate() throws {
         let timer = try schedule(.once(after: .milliseconds(500)))
-        timer.pause()
+        timer.pause(keeping: .grid)
         virtual.advance(by: .seconds(1))
         #expect(timer.remaining == .zero)
         timer.resume()
@@ -46,7 +46,7 @@ struct RemainingTests {
     @Test func theWholeGridMovesByThePause() throws {
         let timer = try schedule(.every(.seconds(1)))
         virtual.advance(by: .milliseconds(2_400))
-        timer.pause(keeping: .remaining)
+        timer.pause()
         virtual.advance(by: .milliseconds(10_000))
         timer.resume()
         virtual.advance(by: .milliseconds(1_600))
@@ -58,7 +58,7 @@ struct RemainingTests {
     @Test func anExtraTickComesWhenTheTimeGoesOn() throws {
         let timer = try schedule(.every(.seconds(1)))
         virtual.advance(by: .milliseconds(300))
-        timer.pause(keeping: .remaining)
+        timer.pause()
         virtual.advance(by: .milliseconds(500))
         #expect(timer.fire())
         virtual.advance(by: .seconds(10))
@@ -83,7 +83,7 @@ struct RemainingTests {
     @Test func aRateMovesExactly() throws {
         let timer = try schedule(.rate(3, per: .seconds(1)))
         virtual.advance(by: .milliseconds(500))
-        timer.pause(keeping: .remaining)
+        timer.pause()
         virtual.advance(by: .seconds(7))
         timer.resume()
         virtual.advance(by: .milliseconds(500))
@@ -98,7 +98,7 @@ struct RemainingTests {
             [virtual] log, tick in
             log.note(tick)
             if tick.index > 0 { return }
-            box.value?.pause(keeping: .remaining)
+            box.value?.pause()
             virtual.advance(by: .milliseconds(300))
         }
         virtual.advance(by: .seconds(6))
@@ -112,7 +112,7 @@ struct RemainingTests {
 
     @Test func aScheduleGivenDuringAPauseBeginsWithTheResume() throws {
         let timer = try schedule(.every(.seconds(1)))
-        timer.pause(keeping: .remaining)
+        timer.pause()
         virtual.advance(by: .seconds(5))
         try timer.reschedule(.once(after: .seconds(3)))
         virtual.advance(by: .seconds(5))
@@ -125,7 +125,7 @@ struct RemainingTests {
     @Test func aRestartDuringAPauseBeginsAnewWithTheResume() throws {
         let timer = try schedule(.every(.seconds(1)))
         virtual.advance(by: .milliseconds(400))
-        timer.pause(keeping: .remaining)
+        timer.pause()
         virtual.advance(by: .seconds(5))
         #expect(timer.restart())
         #expect(timer.remaining == .seconds(1))
@@ -140,7 +140,7 @@ struct RemainingTests {
         let timer = try schedule(.every(.seconds(1)))
         for round in 1...2 {
             virtual.advance(by: .milliseconds(200))
-            timer.pause(keeping: .remaining)
+            timer.pause()
             virtual.advance(by: .seconds(5))
             timer.resume()
             #expect(timer.remaining == .milliseconds(1_000 - 200 * round))
@@ -152,7 +152,7 @@ struct RemainingTests {
 
     @Test func aPausedTimerKeepsTheKindOfItsPause() throws {
         let timer = try schedule(.every(.seconds(1)))
-        #expect(timer.pause() && !timer.pause(keeping: .remaining))
+        #expect(timer.pause(keeping: .grid) && !timer.pause())
         virtual.advance(by: .milliseconds(1_500))
         timer.resume()
         virtual.advance(by: .zero)
@@ -162,7 +162,7 @@ struct RemainingTests {
     @Test func theEndInTimeMovesByThePause() throws {
         let timer = try schedule(.every(.seconds(1), for: .seconds(3)))
         virtual.advance(by: .milliseconds(1_500))
-        timer.pause(keeping: .remaining)
+        timer.pause()
         virtual.advance(by: .seconds(60))
         timer.resume()
         virtual.advance(by: .seconds(60))
@@ -205,7 +205,7 @@ struct RemainingTests {
         let timer = try schedule(.computed { $0.advanced(by: .seconds(9)) })
         try timer.reschedule(.every(.seconds(1)))
         virtual.advance(by: .milliseconds(400))
-        timer.pause(keeping: .remaining)
+        timer.pause()
         virtual.advance(by: .seconds(5))
         #expect(timer.remaining == .milliseconds(600))
         try timer.reschedule(.computed { $0.advanced(by: .seconds(2)) })

@@ -127,7 +127,7 @@ struct RescheduleTests {
 
     @Test func aPausedTimerStaysPaused() throws {
         let timer = try schedule(.every(.milliseconds(10)))
-        timer.pause()
+        timer.pause(keeping: .grid)
         try timer.reschedule(.every(.milliseconds(20)))
         #expect(timer.state == .paused)
         virtual.advance(by: .milliseconds(20))

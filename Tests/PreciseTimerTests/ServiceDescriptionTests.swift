@@ -45,7 +45,7 @@ import Testing
         let name = "timer \"clock\" (PreciseTimerTests/ServiceDescriptionTests.swift:\(line)): "
         #expect(try snapshot() == name + "0 ticks, the next at 2000000000 ns (suspending)")
         virtual.jump(by: .nanoseconds(1_000_012_300))
-        timer.pause()
+        timer.pause(keeping: .grid)
         let late = "1 tick, the last 12.3 µs late"
         #expect(try snapshot() == name + late + ", the next at 3000000000 ns (suspending), paused")
         try timer.reschedule(.onDemand)

@@ -78,7 +78,7 @@ struct StateTests {
 
         virtual.advance(by: .seconds(2))
         virtual.jump(by: .milliseconds(1_250))
-        timer.pause()
+        timer.pause(keeping: .grid)
         let later = try #require(virtual.service.activeTimers.first)
         #expect(later.ticks == 3)
         #expect(later.lastLateness == .milliseconds(250))

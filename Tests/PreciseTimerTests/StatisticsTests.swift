@@ -71,7 +71,7 @@ import Testing
         virtual.jump(by: .seconds(4))
         virtual.advance(by: .seconds(6))
         let statistics = try #require(timer.statistics)
-        #expect(statistics.ticks == UInt64(log.count))
+        #expect(statistics.ticks == log.count)
         #expect(statistics.ticks + statistics.missed == log.ticks.accounted)
         #expect(statistics.missed > 0)
         let lateness = log.ticks.map(\.lateness)
@@ -117,7 +117,7 @@ import Testing
         }
         #expect(await timer.cancelAndWait())
         for statistics in [try #require(timer.statistics), try #require(site.service.statistics)] {
-            #expect(statistics.ticks == UInt64(log.count))
+            #expect(statistics.ticks == log.count)
             #expect(statistics.ticks + statistics.missed == log.ticks.accounted)
             #expect(statistics.lateness.longest == log.ticks.map(\.lateness).max())
             #expect(statistics.handlerTime.count >= statistics.ticks - 1, "the last one may be missing")

@@ -20,7 +20,7 @@ import Testing
         for index in 0..<3 {
             virtual.advanceWithoutSettling(by: .seconds(1))
             let tick = try #require(try await ticks.next())
-            #expect(tick.index == UInt64(index))
+            #expect(tick.index == index)
             #expect(tick.deadline == start.advanced(by: .seconds(index + 1)))
             #expect(tick.missed == 0)
             #expect(tick.lateness == .zero)
@@ -46,7 +46,7 @@ import Testing
     @Test func aConsumerThatCatchesUpGetsEachLateTickUpToItsLimit() async throws {
         var ticks = ticks(.every(.seconds(1)), .catchUp(limit: 3))
         virtual.advanceWithoutSettling(by: .seconds(5))
-        var seen: [[UInt64]] = []
+        var seen: [[Int]] = []
         for _ in 0..<3 {
             let tick = try #require(try await ticks.next())
             seen.append([tick.index, tick.missed])
@@ -68,7 +68,7 @@ import Testing
     @Test func aWaitingConsumerIsWoken() async throws {
         let service = virtual.service
         let consumer = Task {
-            var indices: [UInt64] = []
+            var indices: [Int] = []
             for try await tick in PreciseTimer.ticks(.every(.seconds(1)), on: service) {
                 indices.append(tick.index)
                 if indices.count == 3 { break }
@@ -77,7 +77,7 @@ import Testing
         }
         // One second at a time, after the consumer has taken the previous tick.
         for expected in 1...3 {
-            #expect(await soon { service.activeTimers.first?.ticks == UInt64(expected - 1) })
+            #expect(await soon { service.activeTimers.first?.ticks == expected - 1 })
             virtual.advanceWithoutSettling(by: .seconds(1))
         }
         #expect(try await consumer.value == [0, 1, 2])

@@ -135,7 +135,7 @@ struct Epoch {
                 origin = (deadline - (length + count - 1) / count, next)
             }
         }
-        next += 1 + tick.missed
+        next += 1 + UInt64(tick.missed)
         if policy == .skip, let following = nextDeadline, following <= tick.woke.nanoseconds {
             return .foreign("a late tick left a deadline at \(following) that had passed")
         }

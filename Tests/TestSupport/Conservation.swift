@@ -2,15 +2,15 @@ package import PreciseTimer
 
 extension [PreciseTimer.Tick] {
     /// The number of deadlines that the ticks stand for.
-    package var accounted: UInt64 { reduce(0) { $0 + 1 + $1.missed } }
+    package var accounted: Int { reduce(0) { $0 + 1 + $1.missed } }
 
     /// The first fault in ticks of one fixed grid, from its first deadline on; nil if no tick is lost,
     /// invented or early.
     package func flaw(from start: TimerInstant, every period: Duration) -> String? {
-        var next: UInt64 = 0
+        var next = 0
         for tick in self {
             if tick.index != next { return "tick \(tick.index) instead of \(next)" }
-            if tick.deadline != start.advanced(by: period * Int(tick.index)) {
+            if tick.deadline != start.advanced(by: period * tick.index) {
                 return "tick \(tick.index) off the grid"
             }
             if let flaw = tick.flawInTime { return flaw }
@@ -26,7 +26,7 @@ extension [PreciseTimer.Tick] {
         guard let first, let last else { return "no tick" }
         if let flaw = flaw(from: first.deadline, every: period) { return flaw }
         // An independent count.
-        let passed = UInt64(first.deadline.duration(to: last.woke) / period) + 1
+        let passed = Int(first.deadline.duration(to: last.woke) / period) + 1
         return accounted == passed ? nil : "\(accounted) deadlines of \(passed)"
     }
 

@@ -119,7 +119,8 @@ struct ModelRun: ~Copyable {
     private mutating func pause(_ position: Int) {
         let timer = model[position]
         let holds = Int.random(in: 0..<3, using: &random) == 0
-        let isPausing = holds ? scheduler.hold(timer.timer, at: now) : scheduler.pause(timer.timer)
+        let isPausing = scheduler.pause(timer.timer)
+        if holds, isPausing { scheduler.hold(timer.timer, at: now) }
         expect(isPausing, !timer.hasEnded && !timer.isPaused, "pause")
         guard !timer.hasEnded else { return }
         if holds, !timer.isPaused { model[position].heldSince = now }
@@ -140,7 +141,7 @@ struct ModelRun: ~Copyable {
     private mutating func reschedule(_ position: Int) {
         let grid = randomGrid()
         if model[position].heldSince != nil, !model[position].hasEnded {
-            scheduler.holdAnew(model[position].timer, at: now)
+            scheduler.hold(model[position].timer, at: now)
             model[position].heldSince = now
         }
         let order = scheduler.reschedule(model[position].timer, on: grid.grid)

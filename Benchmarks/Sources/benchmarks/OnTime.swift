@@ -70,8 +70,8 @@ private final class LatenessRecord: @unchecked Sendable {
     func add(_ tick: PreciseTimer.Tick, period: UInt64) {
         guard hasBegun.load(ordering: .acquiring) else { return }
         let late = tick.delivered.nanoseconds - tick.deadline.nanoseconds
-        for deadline in 0...tick.missed { lateness.record(late - min(late, deadline * period)) }
-        missed += tick.missed
+        for deadline in 0...UInt64(tick.missed) { lateness.record(late - min(late, deadline * period)) }
+        missed += UInt64(tick.missed)
     }
 
     func report() {

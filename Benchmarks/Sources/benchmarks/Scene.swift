@@ -116,7 +116,7 @@ final class Beat: Sendable {
     func note(_ tick: PreciseTimer.Tick) {
         let late = UInt64(tick.lateness / .nanoseconds(1))
         lateness.withLock { lateness in
-            for number in 0...tick.missed { lateness.record(late - min(late, number * 1_000_000)) }
+            for number in 0...UInt64(tick.missed) { lateness.record(late - min(late, number * 1_000_000)) }
         }
     }
 

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Counts the ticks of one timer, and checks two promises with each: it is not early, and every deadline before its own
 /// had a tick or was counted as missed.
 public final class Ledger: Sendable {
-    private let counts = Mutex<(ticks: Int, deadlines: UInt64)>((0, 0))
+    private let counts = Mutex<(ticks: Int, deadlines: Int)>((0, 0))
 
     /// A ledger without a tick.
     public init() {}
@@ -13,9 +13,9 @@ public final class Ledger: Sendable {
     /// How many ticks there were.
     public var ticks: Int { counts.withLock { $0.ticks } }
     /// How many deadlines they stand for.
-    public var deadlines: UInt64 { counts.withLock { $0.deadlines } }
+    public var deadlines: Int { counts.withLock { $0.deadlines } }
     /// How many deadlines got no tick.
-    public var missed: UInt64 { counts.withLock { $0.deadlines - UInt64($0.ticks) } }
+    public var missed: Int { counts.withLock { $0.deadlines - $0.ticks } }
 
     /// Checks and counts a tick.
     public func note(_ tick: PreciseTimer.Tick) {

@@ -57,13 +57,13 @@ enum NightlyJob {
 
 /// The job, which writes down when it ran.
 final class Backup: Sendable {
-    private let state = Mutex<(count: Int, missed: UInt64, last: TimerInstant?)>((0, 0, nil))
+    private let state = Mutex<(count: Int, missed: Int, last: TimerInstant?)>((0, 0, nil))
     private let zone: TimeZone
 
     init(in zone: TimeZone) { self.zone = zone }
 
     var count: Int { state.withLock { $0.count } }
-    var missed: UInt64 { state.withLock { $0.missed } }
+    var missed: Int { state.withLock { $0.missed } }
     /// The deadline of the last run, as clocks showed it.
     var last: String { state.withLock { $0.last }.map(text) ?? "no time" }
 

@@ -48,7 +48,7 @@ final class Message {
             message.blinks += message.isHighlighted ? 1 : 0
         }
         try PreciseTimer.schedule(.every(.milliseconds(100)), deliver: .mainActor, target: self) { message, tick in
-            message.age += 1 + Int(tick.missed)
+            message.age += 1 + tick.missed
         }
         .store(in: timers)
         try PreciseTimer.schedule(.once(after: .milliseconds(450)), deliver: .mainActor, target: self) { message, _ in

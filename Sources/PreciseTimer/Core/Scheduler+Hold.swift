@@ -1,15 +1,7 @@
 /// Requests that few timers get.
 extension Scheduler where User: ~Copyable {
-    /// Pauses a timer, and lets the time to its next deadline stand still from now on. Returns false if the timer is
-    /// already paused or had ended. O(log n).
-    package mutating func hold(_ timer: Timer, at now: UInt64) -> Bool {
-        guard pause(timer) else { return false }
-        timer.hold(at: now)
-        return true
-    }
-
-    /// Lets a timer that is held stand still from now on, because it gets another schedule.
-    package mutating func holdAnew(_ timer: Timer, at now: UInt64) { timer.hold(at: now) }
+    /// Lets the time to the next deadline of a paused timer stand still from now on. Constant time.
+    package mutating func hold(_ timer: Timer, at now: UInt64) { timer.hold(at: now) }
 
     /// Lets a timer that is held be paused as any other, because its next deadlines are instants.
     package mutating func forgetHold(_ timer: Timer) { timer.forgetHold() }
@@ -25,8 +17,14 @@ extension Scheduler where User: ~Copyable {
     /// from its beginning. O(log n).
     package mutating func restart(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         guard let grid = timer.gridAnew(at: now) else { return nil }
-        if timer.isHeld { holdAnew(timer, at: now) }
+        if timer.isHeld { hold(timer, at: now) }
         return reschedule(timer, on: grid)
+    }
+
+    /// Gives a timer the steps of another grid from its next deadline on, which keeps its number. Returns false if it has
+    /// no deadline. Constant time.
+    package mutating func changeSteps(of timer: Timer, to grid: Grid) -> Bool {
+        !timer.hasEnded && timer.changeSteps(to: grid)
     }
 
     /// Lets a timer end after one more tick: the one for deadlines that have passed, or else an extra one. Returns nil

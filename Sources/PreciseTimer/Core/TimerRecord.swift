@@ -93,6 +93,12 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
         set { if newValue { traits.insert(.isPaused) } else { traits.remove(.isPaused) } }
     }
 
+    /// Whether somebody was told that the target was released, which is then how the timer ends.
+    package var isOrphan: Bool {
+        get { traits.contains(.isOrphan) }
+        set { if newValue { traits.insert(.isOrphan) } }
+    }
+
     /// Whether the timer rests after its last deadline, instead of ending.
     package var isOnDemand: Bool { traits.contains(.isOnDemand) }
 
@@ -344,6 +350,15 @@ extension TimerRecord where User: ~Copyable {
         }
     }
 
+    /// Takes the steps of another grid from the next deadline on. Returns false if there is no such deadline.
+    func changeSteps(to grid: Grid) -> Bool {
+        if deadline == .max { return false }
+        let rules = rulesOnDemand
+        (rules.remaining, rules.total, rules.bounds) = (grid.count, grid.count, nil)
+        begin(Grid(origin: deadline, repetition: grid.repetition))
+        return true
+    }
+
     /// No deadline after this one, unless it is the first; `.max` without an end.
     package var end: UInt64 { rules?.bounds?.end ?? .max }
 
@@ -380,6 +395,8 @@ private struct TimerTraits: OptionSet {
     static var hasRules: TimerTraits { TimerTraits(rawValue: 8) }
     /// The timer ends after one more tick.
     static var isFinishing: TimerTraits { TimerTraits(rawValue: 16) }
+    /// Somebody was told that the target was released.
+    static var isOrphan: TimerTraits { TimerTraits(rawValue: 32) }
 }
 
 extension UInt64 {

@@ -184,6 +184,18 @@ extension PreciseTimer {
             Schedule(start: .after(.zero), repetition: .rate(rate, per: duration), count: count, spread: spread)
         }
 
+        /// `rate` deadlines in each `duration`, evenly spaced and exact, the first at `instant`. The other parameters are
+        /// those of ``rate(_:per:count:spread:)``. For deadlines that have passed already, the missed-tick policy decides.
+        public static func rate(
+            _ rate: Int,
+            per duration: Duration,
+            at instant: TimerInstant,
+            count: Int? = nil,
+            spread: Duration? = nil
+        ) -> Schedule {
+            Schedule(start: .at(instant), repetition: .rate(rate, per: duration), count: count, spread: spread)
+        }
+
         /// A deadline `delay` after the previous tick's handler has returned; the first after `firstDelay`, or after
         /// `delay` if `firstDelay` is not given.
         ///

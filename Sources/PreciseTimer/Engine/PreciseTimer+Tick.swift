@@ -3,7 +3,7 @@ extension PreciseTimer {
     public struct Tick: Hashable, Sendable {
         /// The number of this tick's deadline, from 0. It grows by 1 + ``missed`` from tick to tick. That of an extra
         /// tick is the number of the next deadline.
-        public let index: UInt64
+        public let index: Int
         /// When the tick was due: the oldest deadline that had not had a tick. That of an extra tick is the instant at
         /// which it was asked for.
         public let deadline: TimerInstant
@@ -15,7 +15,7 @@ extension PreciseTimer {
         /// When the handler was called.
         public let delivered: TimerInstant
         /// How many later deadlines had passed as well and get no tick.
-        public let missed: UInt64
+        public let missed: Int
 
         /// How long after its deadline the tick was delivered. Never negative.
         public var lateness: Duration { deadline.duration(to: delivered) }
@@ -26,7 +26,7 @@ extension PreciseTimer {
 
         /// The facts of a tick, for tests of code that receives ticks.
         ///
-        /// Instants in another order, or of different clocks, are a programming error.
+        /// Negative counts, and instants in another order, or of different clocks, are a programming error.
         ///
         /// - Parameters:
         ///   - index: the number of the deadline.
@@ -36,15 +36,16 @@ extension PreciseTimer {
         ///   - missed: how many later deadlines had passed as well.
         ///   - isExtra: whether the tick stands for no deadline.
         public init(
-            index: UInt64 = 0,
+            index: Int = 0,
             deadline: TimerInstant,
             woke: TimerInstant? = nil,
             delivered: TimerInstant? = nil,
-            missed: UInt64 = 0,
+            missed: Int = 0,
             isExtra: Bool = false
         ) {
             let woke = woke ?? deadline
             let delivered = delivered ?? woke
+            precondition(index >= 0 && missed >= 0, "a tick's counts are not negative")
             precondition(deadline <= woke && woke <= delivered, "a tick wakes and is delivered after its deadline")
             self.index = index
             self.deadline = deadline
@@ -74,11 +75,11 @@ extension PreciseTimer.Tick: Codable {
             )
         }
         self.init(
-            index: try values.decode(UInt64.self, forKey: .index),
+            index: Int(clamping: try values.decode(UInt64.self, forKey: .index)),
             deadline: deadline,
             woke: woke,
             delivered: delivered,
-            missed: try values.decode(UInt64.self, forKey: .missed),
+            missed: Int(clamping: try values.decode(UInt64.self, forKey: .missed)),
             isExtra: try values.decodeIfPresent(Bool.self, forKey: .isExtra) ?? false
         )
     }

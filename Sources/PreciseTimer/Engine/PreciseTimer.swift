@@ -47,18 +47,20 @@ public final class PreciseTimer: Sendable {
     /// As with ``cancel()``, at most a handler that is already running on another thread finishes. A paused timer ends
     /// within seconds if its target is released.
     ///
-    /// - Parameter kept: what the pause keeps. With ``Kept/grid``, deadlines go on passing. With ``Kept/remaining``,
-    ///   the time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its
-    ///   deadline ticks 200 ms after it is resumed. Computed deadlines, such as those of a calendar, are instants,
-    ///   which no pause moves.
+    /// The time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its deadline
+    /// ticks 200 ms after it is resumed, and all later deadlines are later by the length of the pause, too. Computed
+    /// deadlines, such as those of a calendar, are instants, which no pause moves.
+    ///
+    /// - Parameter kept: what the pause keeps. With ``PauseKeeping/grid``, deadlines stay where they are, and those that
+    ///   pass are late when the timer is resumed: for ticks that must stay on whole seconds, or in step with others.
     /// - Returns: whether this call paused it; false if it is already paused or has ended.
     @discardableResult
-    public func pause(keeping kept: Kept = .grid) -> Bool { core.pause(record, keeping: kept) }
+    public func pause(keeping kept: PauseKeeping = .remaining) -> Bool { core.pause(record, keeping: kept) }
 
     /// Lets a paused timer tick again. Returns false if it is not paused or has ended.
     ///
-    /// Deadlines that passed during the pause are handled at once by the missed-tick policy. If the pause kept the
-    /// remaining time, all deadlines are later by the length of the pause instead.
+    /// All deadlines are later by the length of the pause. If the pause kept the grid, the missed-tick policy handles
+    /// those that have passed at once instead.
     @discardableResult
     public func resume() -> Bool { core.resume(record) }
 
@@ -80,15 +82,25 @@ public final class PreciseTimer: Sendable {
     /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
     /// call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
     ///
-    /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. To
-    /// change the period and keep the phase, as for a tempo, give the next deadline with it: `reschedule(.every(period,
-    /// at: timer.nextDeadline ?? service.now))`.
+    /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. Keep the
+    /// phase instead: ``reschedule(_:keeping:)``.
     ///
     /// A timer takes computed deadlines, such as those of a calendar, only if it was scheduled with such.
     ///
     /// - Throws: `TimerError` if the schedule makes no sense, which leaves the timer as it was, or if the
     ///   timer has ended.
     public func reschedule(_ schedule: Schedule) throws(TimerError) { try core.reschedule(record, schedule) }
+
+    /// Gives the timer another period or rate from its next deadline on, which stays where it is, and keeps its number:
+    /// `reschedule(.rate(96, per: .seconds(1)), keeping: .phase)`, for a tempo that may change at any time.
+    ///
+    /// If no deadline is known, as after the last one, this is the same as ``reschedule(_:)``. Constant time.
+    ///
+    /// - Throws: `TimerError` if the schedule is not `.every(period)` or `.rate(number, per: duration)`, with or without
+    ///   a count, or if the present deadlines are computed; the timer stays as it was. Also if the timer has ended.
+    public func reschedule(_ schedule: Schedule, keeping kept: PhaseKeeping) throws(TimerError) {
+        try core.changePeriod(record, schedule)
+    }
 
     /// Sets a timer on demand, unless it has ended or is being finished. Its handler cannot make it go on either, as it
     /// could with ``reschedule(_:)``. Returns whether it was set. For the patterns, which have only one last call.
@@ -109,8 +121,8 @@ public final class PreciseTimer: Sendable {
     /// The name given to the timer, which ``TimerService/activeTimers`` shows.
     public var label: String? { core.label(of: record) }
 
-    /// Whether the timer is scheduled or paused, or how it ended. If the target has been released, reading this ends
-    /// the timer and calls `onEnd` on the calling thread.
+    /// Whether the timer is scheduled or paused, or how it ended. A released target is an end, also if the service has
+    /// not found it yet, and so has not called `onEnd`.
     public var state: State { core.currentState(of: record) }
 
     /// The deadline of the next tick; nil if no tick remains, if the timer rests until it is rescheduled, or if the
@@ -131,11 +143,17 @@ public final class PreciseTimer: Sendable {
 
 extension PreciseTimer {
     /// What a pause keeps.
-    public enum Kept: Sendable {
-        /// The deadlines: those that pass during the pause are late when the timer is resumed.
-        case grid
+    public enum PauseKeeping: Sendable {
         /// The time that remains to the next deadline: nothing passes during the pause.
         case remaining
+        /// The deadlines: those that pass during the pause are late when the timer is resumed.
+        case grid
+    }
+
+    /// What a change of the period keeps.
+    public enum PhaseKeeping: Sendable {
+        /// The next deadline, from which the new period counts.
+        case phase
     }
 
     /// Whether a timer is scheduled, paused or ended.

@@ -164,7 +164,7 @@ extension Record {
     }
 
     /// Whether it may get another schedule. A timer that is finishing goes on only if its last handler wants that.
-    var mayGoOn: Bool { !hasEnded && (!isFinishing || user.runner.isCaller) }
+    var mayGoOn: Bool { !hasEnded && !isOrphan && (!isFinishing || user.runner.isCaller) }
 
     // MARK: Facts
 
@@ -194,9 +194,9 @@ extension Record {
         user.ticks == 0 ? nil : Duration(wholeNanoseconds: user.lastLateness)
     }
 
-    /// How the timer ended; nil if it goes on.
+    /// How the timer ended, as far as anybody was told; nil if it goes on.
     var endReason: PreciseTimer.EndReason? {
-        switch ending {
+        switch isOrphan ? endingIfTargetIsGone : ending {
         case .goesOn: nil
         case .completed: .completed
         case .cancelled: .cancelled
@@ -215,12 +215,12 @@ extension PreciseTimer.Tick {
     init(_ due: Due, woke: TimerInstant, delivered: TimerInstant) {
         let clock = woke.clock
         let woke = max(woke.nanoseconds, due.deadline)
-        index = due.index
+        index = Int(clamping: due.index)
         deadline = TimerInstant(nanoseconds: due.deadline, clock: clock)
         self.woke = TimerInstant(nanoseconds: woke, clock: clock)
         // A wall clock may have been set back in between.
         self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke), clock: clock)
-        missed = due.missed
+        missed = Int(clamping: due.missed)
         isExtra = due.isExtra
     }
 

@@ -12,7 +12,7 @@ extension PreciseTimer.Schedule {
             plan.repetition = .every(Period(nanoseconds: period.nanosecondsOrForever))
         case .rate(let rate, let duration):
             plan.repetition = .every(try period(of: rate, per: duration))
-            plan.firstStep = 1
+            if case .after = start { plan.firstStep = 1 }
         case .fixedDelay(let delay):
             if delay <= .zero { throw refusal("\(delay.text) after each return (the delay must be longer than zero)") }
             plan.repetition = .afterReturn(delay.nanosecondsOrForever)
@@ -33,6 +33,16 @@ extension PreciseTimer.Schedule {
         }
         if special != nil { try limit(&plan) }
         return plan
+    }
+
+    /// Whether it says nothing but a period or a rate, and perhaps a count.
+    var isPeriodOnly: Bool {
+        let hasOnlyCount = special.map { $0.spread == nil && $0.jitter == nil && $0.span == nil } ?? true
+        return switch (repetition, start) {
+        case (.every(let period), .after(let delay)): hasOnlyCount && delay == period
+        case (.rate, .after): hasOnlyCount
+        default: false
+        }
     }
 
     private func limit(_ plan: inout Plan) throws(TimerError) {

@@ -96,14 +96,14 @@ extension ServiceCore {
         let (state, period) = locked(inForkedChild: (nil, nil)) { _ in
             (
                 record.endReason.map(PreciseTimer.State.ended) ?? (record.isPaused ? .paused : .scheduled),
-                record.hasEnded ? nil : record.nominalPeriod
+                record.endReason == nil ? record.nominalPeriod : nil
             )
         }
         let facts = [state.map { "\($0)" } ?? "of the parent process", period.map { "every \($0.text)" }]
         return "\(name(of: record)): " + facts.compactMap(\.self).joined(separator: ", ")
     }
 
-    /// The state of a timer. If its target was released, this ends the timer.
+    /// The state of a timer. A released target is an end, also before the service finds it.
     func currentState(of record: Record) -> PreciseTimer.State {
         if lock.isOfAnotherProcess { return .ended(.backendFailed(.inForkedChild("reading a timer"))) }
         let (reason, isPaused) = locked { _ in (record.endReason, record.isPaused) }
@@ -111,8 +111,10 @@ extension ServiceCore {
         // Only the target is promoted here, never the handler's captures: `cancel()` must be the one to
         // release those.
         if record.user.target != nil { return isPaused ? .paused : .scheduled }
-        end(record, record.endingIfTargetIsGone)
-        return .ended(locked { _ in record.endReason } ?? .targetReleased)
+        return locked { _ in
+            if !record.hasEnded { record.isOrphan = true }
+            return .ended(record.endReason ?? .targetReleased)
+        }
     }
 
     /// What a caller wants to know of each timer that has not ended, read in portions, so that other threads get the

@@ -66,6 +66,7 @@ final class ServiceCore: @unchecked Sendable {
         while true {
             // Another process was ruled out above.
             let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in
+                if record.isPaused { state.hold(record) }
                 guard state.isCaredFor, let grid = state.grid(plan, of: record) else { return (false, nil) }
                 let failure = state.admit(record, on: grid, service)
                 // The caller gets the error, and no timer existed, so `onEnd` must not be called.
@@ -83,19 +84,19 @@ final class ServiceCore: @unchecked Sendable {
 
     // MARK: Control
 
-    /// Ends a timer. Returns true for the call that ended it.
+    /// Ends a timer. Returns true for the call that ended it, unless somebody was told before that its target had.
     @discardableResult
     func end(_ record: Record, _ ending: TimerEnding, _ wait: HandlerWait? = nil) -> Bool {
-        let (isOver, task, service) = locked(inForkedChild: (nil, nil, nil)) { state in
+        let (isOver, isOrphan, task, service) = locked(inForkedChild: (nil, false, nil, nil)) { state in
             let isOver = state.end(record, ending)
             let task = isOver == false ? record.taskToCancel : nil
             if let wait { record.awaitReturn(wait) }
-            return (isOver, task, state.takeServiceIfIdle())
+            return (isOver, record.isOrphan, task, state.takeServiceIfIdle())
         }
         task?.cancel()
         if isOver == true { record.sayFarewell() }
         withExtendedLifetime(service) {}
-        return isOver != nil
+        return isOver != nil && !isOrphan
     }
 
     /// Ends a timer whose handler threw an error, which `onError` was told or not. The handler is still running.
@@ -110,21 +111,19 @@ final class ServiceCore: @unchecked Sendable {
         #endif
     }
 
-    func pause(_ record: Record, keeping kept: PreciseTimer.Kept) -> Bool {
+    func pause(_ record: Record, keeping kept: PreciseTimer.PauseKeeping) -> Bool {
         locked(inForkedChild: false) { state in
             // Its last tick could not come.
-            if record.isFinishing { return false }
-            return switch kept {
-            case .remaining where record.side?.extras.chain == nil:
-                state.now.map { state.scheduler.hold(record, at: $0.nanoseconds) } ?? false
-            // Computed deadlines are instants, which no pause can move.
-            case .grid, .remaining: state.scheduler.pause(record)
-            }
+            if record.isFinishing || record.isOrphan { return false }
+            guard state.scheduler.pause(record) else { return false }
+            if case .remaining = kept { state.hold(record) }
+            return true
         }
     }
 
     func resume(_ record: Record) -> Bool {
         carryOut { state in
+            if record.isOrphan { return nil }
             guard record.isHeld else { return state.scheduler.resume(record) }
             return state.now.flatMap { state.scheduler.release(record, at: $0.nanoseconds) }
         }
@@ -139,10 +138,11 @@ final class ServiceCore: @unchecked Sendable {
         .0
     }
 
-    /// Lets a timer end after one more tick. Returns false if it is paused or had ended. The caller waits for the
-    /// return of the last handler, unless it is inside a handler of the timer.
+    /// Lets a timer end after one more tick. Returns false if it is paused or had ended, or has no last tick. The caller
+    /// waits for the return of the last handler, unless it is inside a handler of the timer.
     func finish(_ record: Record, _ wait: HandlerWait) -> Bool {
-        carryOut { state in
+        if record.user.target is any WithoutLastTick { return false }
+        return carryOut { state in
             guard let now = state.now, let order = state.scheduler.finish(record, at: now.nanoseconds) else {
                 return nil
             }
@@ -157,7 +157,8 @@ final class ServiceCore: @unchecked Sendable {
     func fire(_ record: Record) -> Bool {
         carryOut { state in
             // Its last tick is on its way, or is there.
-            record.isFinishing ? nil : state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) }
+            record.isFinishing || record.isOrphan
+                ? nil : state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) }
         }
         .0
     }
@@ -169,12 +170,27 @@ final class ServiceCore: @unchecked Sendable {
         try reschedule(record, on: schedule.plan(on: clock)) {}
     }
 
+    /// Gives a timer another period from its next deadline on, or from now on if it has none.
+    func changePeriod(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
+        let plan = try schedule.plan(on: clock)
+        if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
+        let isDone = try locked { state throws(TimerError) in
+            if !schedule.isPeriodOnly || record.side?.extras.chain != nil {
+                let advice = "only `.every(period)` and `.rate(number, per: duration)` have a phase"
+                throw PreciseTimer.Schedule.refusal("\(schedule) in the phase of another schedule (\(advice))")
+            }
+            let grid = Grid(origin: 0, repetition: plan.repetition, count: plan.count)
+            return record.mayGoOn && state.scheduler.changeSteps(of: record, to: grid)
+        }
+        if !isDone { try reschedule(record, on: plan) {} }
+    }
+
     /// Starts a timer anew. `prepare` is called under the lock if the timer goes on.
     @inline(__always)
     func reschedule(_ record: Record, on plan: Plan, _ prepare: () -> Void) throws(TimerError) {
         let (isDone, failure) = carryOut { state in
             guard record.mayGoOn else { return nil }
-            if record.isHeld, let now = state.now { state.scheduler.holdAnew(record, at: now.nanoseconds) }
+            if record.isHeld { state.hold(record) }
             return state.grid(plan, of: record)
                 .flatMap { grid in
                     if !record.hasEnded { prepare() }

@@ -144,10 +144,16 @@ struct ServiceState: ~Copyable {
         return arm(order)
     }
 
+    /// Lets the time to the next deadline of a paused timer stand still from now on. Computed deadlines are instants,
+    /// which no pause moves.
+    mutating func hold(_ record: Record) {
+        if let now, record.side?.extras.chain == nil { scheduler.hold(record, at: now.nanoseconds) }
+    }
+
     /// Ends a timer. Returns nil if it had ended before; otherwise whether the caller must say the farewell. If the
     /// handler is running, the farewell follows its return.
     mutating func end(_ record: Record, _ ending: TimerEnding) -> Bool? {
-        guard scheduler.end(record, ending) else { return nil }
+        guard scheduler.end(record, record.isOrphan ? record.endingIfTargetIsGone : ending) else { return nil }
         if let observer { observer.ended(record) }
         return !record.isInHandler
     }

@@ -163,9 +163,13 @@ public class CallLimiter: @unchecked Sendable {
     @discardableResult
     public final func flush() -> Bool { timer?.hasEnded == false && ask { $0.flush(at: $1) } }
 
-    /// Drops a call that waits. Returns false if no call waits. The next call is the first of a burst.
+    /// Drops a call that waits. Returns false if no call waits, or if the target was released or the service has ended.
+    /// The next call is the first of a burst.
     @discardableResult
-    public final func cancel() -> Bool { state.withLock(inForkedChild: false) { $0.limit.cancel() } }
+    public final func cancel() -> Bool {
+        let drops = state.withLock(inForkedChild: false) { $0.limit.cancel() }
+        return drops && timer?.hasEnded == false
+    }
 
     /// Lets the limit decide, and sets the timer. Returns its answer.
     @discardableResult
@@ -184,14 +188,16 @@ public class CallLimiter: @unchecked Sendable {
 
     /// Returns whether the handler must be called.
     private func comes(_ tick: PreciseTimer.Tick) -> Bool {
+        // It may have ended since the tick came due, on the actor that the tick has just reached.
+        guard let timer, !timer.hasEnded else { return false }
         // The last tick of a timer that is finished lets all calls through that wait.
         if tick.isExtra { return cancel() }
         let now = service?.now ?? tick.delivered
-        let (calls, next, timer) = state.withLock(inForkedChild: (false, nil, nil)) { state in
+        let (calls, next) = state.withLock { state in
             let calls = state.limit.tick(at: now)
-            return (calls, state.limit.deadline, state.timer)
+            return (calls, state.limit.deadline)
         }
-        guard let timer, let next else { return calls }
+        guard let next else { return calls }
         if set(timer, next) || timer.hasEnded { return calls }
         // This is the last tick of a timer that is being finished: see above.
         return cancel() || calls
@@ -214,6 +220,9 @@ public class CallLimiter: @unchecked Sendable {
 extension CallLimiter: TimerHolder {
     /// Its timer.
     public final var timers: [PreciseTimer] { timer.map { [$0] } ?? [] }
+
+    /// Whether its timer has ended.
+    public final var hasEnded: Bool { timer?.hasEnded ?? true }
 }
 
 extension CallLimiter: CustomStringConvertible, CustomReflectable {

@@ -268,12 +268,12 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Called when the tick of an entry is delivered. Removes the entry, and returns true, unless it was cancelled or
-    /// refreshed since its tick was due.
+    /// refreshed since its tick was due, or its timer has ended, with its service or a bag.
     private func expire(_ entry: Entry, _ deadline: TimerInstant) -> Bool {
         let expired: Slot? = state.withLock(inForkedChild: nil) { state in
             guard let slot = state.slots[entry.key], slot.entry === entry else { return nil }
             entry.expiring.store(deadline.nanoseconds, ordering: .sequentiallyConsistent)
-            if slot.timer.nextDeadline == nil {
+            if slot.timer.nextDeadline == nil, !slot.timer.hasEnded {
                 state.running[ObjectIdentifier(entry)] = slot.timer
                 return state.slots.removeValue(forKey: entry.key)
             }
@@ -292,15 +292,17 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
 }
 
 extension IdleTimeouts: TimerHolder {
-    /// The timers of its keys that have not ended, and of handlers that are running.
+    /// The timers of its keys, and of handlers that are running.
     public var timers: [PreciseTimer] {
-        let running = state.withLock(inForkedChild: [:]) { $0.running }
-        return all.values.map(\.timer).filter { !$0.hasEnded } + running.values
+        state.withLock(inForkedChild: []) { $0.slots.values.map(\.timer) + $0.running.values }
     }
+
+    /// False: keys may always come.
+    public var hasEnded: Bool { false }
 }
 
 extension IdleTimeouts: CustomStringConvertible, CustomReflectable {
-    /// The number of keys, with those whose service was shut down.
+    /// The number of keys, with those whose timers have ended with their service or a bag.
     public var description: String { all.count == 1 ? "time-outs of 1 key" : "time-outs of \(all.count) keys" }
 
     /// Shows the description alone.

@@ -116,3 +116,9 @@ private func run<Success, Failure: Error>(
         return try timed.value(on: options.service)
     }
 }
+
+/// A time-out that ends at an instant is a deadline.
+@available(*, unavailable, renamed: "withDeadline(_:operation:)")
+public func withTimeout<Success>(until: TimerInstant, operation: () async throws -> Success) async throws -> Success {
+    preconditionFailure("this cannot be called")
+}

@@ -49,7 +49,7 @@ struct RowRun {
             bill: bill,
             runDelay: after > delay ? after - delay : 0,
             late: lateWatch?.late,
-            spin: service?.spin.map { SpinCuts(cuts: $0.cuts, obstacle: $0.obstacle) }
+            spin: service?.spin.map { SpinCuts(cuts: UInt64($0.cuts), obstacle: $0.obstacle) }
         )
     }
 

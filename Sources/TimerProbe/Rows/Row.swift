@@ -113,9 +113,9 @@ struct BackendTimers: Ticking {
                 // The clock is read first, and not taken from the library.
                 let delivered = clock.now
                 let arrival = Recording.Arrival(
-                    index: tick.index,
+                    index: UInt64(tick.index),
                     deadline: tick.deadline,
-                    missed: tick.missed,
+                    missed: UInt64(tick.missed),
                     woke: tick.woke,
                     delivered: delivered
                 )

@@ -94,7 +94,7 @@ package enum SchedulesCheck {
 
     /// A target that checks its ticks.
     private final class Watch: Sendable {
-        private let next = Atomic<UInt64>(0)
+        private let next = Atomic<Int>(0)
 
         func restart() { next.store(0, ordering: .relaxed) }
 
