@@ -105,5 +105,5 @@ func ends(_ timer: PreciseTimer) async throws {
     timer.resume()
     timer.restart()
     await timer.cancelAndWait()
-    try await timer.finish(atMost: .seconds(5))
+    try await timer.finish(within: .seconds(5))
 }

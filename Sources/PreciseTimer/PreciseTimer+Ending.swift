@@ -59,42 +59,42 @@ extension PreciseTimer {
     /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
     ///   the limit, and with ``TimerError/Code/lastTickPending`` if its last tick was not delivered by then.
     @discardableResult
-    public func finish(atMost limit: Duration? = nil) async throws(TimerError) -> Bool {
+    public func finish(within limit: Duration? = nil) async throws(TimerError) -> Bool {
         let wait = HandlerWait()
         let hasLastTick = core.finish(record, wait)
         if !hasLastTick { core.end(record, .cancelled, wait) }
-        try await wait.untilOver(for: [(core, record)], atMost: limit, limit)
+        try await wait.untilOver(for: [(core, record)], within: limit, limit)
         // Another call, or the release of the target, may have ended it before its last tick.
         return hasLastTick && !wait.someGoOn && core.isCompletedOrGoesOn(record)
     }
 }
 
 extension TimerBag {
-    /// Ends all timers after one last tick each, as ``PreciseTimer/finish(atMost:)`` does, removes them, and waits for
+    /// Ends all timers after one last tick each, as ``PreciseTimer/finish(within:)`` does, removes them, and waits for
     /// their handlers. A timer whose handler gives it another schedule meanwhile is cancelled when that handler has
     /// returned. Called from inside a handler, it does not wait; if the bag had the only handle of that handler's
     /// timer, and no target keeps it, the running tick is its last.
     ///
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
-    public func finishAll(atMost limit: Duration? = nil) async throws(TimerError) {
-        try await endAll(lastTick: true, atMost: limit)
+    public func finishAll(within limit: Duration? = nil) async throws(TimerError) {
+        try await endAll(lastTick: true, within: limit)
     }
 
     /// Cancels all timers and removes them, and waits for their handlers that are running, for at most a real time.
     ///
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
-    public func cancelAllAndWait(atMost limit: Duration) async throws(TimerError) {
-        try await endAll(lastTick: false, atMost: limit)
+    public func cancelAllAndWait(within limit: Duration) async throws(TimerError) {
+        try await endAll(lastTick: false, within: limit)
     }
 
     /// Ends all timers in one of the two ways.
-    private func endAll(lastTick: Bool, atMost limit: Duration?) async throws(TimerError) {
+    private func endAll(lastTick: Bool, within limit: Duration?) async throws(TimerError) {
         // Held to the end: a timer whose handle is its target would end with its handle.
         let members = removeAll()
         defer { withExtendedLifetime(members) {} }
         let known = members.flatMap(\.timers).map { ($0.core, $0.record) }
-        try await HandlerWait.end(known, lastTick: lastTick).untilOver(for: known, atMost: limit, limit)
+        try await HandlerWait.end(known, lastTick: lastTick).untilOver(for: known, within: limit, limit)
     }
 }
 
@@ -102,7 +102,7 @@ extension TimerService {
     /// Ends your own service, after a last tick of each of its timers if that is wanted, and waits for running
     /// handlers.
     ///
-    /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(atMost:)`` for each timer. A timer
+    /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(within:)`` for each timer. A timer
     /// whose handler gives it another schedule meanwhile is cancelled when that handler has returned. Called from
     /// inside a handler, the running tick is the last of its timer.
     ///
@@ -117,7 +117,7 @@ extension TimerService {
     @discardableResult
     public func shutdownAndWait(
         lastTick: Bool,
-        atMost limit: Duration? = nil,
+        within limit: Duration? = nil,
         file: StaticString = #fileID,
         line: UInt = #line
     ) async throws(TimerError) -> Bool {
@@ -127,7 +127,7 @@ extension TimerService {
         let start = ContinuousClock.now
         do throws(TimerError) {
             if lastTick {
-                try await HandlerWait.end(timers, lastTick: true).untilOver(for: timers, atMost: limit, limit)
+                try await HandlerWait.end(timers, lastTick: true).untilOver(for: timers, within: limit, limit)
             }
         } catch {
             core.shutdown()
@@ -136,7 +136,7 @@ extension TimerService {
         let wait = HandlerWait()
         let isEnding = core.shutdown(wait)
         let rest = limit.map { $0 - start.duration(to: .now) }
-        try await wait.untilOver(for: core.runningTimers.map { (core, $0) }, atMost: rest, limit)
+        try await wait.untilOver(for: core.runningTimers.map { (core, $0) }, within: rest, limit)
         return isEnding
     }
 }
@@ -160,10 +160,10 @@ extension HandlerWait {
     ///   whose last tick has not come.
     fileprivate func untilOver(
         for timers: [Known],
-        atMost rest: Duration?,
+        within rest: Duration?,
         _ limit: Duration?
     ) async throws(TimerError) {
-        if await untilOver(atMost: rest) { return }
+        if await untilOver(within: rest) { return }
         let late = timers.filter { $0.core.awaitsLastTick($0.record) }
         for (core, record) in timers { core.end(record, .cancelled) }
         let running = timers.filter { $0.core.runsHandler(of: $0.record) }

@@ -29,13 +29,13 @@ public struct TimerShutdown: Service {
     /// - Parameters:
     ///   - service: the service.
     ///   - lastTick: whether each timer ticks once more before it ends, so that a timer that flushes or saves leaves
-    ///     nothing behind. See `PreciseTimer.finish(atMost:)`.
+    ///     nothing behind. See `PreciseTimer.finish(within:)`.
     ///   - limit: how long to wait for handlers, in real time; nil for as long as they take.
     /// - Throws: `TimerError` for a shared service, which also has the timers of other code: hold your own in a bag.
     public init(
         of service: TimerService,
         lastTick: Bool = false,
-        atMost limit: Duration? = nil
+        within limit: Duration? = nil
     ) throws(TimerError) {
         if service.isShared {
             let reason = "it has the timers of other code, too; hold your timers in a TimerBag"
@@ -46,14 +46,14 @@ public struct TimerShutdown: Service {
     }
 
     /// Ends the timers in a bag, on whatever services they are. The parameters are those for a service.
-    public init(of bag: TimerBag, lastTick: Bool = false, atMost limit: Duration? = nil) {
+    public init(of bag: TimerBag, lastTick: Bool = false, within limit: Duration? = nil) {
         timers = .bag(bag)
         (self.lastTick, self.limit) = (lastTick, limit)
     }
 
     /// Ends one timer, or whatever else has timers, such as debouncers and idle time-outs. The parameters are those for a
     /// service.
-    public init(of holder: some TimerHolder, lastTick: Bool = false, atMost limit: Duration? = nil) {
+    public init(of holder: some TimerHolder, lastTick: Bool = false, within limit: Duration? = nil) {
         timers = .holder(holder)
         (self.lastTick, self.limit) = (lastTick, limit)
     }
@@ -66,7 +66,7 @@ public struct TimerShutdown: Service {
         // It throws if the task is cancelled, which ends the timers, too.
         try? await gracefulShutdown()
         switch timers {
-        case .service(let service): _ = try await service.shutdownAndWait(lastTick: lastTick, atMost: limit)
+        case .service(let service): _ = try await service.shutdownAndWait(lastTick: lastTick, within: limit)
         case .bag(let bag): try await end(bag)
         case .holder(let holder):
             let bag = TimerBag()
@@ -76,8 +76,8 @@ public struct TimerShutdown: Service {
     }
 
     private func end(_ bag: TimerBag) async throws {
-        if lastTick { return try await bag.finishAll(atMost: limit) }
-        if let limit { try await bag.cancelAllAndWait(atMost: limit) } else { await bag.cancelAllAndWait() }
+        if lastTick { return try await bag.finishAll(within: limit) }
+        if let limit { try await bag.cancelAllAndWait(within: limit) } else { await bag.cancelAllAndWait() }
     }
 }
 #endif

@@ -126,7 +126,7 @@ import Testing
             await mayReturn.pass()
         }
         await isInside.pass()
-        let shutdown = try TimerShutdown(of: service, atMost: .milliseconds(20))
+        let shutdown = try TimerShutdown(of: service, within: .milliseconds(20))
         let task = Task { try await shutdown.run() }
         task.cancel()
         let error = await #expect(throws: TimerError.self) { try await task.value }

@@ -308,7 +308,7 @@ struct HolderTests {
         #expect(!timeouts.contains(1) && timeouts.timers.count == 2)
         let waiting = Task.immediate {
             if hasLimit {
-                try await bag.cancelAllAndWait(atMost: .seconds(3_600))
+                try await bag.cancelAllAndWait(within: .seconds(3_600))
             } else {
                 await bag.cancelAllAndWait()
             }

@@ -79,7 +79,7 @@ import Testing
         }
         timer.fire()
         await isRunning.pass()
-        let error = await #expect(throws: TimerError.self) { try await timer.finish(atMost: .milliseconds(20)) }
+        let error = await #expect(throws: TimerError.self) { try await timer.finish(within: .milliseconds(20)) }
         #expect(error?.code == .handlerRunning)
         #expect(error?.attempted == "waiting 20 ms for the end of timer \"flush\" (\(#fileID):\(#line - 8))")
         #expect(timer.state == .ended(.cancelled))
@@ -110,7 +110,7 @@ import Testing
         #expect(count.value == 3)
         try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service, onEnd: reasons.append) { count.add(1) }
             .store(in: bag)
-        try await bag.cancelAllAndWait(atMost: .seconds(30))
+        try await bag.cancelAllAndWait(within: .seconds(30))
         #expect(reasons.all == [.completed, .completed, .completed, .cancelled])
         #expect(count.value == 3)
     }
@@ -221,7 +221,7 @@ import Testing
             if log.count == 1 { try? box.value?.reschedule(.every(.seconds(1))) }
         }
         let timer = try #require(box.value)
-        let finishing = Task.immediate { try await timer.finish(atMost: .seconds(3_600)) }
+        let finishing = Task.immediate { try await timer.finish(within: .seconds(3_600)) }
         virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(log.ticks.map(\.isExtra) == [true, false])
         #expect(timer.pause(keeping: .grid) && timer.resume() && timer.restart())
@@ -273,7 +273,7 @@ import Testing
             await mayReturn.pass()
         }
         await isRunning.pass()
-        await #expect(throws: TimerError.self) { try await timer.finish(atMost: .seconds(-1)) }
+        await #expect(throws: TimerError.self) { try await timer.finish(within: .seconds(-1)) }
         mayReturn.open()
         await timer.cancelAndWait()
     }

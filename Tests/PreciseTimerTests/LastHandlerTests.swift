@@ -94,7 +94,7 @@ import Testing
     func aShutdownWithALimitEndsATimerThatItsLastHandlerSetsAgain(limit: Duration) async throws {
         let service = try TimerService(.usual)
         let timer = try persistent(on: service, in: Place(.mainActor))
-        #expect(try await service.shutdownAndWait(lastTick: true, atMost: limit))
+        #expect(try await service.shutdownAndWait(lastTick: true, within: limit))
         #expect(log.count == 1 && timer.state == .ended(.cancelled))
     }
 
@@ -197,7 +197,7 @@ import Testing
             .store(in: bag)
         bag["stuck"]?.fire()
         await isRunning.pass()
-        let error = await #expect(throws: TimerError.self) { try await bag.finishAll(atMost: .milliseconds(50)) }
+        let error = await #expect(throws: TimerError.self) { try await bag.finishAll(within: .milliseconds(50)) }
         #expect(error?.code == .handlerRunning)
         #expect(error?.attempted.contains("\"stuck\"") == true && error?.attempted.contains("\"silent\"") == false)
         mayReturn.open()
@@ -213,7 +213,7 @@ import Testing
             .store(in: bag, named: label)
         }
         bag["second"]?.pause(keeping: .grid)
-        let error = await #expect(throws: TimerError.self) { try await bag.finishAll(atMost: .milliseconds(20)) }
+        let error = await #expect(throws: TimerError.self) { try await bag.finishAll(within: .milliseconds(20)) }
         #expect(error?.code == .lastTickPending)
         #expect(error?.attempted.contains("20 ms for the last tick of timer \"first\" (") == true)
         #expect(error?.attempted.contains("second") == false, "a paused timer has no last tick")
@@ -231,7 +231,7 @@ import Testing
         await isRunning.pass()
         timer.cancel()
         let error = await #expect(throws: TimerError.self) {
-            try await service.shutdownAndWait(lastTick: true, atMost: .milliseconds(20))
+            try await service.shutdownAndWait(lastTick: true, within: .milliseconds(20))
         }
         #expect(error?.code == .handlerRunning)
         #expect(error?.attempted.contains("20 ms for the end of timer \"gone\" (") == true)
@@ -246,7 +246,7 @@ import Testing
             func finishSome() async throws {
                 for _ in 0..<5_000 {
                     let timer = try PreciseTimer.schedule(.onDemand, on: service, target: log) { _, _ in }
-                    try await timer.finish(atMost: .seconds(3_600))
+                    try await timer.finish(within: .seconds(3_600))
                 }
             }
             try await finishSome()

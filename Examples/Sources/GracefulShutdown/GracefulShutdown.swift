@@ -64,7 +64,7 @@ enum GracefulShutdown {
 
         // A group shuts its services down in reverse order.
         let group = ServiceGroup(
-            services: [TimerShutdown(of: timers, lastTick: true, atMost: .seconds(10)), Server(cache: cache)],
+            services: [TimerShutdown(of: timers, lastTick: true, within: .seconds(10)), Server(cache: cache)],
             gracefulShutdownSignals: [.sigterm],
             logger: Logger(label: "example")
         )

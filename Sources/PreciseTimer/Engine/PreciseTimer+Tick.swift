@@ -7,7 +7,7 @@ extension PreciseTimer {
         /// When the tick was due: the oldest deadline that had not had a tick. That of an extra tick is the instant at
         /// which it was asked for.
         public let deadline: TimerInstant
-        /// Whether the tick was asked for with ``PreciseTimer/fire()`` or ``PreciseTimer/finish(atMost:)``, and stands
+        /// Whether the tick was asked for with ``PreciseTimer/fire()`` or ``PreciseTimer/finish(within:)``, and stands
         /// for no deadline. Over all other ticks, the sum of 1 + ``missed`` is the number of deadlines, exactly.
         public let isExtra: Bool
         /// When the alarm's thread looked at the clock and found the tick due.

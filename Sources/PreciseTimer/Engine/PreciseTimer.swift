@@ -107,12 +107,12 @@ public final class PreciseTimer: Sendable {
     package func setUnlessFinishing(to instant: TimerInstant) -> Bool { core.setUnlessFinishing(record, to: instant) }
 
     /// Asks for one extra tick, as soon as possible and through the normal path. The grid does not move. Returns
-    /// false if the timer has ended, or if ``finish(atMost:)`` or the like has asked for its last tick.
+    /// false if the timer has ended, or if ``finish(within:)`` or the like has asked for its last tick.
     ///
     /// The extra tick has the instant of this call as its deadline, the index of the next deadline, and a `missed` of
     /// 0. Calls made before it begins collapse into one extra tick, at the earliest of their instants. A paused timer
     /// delivers it after ``resume()``. A ``reschedule(_:)`` that comes first withdraws it, and so does ``cancel()``:
-    /// ``finish(atMost:)`` waits for it. ``Tick/isExtra`` tells it from the others.
+    /// ``finish(within:)`` waits for it. ``Tick/isExtra`` tells it from the others.
     @discardableResult
     public func fire() -> Bool { core.fire(record) }
 
