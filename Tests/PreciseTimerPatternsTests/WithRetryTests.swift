@@ -55,7 +55,7 @@ struct WithRetryTests {
         for first in durations {
             for longest in durations {
                 for factor in factors + [(longest / first).nextDown] {
-                    let backoff = PreciseTimer.Backoff.exponential(from: first, factor: factor, atMost: longest)
+                    let backoff = PreciseTimer.Backoff.exponential(from: first, factor: factor, upTo: longest)
                     let pauses = attempts.map(backoff.pause(after:))
                     let (least, isRising) = (min(first, longest), zip(pauses, pauses.dropFirst()).allSatisfy(<=))
                     let areWithin = pauses.allSatisfy { $0 >= least && $0 <= longest }
@@ -68,13 +68,13 @@ struct WithRetryTests {
 
     /// With the least factor, the pauses take longer than any test to reach their limit one by one.
     @Test func thePauseAfterAnyAttemptIsKnownAtOnce() {
-        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(1), factor: 1.nextUp, atMost: .seconds(1_000_000))
+        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(1), factor: 1.nextUp, upTo: .seconds(1_000_000))
         let pause = backoff.pause(after: .max)
         #expect(pause > .seconds(1) && pause <= .seconds(1_000_000))
     }
 
     @Test func aFactorThatIsNoWholeNumberRaisesEachPauseByItself() {
-        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(8), factor: 1.5, atMost: .seconds(1_000))
+        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(8), factor: 1.5, upTo: .seconds(1_000))
         #expect((1...5).map(backoff.pause(after:)) == [8, 12, 18, 27, 40.5].map(Duration.seconds))
     }
 
@@ -94,10 +94,10 @@ struct WithRetryTests {
     }
 
     @Test func pausesDoubleUpToALimit() async throws {
-        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), atMost: .milliseconds(350))
+        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .milliseconds(350))
         #expect(try await pauses(backoff, .none) == [100, 200, 350, 350])
         #expect(try await pauses(.constant(.milliseconds(30)), .none) == [30, 30, 30, 30])
-        let triple = PreciseTimer.Backoff.exponential(from: .milliseconds(1), factor: 3, atMost: .seconds(1))
+        let triple = PreciseTimer.Backoff.exponential(from: .milliseconds(1), factor: 3, upTo: .seconds(1))
         #expect(try await pauses(triple, .none) == [1, 3, 9, 27])
     }
 
@@ -117,7 +117,7 @@ struct WithRetryTests {
     }
 
     @Test func aPauseOfManyAttemptsIsAtMostTheLimit() {
-        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), atMost: .seconds(60))
+        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .seconds(60))
         #expect(backoff.pause(after: 1_000_000) == .seconds(60))
         #expect(backoff.pause(after: 1) == .milliseconds(100) && backoff.pause(after: 0) == .milliseconds(100))
     }

@@ -176,7 +176,7 @@ private struct Specimens {
             PreciseTimer.EndReason.failed(error), PreciseTimer.Delivery.queue(.global()),
             PreciseTimer.MainActorDelivery.mainActor, PreciseTimer.PauseKeeping.grid, PreciseTimer.PhaseKeeping.phase,
             PreciseTimer.MissedTickPolicy.catchUp(limit: 3), TimeoutError(deadline: service.now),
-            PreciseTimer.Backoff.exponential(from: .seconds(1), atMost: .seconds(9)), PreciseTimer.Jitter.full,
+            PreciseTimer.Backoff.exponential(from: .seconds(1), upTo: .seconds(9)), PreciseTimer.Jitter.full,
             BurstEdge.both,
         ]
         let (run, tick) = (try #require(timer.lastRun), try #require(log.ticks.first))

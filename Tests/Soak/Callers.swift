@@ -78,7 +78,7 @@ struct Callers {
     private func retry(_ entry: Services.Entry, _ random: inout SeededGenerator) async throws {
         let (meter, failures) = (Meter(tally), roll(5, &random))
         do {
-            let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(1), atMost: .milliseconds(3))
+            let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(1), upTo: .milliseconds(3))
             let last = try await withRetry(attempts: 4, backoff: backoff, on: entry.service) { attempt in
                 meter.asked.add(1)
                 if attempt <= failures { throw Broken() }

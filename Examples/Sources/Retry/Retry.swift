@@ -25,7 +25,7 @@ actor Peer {
 enum Retry {
     static func main() async throws {
         let peer = Peer()
-        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(200), atMost: .seconds(1))
+        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(200), upTo: .seconds(1))
         let answer = try await withRetry(attempts: 5, backoff: backoff, jitter: .equal) { attempt in
             print("retry: attempt", attempt)
             return try await withTimeout(.milliseconds(50)) { try await peer.ask() }

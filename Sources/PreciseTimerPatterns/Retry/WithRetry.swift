@@ -22,7 +22,7 @@ extension PreciseTimer {
         public static func exponential(
             from first: Duration,
             factor: Double = 2,
-            atMost longest: Duration
+            upTo longest: Duration
         ) -> Backoff {
             Backoff(first: first, factor: factor, longest: longest)
         }
@@ -74,7 +74,7 @@ extension PreciseTimer {
 ///   the service ends during a pause.
 nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
     attempts: Int,
-    backoff: PreciseTimer.Backoff = .exponential(from: .milliseconds(100), atMost: .seconds(10)),
+    backoff: PreciseTimer.Backoff = .exponential(from: .milliseconds(100), upTo: .seconds(10)),
     jitter: PreciseTimer.Jitter = .full,
     on service: TimerService = .default,
     retryIf: (Failure) -> Bool = { _ in true },
@@ -110,7 +110,7 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
 /// Otherwise like the form whose operation receives the number, which describes the rest.
 nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
     attempts: Int,
-    backoff: PreciseTimer.Backoff = .exponential(from: .milliseconds(100), atMost: .seconds(10)),
+    backoff: PreciseTimer.Backoff = .exponential(from: .milliseconds(100), upTo: .seconds(10)),
     jitter: PreciseTimer.Jitter = .full,
     on service: TimerService = .default,
     retryIf: (Failure) -> Bool = { _ in true },
