@@ -84,7 +84,7 @@ extension TimerService {
         /// When the running handler was called; nil if it does not run. See ``PreciseTimer/runningSince``.
         public let runningSince: TimerInstant?
         /// The latest call of the handler that has returned. See ``PreciseTimer/lastRun``.
-        public let lastRun: PreciseTimer.Run?
+        public let lastRun: PreciseTimer.HandlerRun?
 
         init(_ sight: Sight, _ clock: TimerClock) {
             let record = sight.record

@@ -41,7 +41,7 @@ struct Hop: Sendable {
     private func noteRun(_ served: Served?, _ error: (any Error)?) {
         guard let served, case .task(let tasks) = record.user.destination else { return }
         let start = TimerInstant(nanoseconds: served.delivered, clock: core.clock)
-        tasks.noteRun(PreciseTimer.Run(start: start, end: alarm.now, error: error))
+        tasks.noteRun(PreciseTimer.HandlerRun(start: start, end: alarm.now, error: error))
     }
 
     /// Ends the delivery of a timer whose target, an actor, was released. This thread says the farewell, and a cancel

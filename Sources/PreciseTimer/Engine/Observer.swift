@@ -105,9 +105,9 @@ final class TickCounts {
     init(_ clock: TimerClock) { self.clock = clock }
 
     /// The latest call of the handler.
-    var lastRun: PreciseTimer.Run? {
+    var lastRun: PreciseTimer.HandlerRun? {
         lastCall.map { call in
-            PreciseTimer.Run(
+            PreciseTimer.HandlerRun(
                 start: TimerInstant(nanoseconds: call.start, clock: clock),
                 end: TimerInstant(nanoseconds: call.end, clock: clock)
             )

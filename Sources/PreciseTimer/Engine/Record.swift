@@ -184,7 +184,7 @@ extension Record {
     var nominalPeriod: Duration? { isCountedOut ? nil : grid.period }
 
     /// The latest call of the handler that has returned, if somebody timed it.
-    var lastRun: PreciseTimer.Run? {
+    var lastRun: PreciseTimer.HandlerRun? {
         if case .task(let tasks) = user.destination { return tasks.lastRun }
         return side?.extras.counts?.lastRun
     }

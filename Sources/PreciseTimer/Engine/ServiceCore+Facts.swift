@@ -83,7 +83,7 @@ extension ServiceCore {
     }
 
     /// The latest call of the timer's handler that has returned.
-    func lastRun(of record: Record) -> PreciseTimer.Run? { locked(inForkedChild: nil) { _ in record.lastRun } }
+    func lastRun(of record: Record) -> PreciseTimer.HandlerRun? { locked(inForkedChild: nil) { _ in record.lastRun } }
 
     /// A timer's name, and the place that scheduled it.
     func name(of record: Record) -> String {

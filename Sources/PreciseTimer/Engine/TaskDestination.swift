@@ -18,7 +18,7 @@ final class TaskDestination: Sendable {
         /// Whether the timer has ended.
         var isCancelled = false
         /// The latest call that has returned.
-        var lastRun: PreciseTimer.Run?
+        var lastRun: PreciseTimer.HandlerRun?
     }
 
     private let isolation: Isolation
@@ -63,10 +63,10 @@ final class TaskDestination: Sendable {
     }
 
     /// The latest call of the handler that has returned.
-    var lastRun: PreciseTimer.Run? { state.withLock { $0.lastRun } }
+    var lastRun: PreciseTimer.HandlerRun? { state.withLock { $0.lastRun } }
 
     /// Notes that a call of the handler has returned, or thrown an error.
-    func noteRun(_ run: PreciseTimer.Run) { state.withLock(inForkedChild: ()) { $0.lastRun = run } }
+    func noteRun(_ run: PreciseTimer.HandlerRun) { state.withLock(inForkedChild: ()) { $0.lastRun = run } }
 
     /// The task of a tick. It is detached: whoever lets a tick come due, such as the caller of `process()` or of a
     /// test's `advance(by:)`, gives the handler neither task-local values nor a priority.

@@ -2,7 +2,7 @@ internal import TimerKernel
 
 extension PreciseTimer {
     /// One call of a timer's handler. A plain value.
-    public struct Run: Hashable, Codable, Sendable {
+    public struct HandlerRun: Hashable, Codable, Sendable {
         /// When the handler was called.
         public let start: TimerInstant
         /// How long it ran. For a handler that awaits, this includes the waiting.
@@ -25,5 +25,5 @@ extension PreciseTimer {
     /// The latest call of the handler that has returned; nil if there was none. Only calls in a task (a handler that
     /// awaits or throws, or is isolated to an actor) and calls of a timer that collects ``statistics`` are timed:
     /// others pay for no clock. From any thread, in constant time.
-    public var lastRun: Run? { core.lastRun(of: record) }
+    public var lastRun: HandlerRun? { core.lastRun(of: record) }
 }
