@@ -205,7 +205,7 @@ extension TimerService.SlowHandler: CustomStringConvertible {
 
 extension TimerService.ClockStep: CustomStringConvertible {
     /// The step, as in `-3600 s, to 1767225600000000000 ns (wall)`.
-    public var description: String { "\(by.text), to \(at)" }
+    public var description: String { "\(change.text), to \(at)" }
 }
 
 extension TimerService.Suspension: CustomStringConvertible {

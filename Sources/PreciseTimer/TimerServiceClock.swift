@@ -56,7 +56,7 @@ extension TimerService {
     /// One step of the wall clock: somebody set it, forward or back. A plain value.
     public struct ClockStep: Hashable, Codable, Sendable {
         /// How far the clock was moved; negative if it was set back.
-        public let by: Duration
+        public let change: Duration
         /// The time on the wall clock after the step.
         public let at: TimerInstant
     }
@@ -65,7 +65,7 @@ extension TimerService {
     /// they cancel each other, not at all.
     ///
     /// ```swift
-    /// for try await step in try service.clockSteps { calendar.recompute(after: step.by) }
+    /// for try await step in try service.clockSteps { calendar.recompute(after: step.change) }
     /// ```
     ///
     /// Setting the clock is a step, by a person, by NTP at its start, or for a leap second. Slewing it is not, nor is a
@@ -82,7 +82,7 @@ extension TimerService {
         get throws(TimerError) {
             let alarm = core.steppingAlarm
             return try clockChanges { changes in
-                changes.step.map { ClockStep(by: $0, at: alarm?.now ?? TimerClock.wall.now) }
+                changes.step.map { ClockStep(change: $0, at: alarm?.now ?? TimerClock.wall.now) }
             }
         }
     }

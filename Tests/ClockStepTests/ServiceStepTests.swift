@@ -106,12 +106,12 @@ extension ClockStepTests {
                 }
                 guard isTold else { return false }
                 return eventually(within: WallClock.patience) {
-                    told.all.map(\.by).reduce(.zero, +).magnitude < .seconds(1)
+                    told.all.map(\.change).reduce(.zero, +).magnitude < .seconds(1)
                 }
             }
             #expect(isTold)
             let first = try #require(told.all.first)
-            #expect((first.by - .seconds(3_600)).magnitude < .seconds(1))
+            #expect((first.change - .seconds(3_600)).magnitude < .seconds(1))
             #expect(first.at.clock == .wall)
             task.cancel()
             _ = await task.result

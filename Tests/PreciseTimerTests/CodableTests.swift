@@ -117,7 +117,7 @@ struct CodableTests {
         virtual.inject(.stepClock(by: .seconds(-3600)))
         virtual.advanceWithoutSettling(by: .zero)
         let step = try #require(try await steps.next())
-        #expect(step.by == .seconds(-3600))
+        #expect(step.change == .seconds(-3600))
         #expect(try copy(step) == step)
     }
 

@@ -60,7 +60,7 @@ final class Bell: Sendable {
         // If the clock is set back by an hour, the timer's next deadline is an hour away.
         for try await step in steps {
             try timer.reschedule(wholeSeconds)
-            state.withLock { $0.steps.append(step.by) }
+            state.withLock { $0.steps.append(step.change) }
         }
         timer.cancel()
     }
