@@ -122,7 +122,7 @@ extension PreciseTimer.Statistics.Histogram: CustomStringConvertible {
 
 extension PreciseTimer.Statistics.Histogram.Bucket: CustomStringConvertible {
     /// The bucket, as in `12 up to 87 µs`.
-    public var description: String { "\(count) up to \(upTo.shortText)" }
+    public var description: String { "\(count) up to \(upperBound.shortText)" }
 }
 
 extension PreciseTimer.Statistics.Stall: CustomStringConvertible {

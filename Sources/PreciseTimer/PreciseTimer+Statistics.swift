@@ -111,13 +111,13 @@ extension PreciseTimer.Statistics {
         /// One bucket that has a duration.
         public struct Bucket: Hashable, Codable, Sendable {
             /// The longest duration that the bucket can have.
-            public let upTo: Duration
+            public let upperBound: Duration
             /// How many durations it has.
             public var count: Int { Int(clamping: size) }
             fileprivate let size: UInt64
 
             private enum CodingKeys: String, CodingKey {
-                case upTo
+                case upperBound
                 case size = "count"
             }
         }
@@ -144,7 +144,7 @@ extension PreciseTimer.Statistics {
         init(_ histogram: LogHistogram) {
             let (counts, indices) = (histogram.counts, 0..<LogHistogram.size)
             buckets = indices.filter { counts[$0] > 0 }
-                .map { Bucket(upTo: Duration(wholeNanoseconds: LogHistogram.greatest(in: $0)), size: counts[$0]) }
+                .map { Bucket(upperBound: Duration(wholeNanoseconds: LogHistogram.greatest(in: $0)), size: counts[$0]) }
             total = Duration(wholeNanoseconds: histogram.total)
             size = histogram.count
             longest = histogram.count == 0 ? nil : Duration(wholeNanoseconds: histogram.longest)
@@ -163,7 +163,7 @@ extension PreciseTimer.Statistics {
             var seen: UInt64 = 0
             for bucket in buckets {
                 seen = seen.saturatingAdding(bucket.size)
-                if seen >= rank { return min(bucket.upTo, longest) }
+                if seen >= rank { return min(bucket.upperBound, longest) }
             }
             return longest
         }
@@ -182,7 +182,7 @@ extension PreciseTimer.Statistics {
             rest.buckets = combined(with: earlier) { $0 - min($0, $1) }
             rest.total = total > earlier.total ? total.saturatingSubtracting(earlier.total) : .zero
             rest.size = size - min(size, earlier.size)
-            rest.longest = rest.buckets.last.map { min($0.upTo, longest ?? $0.upTo) }
+            rest.longest = rest.buckets.last.map { min($0.upperBound, longest ?? $0.upperBound) }
             return rest
         }
 
@@ -191,11 +191,11 @@ extension PreciseTimer.Statistics {
             var counts: [Duration: (own: UInt64, other: UInt64)] = [:]
             func add(_ count: UInt64, to sum: inout UInt64) { sum = sum.saturatingAdding(count) }
             // Decoded histograms may have a bucket twice.
-            for bucket in buckets { add(bucket.size, to: &counts[bucket.upTo, default: (0, 0)].own) }
-            for bucket in other.buckets { add(bucket.size, to: &counts[bucket.upTo, default: (0, 0)].other) }
-            return counts.map { Bucket(upTo: $0.key, size: combine($0.value.own, $0.value.other)) }
+            for bucket in buckets { add(bucket.size, to: &counts[bucket.upperBound, default: (0, 0)].own) }
+            for bucket in other.buckets { add(bucket.size, to: &counts[bucket.upperBound, default: (0, 0)].other) }
+            return counts.map { Bucket(upperBound: $0.key, size: combine($0.value.own, $0.value.other)) }
                 .filter { $0.size > 0 }
-                .sorted { $0.upTo < $1.upTo }
+                .sorted { $0.upperBound < $1.upperBound }
         }
     }
 }
