@@ -127,7 +127,7 @@ extension PreciseTimer.Statistics.Histogram.Bucket: CustomStringConvertible {
 
 extension PreciseTimer.Statistics.Stall: CustomStringConvertible {
     /// The stall, as in `4.1 ms since 1500000000 ns (suspending)`.
-    public var description: String { "\(length.shortText) since \(since)" }
+    public var description: String { "\(length.shortText) since \(deadline)" }
 }
 
 extension Duration {

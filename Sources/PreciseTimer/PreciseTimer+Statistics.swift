@@ -17,7 +17,7 @@ extension PreciseTimer {
             /// The lateness of the tick.
             public let length: Duration
             /// Its deadline.
-            public let since: TimerInstant
+            public let deadline: TimerInstant
         }
 
         /// How many deadlines got no tick, because another tick stood for them.
@@ -48,7 +48,7 @@ extension PreciseTimer {
             guard numbers.lateness.count > 0 else { return }
             longestStall = Stall(
                 length: Duration(wholeNanoseconds: numbers.lateness.longest),
-                since: TimerInstant(nanoseconds: numbers.longestSince, clock: clock)
+                deadline: TimerInstant(nanoseconds: numbers.longestSince, clock: clock)
             )
         }
 

@@ -82,7 +82,7 @@ import Testing
         #expect(statistics.handlerTime.mean == .milliseconds(100))
         let latest = try #require(log.ticks.max { $0.lateness < $1.lateness })
         #expect(statistics.longestStall?.length == latest.lateness)
-        #expect(statistics.longestStall.map { $0.since >= latest.deadline && $0.since > start } == true)
+        #expect(statistics.longestStall.map { $0.deadline >= latest.deadline && $0.deadline > start } == true)
     }
 
     @Test func aServiceHasTheTicksOfAllItsTimersAndOfThoseThatHaveEnded() throws {
@@ -218,7 +218,7 @@ struct StatisticsValueTests {
             virtual.advance(by: .seconds(1))
             let stall = try #require(virtual.service.statistics?.longestStall)
             #expect(stall.length == .zero)
-            #expect(stall.since == virtual.now)
+            #expect(stall.deadline == virtual.now)
         }
     }
 
