@@ -120,11 +120,6 @@ extension PreciseTimer.Statistics.Histogram: CustomStringConvertible {
     }
 }
 
-extension PreciseTimer.Statistics.Histogram.Bucket: CustomStringConvertible {
-    /// The bucket, as in `12 up to 87 µs`.
-    public var description: String { "\(count) up to \(upperBound.shortText)" }
-}
-
 extension PreciseTimer.Statistics.Stall: CustomStringConvertible {
     /// The stall, as in `4.1 ms since 1500000000 ns (suspending)`.
     public var description: String { "\(length.shortText) since \(deadline)" }
@@ -167,16 +162,6 @@ extension TimerService: CustomStringConvertible {
 extension TimerService.Backend: CustomStringConvertible {
     /// The name on the command line.
     public var description: String { rawValue }
-}
-
-extension TimerService.Backend.Availability: CustomStringConvertible {
-    /// Whether it is available, with the reason if it is not.
-    public var description: String {
-        switch self {
-        case .available: "available"
-        case .unavailable(let reason): "unavailable: \(reason)"
-        }
-    }
 }
 
 extension TimerService.Snapshot: CustomStringConvertible {

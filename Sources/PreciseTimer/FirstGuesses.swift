@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 public import TimerKernel
 
 // What people write first who know other timers. Each line refuses it, and the compiler says what to write instead.
@@ -32,10 +33,6 @@ extension PreciseTimer {
     ) -> PreciseTimer { never() }
     @available(*, unavailable, message: "import PreciseTimerPatterns, and write: try await withRetry(attempts: 5) { … }")
     public static func retry(_: Int, operation: () async throws -> Void) async throws { never() }
-    @available(*, unavailable, message: "import PreciseTimerPatterns, and write: try Debouncer(time, target:) { … }")
-    public static func debounce<T: AnyObject>(_: Duration, target: T, handler: (T) -> Void) -> PreciseTimer { never() }
-    @available(*, unavailable, message: "import PreciseTimerPatterns, and write: try Throttler(time, target:) { … }")
-    public static func throttle<T: AnyObject>(_: Duration, target: T, handler: (T) -> Void) -> PreciseTimer { never() }
 }
 
 extension PreciseTimer.Schedule {

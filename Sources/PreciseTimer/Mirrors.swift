@@ -12,22 +12,12 @@ extension PreciseTimer.Schedule: CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension TimerTicks: CustomReflectable {
-    /// Shows the description alone.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
 extension TimerTicks.Iterator: CustomReflectable {
     /// Shows the type alone.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension TimerService: CustomReflectable {
-    /// Shows the description alone.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
-extension TimerServiceClock: CustomReflectable {
     /// Shows the description alone.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

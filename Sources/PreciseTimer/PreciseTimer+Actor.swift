@@ -10,8 +10,7 @@ extension PreciseTimer {
     /// `onError` is called on the actor with an error of the handler; the timer then goes on. If it throws, or is nil,
     /// the timer ends, and the reason is ``EndReason/failed(_:)``. It is also called for an error after the timer's
     /// end, but not for the `CancellationError` of a task that was cancelled because the timer had ended.
-    @discardableResult
-    public static func schedule<Target: Actor>(
+    @discardableResult public static func schedule<Target: Actor>(
         _ schedule: Schedule,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
@@ -35,8 +34,7 @@ extension PreciseTimer {
     /// Schedules a timer for an actor, which it never retains. The handler runs isolated to the actor and awaits
     /// nothing: `{ meter, tick in meter.missed += tick.missed }`. Otherwise like the form with a target, which
     /// describes the parameters.
-    @discardableResult
-    public static func schedule<Target: Actor>(
+    @discardableResult public static func schedule<Target: Actor>(
         _ schedule: Schedule,
         on service: TimerService = .default,
         tolerance: Duration = .zero,

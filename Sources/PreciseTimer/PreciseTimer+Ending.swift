@@ -16,8 +16,7 @@ extension PreciseTimer {
     /// what else a handler awaits: if a handler without an actor awaits a method of the caller's actor, neither goes
     /// on. Use the async form.
     @available(*, noasync, message: "use the async form (at the top level, in a function of your own)")
-    @discardableResult
-    public func cancelAndWait() -> Bool {
+    @discardableResult public func cancelAndWait() -> Bool {
         let wait = HandlerWait()
         let isEnding = core.end(record, .cancelled, wait)
         if wait.isNeeded, core.handlerNeedsCaller(of: record) {
@@ -36,8 +35,7 @@ extension PreciseTimer {
     /// Like the blocking form, but without blocking a thread or an actor. It waits even if the task is cancelled. A
     /// task that the handler created counts as inside while that handler runs, unless it is a detached one: if the
     /// handler waits for a detached task that waits here, neither goes on.
-    @discardableResult
-    public func cancelAndWait() async -> Bool {
+    @discardableResult public func cancelAndWait() async -> Bool {
         let wait = HandlerWait()
         let isEnding = core.end(record, .cancelled, wait)
         await wait.untilOver()
@@ -58,8 +56,7 @@ extension PreciseTimer {
     ///   on, if it was paused, and if another call or the release of its target ended it before.
     /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
     ///   the limit, and with ``TimerError/Code/lastTickPending`` if its last tick was not delivered by then.
-    @discardableResult
-    public func finish(within limit: Duration? = nil) async throws(TimerError) -> Bool {
+    @discardableResult public func finish(within limit: Duration? = nil) async throws(TimerError) -> Bool {
         let wait = HandlerWait()
         let hasLastTick = core.finish(record, wait)
         if !hasLastTick { core.end(record, .cancelled, wait) }
@@ -114,8 +111,7 @@ extension TimerService {
     /// - Returns: whether this call ended the service.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit. The service has
     ///   ended in spite of it.
-    @discardableResult
-    public func shutdownAndWait(
+    @discardableResult public func shutdownAndWait(
         lastTick: Bool,
         within limit: Duration? = nil,
         file: StaticString = #fileID,

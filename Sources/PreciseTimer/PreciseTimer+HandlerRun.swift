@@ -2,7 +2,7 @@ internal import TimerKernel
 
 extension PreciseTimer {
     /// One call of a timer's handler. A plain value.
-    public struct HandlerRun: Hashable, Codable, Sendable {
+    public struct HandlerRun: Equatable, Codable, Sendable {
         /// When the handler was called.
         public let start: TimerInstant
         /// How long it ran. For a handler that awaits, this includes the waiting.

@@ -14,8 +14,7 @@ extension PreciseTimer {
     /// runs in a task of its own, soon after the timer has ended. `onError` is called with the target and an error of
     /// the handler; the timer then goes on. If it throws, or is nil, the timer ends, and the reason is
     /// ``EndReason/failed(_:)``.
-    @discardableResult
-    public static func schedule<Target: AnyObject & Sendable>(
+    @discardableResult public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
@@ -38,8 +37,7 @@ extension PreciseTimer {
     // Without this form, the compiler would take the handler for one that awaits, where a lock or
     // `MainActor.assumeIsolated` may not be used.
     /// The same for a handler that neither awaits nor throws: `{ model, tick in model.lock.withLock { model.ticks += 1 } }`.
-    @discardableResult
-    public static func schedule<Target: AnyObject & Sendable>(
+    @discardableResult public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
         tolerance: Duration = .zero,

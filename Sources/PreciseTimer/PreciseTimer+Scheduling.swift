@@ -32,8 +32,7 @@ extension PreciseTimer {
     ///   - handler: called with the target and the facts of the tick.
     /// - Returns: the handle, which may be dropped.
     /// - Throws: `TimerError` if the schedule makes no sense, or if the system refuses a thread or descriptor.
-    @discardableResult
-    public static func schedule<Target: AnyObject & Sendable>(
+    @discardableResult public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
@@ -110,8 +109,7 @@ extension PreciseTimer {
     ///
     /// Wherever they run, a timer has at most one running handler, and at most one tick on its way. Deadlines that
     /// pass before the handler of that tick is called are merged into it and counted in its ``Tick/missed``.
-    @nonexhaustive
-    public enum Delivery: Sendable {
+    @nonexhaustive public enum Delivery: Sendable {
         /// On the alarm's thread, with the least lateness. A handler that does not return quickly makes the service's
         /// other timers late.
         case inline
@@ -140,8 +138,7 @@ extension PreciseTimer.Delivery {
 
 extension TimerRequest {
     /// Makes the timer of a request, on a service. Without a target, its handle is the target.
-    @inline(__always)
-    func start(
+    @inline(__always) func start(
         _ schedule: PreciseTimer.Schedule,
         _ destination: Destination,
         target: AnyObject?,

@@ -11,9 +11,9 @@ extension PreciseTimer {
     /// ```
     ///
     /// The values of several timers, services or processes can be merged, and those of two moments subtracted.
-    public struct Statistics: Hashable, Codable, Sendable {
+    public struct Statistics: Equatable, Codable, Sendable {
         /// The longest time for which a deadline waited for its tick.
-        public struct Stall: Hashable, Codable, Sendable {
+        public struct Stall: Equatable, Codable, Sendable {
             /// The lateness of the tick.
             public let length: Duration
             /// Its deadline.
@@ -107,9 +107,9 @@ extension TimerService {
 
 extension PreciseTimer.Statistics {
     /// Counts of durations in buckets, whose width is at most an eighth of their durations. A plain value.
-    public struct Histogram: Hashable, Codable, Sendable {
+    public struct Histogram: Equatable, Codable, Sendable {
         /// One bucket that has a duration.
-        public struct Bucket: Hashable, Codable, Sendable {
+        public struct Bucket: Equatable, Codable, Sendable {
             /// The longest duration that the bucket can have.
             public let upperBound: Duration
             /// How many durations it has.

@@ -20,8 +20,7 @@ extension PreciseTimer {
     /// `onError` is called with the target and an error of the handler; the timer then goes on. If it throws, or is
     /// nil, the timer ends, and the reason is ``EndReason/failed(_:)``. It is also called for an error after the
     /// timer's end, but not for the `CancellationError` of a task that was cancelled because the timer had ended.
-    @discardableResult
-    public static func schedule<Target: AnyObject & Sendable>(
+    @discardableResult public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
@@ -68,8 +67,7 @@ extension PreciseTimer {
     /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and neither awaits
     /// nor throws: `{ @MainActor model, tick in model.refresh() }`. A function value of type `@isolated(any)` that is
     /// isolated to no actor runs on the shared thread pool. Otherwise like the form with a handler that may await.
-    @discardableResult
-    public static func schedule<Target: AnyObject & Sendable>(
+    @discardableResult public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
         tolerance: Duration = .zero,

@@ -3,10 +3,9 @@ public import TimerKernel
 
 extension TimerService {
     /// What a service obtained of its ``ThreadOptions``.
-    public struct ThreadGrant: Hashable, Sendable {
+    public struct ThreadGrant: Equatable, Sendable {
         /// An option.
-        @nonexhaustive
-        public enum Option: String, CaseIterable, Sendable {
+        @nonexhaustive public enum Option: String, CaseIterable, Sendable {
             /// The scheduling policy.
             case policy
             /// The processors.
@@ -22,7 +21,7 @@ extension TimerService {
         }
 
         /// What came of one option.
-        public struct Item: Hashable, Sendable {
+        public struct Item: Equatable, Sendable {
             /// The option.
             public let option: Option
             /// What was asked for, as `fifo:80`.

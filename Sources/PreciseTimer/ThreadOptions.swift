@@ -7,10 +7,9 @@ extension TimerService {
     ///
     /// The system may refuse any of these; ``TimerService/grant`` tells what was obtained. Threads that a handler
     /// creates do not take over a real-time policy. A Mac refuses all of them, except for `Policy.deadline`.
-    public struct ThreadOptions: Hashable, Sendable {
+    public struct ThreadOptions: Equatable, Sendable {
         /// The scheduling policy: see sched(7).
-        @nonexhaustive
-        public enum Policy: Hashable, Sendable {
+        @nonexhaustive public enum Policy: Equatable, Sendable {
             /// The policy of the main thread, or the ordinary one if that is a real-time policy.
             case normal
             /// Runs before all ordinary threads, and until it sleeps (SCHED_FIFO). Priority 1 to 99, the highest.
@@ -24,8 +23,7 @@ extension TimerService {
         }
 
         /// What happens if the system refuses an option.
-        @nonexhaustive
-        public enum Demand: Hashable, Sendable {
+        @nonexhaustive public enum Demand: Hashable, Sendable {
             /// The service starts without it.
             case preferred
             /// The service does not start.
@@ -98,8 +96,7 @@ extension TimerService {
         ///
         /// - Returns: what was obtained.
         /// - Throws: `TimerError` if an option is invalid, or is required and was refused; what was obtained stays.
-        @discardableResult
-        public func applyToCallingThread() throws(TimerError) -> ThreadGrant {
+        @discardableResult public func applyToCallingThread() throws(TimerError) -> ThreadGrant {
             try validate()
             let reason = "only a service holds it, while it runs"
             if demand == .required, idleLatency != nil {

@@ -65,8 +65,7 @@ public final class TimerBag: Sendable {
     }
 
     /// Cancels what has that name and removes it. Returns true if that ended a timer.
-    @discardableResult
-    public func cancel(_ name: some Hashable & Sendable) -> Bool {
+    @discardableResult public func cancel(_ name: some Hashable & Sendable) -> Bool {
         let removed = state.withLock(inForkedChild: nil) { $0.named.removeValue(forKey: name) }
         return removed?.member.timers.filter { $0.cancel() }.isEmpty == false
     }

@@ -16,8 +16,7 @@ extension TimerHolder {
     ///   - bag: the bag that holds it.
     ///   - name: a name; what has that name in the bag is removed, and its timers are cancelled.
     /// - Returns: itself.
-    @discardableResult
-    public func store(in bag: TimerBag, named name: (any Hashable & Sendable)? = nil) -> Self {
+    @discardableResult public func store(in bag: TimerBag, named name: (any Hashable & Sendable)? = nil) -> Self {
         bag.insert(self, named: name)
         return self
     }

@@ -4,8 +4,7 @@ public import TimerKernel
 /// Backends, and services that run on them.
 extension TimerService {
     /// The choice of an alarm. The raw value is its name on the command line.
-    @nonexhaustive
-    public enum Backend: String, CaseIterable, Codable, Sendable {
+    @nonexhaustive public enum Backend: String, CaseIterable, Codable, Sendable {
         /// A strict Dispatch timer source. A service starts only after a trial timer has fired, which usually takes a
         /// millisecond. If the trial timer does not fire within five seconds, the call throws a `TimerError`.
         case dispatch
@@ -25,7 +24,7 @@ extension TimerService {
         case hybrid
 
         /// Whether a backend is part of this build.
-        public enum Availability: Hashable, Sendable {
+        public enum Availability: Equatable, Sendable {
             /// It can be used.
             case available
             /// It cannot be used, for this reason.

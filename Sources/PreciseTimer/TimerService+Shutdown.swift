@@ -16,8 +16,7 @@ extension TimerService {
     ///   - file: the file that a debug build names.
     ///   - line: the line that a debug build names.
     /// - Returns: whether this call ended the service.
-    @discardableResult
-    public func shutdown(file: StaticString = #fileID, line: UInt = #line) -> Bool {
+    @discardableResult public func shutdown(file: StaticString = #fileID, line: UInt = #line) -> Bool {
         isShared ? refuseShutdown(file, line) : core.shutdown()
     }
 
@@ -31,8 +30,7 @@ extension TimerService {
     ///   - file: the file that a debug build names.
     ///   - line: the line that a debug build names.
     /// - Returns: whether this call ended the service.
-    @discardableResult
-    public func shutdownAndWait(file: StaticString = #fileID, line: UInt = #line) async -> Bool {
+    @discardableResult public func shutdownAndWait(file: StaticString = #fileID, line: UInt = #line) async -> Bool {
         if isShared { return refuseShutdown(file, line) }
         let wait = HandlerWait()
         let isEnding = core.shutdown(wait)
@@ -47,8 +45,7 @@ extension TimerService {
     /// all their work at once; libraries should not call it.
     ///
     /// - Returns: whether this call ended the service.
-    @discardableResult
-    public func shutdownForEveryone() -> Bool { core.shutdown() }
+    @discardableResult public func shutdownForEveryone() -> Bool { core.shutdown() }
 
     private func refuseShutdown(_ file: StaticString, _ line: UInt) -> Bool {
         #if DEBUG

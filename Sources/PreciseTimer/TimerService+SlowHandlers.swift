@@ -2,7 +2,7 @@ internal import TimerKernel
 
 extension TimerService {
     /// A place in your code that scheduled timers, and whose handler ran for longer than a period. A plain value.
-    public struct SlowHandler: Hashable, Codable, Sendable {
+    public struct SlowHandler: Equatable, Codable, Sendable {
         /// The timer's name.
         public let label: String?
         /// The file of the call that scheduled it.

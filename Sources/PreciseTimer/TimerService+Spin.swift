@@ -9,7 +9,7 @@ extension TimerService {
     /// ``maximum`` and the budget limit it. If the budget is too short, ticks are as late as with ``Backend/timerFD``,
     /// never lost. If a timer is cancelled while the thread spins for it, the thread spins on until its deadline, in
     /// vain, unless another deadline comes first.
-    public struct SpinOptions: Hashable, Sendable {
+    public struct SpinOptions: Equatable, Sendable {
         /// The longest margin. Before a deadline that is far from the one before, it may be two and a half times as
         /// long, if that is at most a fortieth of the time between them.
         public var maximum: Duration
@@ -53,7 +53,7 @@ extension TimerService {
     }
 
     /// What the thread of a ``Backend/hybrid`` service does at one moment. A plain value.
-    public struct Spin: Hashable, Sendable {
+    public struct Spin: Equatable, Sendable {
         /// How long before the last deadline the thread woke up to spin.
         public let margin: Duration
         /// How long before a deadline the thread begins to decide on the tick, 2 to 20 µs: as long as all but one in

@@ -63,7 +63,7 @@ public final class TimerService: Sendable {
 
 extension TimerService {
     /// The facts of one timer at one moment. A plain value.
-    public struct Snapshot: Hashable, Codable, Sendable {
+    public struct Snapshot: Equatable, Codable, Sendable {
         /// The timer's name.
         public let label: String?
         /// The file of the call that scheduled it.

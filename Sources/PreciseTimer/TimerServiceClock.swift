@@ -8,11 +8,6 @@ public import TimerKernel
 /// try await Task.sleep(until: clock.now.advanced(by: .milliseconds(5)), clock: clock)
 /// ```
 public struct TimerServiceClock: Clock, Sendable {
-    /// The standard library's duration.
-    public typealias Duration = Swift.Duration
-    /// An instant of the service's clock.
-    public typealias Instant = TimerInstant
-
     let service: TimerService
 
     /// The time on the service's clock.
@@ -30,11 +25,7 @@ public struct TimerServiceClock: Clock, Sendable {
     ///   scheduled or its service ended.
     public func sleep(until deadline: TimerInstant, tolerance: Duration? = nil) async throws {
         try Task.checkCancellation()
-        if let now = service.core.nowOfAlarm, deadline.clock == now.clock,
-            deadline <= now
-        {
-            return
-        }
+        if let now = service.core.nowOfAlarm, deadline.clock == now.clock, deadline <= now { return }
         let wakeUp = PreciseTimer.ticks(
             .once(at: deadline),
             on: service,
@@ -54,7 +45,7 @@ extension TimerService {
 
 extension TimerService {
     /// One step of the wall clock: somebody set it, forward or back. A plain value.
-    public struct ClockStep: Hashable, Codable, Sendable {
+    public struct ClockStep: Equatable, Codable, Sendable {
         /// How far the clock was moved; negative if it was set back.
         public let change: Duration
         /// The time on the wall clock after the step.
@@ -90,7 +81,7 @@ extension TimerService {
 
 extension TimerService {
     /// One suspension of the system, for example because a laptop's lid was closed. A plain value.
-    public struct Suspension: Hashable, Codable, Sendable {
+    public struct Suspension: Equatable, Codable, Sendable {
         /// How long the system was suspended.
         public let duration: Duration
         /// The time after it, on the service's clock.

@@ -14,11 +14,6 @@
 /// The sequence ends after the last deadline, if the task is cancelled, and if the service is shut down. It throws a
 /// `TimerError` if the timer could not be scheduled or its backend failed.
 public struct TimerTicks: AsyncSequence, Sendable {
-    /// The element of the sequence: the facts of one tick.
-    public typealias Element = PreciseTimer.Tick
-    /// The error that an iteration throws.
-    public typealias Failure = TimerError
-
     let schedule: PreciseTimer.Schedule
     let service: TimerService
     let tolerance: Duration
@@ -35,11 +30,6 @@ public struct TimerTicks: AsyncSequence, Sendable {
         private let timer: Result<Consumed, TimerError>
 
         init(_ ticks: TimerTicks) { timer = Result { () throws(TimerError) in try Consumed(ticks) } }
-
-        /// Waits for the next tick and returns it; nil after the last tick.
-        public mutating func next() async throws(TimerError) -> PreciseTimer.Tick? {
-            try await next(isolation: #isolation)
-        }
 
         /// Waits for the next tick and returns it; nil after the last tick.
         public mutating func next(

@@ -16,8 +16,7 @@ struct PatternHandler<Value: Sendable>: Sendable {
 /// for all its timers, which hand the handler on to `PreciseTimer.schedule`.
 enum PatternTicks<Target: AnyObject & Sendable>: Sendable {
     case plain(PreciseTimer.Delivery, @Sendable (Target, PreciseTimer.Tick) -> Void)
-    case onMainActor(@MainActor @Sendable (Target, PreciseTimer.Tick) async -> Void)
-    case inTask(@Sendable (Target, PreciseTimer.Tick) async -> Void)
+    case inTask(@isolated(any) @Sendable (Target, PreciseTimer.Tick) async -> Void)
 
     /// - Parameters:
     ///   - handler: the handler.
@@ -43,11 +42,9 @@ enum PatternTicks<Target: AnyObject & Sendable>: Sendable {
             await call($0, value)
             done($1)
         }
-        // A task that starts there does not need the shared thread pool.
-        let isOnMainActor = actor() is MainActor
-        self =
-            isOnMainActor
-            ? .onMainActor { await deliver(MainActor.shared, $0, $1) } : .inTask { await deliver(actor(), $0, $1) }
+        // A task that starts on the main actor does not need the shared thread pool.
+        let onMainActor = { @MainActor @Sendable in await deliver(MainActor.shared, $0, $1) }
+        self = actor() is MainActor ? .inTask(onMainActor) : .inTask { await deliver(actor(), $0, $1) }
     }
 
     /// Schedules a timer on demand.
@@ -61,18 +58,6 @@ enum PatternTicks<Target: AnyObject & Sendable>: Sendable {
                 on: service,
                 tolerance: tolerance,
                 deliver: deliver,
-                label: label,
-                file: file,
-                line: line,
-                target: target,
-                handler: call
-            )
-        case .onMainActor(let call):
-            return try PreciseTimer.schedule(
-                .onDemand,
-                on: service,
-                tolerance: tolerance,
-                deliver: .mainActor,
                 label: label,
                 file: file,
                 line: line,

@@ -104,8 +104,7 @@ extension AlarmConformance {
 
     /// Sets the alarm to a repetition. Expects this many firings if the alarm repeats, and otherwise one firing.
     /// Returns whether it repeats.
-    @discardableResult
-    private func expectRepetition(
+    @discardableResult private func expectRepetition(
         of bench: AlarmBench,
         from first: TimerInstant? = nil,
         every period: Duration = .milliseconds(1),

@@ -25,8 +25,7 @@ extension VirtualTime {
     /// - Parameter duration: the length of time, which must not be negative.
     /// - Returns: false if on arrival a tick was still on its way, after ten real seconds, or because the calling task
     ///   was cancelled.
-    @discardableResult
-    public nonisolated(nonsending) func advance(by duration: Duration) async -> Bool {
+    @discardableResult public nonisolated(nonsending) func advance(by duration: Duration) async -> Bool {
         await advance(by: duration, patience: .seconds(10))
     }
 

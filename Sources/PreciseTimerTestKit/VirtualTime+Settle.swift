@@ -21,8 +21,7 @@ extension VirtualTime {
     ///
     /// - Returns: false if after ten real seconds, or when the calling task was cancelled, a tick was still on its way,
     ///   or a handler still occupied a thread or a queue.
-    @discardableResult
-    public func settle() async -> Bool { await settle(atMost: .seconds(10)) }
+    @discardableResult public func settle() async -> Bool { await settle(atMost: .seconds(10)) }
 
     /// The same, with another limit of real time. Its rounds pass through the pool in which most tasks wait, whichever
     /// executor the caller prefers.

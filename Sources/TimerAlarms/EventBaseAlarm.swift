@@ -7,8 +7,7 @@ package import TimerKernel
 ///
 /// It does not use libevent's own timers: on a host's base their clock may be coarse and their time cached, and
 /// other threads may set them only if the host has enabled libevent's locks. A timerfd is set without libevent.
-@safe
-package final class EventBaseAlarm: TimerAlarm {
+@safe package final class EventBaseAlarm: TimerAlarm {
     private let alarm: PollableAlarm
     // Only the thread that runs the base uses these two, except in `start`, which comes first.
     private nonisolated(unsafe) let base: OpaquePointer

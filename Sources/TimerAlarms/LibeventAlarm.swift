@@ -8,8 +8,7 @@ package import TimerKernel
 ///
 /// The timer is our own timerfd, because libevent does not report it if the system refuses something to its
 /// own timers.
-@safe
-package final class LibeventAlarm: TimerAlarm {
+@safe package final class LibeventAlarm: TimerAlarm {
     // Constant from the initialiser to deinit, when neither the thread nor a caller holds the alarm any more.
     private nonisolated(unsafe) let base: OpaquePointer
     private let alarm: EventBaseAlarm

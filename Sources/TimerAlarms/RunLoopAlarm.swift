@@ -14,8 +14,7 @@ package import TimerKernel
 /// Foundation converts a fire date to a length of monotonic time at the moment of setting, in seconds of type
 /// `Double`. After that, a step of the wall clock has no effect. Dates are rounded up by some microseconds, so that
 /// the timer rarely fires early.
-@safe
-package final class RunLoopAlarm: TimerAlarm {
+@safe package final class RunLoopAlarm: TimerAlarm {
     /// A run loop that the host runs.
     private struct Host {
         let loop: RunLoop

@@ -5,8 +5,7 @@ internal import Synchronization
 ///
 /// It is `@unchecked Sendable` because only `withLock` touches `state`, while it holds the mutex. So no access
 /// races, and only values that the region checker lets pass (`sending`) enter or leave.
-@safe
-package final class Lock<State>: @unchecked Sendable {
+@safe package final class Lock<State>: @unchecked Sendable {
     private let mutex = Mutex()
     private var state: State
 
@@ -45,8 +44,7 @@ package final class Lock<State>: @unchecked Sendable {
 /// false races on the latter under contention.
 ///
 /// It is not recursive: taking it twice on one thread is a programming error, and traps.
-@safe
-package final class Mutex: Sendable {
+@safe package final class Mutex: Sendable {
     // Allocated before the first use and freed after the last one.
     private nonisolated(unsafe) let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let home = Process.generation

@@ -5,9 +5,6 @@
 ///
 /// Comparing instants of two different clocks is a programming error.
 public struct TimerInstant: InstantProtocol, Hashable, Codable, Sendable {
-    /// The standard library's duration.
-    public typealias Duration = Swift.Duration
-
     /// Nanoseconds since the origin of ``clock``.
     public let nanoseconds: UInt64
 

@@ -173,6 +173,8 @@ enum Event: Hashable, Sendable {
     case ended(Int, PreciseTimer.EndReason)
     /// The state of the run after a step.
     case standing(Standing)
+
+    func hash(into hasher: inout Hasher) { hasher.combine("\(self)") }
 }
 
 /// A tick, in nanoseconds.

@@ -1,8 +1,7 @@
 internal import Glibc
 
 /// Memory that comes directly from the kernel and goes back to it at once. No allocator keeps it.
-@safe
-package struct MappedMemory: ~Copyable {
+@safe package struct MappedMemory: ~Copyable {
     private let start: UnsafeMutableRawPointer
     private let count: Int
 

@@ -14,8 +14,7 @@ package struct KernelThread: Hashable, Sendable {
 
     /// Starts a detached thread as ``TimerKernel/Thread/start(_:_:)`` does, and returns once it runs. Throws
     /// `SystemError` if the system refuses the thread.
-    @discardableResult
-    package static func start(
+    @discardableResult package static func start(
         _ name: String,
         _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) -> KernelThread {

@@ -9,8 +9,7 @@
 /// (`checkInvariants`): no element comes before its parent, and a timer's position is that of its element.
 package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
     /// A timer at an instant. It does not retain the timer: the owner of the queue must.
-    @safe
-    struct Element: BitwiseCopyable {
+    @safe struct Element: BitwiseCopyable {
         /// When the element leaves the queue, in nanoseconds on the queue's clock.
         let nanoseconds: UInt64
         /// The order of scheduling, which decides between equal instants.
@@ -26,8 +25,7 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
         var timer: TimerRecord<User> { unsafe reference.takeUnretainedValue() }
 
         /// Whether this element leaves the queue before another.
-        @inline(__always)
-        func precedes(_ other: Element) -> Bool {
+        @inline(__always) func precedes(_ other: Element) -> Bool {
             // One comparison of 128-bit numbers avoids a branch that the processor may predict wrongly.
             UInt128(nanoseconds) << 64 | UInt128(sequence) < UInt128(other.nanoseconds) << 64 | UInt128(other.sequence)
         }
@@ -146,8 +144,7 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
         element.position = position
     }
 
-    @inline(__always)
-    private mutating func place(_ element: Element, at position: Int) {
+    @inline(__always) private mutating func place(_ element: Element, at position: Int) {
         elements[position] = element
         element.position = position
     }

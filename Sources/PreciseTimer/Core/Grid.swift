@@ -25,12 +25,7 @@ package struct Grid: Hashable, Sendable {
     package let count: UInt64
 
     /// A grid whose first deadline is at the origin, or a number of steps after it.
-    package init(
-        origin: UInt64,
-        repetition: Repetition = .none,
-        firstStep: UInt64 = 0,
-        count: UInt64 = .max
-    ) {
+    package init(origin: UInt64, repetition: Repetition = .none, firstStep: UInt64 = 0, count: UInt64 = .max) {
         self.origin = origin
         self.repetition = repetition
         self.firstStep = firstStep
@@ -138,7 +133,5 @@ package enum LatePolicy: Hashable, Sendable {
     case delay
 
     /// The maximum number of late ticks that one look at the clock yields.
-    package var limit: Int {
-        if case .catchUp(let limit) = self { limit } else { 1 }
-    }
+    package var limit: Int { if case .catchUp(let limit) = self { limit } else { 1 } }
 }

@@ -17,8 +17,7 @@ package struct LogHistogram: Sendable {
     package init() {}
 
     /// Counts a length. Constant time.
-    @inline(__always)
-    package mutating func add(_ length: UInt64) {
+    @inline(__always) package mutating func add(_ length: UInt64) {
         counts[Self.bucket(of: length)] &+= 1
         count &+= 1
         total = total.saturatingAdding(length)
@@ -26,8 +25,7 @@ package struct LogHistogram: Sendable {
     }
 
     /// The bucket of a length. Lengths below 8 have their own. Each octave from there on has eight buckets.
-    @inline(__always)
-    package static func bucket(of length: UInt64) -> Int {
+    @inline(__always) package static func bucket(of length: UInt64) -> Int {
         if length < 8 { return Int(length) }
         let octave = 63 - length.leadingZeroBitCount
         return (octave - 2) << 3 | Int(truncatingIfNeeded: length >> UInt64(octave - 3)) & 7

@@ -23,8 +23,7 @@
 /// pay for with its lateness. If the one queue was by deadlines, a timer with a tolerance would be found at its
 /// deadline, and wake the thread then. And a timer that a handler makes due again and again would have the earliest
 /// deadline of all each time, and would keep the others from their turn. `OneQueueTests` show all three.
-@safe
-package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
+@safe package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
     package typealias Timer = TimerRecord<User>
 
     /// The maximum number of steps that one call performs.

@@ -2,8 +2,7 @@
 ///
 /// No value ever moves, so every append is quick, however long the list is; an array would copy all its values when
 /// it is full. Memory is released as soon as two segments are empty.
-@safe
-struct Segments<Element: BitwiseCopyable>: ~Copyable {
+@safe struct Segments<Element: BitwiseCopyable>: ~Copyable {
     /// The number of values.
     private(set) var count = 0
     /// The segments. The directory is small, and is copied when it is full.
@@ -39,16 +38,14 @@ struct Segments<Element: BitwiseCopyable>: ~Copyable {
     }
 
     /// Adds a value at the end. Takes at most the time of one allocation.
-    @inline(__always)
-    mutating func append(_ element: Element) {
+    @inline(__always) mutating func append(_ element: Element) {
         if count &+ lead >= segments &<< shift { addSegment() }
         count &+= 1
         self[count &- 1] = element
     }
 
     /// Removes the last value. Takes at most the time of one deallocation.
-    @inline(__always)
-    mutating func removeLast() {
+    @inline(__always) mutating func removeLast() {
         assert(count > 0, "there is nothing to take off")
         count &-= 1
         // One empty segment is kept, so that a list that grows and shrinks by one value allocates nothing.

@@ -5,12 +5,8 @@
 ///
 /// After a shutdown, the service's timers are the first in the list until each of them has been ended. The service
 /// may have been started again by then; its newer timers come after them and keep ticking.
-@safe
-struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
-    @safe
-    private struct Element: BitwiseCopyable {
-        let reference: Unmanaged<TimerRecord<User>>
-    }
+@safe struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
+    @safe private struct Element: BitwiseCopyable { let reference: Unmanaged<TimerRecord<User>> }
 
     private var elements = Segments<Element>()
     /// How many timers, from the beginning of the list, must still be ended.
@@ -66,11 +62,9 @@ struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
 /// order. They are not retained: the code that calls a handler holds its timer.
 ///
 /// The list may change while a caller iterates from its end to its beginning, as with ``TimerList``.
-@safe
-struct RunningTimers<User: UserFacts & ~Copyable>: ~Copyable {
+@safe struct RunningTimers<User: UserFacts & ~Copyable>: ~Copyable {
     /// Not private: Swift 6.3 would not find its metadata when it destroys a scheduler.
-    @safe
-    struct Element: BitwiseCopyable {
+    @safe struct Element: BitwiseCopyable {
         let reference: Unmanaged<TimerRecord<User>>
         /// When its handler was called.
         let since: UInt64

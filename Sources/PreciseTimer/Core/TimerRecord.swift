@@ -3,8 +3,7 @@
 ///
 /// All instants are nanoseconds on the clock of the timer's scheduler. The lock that protects this scheduler protects
 /// the numbers, too. This is why the class is `@unchecked Sendable`, and why its accesses are not checked at run time.
-@safe
-package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendable {
+@safe package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendable {
     /// What few timers need. Made on demand.
     final class Side {
         // The rules, which have a meaning only if the timer has ``TimerTraits/hasRules``.
@@ -148,9 +147,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     /// When to look for the next tick: at its deadline or, with a tolerance, at the first round instant from the
     /// deadline on, which other timers are likely to share. Round instants are the multiples of the largest power of
     /// two within the tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
-    package var nextLook: UInt64 {
-        rules.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline
-    }
+    package var nextLook: UInt64 { rules.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline }
 
     /// Whether the timer has no rules, and waits for a deadline after an instant.
     func isAhead(of instant: UInt64) -> Bool {
@@ -159,9 +156,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
 
     /// Whether no tick remains. A timer on demand is over only if it is being finished, and one whose deadline never
     /// comes is not over.
-    var isOver: Bool {
-        traits.contains(.isServed) && (!isOnDemand || isFinishing) && rules?.extra ?? .max == .max
-    }
+    var isOver: Bool { traits.contains(.isServed) && (!isOnDemand || isFinishing) && rules?.extra ?? .max == .max }
 
     // MARK: Changes
 
@@ -174,8 +169,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     }
 
     // Not inlined: few timers have rules, and the others' way stays short.
-    @inline(never)
-    private func renewRules(count: UInt64) {
+    @inline(never) private func renewRules(count: UInt64) {
         let rules = rulesOnDemand
         (rules.extra, rules.burst) = (.max, 0)
         (rules.remaining, rules.total) = (count, count)
@@ -204,8 +198,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     }
 
     /// Waits for a deadline of the grid, with its jitter, unless it is beyond the end.
-    @inline(never)
-    private func wait(for nominal: UInt64, by rules: Side) {
+    @inline(never) private func wait(for nominal: UInt64, by rules: Side) {
         deadline = nominal
         rules.offset = 0
         guard let bounds = rules.bounds else { return }
@@ -289,9 +282,7 @@ package final class TimerRecord<User: UserFacts & ~Copyable>: @unchecked Sendabl
     func stopCatchingUp() { rules?.burst = 0 }
 
     /// Whether the next deadline is counted from the return of the handler.
-    package var awaitsReturn: Bool {
-        repetition == .afterReturn && traits.contains(.isServed) && rules?.remaining != 0
-    }
+    package var awaitsReturn: Bool { repetition == .afterReturn && traits.contains(.isServed) && rules?.remaining != 0 }
 
     /// Begins the next delay of a timer that awaits the return of its handler.
     func handlerReturned(at now: UInt64) {

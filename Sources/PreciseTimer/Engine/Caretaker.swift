@@ -8,8 +8,7 @@ internal import TimerKernel
 /// The thread `timer.care` listens to the alarms, and calls no code of the user. The thread `timer.farewell` looks for
 /// released targets, calls `onEnd`, and releases handlers. If a callback keeps it for a second, another one takes its
 /// place for all other services. Both threads end when no service has timers, and start again with the next one.
-@safe
-final class Caretaker: Sendable {
+@safe final class Caretaker: Sendable {
     private struct State {
         var cores: [ServiceCore] = []
         var isRunning = false

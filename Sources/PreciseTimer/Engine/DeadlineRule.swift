@@ -1,5 +1,5 @@
 /// A function that computes each deadline of a timer from the former one. Two rules are equal if they are the same.
-final class DeadlineRule: Hashable, Sendable {
+final class DeadlineRule: Equatable, Sendable {
     /// The name of the schedule, for messages.
     let name: String
     /// The clock that the deadlines are on; nil for that of any service.
@@ -36,8 +36,6 @@ final class DeadlineRule: Hashable, Sendable {
     }
 
     static func == (left: DeadlineRule, right: DeadlineRule) -> Bool { left === right }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension PreciseTimer.Schedule {

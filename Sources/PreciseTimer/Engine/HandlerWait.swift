@@ -59,8 +59,7 @@ final class HandlerWait: Sendable {
     }
 
     /// Waits for all handlers, for at most a real time; nil for as long as it takes. Returns false if that is over.
-    @discardableResult
-    func untilOver(within limit: Duration? = nil) async -> Bool {
+    @discardableResult func untilOver(within limit: Duration? = nil) async -> Bool {
         var timeOut: (any DispatchSourceTimer)?
         // A cancelled source is released at once. A block for later would stay until its time.
         defer { timeOut?.cancel() }

@@ -115,8 +115,7 @@ final class TickCounts {
     }
 
     /// Counts a tick.
-    @inline(__always)
-    func count(_ served: Served) {
+    @inline(__always) func count(_ served: Served) {
         numbers.missed = numbers.missed.saturatingAdding(served.due.missed)
         if served.lateness >= numbers.lateness.longest { numbers.longestSince = served.due.deadline }
         numbers.lateness.add(served.lateness)
@@ -126,8 +125,7 @@ final class TickCounts {
     func countMissed(_ count: UInt64) { numbers.missed = numbers.missed.saturatingAdding(count) }
 
     /// Counts the time of a handler.
-    @inline(__always)
-    func countHandler(_ nanoseconds: UInt64) { numbers.handlerTime.add(nanoseconds) }
+    @inline(__always) func countHandler(_ nanoseconds: UInt64) { numbers.handlerTime.add(nanoseconds) }
 }
 
 /// Being observed.

@@ -3,9 +3,9 @@ extension PreciseTimer {
     ///
     /// Durations are rounded up to whole nanoseconds; a duration of more than 292 years becomes never. Scheduling
     /// throws a `TimerError` for a negative delay, and for a period, rate or delay that makes no sense.
-    public struct Schedule: Hashable, Sendable {
+    public struct Schedule: Equatable, Sendable {
         /// The first deadline.
-        enum Start: Hashable {
+        enum Start: Equatable {
             case after(Duration)
             case at(TimerInstant)
             case aligned(to: TimerInstant)
@@ -13,7 +13,7 @@ extension PreciseTimer {
         }
 
         /// How the deadlines repeat.
-        enum Repetition: Hashable {
+        enum Repetition: Equatable {
             case none
             case every(Duration)
             case rate(Int, per: Duration)
@@ -22,7 +22,7 @@ extension PreciseTimer {
         }
 
         /// What few schedules have. An object, so that the others pay for a word only.
-        final class Special: Hashable, Sendable {
+        final class Special: Equatable, Sendable {
             /// The number of ticks after which the schedule ends; nil for no limit.
             let count: Int?
             /// How much later the first deadline may be, at random.
@@ -41,14 +41,6 @@ extension PreciseTimer {
             static func == (left: Special, right: Special) -> Bool {
                 left.count == right.count && left.spread == right.spread && left.jitter == right.jitter
                     && left.span == right.span && left.rule == right.rule
-            }
-
-            func hash(into hasher: inout Hasher) {
-                hasher.combine(count)
-                hasher.combine(spread)
-                hasher.combine(jitter)
-                hasher.combine(span)
-                hasher.combine(rule)
             }
         }
 
@@ -154,11 +146,7 @@ extension PreciseTimer {
         ///
         /// If the wall clock is set, the deadlines stay where they are on that clock: see ``TimerClock/wall``, and
         /// ``TimerService/clockSteps``. `count` is that of ``every(_:after:count:spread:jitter:for:)``.
-        public static func every(
-            _ period: Duration,
-            alignedTo instant: TimerInstant,
-            count: Int? = nil
-        ) -> Schedule {
+        public static func every(_ period: Duration, alignedTo instant: TimerInstant, count: Int? = nil) -> Schedule {
             Schedule(start: .aligned(to: instant), repetition: .every(period), count: count)
         }
 
@@ -236,8 +224,7 @@ extension PreciseTimer {
     /// What happens to deadlines that passed before their tick could be delivered.
     ///
     /// If a tick is late by less than a period, no deadline is missed, under every policy.
-    @nonexhaustive
-    public enum MissedTickPolicy: Hashable, Sendable {
+    @nonexhaustive public enum MissedTickPolicy: Hashable, Sendable {
         /// One tick with the oldest deadline; the later ones are counted in its ``Tick/missed``, and the next tick is
         /// on the first future deadline of the same grid.
         case skip

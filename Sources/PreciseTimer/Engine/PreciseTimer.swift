@@ -39,8 +39,7 @@ public final class PreciseTimer: Sendable {
     /// instant. If it is called from another thread, at most the handler that is already running finishes. What the
     /// handler captured is released before this call returns or, if the handler is running, when the handler returns.
     /// Never waits for a handler.
-    @discardableResult
-    public func cancel() -> Bool { core.end(record, .cancelled) }
+    @discardableResult public func cancel() -> Bool { core.end(record, .cancelled) }
 
     /// Holds back all ticks until ``resume()``.
     ///
@@ -61,8 +60,7 @@ public final class PreciseTimer: Sendable {
     ///
     /// All deadlines are later by the length of the pause. If the pause kept the grid, the missed-tick policy handles
     /// those that have passed at once instead.
-    @discardableResult
-    public func resume() -> Bool { core.resume(record) }
+    @discardableResult public func resume() -> Bool { core.resume(record) }
 
     /// Starts the present schedule anew: the next deadline is a whole delay or period from now; for
     /// `.every(period, after: delay)`, the period. The numbers of the deadlines, a `count` and a `for:` start again; an
@@ -71,8 +69,7 @@ public final class PreciseTimer: Sendable {
     /// For a time-out: `timeout.restart()` postpones it by its own length, and throws nothing. Returns false if the
     /// timer has ended, or if its schedule is an instant, rests without ever having had a deadline, or is computed.
     /// Otherwise like ``reschedule(_:)``.
-    @discardableResult
-    public func restart() -> Bool { core.restart(record) }
+    @discardableResult public func restart() -> Bool { core.restart(record) }
 
     /// Gives the timer another schedule, counted from now. The numbers of its deadlines start at 0 again. A paused
     /// timer stays paused: deadlines that pass until it is resumed are late then, or, if the pause keeps the remaining
@@ -113,8 +110,7 @@ public final class PreciseTimer: Sendable {
     /// 0. Calls made before it begins collapse into one extra tick, at the earliest of their instants. A paused timer
     /// delivers it after ``resume()``. A ``reschedule(_:)`` that comes first withdraws it, and so does ``cancel()``:
     /// ``finish(within:)`` waits for it. ``Tick/isExtra`` tells it from the others.
-    @discardableResult
-    public func fire() -> Bool { core.fire(record) }
+    @discardableResult public func fire() -> Bool { core.fire(record) }
 
     // MARK: State
 
@@ -157,8 +153,7 @@ extension PreciseTimer {
     }
 
     /// Whether a timer is scheduled, paused or ended.
-    @nonexhaustive
-    public enum State: Hashable, Sendable {
+    @nonexhaustive public enum State: Equatable, Sendable {
         /// It will tick again, or it rests until it is rescheduled (``PreciseTimer/Schedule/onDemand``).
         case scheduled
         /// Its ticks are held back until ``PreciseTimer/resume()``.
@@ -168,8 +163,7 @@ extension PreciseTimer {
     }
 
     /// Why a timer ended. Every timer ends once, for one reason.
-    @nonexhaustive
-    public enum EndReason: Sendable {
+    @nonexhaustive public enum EndReason: Sendable {
         /// Its last deadline has been delivered. A timer on demand never ends like this.
         case completed
         /// ``PreciseTimer/cancel()`` was called.
@@ -187,10 +181,7 @@ extension PreciseTimer {
     }
 }
 
-extension PreciseTimer.EndReason: Hashable {
+extension PreciseTimer.EndReason: Equatable {
     /// Whether two reasons read the same: an error need not be comparable.
     public static func == (left: Self, right: Self) -> Bool { left.description == right.description }
-
-    /// Hashes the description.
-    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 }

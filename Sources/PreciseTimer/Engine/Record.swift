@@ -10,8 +10,7 @@ typealias Record = TimerRecord<UserSide>
 /// The service's lock protects everything but two fields. The target is only read. The handler is called by the
 /// delivering thread, and released by the thread that says the farewell, when no delivery can run any more. That thread
 /// also takes what the ``Extras`` have for it. So nobody may copy the whole.
-@safe
-struct UserSide: UserFacts, ~Copyable {
+@safe struct UserSide: UserFacts, ~Copyable {
     /// What few timers need.
     struct Extras: UserExtras {
         /// The timer's name.
@@ -54,8 +53,7 @@ struct UserSide: UserFacts, ~Copyable {
 
 extension Record {
     /// A timer that no service knows yet. A target is the handle if there is none: ``adopt(_:)``.
-    @inline(__always)
-    convenience init(
+    @inline(__always) convenience init(
         _ request: borrowing TimerRequest,
         _ destination: Destination,
         target: AnyObject?,

@@ -106,8 +106,7 @@ struct Plan {
     var bounds: Grid.Bounds?
 
     /// The deadlines. Reads the clock only if they depend on it. The spread is drawn from `random`.
-    @inline(__always)
-    func grid(from now: @autoclosure () -> UInt64, using random: inout SeededGenerator) -> Grid {
+    @inline(__always) func grid(from now: @autoclosure () -> UInt64, using random: inout SeededGenerator) -> Grid {
         var origin = isRelative ? now().saturatingAdding(start) : start
         if let aligned { origin = aligned.next(after: now(), alignedTo: start) }
         if spread > 0 { origin = origin.saturatingAdding(.random(in: 0...spread, using: &random)) }

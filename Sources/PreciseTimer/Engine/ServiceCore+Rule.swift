@@ -85,8 +85,7 @@ extension ServiceCore {
     }
 
     /// Gives a timer another schedule if a rule computes the former one, or the new one.
-    @inline(never)
-    func rescheduleComputed(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
+    @inline(never) func rescheduleComputed(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
         if let rule = schedule.special?.rule { return try reschedule(record, by: rule) }
         // A rule is the user's, and is released outside the lock.
         var former: DeadlineChain?

@@ -30,8 +30,7 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// Runs `body` on the state while the lock is held.
-    @inline(__always)
-    func locked<Result: ~Copyable, Failure: Error>(
+    @inline(__always) func locked<Result: ~Copyable, Failure: Error>(
         _ body: (inout ServiceState) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         lock.acquire()
@@ -40,8 +39,7 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// The same. In a forked child, where the lock may be held for ever, returns `answer` instead.
-    @inline(__always)
-    func locked<Result: ~Copyable>(
+    @inline(__always) func locked<Result: ~Copyable>(
         inForkedChild answer: @autoclosure () -> Result,
         _ body: (inout ServiceState) -> Result
     ) -> Result {
@@ -85,8 +83,7 @@ final class ServiceCore: @unchecked Sendable {
     // MARK: Control
 
     /// Ends a timer. Returns true for the call that ended it, unless somebody was told before that its target had.
-    @discardableResult
-    func end(_ record: Record, _ ending: TimerEnding, _ wait: HandlerWait? = nil) -> Bool {
+    @discardableResult func end(_ record: Record, _ ending: TimerEnding, _ wait: HandlerWait? = nil) -> Bool {
         let (isOver, isOrphan, task, service) = locked(inForkedChild: (nil, false, nil, nil)) { state in
             let isOver = state.end(record, ending)
             let task = isOver == false ? record.taskToCancel : nil
@@ -186,8 +183,7 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// Starts a timer anew. `prepare` is called under the lock if the timer goes on.
-    @inline(__always)
-    func reschedule(_ record: Record, on plan: Plan, _ prepare: () -> Void) throws(TimerError) {
+    @inline(__always) func reschedule(_ record: Record, on plan: Plan, _ prepare: () -> Void) throws(TimerError) {
         let (isDone, failure) = carryOut { state in
             guard record.mayGoOn else { return nil }
             if record.isHeld { state.hold(record) }
@@ -249,17 +245,14 @@ final class ServiceCore: @unchecked Sendable {
     ///
     /// The caller waits for each running handler that it is not inside of and, if this call ends its timer, for the
     /// farewell.
-    @discardableResult
-    func shutdown(_ wait: HandlerWait? = nil) -> Bool {
+    @discardableResult func shutdown(_ wait: HandlerWait? = nil) -> Bool {
         let error = TimerError(.shutDown, "scheduling on a service that was shut down")
         return close(.serviceShutDown, run: nil, error, wait)
     }
 
     /// Lets a caller wait for each running handler that it is not inside of. Asks in portions, so that other threads
     /// get the lock in between.
-    private func awaitHandlers(_ wait: HandlerWait) {
-        eachRunningTimer { $0.awaitReturn(wait) }
-    }
+    private func awaitHandlers(_ wait: HandlerWait) { eachRunningTimer { $0.awaitReturn(wait) } }
 
     /// Calls a function with each timer whose handler is running, also with those that have ended, under the lock. Asks
     /// in portions, so that other threads get the lock in between.
@@ -276,13 +269,10 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     /// Ends all timers, because the backend has failed.
-    func fail(_ failure: ServiceState.Failure) {
-        close(.backendFailed, run: failure.run, failure.error)
-    }
+    func fail(_ failure: ServiceState.Failure) { close(.backendFailed, run: failure.run, failure.error) }
 
     /// Ends the alarm and, in portions, all timers. If `run` is given and is not the current run, this does nothing.
-    @discardableResult
-    private func close(
+    @discardableResult private func close(
         _ ending: TimerEnding,
         run: Int?,
         _ error: TimerError,

@@ -128,8 +128,7 @@ struct ServiceState: ~Copyable {
     }
 
     /// The deadlines of a plan from now on; nil if the service is not running.
-    @inline(__always)
-    mutating func grid(_ plan: Plan, of record: Record) -> Grid? {
+    @inline(__always) mutating func grid(_ plan: Plan, of record: Record) -> Grid? {
         if alarm == nil { return nil }
         let grid = plan.grid(from: alarm?.now.nanoseconds ?? 0, using: &random)
         if plan.bounds != nil { record.bound(plan.bounds(of: grid, using: &random)) }

@@ -30,8 +30,7 @@ struct SlowPlaces {
 }
 
 /// A place in the user's code that scheduled a timer, or many, whose handler was slow.
-@safe
-struct SlowPlace {
+@safe struct SlowPlace {
     let label: String?
     let file: UnsafePointer<UInt8>
     let line: UInt32

@@ -1,8 +1,7 @@
 internal import TimerKernel
 
 /// A caller's request: everything but schedule, target, handler and destination.
-@safe
-struct TimerRequest {
+@safe struct TimerRequest {
     /// Nanoseconds.
     let tolerance: UInt64
     let policy: LatePolicy
@@ -14,8 +13,7 @@ struct TimerRequest {
     let onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
 
     /// - Throws: `TimerError` if the tolerance or the policy makes no sense.
-    @inline(__always)
-    init(
+    @inline(__always) init(
         _ tolerance: Duration,
         _ missedTicks: PreciseTimer.MissedTickPolicy,
         _ label: String?,

@@ -3,7 +3,7 @@ internal import PreciseTimer
 /// Decides which calls of a debounced or throttled handler go through, and when. A pure value, which knows no lock and
 /// no timer: ``deadline`` says when the timer must tick.
 struct CallLimit {
-    private enum Phase {
+    enum Phase {
         /// No call is waiting, and the next one opens a window.
         case rests
         /// The call at the leading edge is on its way.
@@ -19,19 +19,13 @@ struct CallLimit {
 
     /// When the timer must tick; nil if it may rest. A tick that comes earlier does no harm.
     private(set) var deadline: TimerInstant?
-    private var phase = Phase.rests
+    private(set) var phase = Phase.rests
     /// When the window closes.
-    private var end = TimerInstant(nanoseconds: 0)
+    private(set) var end = TimerInstant(nanoseconds: 0)
     /// Whether a call waits for the trailing edge.
-    private var isCallWaiting = false
+    private(set) var isCallWaiting = false
     /// Whether the window closes with the next tick.
-    private var isFlushed = false
-
-    init(_ length: Duration, _ edge: BurstEdge, isDebounce: Bool) {
-        self.length = length
-        self.edge = edge
-        self.isDebounce = isDebounce
-    }
+    private(set) var isFlushed = false
 
     /// A call.
     mutating func call(at now: TimerInstant) {
@@ -83,7 +77,7 @@ struct CallLimit {
 
     /// Forgets calls that wait, and the window. Returns whether a call was waiting.
     mutating func cancel() -> Bool {
-        defer { self = CallLimit(length, edge, isDebounce: isDebounce) }
+        defer { self = CallLimit(length: length, edge: edge, isDebounce: isDebounce) }
         return isCallWaiting || phase == .leads
     }
 }

@@ -104,7 +104,8 @@ public class CallLimiter: @unchecked Sendable {
         handler: @escaping @Sendable (isolated Target) async -> Void
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        try self.init(time, edge, options, target, PatternHandler(actor: { [weak target] in target }) { await handler($1) })
+        let handler = PatternHandler<Target>(actor: { [weak target] in target }) { await handler($1) }
+        try self.init(time, edge, options, target, handler)
     }
 
     /// Calls a handler that is isolated to its target, an actor, and awaits nothing: `{ store in store.count += 1 }`.
@@ -121,7 +122,8 @@ public class CallLimiter: @unchecked Sendable {
         handler: @escaping @Sendable (isolated Target) -> Void
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        try self.init(time, edge, options, target, PatternHandler(actor: { [weak target] in target }) { await handler($1) })
+        let handler = PatternHandler<Target>(actor: { [weak target] in target }) { await handler($1) }
+        try self.init(time, edge, options, target, handler)
     }
 
     private init<Target: AnyObject & Sendable>(
@@ -134,8 +136,8 @@ public class CallLimiter: @unchecked Sendable {
         if time < .zero {
             throw TimerError(.invalidSchedule, "debouncing or throttling by \(time) (it must not be negative)")
         }
-        let isDebounce = Self.isDebounce
-        state = Lock(State(limit: CallLimit(time, edge ?? (isDebounce ? .trailing : .both), isDebounce: isDebounce)))
+        let (edge, isDebounce) = (edge ?? (Self.isDebounce ? .trailing : .both), Self.isDebounce)
+        state = Lock(State(limit: CallLimit(length: time, edge: edge, isDebounce: isDebounce)))
         service = options.service
         let ticks = PatternTicks(handler) { [weak self] target, tick in self?.comes(tick) == true ? target : nil }
         let timer = try ticks.schedule(options, target)
@@ -151,8 +153,8 @@ public class CallLimiter: @unchecked Sendable {
 
     /// A call, of which the handler hears as its edge and its times say. Constant time.
     public final func callAsFunction() {
-        ask { limit, now in
-            limit.call(at: now)
+        ask {
+            $0.call(at: $1)
             return true
         }
     }
@@ -160,20 +162,17 @@ public class CallLimiter: @unchecked Sendable {
     /// Lets a call that waits for the trailing edge through, as soon as possible and through the normal path; behind
     /// the call at the leading edge, if that has not come yet. Returns false if no call waits, or if the target was
     /// released or the service has ended.
-    @discardableResult
-    public final func flush() -> Bool { timer?.hasEnded == false && ask { $0.flush(at: $1) } }
+    @discardableResult public final func flush() -> Bool { timer?.hasEnded == false && ask { $0.flush(at: $1) } }
 
     /// Drops a call that waits. Returns false if no call waits, or if the target was released or the service has ended.
     /// The next call is the first of a burst.
-    @discardableResult
-    public final func cancel() -> Bool {
+    @discardableResult public final func cancel() -> Bool {
         let drops = state.withLock(inForkedChild: false) { $0.limit.cancel() }
         return drops && timer?.hasEnded == false
     }
 
     /// Lets the limit decide, and sets the timer. Returns its answer.
-    @discardableResult
-    private func ask(_ decide: (inout CallLimit, TimerInstant) -> Bool) -> Bool {
+    @discardableResult private func ask(_ decide: (inout CallLimit, TimerInstant) -> Bool) -> Bool {
         guard let timer, let now = service?.now else { return false }
         let (answer, former, next) = state.withLock { state in
             let former = state.limit.deadline

@@ -165,9 +165,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         on actor: @escaping @Sendable () -> (any Actor)?,
         _ call: @escaping @Sendable (isolated (any Actor)?, Target, Key) async -> Void
     ) {
-        let plain = plain.map { call in
-            { @Sendable [weak target] (key: Key) in if let target { call(target, key) } }
-        }
+        let plain = plain.map { call in { @Sendable [weak target] (key: Key) in if let target { call(target, key) } } }
         let handler = PatternHandler<Key>(deliver: deliver, plain: plain, actor: actor) { [weak target] actor, key in
             if let target { await call(actor, target, key) }
         }
@@ -194,8 +192,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     ///   - timeout: the time from now to the time-out; zero is due now.
     /// - Returns: true if the time-out is set. False for a negative time, which leaves an earlier time-out as it was;
     ///   if the service refuses a timer, as after its shutdown; and in a forked child.
-    @discardableResult
-    public func refresh(_ key: Key, after timeout: Duration) -> Bool {
+    @discardableResult public func refresh(_ key: Key, after timeout: Duration) -> Bool {
         if timeout < .zero || state.isOfAnotherProcess { return false }
         while true {
             guard let slot = state.withLock({ $0.slots[key] }) ?? add(key) else { return false }
@@ -215,8 +212,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Ends the time-out of a key. Returns true if that was before it passed: the handler is not called for it.
-    @discardableResult
-    public func cancel(_ key: Key) -> Bool {
+    @discardableResult public func cancel(_ key: Key) -> Bool {
         let slot = state.withLock(inForkedChild: nil) { $0.slots.removeValue(forKey: key) }
         return slot?.timer.cancel() ?? false
     }

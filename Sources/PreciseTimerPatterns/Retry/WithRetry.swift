@@ -8,9 +8,7 @@ extension PreciseTimer {
         private let longest: Duration
 
         /// Pauses that all have the same length.
-        public static func constant(_ pause: Duration) -> Backoff {
-            Backoff(first: pause, factor: 1, longest: pause)
-        }
+        public static func constant(_ pause: Duration) -> Backoff { Backoff(first: pause, factor: 1, longest: pause) }
 
         /// Pauses that each are longer than the one before, up to a limit.
         ///
@@ -19,11 +17,7 @@ extension PreciseTimer {
         ///   - factor: how many times longer each further pause is. At least 1.
         ///   - longest: the longest pause.
         /// - Returns: the pauses.
-        public static func exponential(
-            from first: Duration,
-            factor: Double = 2,
-            upTo longest: Duration
-        ) -> Backoff {
+        public static func exponential(from first: Duration, factor: Double = 2, upTo longest: Duration) -> Backoff {
             Backoff(first: first, factor: factor, longest: longest)
         }
 
@@ -38,8 +32,7 @@ extension PreciseTimer {
     }
 
     /// How much of a pause between two attempts is random, so that many clients do not come back together.
-    @nonexhaustive
-    public enum Jitter: Hashable, Sendable {
+    @nonexhaustive public enum Jitter: Hashable, Sendable {
         /// The pause is as long as ``PreciseTimer/Backoff`` says.
         case none
         /// At least half of the pause, and at most the whole.

@@ -3,11 +3,9 @@ internal import TimerKernel
 
 /// An operation with a deadline. It runs in a task of its own, which its timer may cancel.
 ///
-/// It is `@unchecked Sendable` for two reasons. `operation` and `result` belong to the caller's isolation: that task
-/// runs there, and the caller waits for it, so only one of them touches these at a time. `progress` is touched only
-/// inside `locked`.
-@safe
-final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, WithoutLastTick {
+/// It is `@unchecked Sendable` because `operation` and `result` belong to the caller's isolation: that task runs there,
+/// and the caller waits for it, so only one of them touches these at a time. The rest has a lock.
+@safe final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, WithoutLastTick {
     /// Why the operation was cancelled.
     enum Cause {
         /// The surrounding task was cancelled.
@@ -18,9 +16,9 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
         case service(TimerError)
     }
 
-    /// The operation's task. It is used only while the task lives: the task does not end while a thread cancels it.
-    @safe
-    private struct RunningTask {
+    /// The operation's task. It is used only while the task lives: the task does not end while a thread cancels it. Any
+    /// thread may cancel a task.
+    @safe private struct RunningTask: @unchecked Sendable {
         private let task: UnsafeCurrentTask
 
         /// The current task.
@@ -52,8 +50,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
     /// Nil once it was called: other threads may hold this object longer than the caller waits.
     private var operation: (nonisolated(nonsending) () async throws(Failure) -> Success)?
     private var result: Result<Success, Failure>?
-    private let lock = Mutex()
-    private var progress = Progress()
+    private let progress = Lock(Progress())
 
     init(_ operation: nonisolated(nonsending) @escaping () async throws(Failure) -> Success) {
         self.operation = operation
@@ -82,11 +79,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
     private nonisolated(nonsending) func call() async {
         guard let operation else { return }
         self.operation = nil
-        do throws(Failure) {
-            result = .success(try await operation())
-        } catch {
-            result = .failure(error)
-        }
+        do throws(Failure) { result = .success(try await operation()) } catch { result = .failure(error) }
     }
 
     /// The value that the operation returned. Called once, after it has run.
@@ -98,7 +91,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
             return try result.get()
         } catch {
             guard error is CancellationError else { throw error }
-            switch locked({ $0.cause }) {
+            switch progress.withLock({ $0.cause }) {
             case nil, .surroundings: throw error
             case .service(let failure): throw failure
             case .deadline(let deadline, let cancelled):
@@ -113,7 +106,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
     /// Cancels the operation, unless it has been cancelled already or has ended. Its cancellation handlers run here,
     /// outside the lock.
     func cancel(_ cause: Cause) {
-        let task = locked { progress -> RunningTask? in
+        let task = progress.withLock { progress -> RunningTask? in
             switch progress.phase {
             case .ready: progress.cause = progress.cause ?? cause
             case .runs(let task):
@@ -125,7 +118,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
         }
         guard let task else { return }
         task.cancel()
-        let waiting = locked { progress -> CheckedContinuation<Void, Never>? in
+        let waiting = progress.withLock { progress -> CheckedContinuation<Void, Never>? in
             defer { progress.phase = .isOver }
             return if case .isBeingCancelled(let waiting) = progress.phase { waiting } else { nil }
         }
@@ -142,7 +135,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
     /// Called by the task when it begins.
     private func begin() {
         guard let task = RunningTask() else { return }
-        let isCancelled = locked { progress in
+        let isCancelled = progress.withLock { progress in
             progress.phase = progress.cause == nil ? .runs(task) : .isOver
             return progress.cause != nil
         }
@@ -151,7 +144,7 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
 
     /// Called by the task when it ends. Returns false if a thread is cancelling it.
     private func end() -> Bool {
-        locked { progress in
+        progress.withLock { progress in
             if case .isBeingCancelled = progress.phase { return false }
             progress.phase = .isOver
             return true
@@ -161,18 +154,12 @@ final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, Withou
     /// Waits for the thread that is cancelling the task.
     private nonisolated(nonsending) func awaitCancellation() async {
         await withCheckedContinuation { task in
-            let isOver = locked { progress in
+            let isOver = progress.withLock { progress in
                 guard case .isBeingCancelled = progress.phase else { return true }
                 progress.phase = .isBeingCancelled(waiting: task)
                 return false
             }
             if isOver { task.resume() }
         }
-    }
-
-    private func locked<Answer>(_ body: (inout Progress) -> Answer) -> Answer {
-        lock.acquire()
-        defer { lock.release() }
-        return body(&progress)
     }
 }

@@ -9,8 +9,7 @@
 /// ```
 ///
 /// A `PreciseTimer` needs no proxy: it never retains its target.
-@dynamicMemberLookup
-public final class WeakProxy<Target: AnyObject> {
+@dynamicMemberLookup public final class WeakProxy<Target: AnyObject> {
     /// The object; nil once it has been released.
     public weak let target: Target?
 
@@ -18,8 +17,7 @@ public final class WeakProxy<Target: AnyObject> {
     public init(_ target: Target) { self.target = target }
 
     /// Calls the body with the target. Returns nil without a call if the target was released.
-    @discardableResult
-    public func callAsFunction<Result, Failure: Error>(
+    @discardableResult public func callAsFunction<Result, Failure: Error>(
         _ body: (Target) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard let target else { return nil }

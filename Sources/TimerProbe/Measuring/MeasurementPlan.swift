@@ -7,9 +7,9 @@ package import TimerResults
 /// service, in an order that is drawn anew for each lap. Then, if two rows are equal, either is as likely the later one
 /// of a lap as the other, whatever the machine does. A drift takes longer to show than a turn, so each row has one
 /// long stretch at the end.
-package struct MeasurementPlan: Hashable, Sendable {
+package struct MeasurementPlan: Equatable, Sendable {
     /// The wishes of a user.
-    package struct Request: Hashable, Sendable {
+    package struct Request: Equatable, Sendable {
         /// In the order of the table.
         package var rows: [Row]
         package var period: Duration = .milliseconds(1)

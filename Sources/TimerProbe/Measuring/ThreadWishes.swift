@@ -2,7 +2,7 @@ package import PreciseTimer
 package import TimerResults
 
 /// What a measurement asks of the system for its threads, and of rows that spin: `fifo:80 cpu:1 locked idle:0`.
-package struct ThreadWishes: Hashable, Sendable {
+package struct ThreadWishes: Equatable, Sendable {
     /// The wishes as on the command line; nil for none.
     package private(set) var text: String?
     private var options = TimerService.ThreadOptions()

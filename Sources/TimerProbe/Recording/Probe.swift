@@ -7,8 +7,7 @@ internal import TimerResults
 ///
 /// Its time is part of every figure. So it has its own kind of lock, an exchange and a store: a lock that inherits
 /// priorities took most of the time of a recording. Only the progress reader ever contends with the ticking thread.
-@safe
-package final class Probe: Sendable {
+@safe package final class Probe: Sendable {
     package let deadlines: Deadlines
     /// Nanoseconds that the handler works after each tick.
     private let work: UInt64
