@@ -15,11 +15,11 @@ final class Model: Sendable {
     func refresh(with info: String) {}
     func resynchronise() {}
     func save() {}
-    func present(frame: UInt64) {}
+    func present(frame: Int) {}
     func step() {}
     func step(_ tick: PreciseTimer.Tick) {}
-    func step(missed: UInt64) {}
-    func step(milliseconds: UInt64) {}
+    func step(missed: Int) {}
+    func step(milliseconds: Int) {}
     var title: String { "" }
     var refreshes: Int { 0 }
 }
@@ -64,7 +64,7 @@ struct RequestError: Error {}
 
 func request() async throws(RequestError) -> String { "" }
 func log(_ value: Any) {}
-func step(missed: UInt64) async {}
+func step(missed: Int) async {}
 
 /// A server that closes its idle connections.
 final class Server: Sendable {
@@ -88,7 +88,7 @@ extension IdleTimeouts_swift {
 extension PreciseTimer_MainActor_swift {
     @MainActor final class ViewModel {
         nonisolated init() {}
-        var seconds: UInt64 = 0
+        var seconds = 0
     }
 
     static let model = ViewModel()

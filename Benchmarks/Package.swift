@@ -27,6 +27,7 @@ let package = Package(
             name: "benchmarks",
             dependencies: [
                 timers, "CBenchmark",
+                .product(name: "PreciseTimerPatterns", package: "precise-timer"),
                 .product(name: "CLibevent", package: "precise-timer"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),

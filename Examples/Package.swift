@@ -19,7 +19,7 @@ let lifecycle = "swift-service-lifecycle"
 
 /// The programs, each with its dependencies besides PreciseTimer. `make examples` runs each folder with a @main.
 let programs: KeyValuePairs<String, [Target.Dependency]> = [
-    "AsyncLoop": [],
+    "AsyncLoop": [ours("PreciseTimerPatterns")],
     "AsyncSequences": [.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")],
     "ControlLoop": [],
     "GameLoop": [],
@@ -46,9 +46,9 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
     "NightlyJob": [ours("PreciseTimerFoundation"), ours("PreciseTimerTestKit")],
     "PollLoop": [],
     "Poller": [],
-    "Retry": [],
-    "Server": [],
-    "Timeouts": [],
+    "Retry": [ours("PreciseTimerPatterns")],
+    "Server": [ours("PreciseTimerPatterns")],
+    "Timeouts": [ours("PreciseTimerPatterns")],
     "ViewModel": [],
     "WallClock": [ours("PreciseTimerFoundation"), ours("PreciseTimerTestKit")],
 ]
@@ -67,7 +67,7 @@ let package = Package(
         .target(name: "ExampleSupport", dependencies: [ours("PreciseTimer")], swiftSettings: settings),
         .testTarget(
             name: "VirtualTimeTests",
-            dependencies: [ours("PreciseTimer"), ours("PreciseTimerTestKit")],
+            dependencies: [ours("PreciseTimer"), ours("PreciseTimerPatterns"), ours("PreciseTimerTestKit")],
             swiftSettings: settings
         ),
     ]

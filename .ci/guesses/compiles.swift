@@ -1,5 +1,6 @@
 // swift-format-ignore-file
 // What people write first. It compiles as it stands: .ci/first-guesses.
+import Foundation
 import PreciseTimer
 import PreciseTimerPatterns
 
@@ -10,8 +11,9 @@ final class Poller: Sendable {
 }
 
 actor Meter {
-    var missed: UInt64 = 0
+    var missed = 0
     func report() async throws {}
+    func flush() async {}
 }
 
 @globalActor actor Database {
@@ -26,6 +28,8 @@ actor Meter {
 @MainActor final class ViewModel {
     var seconds = 0
     var isOver = false
+    var left = 10
+    let lock = NSLock()
     private let timers = TimerBag()
     private var clock: PreciseTimer?
 
@@ -37,6 +41,11 @@ actor Meter {
             .store(in: timers)
         try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { $0.step($1) }
             .store(in: timers)
+        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { model, tick in
+            model.lock.lock()
+            model.left -= 1 + tick.missed
+            model.lock.unlock()
+        }
     }
 
     func start() throws {
@@ -62,15 +71,27 @@ actor Meter {
     }
 
     func refresh() {}
+    func close(_ id: Int) {}
     func step(_ tick: PreciseTimer.Tick) {}
     func load() async throws {}
 }
 
-@MainActor func bursts(_ model: ViewModel, _ poller: Poller) throws {
+@MainActor func bursts(_ model: ViewModel, _ poller: Poller, _ meter: Meter) throws {
+    let bag = TimerBag()
     let search = try Debouncer(.milliseconds(300), deliver: .mainActor, target: model) { $0.refresh() }
     search()
     let draw = try Throttler(.milliseconds(16), target: poller) { $0.step() }
     draw()
+    try Throttler(.milliseconds(16), target: model) { @MainActor model in model.refresh() }.store(in: bag)
+    try Debouncer(.seconds(1), edge: .both, target: meter) { meter in await meter.flush() }.store(in: bag, named: "a")
+    try Debouncer(.seconds(1), target: meter) { meter in meter.missed = 0 }.store(in: bag)
+    try Debouncer(.seconds(1), target: poller) { poller in try? await poller.poll() }.store(in: bag)
+    try Debouncer(.seconds(1), deliver: .queue(.global()), target: poller) { poller in poller.step() }.store(in: bag)
+    IdleTimeouts<Int>(deliver: .mainActor, target: model) { model, id in model.close(id) }.store(in: bag)
+    IdleTimeouts<Int>(target: model) { @MainActor model, id in model.close(id) }.store(in: bag)
+    IdleTimeouts<Int>(target: meter) { meter, id in meter.missed += id }.store(in: bag)
+    IdleTimeouts<Int>(target: meter) { meter, _ in await meter.flush() }.store(in: bag)
+    IdleTimeouts<Int> { id in print(id) }.refresh(1, after: .seconds(30))
 }
 
 func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
@@ -96,11 +117,15 @@ func handles() throws -> [PreciseTimer] {
         try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in timer.cancel() },
         try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in await Task.yield() },
         try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor) { timer, tick in timer.cancel() },
+        try PreciseTimer.schedule(.every(.seconds(1))) { @MainActor in print("tick") },
     ]
 }
 
 func ends(_ timer: PreciseTimer) async throws {
-    timer.pause(keeping: .remaining)
+    timer.pause()
+    timer.pause(keeping: .grid)
+    try timer.reschedule(.rate(96, per: .seconds(1)), keeping: .phase)
+    try timer.reschedule(.rate(96, per: .seconds(1), at: timer.nextDeadline ?? TimerService.default.now))
     print(timer.remaining ?? .zero, timer.runningSince as Any, timer.lastRun?.duration as Any)
     timer.resume()
     timer.restart()

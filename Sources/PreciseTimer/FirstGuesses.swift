@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 public import TimerKernel
 
 // What people write first who know other timers. Each line refuses it, and the compiler says what to write instead.
@@ -23,7 +24,11 @@ extension PreciseTimer {
     public convenience init(every period: Duration, handler: @escaping @Sendable () -> Void) { never() }
     @available(*, unavailable, message: "write: try PreciseTimer.schedule(.every(period)) { timer, tick in … }")
     public static func schedule(every: Duration, handler: @escaping @Sendable () -> Void) -> PreciseTimer { never() }
-    @available(*, unavailable, message: "write: try PreciseTimer.schedule(.every(period), target:) { target, tick in … }")
+    @available(
+        *,
+        unavailable,
+        message: "write: try PreciseTimer.schedule(.every(period), target:) { target, tick in … }"
+    )
     public static func schedule<T>(every: Duration, target: T, handler: @escaping (T, Tick) -> Void) { never() }
     @available(*, unavailable, message: "write: try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in … }")
     public static func scheduledTimer(
@@ -31,16 +36,28 @@ extension PreciseTimer {
         repeats: Bool,
         block: @escaping @Sendable (PreciseTimer) -> Void
     ) -> PreciseTimer { never() }
-    @available(*, unavailable, message: "import PreciseTimerPatterns, and write: try await withRetry(attempts: 5) { … }")
+    @available(
+        *,
+        unavailable,
+        message: "import PreciseTimerPatterns, and write: try await withRetry(attempts: 5) { … }"
+    )
     public static func retry(_: Int, operation: () async throws -> Void) async throws { never() }
 }
 
 extension PreciseTimer.Schedule {
     @available(*, unavailable, renamed: "once(after:)")
     public static func after(_ delay: Duration) -> Self { never() }
-    @available(*, unavailable, message: "import PreciseTimerFoundation, and write `.daily(at: DateComponents(hour: 2))`")
+    @available(
+        *,
+        unavailable,
+        message: "import PreciseTimerFoundation, and write `.daily(at: DateComponents(hour: 2))`"
+    )
     public static func daily(hour: Int, minute: Int = 0) -> Self { never() }
-    @available(*, unavailable, message: "import PreciseTimerFoundation, and write `.daily(at: DateComponents(hour: 2))`")
+    @available(
+        *,
+        unavailable,
+        message: "import PreciseTimerFoundation, and write `.daily(at: DateComponents(hour: 2))`"
+    )
     public static func daily(at: String) -> Self { never() }
     @available(*, unavailable, message: "import PreciseTimerFoundation: `.hourly`, `.daily`, `.weekly` or `.calendar`")
     public static func cron(_: String) -> Self { never() }

@@ -36,7 +36,8 @@ extension PreciseTimer {
 
     // Without this form, the compiler would take the handler for one that awaits, where a lock or
     // `MainActor.assumeIsolated` may not be used.
-    /// The same for a handler that neither awaits nor throws: `{ model, tick in model.lock.withLock { model.ticks += 1 } }`.
+    /// The same for a handler that neither awaits nor throws: `{ model, tick in model.lock.withLock { model.ticks += 1
+    /// } }`.
     @discardableResult public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,

@@ -78,8 +78,8 @@ extension PreciseTimer {
     }
 
     /// Schedules a timer whose handle is its target, and whose handler asks for nothing: `{ print("tick") }`. Keep the
-    /// handle: the timer ends when it is released. Otherwise like the form whose handler receives the handle, also for a
-    /// handler that is isolated to an actor.
+    /// handle: the timer ends when it is released. Otherwise like the form whose handler receives the handle, also for
+    /// a handler that is isolated to an actor.
     public static func schedule(
         _ schedule: Schedule,
         on service: TimerService = .default,

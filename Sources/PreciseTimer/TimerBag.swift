@@ -14,8 +14,8 @@ internal import TimerKernel
 /// }
 /// ```
 ///
-/// A name is any value that is `Hashable` and `Sendable`: a string, an enum, or the identifier of a connection. Whatever
-/// has timers can be in a bag (``TimerHolder``).
+/// A name is any value that is `Hashable` and `Sendable`: a string, an enum, or the identifier of a connection.
+/// Whatever has timers can be in a bag (``TimerHolder``).
 ///
 /// May be used from any thread, and from inside a handler. In a forked child, the parent's bag is empty and accepts
 /// nothing.

@@ -51,8 +51,8 @@ public struct TimerShutdown: Service {
         (self.lastTick, self.limit) = (lastTick, limit)
     }
 
-    /// Ends one timer, or whatever else has timers, such as debouncers and idle time-outs. The parameters are those for a
-    /// service.
+    /// Ends one timer, or whatever else has timers, such as debouncers and idle time-outs. The parameters are those for
+    /// a service.
     public init(of holder: some TimerHolder, lastTick: Bool = false, within limit: Duration? = nil) {
         timers = .holder(holder)
         (self.lastTick, self.limit) = (lastTick, limit)

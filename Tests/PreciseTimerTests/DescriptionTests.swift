@@ -139,7 +139,7 @@ struct DescriptionTests {
         #expect("\(three)" == "3 ticks, 2 missed; 99 % at most 25 µs late; handlers 99 % at most 1 µs; \(stall)")
         #expect("\(three.lateness)" == "3, 50 % at most 0 s, 99 % at most 25 µs, the longest 25 µs")
         #expect("\(try #require(three.longestStall))" == "25 µs since 1000010000 ns (suspending)")
-        #expect("\(three.lateness.buckets)" == "[2 up to 0 s, 1 up to 26.7 µs]")
+        #expect(three.lateness.buckets.map(\.count) == [2, 1])
     }
 
     @Test func theTicksOfALoopReadAsTheirSchedule() {

@@ -33,8 +33,6 @@ import Testing
     @Test func aBackendReadsAsItsNameOnTheCommandLine() {
         let names = TimerService.Backend.allCases.map { "\($0)" }
         #expect(names == ["dispatch", "timerfd", "libevent", "runloop", "hybrid"])
-        #expect("\(TimerService.Backend.Availability.available)" == "available")
-        #expect("\(TimerService.Backend.Availability.unavailable("no headers"))" == "unavailable: no headers")
     }
 
     @Test func aSnapshotReadsAsTheFactsOfItsTimer() throws {

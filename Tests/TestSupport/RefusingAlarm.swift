@@ -5,7 +5,7 @@ package import TimerKernel
 /// An alarm that refuses every setting after a given number of them. If that number is 0, its start is refused, too,
 /// unless the test says otherwise. It never fires.
 package final class RefusingAlarm: TimerAlarm {
-    package static let refusal = TimerError(.systemRefused, "refusing on purpose", errno: 12, systemMessage: "out of luck")
+    package static let refusal = TimerError(.systemRefused, "refusing on purpose", errno: 12, systemMessage: "no luck")
 
     private struct State {
         var settings: Int

@@ -59,12 +59,12 @@ struct Cart {
     /// In metres.
     private(set) var position = 0.0
     /// In milliseconds.
-    private(set) var age: UInt64 = 0
+    private(set) var age = 0
     private var speed = 0.0
     private var force = 0.0
 
     /// Lets the cart run for some milliseconds with the present force.
-    mutating func run(milliseconds: UInt64) {
+    mutating func run(milliseconds: Int) {
         age += milliseconds
         for _ in 0..<milliseconds {
             speed += force * 0.001

@@ -34,7 +34,7 @@ final class Sender: Sendable {
     }
 
     /// The time from the start to a frame, rounded up to the nanosecond. The first one comes a step after the start.
-    private func time(ofFrame index: UInt64) -> Duration {
+    private func time(ofFrame index: Int) -> Duration {
         .nanoseconds(Int64((index + 1) * 1_001_000_000_000 + 29_999) / 30_000)
     }
 }

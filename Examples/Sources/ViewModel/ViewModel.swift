@@ -59,7 +59,7 @@ final class Message {
 
     /// The message stays while the pointer is on it, and then for as long as remained.
     func pointer(isOn: Bool) {
-        if isOn { timers["hiding"]?.pause(keeping: .remaining) } else { timers["hiding"]?.resume() }
+        if isOn { timers["hiding"]?.pause() } else { timers["hiding"]?.resume() }
     }
 
     /// The time until it hides.

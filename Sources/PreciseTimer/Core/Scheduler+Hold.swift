@@ -21,8 +21,8 @@ extension Scheduler where User: ~Copyable {
         return reschedule(timer, on: grid)
     }
 
-    /// Gives a timer the steps of another grid from its next deadline on, which keeps its number. Returns false if it has
-    /// no deadline. Constant time.
+    /// Gives a timer the steps of another grid from its next deadline on, which keeps its number. Returns false if it
+    /// has no deadline. Constant time.
     package mutating func changeSteps(of timer: Timer, to grid: Grid) -> Bool {
         !timer.hasEnded && timer.changeSteps(to: grid)
     }

@@ -93,10 +93,10 @@
     }
 
     /// Whether somebody was told that the target was released, which is then how the timer ends.
-    package var isOrphan: Bool {
-        get { traits.contains(.isOrphan) }
-        set { if newValue { traits.insert(.isOrphan) } }
-    }
+    package var isOrphan: Bool { traits.contains(.isOrphan) }
+
+    /// Notes that somebody was told so. From then on the timer takes no orders.
+    package func becomeOrphan() { traits.formUnion([.isOrphan, .isFinishing]) }
 
     /// Whether the timer rests after its last deadline, instead of ending.
     package var isOnDemand: Bool { traits.contains(.isOnDemand) }

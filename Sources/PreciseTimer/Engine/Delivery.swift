@@ -83,16 +83,21 @@ extension ServiceState {
             record.user.lastLateness = served.lateness
             if let observer, observer.isAwake { observer.delivered(record, served, now: now?.nanoseconds) }
         } else {
-            _ = end(record, record.endingIfTargetIsGone)
+            endAfterDelivery(record, record.endingIfTargetIsGone)
         }
         // The clock is read only for a timer whose next deadline depends on it.
         let now = record.awaitsReturn ? self.now ?? look : look
         let order = scheduler.putBack(record, lookedAt: look.nanoseconds, byHop: byHop, now: now.nanoseconds)
         if record.ending == .completed, let observer { observer.ended(record) }
-        if record.hasLeftWaiting, record.isAwaitedAsLast { _ = end(record, .cancelled) }
+        if record.hasLeftWaiting, record.isAwaitedAsLast { endAfterDelivery(record, .cancelled) }
         // There are no orders during a look.
         if case .leave = order { return nil }
         return arm(order)
+    }
+
+    // Not inlined: few deliveries take this way, and that of the others stays short.
+    @inline(never) private mutating func endAfterDelivery(_ record: Record, _ ending: TimerEnding) {
+        _ = end(record, ending)
     }
 
     /// Carries out the scheduler's order for the alarm. Returns a failure if the alarm refuses.

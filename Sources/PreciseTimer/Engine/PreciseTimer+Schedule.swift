@@ -172,8 +172,9 @@ extension PreciseTimer {
             Schedule(start: .after(.zero), repetition: .rate(rate, per: duration), count: count, spread: spread)
         }
 
-        /// `rate` deadlines in each `duration`, evenly spaced and exact, the first at `instant`. The other parameters are
-        /// those of ``rate(_:per:count:spread:)``. For deadlines that have passed already, the missed-tick policy decides.
+        /// `rate` deadlines in each `duration`, evenly spaced and exact, the first at `instant`. The other parameters
+        /// are those of ``rate(_:per:count:spread:)``. For deadlines that have passed already, the missed-tick policy
+        /// decides.
         public static func rate(
             _ rate: Int,
             per duration: Duration,

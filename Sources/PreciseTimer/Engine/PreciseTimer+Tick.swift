@@ -3,7 +3,7 @@ extension PreciseTimer {
     public struct Tick: Hashable, Sendable {
         /// The number of this tick's deadline, from 0. It grows by 1 + ``missed`` from tick to tick. That of an extra
         /// tick is the number of the next deadline.
-        public let index: Int
+        public var index: Int { Int(clamping: number) }
         /// When the tick was due: the oldest deadline that had not had a tick. That of an extra tick is the instant at
         /// which it was asked for.
         public let deadline: TimerInstant
@@ -15,7 +15,10 @@ extension PreciseTimer {
         /// When the handler was called.
         public let delivered: TimerInstant
         /// How many later deadlines had passed as well and get no tick.
-        public let missed: Int
+        public var missed: Int { Int(clamping: passed) }
+        // As the engine counts.
+        let number: UInt64
+        let passed: UInt64
 
         /// How long after its deadline the tick was delivered. Never negative.
         public var lateness: Duration { deadline.duration(to: delivered) }
@@ -47,18 +50,22 @@ extension PreciseTimer {
             let delivered = delivered ?? woke
             precondition(index >= 0 && missed >= 0, "a tick's counts are not negative")
             precondition(deadline <= woke && woke <= delivered, "a tick wakes and is delivered after its deadline")
-            self.index = index
+            number = UInt64(index)
             self.deadline = deadline
             self.woke = woke
             self.delivered = delivered
-            self.missed = missed
+            passed = UInt64(missed)
             self.isExtra = isExtra
         }
     }
 }
 
 extension PreciseTimer.Tick: Codable {
-    private enum CodingKeys: CodingKey { case index, deadline, woke, delivered, missed, isExtra }
+    private enum CodingKeys: String, CodingKey {
+        case number = "index"
+        case passed = "missed"
+        case deadline, woke, delivered, isExtra
+    }
 
     /// Decodes a tick. Refuses instants in another order than that of a tick, or of different clocks.
     public init(from decoder: any Decoder) throws {
@@ -75,11 +82,11 @@ extension PreciseTimer.Tick: Codable {
             )
         }
         self.init(
-            index: Int(clamping: try values.decode(UInt64.self, forKey: .index)),
+            index: Int(clamping: try values.decode(UInt64.self, forKey: .number)),
             deadline: deadline,
             woke: woke,
             delivered: delivered,
-            missed: Int(clamping: try values.decode(UInt64.self, forKey: .missed)),
+            missed: Int(clamping: try values.decode(UInt64.self, forKey: .passed)),
             isExtra: try values.decodeIfPresent(Bool.self, forKey: .isExtra) ?? false
         )
     }

@@ -46,12 +46,13 @@ public final class PreciseTimer: Sendable {
     /// As with ``cancel()``, at most a handler that is already running on another thread finishes. A paused timer ends
     /// within seconds if its target is released.
     ///
-    /// The time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its deadline
-    /// ticks 200 ms after it is resumed, and all later deadlines are later by the length of the pause, too. Computed
-    /// deadlines, such as those of a calendar, are instants, which no pause moves.
+    /// The time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its
+    /// deadline ticks 200 ms after it is resumed, and all later deadlines are later by the length of the pause, too.
+    /// Computed deadlines, such as those of a calendar, are instants, which no pause moves.
     ///
-    /// - Parameter kept: what the pause keeps. With ``PauseKeeping/grid``, deadlines stay where they are, and those that
-    ///   pass are late when the timer is resumed: for ticks that must stay on whole seconds, or in step with others.
+    /// - Parameter kept: what the pause keeps. With ``PauseKeeping/grid``, deadlines stay where they are, and those
+    ///   that pass are late when the timer is resumed: for ticks that must stay on whole seconds, or in step with
+    ///   others.
     /// - Returns: whether this call paused it; false if it is already paused or has ended.
     @discardableResult
     public func pause(keeping kept: PauseKeeping = .remaining) -> Bool { core.pause(record, keeping: kept) }
@@ -79,8 +80,8 @@ public final class PreciseTimer: Sendable {
     /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
     /// call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
     ///
-    /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. Keep the
-    /// phase instead: ``reschedule(_:keeping:)``.
+    /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. Keep
+    /// the phase instead: ``reschedule(_:keeping:)``.
     ///
     /// A timer takes computed deadlines, such as those of a calendar, only if it was scheduled with such.
     ///
@@ -93,8 +94,9 @@ public final class PreciseTimer: Sendable {
     ///
     /// If no deadline is known, as after the last one, this is the same as ``reschedule(_:)``. Constant time.
     ///
-    /// - Throws: `TimerError` if the schedule is not `.every(period)` or `.rate(number, per: duration)`, with or without
-    ///   a count, or if the present deadlines are computed; the timer stays as it was. Also if the timer has ended.
+    /// - Throws: `TimerError` if the schedule is not `.every(period)` or `.rate(number, per: duration)`, with or
+    ///   without a count, or if the present deadlines are computed; the timer stays as it was. Also if the timer has
+    ///   ended.
     public func reschedule(_ schedule: Schedule, keeping kept: PhaseKeeping) throws(TimerError) {
         try core.changePeriod(record, schedule)
     }

@@ -162,7 +162,7 @@ extension Record {
     }
 
     /// Whether it may get another schedule. A timer that is finishing goes on only if its last handler wants that.
-    var mayGoOn: Bool { !hasEnded && !isOrphan && (!isFinishing || user.runner.isCaller) }
+    var mayGoOn: Bool { !hasEnded && (!isFinishing || user.runner.isCaller) }
 
     // MARK: Facts
 
@@ -213,12 +213,12 @@ extension PreciseTimer.Tick {
     init(_ due: Due, woke: TimerInstant, delivered: TimerInstant) {
         let clock = woke.clock
         let woke = max(woke.nanoseconds, due.deadline)
-        index = Int(clamping: due.index)
+        number = due.index
         deadline = TimerInstant(nanoseconds: due.deadline, clock: clock)
         self.woke = TimerInstant(nanoseconds: woke, clock: clock)
         // A wall clock may have been set back in between.
         self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke), clock: clock)
-        missed = Int(clamping: due.missed)
+        passed = due.missed
         isExtra = due.isExtra
     }
 

@@ -112,7 +112,7 @@ extension ServiceCore {
         // release those.
         if record.user.target != nil { return isPaused ? .paused : .scheduled }
         return locked { _ in
-            if !record.hasEnded { record.isOrphan = true }
+            if !record.hasEnded { record.becomeOrphan() }
             return .ended(record.endReason ?? .targetReleased)
         }
     }

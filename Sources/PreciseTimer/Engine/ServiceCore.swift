@@ -82,18 +82,18 @@ final class ServiceCore: @unchecked Sendable {
 
     // MARK: Control
 
-    /// Ends a timer. Returns true for the call that ended it, unless somebody was told before that its target had.
+    /// Ends a timer. Returns true for the call that ended it. An orphan is left to the service.
     @discardableResult func end(_ record: Record, _ ending: TimerEnding, _ wait: HandlerWait? = nil) -> Bool {
-        let (isOver, isOrphan, task, service) = locked(inForkedChild: (nil, false, nil, nil)) { state in
-            let isOver = state.end(record, ending)
+        let (isOver, task, service) = locked(inForkedChild: (nil, nil, nil)) { state in
+            let isOver = record.isOrphan ? nil : state.end(record, ending)
             let task = isOver == false ? record.taskToCancel : nil
             if let wait { record.awaitReturn(wait) }
-            return (isOver, record.isOrphan, task, state.takeServiceIfIdle())
+            return (isOver, task, state.takeServiceIfIdle())
         }
         task?.cancel()
         if isOver == true { record.sayFarewell() }
         withExtendedLifetime(service) {}
-        return isOver != nil && !isOrphan
+        return isOver != nil
     }
 
     /// Ends a timer whose handler threw an error, which `onError` was told or not. The handler is still running.
@@ -111,7 +111,7 @@ final class ServiceCore: @unchecked Sendable {
     func pause(_ record: Record, keeping kept: PreciseTimer.PauseKeeping) -> Bool {
         locked(inForkedChild: false) { state in
             // Its last tick could not come.
-            if record.isFinishing || record.isOrphan { return false }
+            if record.isFinishing { return false }
             guard state.scheduler.pause(record) else { return false }
             if case .remaining = kept { state.hold(record) }
             return true
@@ -135,11 +135,12 @@ final class ServiceCore: @unchecked Sendable {
         .0
     }
 
-    /// Lets a timer end after one more tick. Returns false if it is paused or had ended, or has no last tick. The caller
-    /// waits for the return of the last handler, unless it is inside a handler of the timer.
+    /// Lets a timer end after one more tick. Returns false if it is paused or had ended, or has no last tick. The
+    /// caller waits for the return of the last handler, unless it is inside a handler of the timer.
     func finish(_ record: Record, _ wait: HandlerWait) -> Bool {
         if record.user.target is any WithoutLastTick { return false }
         return carryOut { state in
+            if record.isOrphan { return nil }
             guard let now = state.now, let order = state.scheduler.finish(record, at: now.nanoseconds) else {
                 return nil
             }
@@ -154,8 +155,7 @@ final class ServiceCore: @unchecked Sendable {
     func fire(_ record: Record) -> Bool {
         carryOut { state in
             // Its last tick is on its way, or is there.
-            record.isFinishing || record.isOrphan
-                ? nil : state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) }
+            record.isFinishing ? nil : state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) }
         }
         .0
     }

@@ -152,7 +152,7 @@ struct ServiceState: ~Copyable {
     /// Ends a timer. Returns nil if it had ended before; otherwise whether the caller must say the farewell. If the
     /// handler is running, the farewell follows its return.
     mutating func end(_ record: Record, _ ending: TimerEnding) -> Bool? {
-        guard scheduler.end(record, record.isOrphan ? record.endingIfTargetIsGone : ending) else { return nil }
+        guard scheduler.end(record, ending) else { return nil }
         if let observer { observer.ended(record) }
         return !record.isInHandler
     }
@@ -183,7 +183,7 @@ struct ServiceState: ~Copyable {
         while ended.count < Scheduler<UserSide>.portion, let record = scheduler.closing {
             ended.count += 1
             if ending == .backendFailed { record.onDemand.extras.error = error }
-            if end(record, ending) == true {
+            if end(record, record.isOrphan ? record.endingIfTargetIsGone : ending) == true {
                 ended.records.append(record)
             } else if let task = record.taskToCancel {
                 ended.tasks.append(task)

@@ -51,12 +51,12 @@ public class CallLimiter: @unchecked Sendable {
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let (actor, plain) = (handler.isolation, calledInPlace(handler))
-        let handler = PatternHandler(deliver: deliver, plain: plain, actor: { actor }) { await handler($1) }
+        let handler = PatternHandler(deliver: deliver, plain: plain, actor: { actor }, inTask: { await handler($1) })
         try self.init(time, edge, options, target, handler)
     }
 
-    /// Calls a handler that awaits: `{ model in await model.save() }`. It runs in a task, on its actor if it is isolated
-    /// to one. While it awaits, calls come together in the next one. Otherwise like the first form.
+    /// Calls a handler that awaits: `{ model in await model.save() }`. It runs in a task, on its actor if it is
+    /// isolated to one. While it awaits, calls come together in the next one. Otherwise like the first form.
     public convenience init<Target: AnyObject & Sendable>(
         _ time: Duration,
         edge: BurstEdge? = nil,
@@ -70,7 +70,7 @@ public class CallLimiter: @unchecked Sendable {
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let actor = handler.isolation
-        try self.init(time, edge, options, target, PatternHandler(actor: { actor }) { await handler($1) })
+        try self.init(time, edge, options, target, PatternHandler(actor: { actor }, inTask: { await handler($1) }))
     }
 
     /// Calls a handler of the main actor: `{ model in model.search() }`. Otherwise like the first form.
@@ -87,7 +87,8 @@ public class CallLimiter: @unchecked Sendable {
         handler: @escaping @MainActor @Sendable (Target) -> Void
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        try self.init(time, edge, options, target, PatternHandler(actor: { MainActor.shared }) { await handler($1) })
+        let handler = PatternHandler<Target>(actor: { MainActor.shared }, inTask: { await handler($1) })
+        try self.init(time, edge, options, target, handler)
     }
 
     /// Calls a handler that is isolated to its target, an actor, and that awaits: `{ store in await store.save() }`.
@@ -104,7 +105,7 @@ public class CallLimiter: @unchecked Sendable {
         handler: @escaping @Sendable (isolated Target) async -> Void
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        let handler = PatternHandler<Target>(actor: { [weak target] in target }) { await handler($1) }
+        let handler = PatternHandler<Target>(actor: { [weak target] in target }, inTask: { await handler($1) })
         try self.init(time, edge, options, target, handler)
     }
 
@@ -122,7 +123,7 @@ public class CallLimiter: @unchecked Sendable {
         handler: @escaping @Sendable (isolated Target) -> Void
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        let handler = PatternHandler<Target>(actor: { [weak target] in target }) { await handler($1) }
+        let handler = PatternHandler<Target>(actor: { [weak target] in target }, inTask: { await handler($1) })
         try self.init(time, edge, options, target, handler)
     }
 

@@ -5,10 +5,10 @@
 /// draw()                                          // with each change
 /// ```
 ///
-/// The time is the least one between two calls of the handler. With ``BurstEdge/leading`` the first call goes through at
-/// once, and further calls in the period after it are dropped. With ``BurstEdge/trailing`` one call goes through a
-/// period after the first one. ``BurstEdge/both``, which holds if no edge is given, does the first, and the last call of
-/// a period goes through at its end, which begins the next period. ``CallLimiter`` has the rest.
+/// The time is the least one between two calls of the handler. With ``BurstEdge/leading`` the first call goes through
+/// at once, and further calls in the period after it are dropped. With ``BurstEdge/trailing`` one call goes through a
+/// period after the first one. ``BurstEdge/both``, which holds if no edge is given, does the first, and the last call
+/// of a period goes through at its end, which begins the next period. ``CallLimiter`` has the rest.
 public final class Throttler: CallLimiter, @unchecked Sendable {
     override class var isDebounce: Bool { false }
 }

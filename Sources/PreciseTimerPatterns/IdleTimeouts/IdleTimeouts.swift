@@ -58,8 +58,8 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - service: the running backend to use.
     ///   - tolerance: how late the handler may be called on purpose. If it is negative, no time-out can be set.
-    ///   - deliver: where the handler runs; one that is isolated to an actor runs on that actor instead. On a concurrent
-    ///     queue, calls for two keys may overlap.
+    ///   - deliver: where the handler runs; one that is isolated to an actor runs on that actor instead. On a
+    ///     concurrent queue, calls for two keys may overlap.
     ///   - label: a name for `TimerService.activeTimers`.
     ///   - file: the file that `TimerService.activeTimers` names.
     ///   - line: the line that `TimerService.activeTimers` names.
@@ -75,7 +75,8 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let (actor, plain) = (handler.isolation, calledInPlace(handler))
-        self.init(options, PatternHandler(deliver: deliver, plain: plain, actor: { actor }) { await handler($1) })
+        let handler = PatternHandler(deliver: deliver, plain: plain, actor: { actor }, inTask: { await handler($1) })
+        self.init(options, handler)
     }
 
     /// Time-outs for a target, which is not retained. If it has been released, the handler is not called: `{ server, id
@@ -92,11 +93,11 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let actor = handler.isolation
-        self.init(options, target, deliver, calledInPlace(handler), on: { actor }) { await handler($1, $2) }
+        self.init(options, target, deliver, calledInPlace(handler), on: { actor }, { await handler($1, $2) })
     }
 
-    /// Time-outs for a target whose handler awaits: `{ server, id in await server.close(id) }`. It runs in a task, on its
-    /// actor if it is isolated to one. Otherwise like the first form.
+    /// Time-outs for a target whose handler awaits: `{ server, id in await server.close(id) }`. It runs in a task, on
+    /// its actor if it is isolated to one. Otherwise like the first form.
     public convenience init<Target: AnyObject & Sendable>(
         on service: TimerService = .default,
         tolerance: Duration = .zero,
@@ -108,7 +109,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let actor = handler.isolation
-        self.init(options, target, on: { actor }) { await handler($1, $2) }
+        self.init(options, target, on: { actor }, { await handler($1, $2) })
     }
 
     /// Time-outs for a target, with a handler of the main actor: `{ model, id in model.close(id) }`. Otherwise like the
@@ -124,7 +125,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         handler: @escaping @MainActor @Sendable (Target, Key) -> Void
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { MainActor.shared }) { await handler($1, $2) }
+        self.init(options, target, on: { MainActor.shared }, { await handler($1, $2) })
     }
 
     /// Time-outs for an actor, to which the handler is isolated, and may await: `{ server, id in await server.close(id)
@@ -139,7 +140,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         handler: @escaping @Sendable (isolated Target, Key) async -> Void
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { [weak target] in target }) { await handler($1, $2) }
+        self.init(options, target, on: { [weak target] in target }, { await handler($1, $2) })
     }
 
     /// Time-outs for an actor, to which the handler is isolated, and awaits nothing: `{ server, id in
@@ -154,7 +155,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         handler: @escaping @Sendable (isolated Target, Key) -> Void
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { [weak target] in target }) { await handler($1, $2) }
+        self.init(options, target, on: { [weak target] in target }, { await handler($1, $2) })
     }
 
     private convenience init<Target: AnyObject & Sendable>(
@@ -205,7 +206,8 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
                 // Another thread decides just now whether an earlier time-out has passed. Ask again after that.
             } catch {
                 if error.code != .timerEnded { return false }
-                // The key was removed in the meantime, or its timer ended, with its service or a bag. Is there a new one?
+                // The key was removed in the meantime, or its timer ended, with its service or a bag. Is there a new
+                // one?
                 remove(slot)
             }
         }

@@ -46,7 +46,7 @@ enum Consumer {
             handler: { _, tick in precondition(tick.hopLateness >= .zero) }
         )
         timer.store(in: bag, named: "frames")
-        precondition(timer.state == .paused && timer.resume() && timer.pause() && timer.fire())
+        precondition(timer.state == .paused && timer.resume() && timer.pause(keeping: .grid) && timer.fire())
         try timer.reschedule(.fixedDelay(.seconds(1)))
         precondition(timer.period == .seconds(1) && timer.nextDeadline != nil)
         precondition(virtual.service.activeTimers.first?.label == "frames")
@@ -73,7 +73,7 @@ actor Meter {
 }
 
 final class Model: Sendable {
-    func step(late: Duration, at nanoseconds: UInt64, missed: UInt64) { precondition(late == .zero && missed == 0) }
+    func step(late: Duration, at nanoseconds: UInt64, missed: Int) { precondition(late == .zero && missed == 0) }
 }
 
 /// Somebody's own mechanism, which fails.

@@ -146,6 +146,9 @@ enum Consumer {
         try await check("@MainActor, no target", Model()) { model in
             try PreciseTimer.schedule(always) { @MainActor _, tick in model.note(tick) }
         }
+        try await check("@MainActor, no target, asks for nothing", Model()) { model in
+            try PreciseTimer.schedule(always) { @MainActor in model.note() }
+        }
         try await check("@MainActor, no target, awaits", Model()) { model in
             try PreciseTimer.schedule(always) { @MainActor _, _ in try await model.noteSlowly() }
         }
@@ -193,15 +196,42 @@ enum Consumer {
 
     private static func triggers() async throws {
         try await check("debounce", Model()) { model in
-            let trigger = try Debouncer(.zero, deliver: .mainActor, target: model) { $0.note() }
-            trigger()
-            return trigger
+            called(try Debouncer(.zero, deliver: .mainActor, target: model) { $0.note() })
+        }
+        try await check("debounce, @MainActor", Model()) { model in
+            called(try Debouncer(.zero, target: model) { @MainActor model in model.note() })
+        }
+        try await check("debounce, @Database, awaits", Store()) { store in
+            called(try Debouncer(.zero, target: store) { @Database store in try? await store.noteSlowly() })
         }
         try await check("throttle", Model()) { model in
-            let trigger = try Throttler(.zero, deliver: .mainActor, target: model) { $0.note() }
-            trigger()
-            return trigger
+            called(try Throttler(.zero, deliver: .mainActor, target: model) { $0.note() })
         }
+        try await check("throttle, actor", Meter()) { meter in
+            called(try Throttler(.zero, target: meter) { meter in meter.note() })
+        }
+        try await check("idle time-outs", Model()) { model in
+            set(IdleTimeouts(deliver: .mainActor, target: model) { model, _ in model.note() })
+        }
+        try await check("idle time-outs, @MainActor", Model()) { model in
+            set(IdleTimeouts(target: model) { @MainActor model, _ in model.note() })
+        }
+        try await check("idle time-outs, @MainActor, no target", Model()) { model in
+            set(IdleTimeouts { @MainActor _ in model.note() })
+        }
+        try await check("idle time-outs, actor, awaits", Meter()) { meter in
+            set(IdleTimeouts(target: meter) { meter, _ in try? await meter.noteSlowly() })
+        }
+    }
+
+    private static func called(_ limiter: CallLimiter) -> CallLimiter {
+        limiter()
+        return limiter
+    }
+
+    private static func set(_ timeouts: IdleTimeouts<Int>) -> IdleTimeouts<Int> {
+        timeouts.refresh(1, after: .zero)
+        return timeouts
     }
 
     /// Checks that what `start` starts calls its handler, but never while the actor of its state is busy.

@@ -1,0 +1,64 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// A reader is told that a released target is an end, and ends nothing. What a reader was told stays true.
+struct ReaderTests {
+    private let virtual = VirtualTime()
+    private let ends = Notes<PreciseTimer.EndReason>()
+
+    /// A timer whose target was released, and which the service has not found.
+    private func orphan(paused: Bool = false) throws -> PreciseTimer {
+        try PreciseTimer.schedule(
+            .every(.seconds(10)),
+            on: virtual.service,
+            paused: paused,
+            target: Log(),
+            onEnd: { [ends] in ends.append($0) },
+            handler: { _, _ in }
+        )
+    }
+
+    @Test func noReaderEndsATimer() throws {
+        let (timer, bag) = (try orphan(), TimerBag())
+        timer.store(in: bag, named: "clock")
+        #expect(timer.state == .ended(.targetReleased) && timer.hasEnded)
+        #expect(bag.count == 0 && bag["clock"] == nil)
+        #expect("\(timer)".hasSuffix(": ended: target released"))
+        #expect(virtual.pendingCount == 1 && ends.all.isEmpty, "the farewell is left to the service")
+        virtual.advance(by: .seconds(1))
+        #expect(virtual.pendingCount == 0 && ends.all == [.targetReleased])
+        #expect(timer.state == .ended(.targetReleased))
+    }
+
+    @Test func aTimerThatWasReadAsEndedTakesNoOrders() async throws {
+        for paused in [false, true] {
+            let timer = try orphan(paused: paused)
+            #expect(timer.hasEnded)
+            #expect(!timer.cancel() && !timer.pause() && !timer.resume() && !timer.fire() && !timer.restart())
+            #expect(throws: TimerError.self) { try timer.reschedule(.every(.seconds(1))) }
+            let error = #expect(throws: TimerError.self) { try timer.reschedule(.every(.seconds(1)), keeping: .phase) }
+            #expect(error?.code == .timerEnded)
+            #expect(error?.attempted.contains("target released") == true)
+            #expect(try await timer.finish() == false)
+            #expect(await timer.cancelAndWait() == false)
+            #expect(timer.state == .ended(.targetReleased))
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(ends.all == [.targetReleased, .targetReleased])
+    }
+
+    @Test func aShutdownEndsItForTheReasonThatWasRead() throws {
+        let timer = try orphan()
+        #expect(timer.state == .ended(.targetReleased))
+        virtual.service.shutdown()
+        #expect(timer.state == .ended(.targetReleased) && ends.all == [.targetReleased])
+    }
+
+    @Test func whatNobodyHasReadIsEndedByACancel() throws {
+        let timer = try orphan()
+        #expect(timer.cancel())
+        #expect(timer.state == .ended(.cancelled) && ends.all == [.cancelled])
+    }
+}
