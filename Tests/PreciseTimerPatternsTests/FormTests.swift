@@ -91,6 +91,16 @@ struct FormTests {
         #expect(calls.value == 1 && subject.timeouts?.count == 0)
     }
 
+    /// As a bag does it, or a service that is shut down.
+    @Test(.waits("ticks wait for an actor"), arguments: Sample.isolated)
+    func whatEndsOnTheActorBeforeItsHandlerRunsIsNotCalled(sample: Sample) async throws {
+        let (subject, actor) = (try subject(sample), try #require(sample.form.actor(of: targets)))
+        await makeDue(subject, on: actor) { for timer in $0.timers { timer.cancel() } }
+        await virtual.settle()
+        await virtual.advance(by: .seconds(5))
+        #expect(calls.value == 0)
+    }
+
     @Test(arguments: Sample.all.filter(\.pattern.isTimeouts))
     func aKeyIsForgottenBeforeItsHandlerRuns(sample: Sample) async throws {
         let (box, seen) = (Box<IdleTimeouts<Int>>(), Notes<Bool?>())

@@ -42,10 +42,11 @@ struct ReaderTests {
             #expect(error?.code == .timerEnded)
             #expect(error?.attempted.contains("target released") == true)
             #expect(try await timer.finish() == false)
-            #expect(await timer.cancelAndWait() == false)
+            let isEnding = await timer.cancelAndWait()
+            #expect(!isEnding)
             #expect(timer.state == .ended(.targetReleased))
         }
-        virtual.advance(by: .seconds(1))
+        await virtual.advance(by: .seconds(1))
         #expect(ends.all == [.targetReleased, .targetReleased])
     }
 

@@ -47,8 +47,8 @@ public final class PreciseTimer: Sendable {
     /// within seconds if its target is released.
     ///
     /// The time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its
-    /// deadline ticks 200 ms after it is resumed, and all later deadlines are later by the length of the pause, too.
-    /// Computed deadlines, such as those of a calendar, are instants, which no pause moves.
+    /// deadline ticks 200 ms after it is resumed, and all later deadlines are later by the length of the pause, too,
+    /// also those that were given as instants. Only computed deadlines, such as those of a calendar, are never moved.
     ///
     /// - Parameter kept: what the pause keeps. With ``PauseKeeping/grid``, deadlines stay where they are, and those
     ///   that pass are late when the timer is resumed: for ticks that must stay on whole seconds, or in step with
@@ -59,8 +59,8 @@ public final class PreciseTimer: Sendable {
 
     /// Lets a paused timer tick again. Returns false if it is not paused or has ended.
     ///
-    /// All deadlines are later by the length of the pause. If the pause kept the grid, the missed-tick policy handles
-    /// those that have passed at once instead.
+    /// All deadlines are later by the length of the pause. If the pause kept the grid, or the deadlines are computed,
+    /// those that have passed are late, and the missed-tick policy handles them at once.
     @discardableResult public func resume() -> Bool { core.resume(record) }
 
     /// Starts the present schedule anew: the next deadline is a whole delay or period from now; for
