@@ -27,7 +27,5 @@ extension PreciseTimer: TimerHolder {
     public var timers: [PreciseTimer] { [self] }
 
     /// Whether the timer has ended; also true if its target has been released. See ``state``.
-    public var hasEnded: Bool {
-        if case .ended = state { true } else { false }
-    }
+    public var hasEnded: Bool { if case .ended = state { true } else { false } }
 }

@@ -21,12 +21,6 @@ extension Scheduler where User: ~Copyable {
         return reschedule(timer, on: grid)
     }
 
-    /// Gives a timer the steps of another grid from its next deadline on, which keeps its number. Returns false if it
-    /// has no deadline. Constant time.
-    package mutating func changeSteps(of timer: Timer, to grid: Grid) -> Bool {
-        !timer.hasEnded && timer.changeSteps(to: grid)
-    }
-
     /// Lets a timer end after one more tick: the one for deadlines that have passed, or else an extra one. Returns nil
     /// if the timer is paused or had ended. O(log n).
     package mutating func finish(_ timer: Timer, at now: UInt64) -> AlarmOrder? {

@@ -5,9 +5,7 @@ package protocol UserFacts: ~Copyable {
 }
 
 /// See ``UserFacts/Extras``.
-package protocol UserExtras {
-    init()
-}
+package protocol UserExtras { init() }
 
 // Not members of the record, which is generic: if it is not specialised, as in a debug build, the compiler asks for its
 // types at run time.

@@ -14,9 +14,7 @@
 
     init() {}
 
-    deinit {
-        for position in 0..<elements.count { unsafe elements[position].reference.release() }
-    }
+    deinit { for position in 0..<elements.count { unsafe elements[position].reference.release() } }
 
     /// The number of timers.
     var count: Int { elements.count }

@@ -341,7 +341,8 @@ extension TimerRecord where User: ~Copyable {
         }
     }
 
-    /// Takes the steps of another grid from the next deadline on. Returns false if there is no such deadline.
+    /// Takes the steps of another grid from the next deadline on, which keeps its place and its number. Returns false if
+    /// there is no such deadline. Constant time.
     func changeSteps(to grid: Grid) -> Bool {
         if deadline == .max { return false }
         let rules = rulesOnDemand

@@ -83,9 +83,7 @@ internal import TimerKernel
         var (attendant, steps) = (0, 0)
         eachSecond {
             let cores = state.withLock { $0.cores }
-            for core in cores {
-                if let silence = core.listen(at: CareClock.now) { end(core, silence) }
-            }
+            for core in cores { if let silence = core.listen(at: CareClock.now) { end(core, silence) } }
             let idle = cores.filter { !$0.goesOnCaring() }
             return state.withLock { state in
                 for core in idle { state.remove(core) }

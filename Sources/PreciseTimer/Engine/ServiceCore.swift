@@ -171,13 +171,13 @@ final class ServiceCore: @unchecked Sendable {
     func changePeriod(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
         let plan = try schedule.plan(on: clock)
         if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
-        let isDone = try locked { state throws(TimerError) in
+        let isDone = try locked { _ throws(TimerError) in
             if !schedule.isPeriodOnly || record.side?.extras.chain != nil {
                 let advice = "only `.every(period)` and `.rate(number, per: duration)` have a phase"
                 throw PreciseTimer.Schedule.refusal("\(schedule) in the phase of another schedule (\(advice))")
             }
             let grid = Grid(origin: 0, repetition: plan.repetition, count: plan.count)
-            return record.mayGoOn && state.scheduler.changeSteps(of: record, to: grid)
+            return record.mayGoOn && record.changeSteps(to: grid)
         }
         if !isDone { try reschedule(record, on: plan) {} }
     }

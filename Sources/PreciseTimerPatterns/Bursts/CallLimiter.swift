@@ -1,7 +1,7 @@
 public import PreciseTimer
 internal import TimerKernel
 
-/// What ``Debouncer`` and ``Throttler`` have in common: their forms, and what can be done with them.
+/// What ``Debouncer`` and ``Throttler`` have in common: their forms, and what can be done with them. Make one of those.
 ///
 /// The handler is never called twice at once, wherever it runs. The timer does not retain the target. It ends if the
 /// target or this object is released, or if it is in a bag that ends. After that, after its service was shut down, and
@@ -20,7 +20,7 @@ public class CallLimiter: @unchecked Sendable {
     private weak let service: TimerService?
 
     /// Whether each call makes the window longer.
-    class var isDebounce: Bool { preconditionFailure("a subclass says it") }
+    class var isDebounce: Bool { true }
 
     /// Calls a handler that awaits nothing: `{ model in model.save() }`, or `{ @MainActor model in model.save() }`.
     ///

@@ -8,6 +8,4 @@
 /// The time is how long no call must come before the burst is over. Without an edge, the last call of a burst calls the
 /// handler (``BurstEdge/trailing``). With ``BurstEdge/trailing`` and ``BurstEdge/both`` the last call is never lost.
 /// ``CallLimiter`` has the rest.
-public final class Debouncer: CallLimiter, @unchecked Sendable {
-    override class var isDebounce: Bool { true }
-}
+public final class Debouncer: CallLimiter, @unchecked Sendable {}

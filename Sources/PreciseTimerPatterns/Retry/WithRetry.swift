@@ -79,9 +79,7 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
     try Task.checkCancellation()
     var attempt = 1
     while true {
-        do throws(Failure) {
-            return try await operation(attempt)
-        } catch {
+        do throws(Failure) { return try await operation(attempt) } catch {
             let isFinal = attempt >= attempts || Task.isCancelled || error is CancellationError
             if isFinal || !retryIf(error) { throw error }
         }
