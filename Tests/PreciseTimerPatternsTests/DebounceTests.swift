@@ -202,6 +202,16 @@ struct DebounceTests {
         #expect(calls.all == [0, 1_050, 1_150])
     }
 
+    @Test func aCallDuringAPauseComesItsTimeAfterTheResume() throws {
+        let save = try debounce(1_000, .trailing)
+        for timer in save.timers { timer.pause() }
+        virtual.advance(by: .seconds(100))
+        save()
+        for timer in save.timers { timer.resume() }
+        virtual.advance(by: .seconds(1))
+        #expect(calls.all == [101_000])
+    }
+
     @Test func aNegativeTimeIsRefused() {
         for edge in [BurstEdge.leading, .trailing, .both] {
             #expect(throws: TimerError.self) { _ = try debounce(-1, edge) }

@@ -91,6 +91,14 @@ struct FormTests {
         #expect(calls.value == 1 && subject.timeouts?.count == 0)
     }
 
+    @Test(.waits("ticks wait for an actor"), arguments: Sample.isolated.filter(\.pattern.isTimeouts))
+    func aTimeoutThatIsPutOffForEverOnTheActorIsNotCalled(sample: Sample) async throws {
+        let (subject, actor) = (try subject(sample), try #require(sample.form.actor(of: targets)))
+        await makeDue(subject, on: actor) { $0.timeouts?.refresh(1, after: .seconds(Int64.max)) }
+        await virtual.settle()
+        #expect(calls.value == 0 && subject.timeouts?.contains(1) == true)
+    }
+
     /// As a bag does it, or a service that is shut down.
     @Test(.waits("ticks wait for an actor"), arguments: Sample.isolated)
     func whatEndsOnTheActorBeforeItsHandlerRunsIsNotCalled(sample: Sample) async throws {

@@ -67,6 +67,20 @@ struct IdleTimeoutsTests {
         #expect(expired.all.last == "five at 2", "it goes on after that")
     }
 
+    @Test func keysWhoseTimersABagHasEndedAreNotKept() {
+        let (timeouts, bag) = (timeouts(), TimerBag())
+        for id in 0..<10_000 {
+            timeouts.refresh("\(id)", after: .seconds(30))
+            guard id % 1_000 == 999 else { continue }
+            timeouts.store(in: bag)
+            bag.cancelAll()
+        }
+        #expect(timeouts.count == 0 && virtual.pendingCount == 0)
+        for id in 0..<2_000 { timeouts.refresh("later \(id)", after: .seconds(30)) }
+        #expect(timeouts.count == 2_000)
+        #expect(timeouts.timers.count <= 4_000, "at most as many again")
+    }
+
     @Test func aReleasedObjectEndsItsTimeouts() {
         do {
             let timeouts = timeouts()

@@ -117,6 +117,22 @@ struct PhaseTests {
         #expect(deadlines == [100, 200])
     }
 
+    /// The next deadline has passed when the timer is finished, and its handler then changes the period.
+    @Test(.waits("a task finishes the timer"))
+    func aTimerThatIsFinishedCanBeChangedByItsLastHandlerAndGoesOn() async throws {
+        let (virtual, finishing) = (virtual, Box<Task<Bool, any Error>>())
+        let timer = try PreciseTimer.schedule(.every(.milliseconds(100)), on: virtual.service) { timer, tick in
+            if tick.index > 0 { return }
+            virtual.jump(by: .milliseconds(150))
+            finishing.value = Task.immediate { try await timer.finish() }
+            try? timer.reschedule(.every(.milliseconds(50)), keeping: .phase)
+        }
+        virtual.advanceWithoutSettling(by: .milliseconds(400))
+        #expect(try await finishing.value?.value == true, "asked inside the handler, it does not wait")
+        #expect(timer.state == .scheduled && timer.fire() && timer.pause())
+        timer.cancel()
+    }
+
     @Test func computedDeadlinesHaveNoPhase() throws {
         let timer = try schedule(.computed { $0.advanced(by: .milliseconds(100)) })
         let error = #expect(throws: TimerError.self) { try timer.reschedule(.every(.seconds(1)), keeping: .phase) }

@@ -13,6 +13,7 @@ struct ReaderTests {
         try PreciseTimer.schedule(
             .every(.seconds(10)),
             on: virtual.service,
+            label: "orphan",
             paused: paused,
             target: Log(),
             onEnd: { [ends] in ends.append($0) },
@@ -50,6 +51,57 @@ struct ReaderTests {
         #expect(ends.all == [.targetReleased, .targetReleased])
     }
 
+    @Test func aCancelReleasesWhatTheHandlerCaptured() throws {
+        var captured: Log? = Log()
+        weak let seen = captured
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(10)),
+            on: virtual.service,
+            target: Log(),
+            onEnd: { [ends] in ends.append($0) },
+            handler: { [captured] _, tick in captured?.note(tick) }
+        )
+        captured = nil
+        #expect(timer.hasEnded && seen != nil)
+        #expect(!timer.cancel())
+        #expect(seen == nil && virtual.pendingCount == 0 && ends.all == [.targetReleased])
+    }
+
+    /// The target's `deinit` runs inside the delivery, and reads the timer.
+    @Test func aTargetThatDiesInItsHandlerCannotMakeItsTimerGoOn() throws {
+        let (box, held, refused) = (Box<PreciseTimer>(), Box<Mourner>(), Count())
+        held.value = Mourner {
+            #expect(box.value?.hasEnded == true)
+            do { try box.value?.reschedule(.every(.seconds(1))) } catch { refused.add(1) }
+        }
+        box.value = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            target: try #require(held.value)
+        ) { _, _ in held.value = nil }
+        virtual.advance(by: .seconds(3))
+        #expect(refused.value == 1 && box.value?.state == .ended(.targetReleased))
+    }
+
+    @Test func anErrorNamesNoTimerThatWasReadAsEnded() async throws {
+        let (bag, queue) = (TimerBag(), SuspendedQueue())
+        defer { queue.letRun() }
+        let ended = try orphan().store(in: bag)
+        let stuck = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: virtual.service,
+            deliver: .queue(queue.queue),
+            label: "stuck",
+            target: queue
+        ) { _, _ in }
+        stuck.store(in: bag)
+        #expect(ended.hasEnded)
+        let error = await #expect(throws: TimerError.self) { try await bag.finishAll(within: .milliseconds(20)) }
+        #expect(error?.code == .lastTickPending)
+        #expect(error?.attempted.contains("stuck") == true)
+        #expect(error?.attempted.contains("orphan") == false)
+    }
+
     @Test func aShutdownEndsItForTheReasonThatWasRead() throws {
         let timer = try orphan()
         #expect(timer.state == .ended(.targetReleased))
@@ -62,4 +114,13 @@ struct ReaderTests {
         #expect(timer.cancel())
         #expect(timer.state == .ended(.cancelled) && ends.all == [.cancelled])
     }
+}
+
+/// Calls a function when it is released.
+private final class Mourner: Sendable {
+    private let onRelease: @Sendable () -> Void
+
+    init(_ onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+
+    deinit { onRelease() }
 }

@@ -342,9 +342,9 @@ extension TimerRecord where User: ~Copyable {
     }
 
     /// Takes the steps of another grid from the next deadline on, which keeps its place and its number. Returns false if
-    /// there is no such deadline. Constant time.
+    /// there is no such deadline, or no other after it. Constant time.
     func changeSteps(to grid: Grid) -> Bool {
-        if deadline == .max { return false }
+        if deadline == .max || isFinishing { return false }
         let rules = rulesOnDemand
         (rules.remaining, rules.total, rules.bounds) = (grid.count, grid.count, nil)
         begin(Grid(origin: deadline, repetition: grid.repetition))

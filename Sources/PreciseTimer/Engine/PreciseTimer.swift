@@ -73,8 +73,8 @@ public final class PreciseTimer: Sendable {
     @discardableResult public func restart() -> Bool { core.restart(record) }
 
     /// Gives the timer another schedule, counted from now. The numbers of its deadlines start at 0 again. A paused
-    /// timer stays paused: deadlines that pass until it is resumed are late then, or, if the pause keeps the remaining
-    /// time, the new schedule begins with ``resume()``.
+    /// timer stays paused. The new schedule begins with ``resume()``; if the pause keeps the grid, or the former
+    /// deadlines were computed, it begins now, and deadlines that pass are late.
     ///
     /// After it returns, no tick of the old schedule starts, not even one that is on its way to a queue. Called in
     /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
@@ -92,7 +92,8 @@ public final class PreciseTimer: Sendable {
     /// Gives the timer another period or rate from its next deadline on, which stays where it is, and keeps its number:
     /// `reschedule(.rate(96, per: .seconds(1)), keeping: .phase)`, for a tempo that may change at any time.
     ///
-    /// If no deadline is known, as after the last one, this is the same as ``reschedule(_:)``. Constant time.
+    /// A count, a `for:` and a jitter of the former schedule end with it. If no deadline is known, as after the last
+    /// one, this is the same as ``reschedule(_:)``. Constant time.
     ///
     /// - Throws: `TimerError` if the schedule is not `.every(period)` or `.rate(number, per: duration)`, with or
     ///   without a count, or if the present deadlines are computed; the timer stays as it was. Also if the timer has

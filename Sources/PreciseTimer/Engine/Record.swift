@@ -162,7 +162,7 @@ extension Record {
     }
 
     /// Whether it may get another schedule. A timer that is finishing goes on only if its last handler wants that.
-    var mayGoOn: Bool { !hasEnded && (!isFinishing || user.runner.isCaller) }
+    var mayGoOn: Bool { !hasEnded && (!isFinishing || !isOrphan && user.runner.isCaller) }
 
     // MARK: Facts
 

@@ -65,7 +65,9 @@ extension ServiceCore {
 
     /// Whether the last tick of a timer that was finished has not come to its handler.
     func awaitsLastTick(_ record: Record) -> Bool {
-        locked(inForkedChild: false) { _ in record.isFinishing && !record.hasEnded && record.user.runner == .nobody }
+        locked(inForkedChild: false) { _ in
+            record.isFinishing && record.endReason == nil && record.user.runner == .nobody
+        }
     }
 
     /// The timers whose handlers are running.

@@ -82,10 +82,10 @@ final class ServiceCore: @unchecked Sendable {
 
     // MARK: Control
 
-    /// Ends a timer. Returns true for the call that ended it. An orphan is left to the service.
+    /// Ends a timer. Returns true for the call that ended it, but not if somebody was told before that its target had.
     @discardableResult func end(_ record: Record, _ ending: TimerEnding, _ wait: HandlerWait? = nil) -> Bool {
         let (isOver, task, service) = locked(inForkedChild: (nil, nil, nil)) { state in
-            let isOver = record.isOrphan ? nil : state.end(record, ending)
+            let isOver = state.end(record, record.isOrphan ? record.endingIfTargetIsGone : ending)
             let task = isOver == false ? record.taskToCancel : nil
             if let wait { record.awaitReturn(wait) }
             return (isOver, task, state.takeServiceIfIdle())
@@ -93,7 +93,7 @@ final class ServiceCore: @unchecked Sendable {
         task?.cancel()
         if isOver == true { record.sayFarewell() }
         withExtendedLifetime(service) {}
-        return isOver != nil
+        return isOver != nil && !record.isOrphan
     }
 
     /// Ends a timer whose handler threw an error, which `onError` was told or not. The handler is still running.
@@ -172,14 +172,14 @@ final class ServiceCore: @unchecked Sendable {
         let plan = try schedule.plan(on: clock)
         if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
         let isDone = try locked { _ throws(TimerError) in
-            if !schedule.isPeriodOnly || record.side?.extras.chain != nil {
+            if !schedule.isPeriodOnly || !record.hasEnded && record.side?.extras.chain != nil {
                 let advice = "only `.every(period)` and `.rate(number, per: duration)` have a phase"
                 throw PreciseTimer.Schedule.refusal("\(schedule) in the phase of another schedule (\(advice))")
             }
             let grid = Grid(origin: 0, repetition: plan.repetition, count: plan.count)
             return record.mayGoOn && record.changeSteps(to: grid)
         }
-        if !isDone { try reschedule(record, on: plan) {} }
+        if !isDone { try reschedule(record, schedule) }
     }
 
     /// Starts a timer anew. `prepare` is called under the lock if the timer goes on.
@@ -200,7 +200,8 @@ final class ServiceCore: @unchecked Sendable {
     /// Sets a timer on demand, unless it has ended or is being finished. Returns whether it was set.
     func setUnlessFinishing(_ record: Record, to instant: TimerInstant) -> Bool {
         carryOut { state in
-            record.isFinishing ? nil : state.scheduler.reschedule(record, on: Grid(origin: instant.nanoseconds))
+            if record.isHeld { state.hold(record) }
+            return record.isFinishing ? nil : state.scheduler.reschedule(record, on: Grid(origin: instant.nanoseconds))
         }
         .0
     }

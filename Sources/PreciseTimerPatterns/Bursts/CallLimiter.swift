@@ -5,7 +5,8 @@ internal import TimerKernel
 ///
 /// The handler is never called twice at once, wherever it runs. The timer does not retain the target. It ends if the
 /// target or this object is released, or if it is in a bag that ends. After that, after its service was shut down, and
-/// in a forked child, this object does nothing. All members may be used from any thread, and from inside the handler.
+/// in a forked child, this object does nothing; nor for a call in or after the last tick of a timer that is finished.
+/// All members may be used from any thread, and from inside the handler.
 ///
 /// It is `@unchecked Sendable` because it has subclasses. They have no state, and its own is constant, or has a lock.
 public class CallLimiter: @unchecked Sendable {
@@ -175,11 +176,7 @@ public class CallLimiter: @unchecked Sendable {
     /// Lets the limit decide, and sets the timer. Returns its answer.
     @discardableResult private func ask(_ decide: (inout CallLimit, TimerInstant) -> Bool) -> Bool {
         guard let timer, let now = service?.now else { return false }
-        let (answer, former, next) = state.withLock { state in
-            let former = state.limit.deadline
-            let answer = decide(&state.limit, now)
-            return (answer, former, state.limit.deadline)
-        }
+        let (former, answer, next) = state.withLock { ($0.limit.deadline, decide(&$0.limit, now), $0.limit.deadline) }
         if let next, next != former, !set(timer, next), timer.hasEnded { return false }
         return answer
     }
@@ -193,10 +190,7 @@ public class CallLimiter: @unchecked Sendable {
         // The last tick of a timer that is finished lets all calls through that wait.
         if tick.isExtra { return cancel() }
         let now = service?.now ?? tick.delivered
-        let (calls, next) = state.withLock { state in
-            let calls = state.limit.tick(at: now)
-            return (calls, state.limit.deadline)
-        }
+        let (calls, next) = state.withLock { ($0.limit.tick(at: now), $0.limit.deadline) }
         guard let next else { return calls }
         if set(timer, next) || timer.hasEnded { return calls }
         // This is the last tick of a timer that is being finished: see above.

@@ -45,6 +45,8 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         var slots: [Key: Slot] = [:]
         /// The timers whose time-out has passed, while the handler runs.
         var running: [ObjectIdentifier: PreciseTimer] = [:]
+        /// The number of keys at which those are removed next whose timers have ended, with their service or a bag.
+        var limit = 64
     }
 
     private let state = Lock(State())
@@ -197,8 +199,9 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         if timeout < .zero || state.isOfAnotherProcess { return false }
         while true {
             guard let slot = state.withLock({ $0.slots[key] }) ?? add(key) else { return false }
-            // An instant, which tells a tick for it from one for an earlier time-out.
-            let deadline = options.service.now.advanced(by: timeout)
+            // An instant, which tells a tick for it from one for an earlier time-out. No timer waits for never.
+            let now = options.service.now
+            let deadline = min(now.advanced(by: timeout), TimerInstant(nanoseconds: .max - 1, clock: now.clock))
             do throws(TimerError) {
                 try slot.timer.reschedule(.once(at: deadline))
                 let expiring = slot.entry.expiring.load(ordering: .sequentiallyConsistent)
@@ -245,6 +248,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
 
     /// Adds a key whose timer rests. Returns nil if the service refuses a timer.
     private func add(_ key: Key) -> Slot? {
+        letEndedOnesGo()
         let entry = Entry(key, self)
         guard let timer = try? ticks.schedule(options, entry) else { return nil }
         let (slot, isOurs) = state.withLock { state -> (Slot, Bool) in
@@ -263,6 +267,14 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
             if state.slots[slot.entry.key]?.entry === slot.entry { state.slots[slot.entry.key] = nil }
         }
         slot.timer.cancel()
+    }
+
+    /// Removes the slots of timers that have ended, if the slots have doubled.
+    private func letEndedOnesGo() {
+        let full: [Key: Slot]? = state.withLock(inForkedChild: nil) { $0.slots.count >= $0.limit ? $0.slots : nil }
+        guard let full else { return }
+        for slot in full.values where slot.timer.hasEnded { remove(slot) }
+        state.withLock { $0.limit = max(64, $0.slots.count * 2) }
     }
 
     /// Called when the tick of an entry is delivered. Removes the entry, and returns true, unless it was cancelled or
