@@ -341,8 +341,8 @@ extension TimerRecord where User: ~Copyable {
         }
     }
 
-    /// Takes the steps of another grid from the next deadline on, which keeps its place and its number. Returns false if
-    /// there is no such deadline, or no other after it. Constant time.
+    /// Takes the steps of another grid from the next deadline on, which keeps its place and its number. Returns false
+    /// if there is no such deadline, or no other after it. Constant time.
     func changeSteps(to grid: Grid) -> Bool {
         if deadline == .max || isFinishing { return false }
         let rules = rulesOnDemand
