@@ -5,7 +5,7 @@ import PreciseTimer
 /// A view model that counts seconds.
 @MainActor
 final class Stopwatch {
-    private(set) var seconds: UInt64 = 0
+    private(set) var seconds = 0
 
     func start(on service: TimerService) throws {
         try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: self) { @MainActor stopwatch, tick in
@@ -34,7 +34,7 @@ actor Cache {
 
 /// Notes each hour of a day, in a task.
 actor Diary {
-    private(set) var hours: [UInt64] = []
+    private(set) var hours: [Int] = []
 
     func keep(on service: TimerService) async throws {
         for try await tick in PreciseTimer.ticks(.every(.seconds(3_600), count: 24), on: service) {
