@@ -107,7 +107,7 @@ struct ModelTimer {
 
     mutating func resume(at now: UInt64) {
         isPaused = false
-        if let heldSince { grid = grid.moved(by: now - heldSince) }
+        if let heldSince { grid = grid.moved(by: now - min(now, heldSince)) }
         heldSince = nil
     }
 
