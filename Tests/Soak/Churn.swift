@@ -137,7 +137,7 @@ struct Churn {
 
     private func pause(_ content: Stock.Content) {
         content.subject.isPaused = true
-        content.timer?.pause()
+        content.timer?.pause(keeping: .grid)
     }
 
     private func resume(_ content: Stock.Content) {

@@ -103,7 +103,6 @@ final class Stock: Sendable {
                 on: entry.service,
                 tolerance: tolerance,
                 missedTicks: timing.policy,
-                paused: isPaused,
                 target: actor,
                 onEnd: onEnd
             ) { actor, tick async in
@@ -121,7 +120,6 @@ final class Stock: Sendable {
                 tolerance: tolerance,
                 missedTicks: timing.policy,
                 deliver: delivery,
-                paused: isPaused,
                 onEnd: onEnd
             ) { timer, tick in
                 capture.subject.begin(tick)
@@ -140,7 +138,6 @@ final class Stock: Sendable {
                 tolerance: tolerance,
                 missedTicks: timing.policy,
                 deliver: delivery,
-                paused: isPaused,
                 target: object,
                 onEnd: onEnd
             ) { _, tick in
@@ -150,6 +147,8 @@ final class Stock: Sendable {
             }
             target = object
         }
+        // The deadlines that the subject expects stay where they are.
+        if isPaused { timer.pause(keeping: .grid) }
         return Content(
             subject: subject,
             timer: timer,
