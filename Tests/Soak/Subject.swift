@@ -117,8 +117,10 @@ final class Subject: Sendable {
         tally.noteEnd("\(reason)".split(separator: "(").first.map(String.init) ?? "")
         let (isFirst, isRunning, deeds, isSingle) = state.withLock { state in
             defer { state.hasEnded = true }
-            if case .once = state.epoch.rhythm { return (!state.hasEnded, state.isRunning, state.deeds, true) }
-            return (!state.hasEnded, state.isRunning, state.deeds, false)
+            // The schedule that ends may be the former one, while a call gives the timer another.
+            let epochs = [state.epoch] + state.formers.filter { $0.allowance == .max }.map(\.epoch)
+            let isSingle = epochs.contains { if case .once = $0.rhythm { true } else { false } }
+            return (!state.hasEnded, state.isRunning, state.deeds, isSingle)
         }
         if !isFirst { tally.violate("one ending", "\(name) ended again: \(reason)") }
         if isRunning { tally.violate("onEnd after the handler", "\(name): \(reason)") }
