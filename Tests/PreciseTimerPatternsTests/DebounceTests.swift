@@ -171,24 +171,33 @@ struct DebounceTests {
 
     /// A flush that is accepted while the leading call is delivered sets the timer after that delivery has.
     @Test(.works("a thread flushes while another one delivers")) func anAcceptedFlushIsNotOverwritten() async throws {
-        let (service, queue) = (try TimerService(.usual), DispatchQueue(label: "test.flush"))
-        for round in 0..<Effort.of(600, thorough: 3_000) {
-            let calls = Count()
-            let throttle = try Throttler(
-                .seconds(3_600),
-                on: service,
-                deliver: .queue(queue),
-                target: target
-            ) { _ in calls.add(1) }
-            throttle()
-            // The delivery of this call is met at each of its moments.
-            let moment = ContinuousClock.now + .nanoseconds(round % 300 * 200)
-            while ContinuousClock.now < moment {}
-            throttle()
-            #expect(throttle.flush())
-            try #require(await soon { calls.value == 2 })
+        let (virtual, target, calls, throttle) = (virtual, target, Count(), Box<Throttler>())
+        let (begun, flushed, rounds) = (Count(), Count(), Effort.of(4_000, thorough: 40_000))
+        try await onThreads(2) { thread in
+            for round in 1...rounds {
+                guard thread == 0 else {
+                    while begun.value < round {}
+                    // The delivery is met at each of its moments.
+                    for _ in 0..<round % 40 { _ = TimerClock.suspending.now }
+                    throttle.value?()
+                    if throttle.value?.flush() != true { Issue.record("a call waits") }
+                    flushed.add(1)
+                    continue
+                }
+                throttle.value = try? Throttler(.seconds(3_600), on: virtual.service, target: target) { _ in
+                    calls.add(1)
+                }
+                throttle.value?()
+                begun.add(1)
+                virtual.advance(by: .zero)
+                while flushed.value < round {}
+                virtual.advance(by: .zero)
+                if calls.value != 2 * round {
+                    Issue.record("a flush was lost in round \(round)")
+                    calls.add(2 * round - calls.value)
+                }
+            }
         }
-        service.shutdown()
     }
 
     @Test func cancelDropsTheWaitingCallAndTheNextOneBegins() throws {
