@@ -8,4 +8,6 @@
 /// The time is how long no call must come before the burst is over. Without an edge, the last call of a burst calls the
 /// handler (``BurstEdge/trailing``). With ``BurstEdge/trailing`` and ``BurstEdge/both`` the last call is never lost.
 /// ``CallLimiter`` has the rest.
+///
+/// It is `@unchecked Sendable` as its superclass is, and adds no state.
 public final class Debouncer: CallLimiter, @unchecked Sendable {}
