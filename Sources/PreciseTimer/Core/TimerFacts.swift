@@ -42,7 +42,8 @@ package struct Due: Hashable, Sendable {
     /// `.max` for an extra tick.
     private let count: UInt64
 
-    /// How many later deadlines had passed as well and get no tick of their own. Saturates.
+    /// How many later deadlines had passed as well and get no tick of their own. Saturates one below the greatest
+    /// number.
     package var missed: UInt64 { isExtra ? 0 : count }
     /// Whether the tick stands for no deadline, but was asked for.
     package var isExtra: Bool { count == .max }
