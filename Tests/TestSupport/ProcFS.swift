@@ -44,6 +44,14 @@ package enum ProcFS {
     /// The number of open descriptors.
     package static var openDescriptors: Int { entries("/proc/self/fd").count }
 
+    /// The number of open timers, event loops and events: of all descriptors that are no file, pipe or socket.
+    package static var eventDescriptors: Int { entries("/proc/self/fd").filter(isEventDescriptor).count }
+
+    private static func isEventDescriptor(_ descriptor: String) -> Bool {
+        let path = "/proc/self/fd/\(descriptor)"
+        return (try? FileManager.default.destinationOfSymbolicLink(atPath: path))?.hasPrefix("anon_inode:") ?? false
+    }
+
     /// The number of descriptors that are open on a file.
     package static func openDescriptors(on path: String) -> Int { descriptors(on: path).count }
 
@@ -60,11 +68,7 @@ package enum ProcFS {
     package static var inheritableTimerDescriptors: [String] {
         entries("/proc/self/fd")
             .filter { descriptor in
-                guard
-                    let target = try? FileManager.default.destinationOfSymbolicLink(
-                        atPath: "/proc/self/fd/\(descriptor)"
-                    ),
-                    target.hasPrefix("anon_inode:"),
+                guard isEventDescriptor(descriptor),
                     let flags = field("flags:", of: "/proc/self/fdinfo/\(descriptor)"),
                     let number = Int(flags, radix: 8)
                 else { return false }
