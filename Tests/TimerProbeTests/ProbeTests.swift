@@ -3,6 +3,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerProbe
+import TimerResults
 
 /// Recording ticks on any thread.
 @Suite(.works("threads record at the same time")) struct ProbeTests {
@@ -39,6 +40,19 @@ import TimerProbe
         #expect(await soon { probe.progress.ticks == 1 })
         #expect(await soon { probe.progress.isComplete })
         #expect(TimerClock.suspending.now >= deadlines.start.advanced(by: .milliseconds(100)))
+    }
+
+    /// A turn once lacked the cause of its last tick.
+    @Test func aCompleteProbeHasTheCauseOfItsLastTick() throws {
+        for _ in 0..<200 {
+            let deadlines = Deadlines(start: TimerClock.suspending.now, period: 1_000_000)
+            let watch = LateWatch(threshold: 0)
+            let probe = Probe(deadlines, goal: 1, watch: watch)
+            let tick = deadlines.start.advanced(by: .milliseconds(1))
+            try KernelThread.start("test.handler") { _ = probe.record(at: tick, .calls) }
+            while !probe.progress.isComplete {}
+            try #require(watch.late.count == 1)
+        }
     }
 
     /// The address of the room for the first sample.

@@ -15,7 +15,8 @@ internal import TimerResults
     private let watch: LateWatch?
     /// Whether a thread uses the recording. Acquiring and releasing, as a lock: a thread sees what the one before did.
     private let isBusy = Atomic(false)
-    /// Whether a handler works. A tick stores it before it releases `isBusy`: who sees the last tick also sees this.
+    /// Whether a tick works on after its recording: the load's work, and the search for its cause. A tick stores it
+    /// before it releases `isBusy`: who sees the last tick also sees this.
     private let isAtWork = Atomic(false)
     // Constant from the initialiser to deinit. Only `withRecording` touches the memory behind it, on one thread at a
     // time. It is a pointer because Swift would check the accesses to a property on every tick.
@@ -55,23 +56,22 @@ internal import TimerResults
     }
 
     private func working(from start: TimerInstant, _ record: (inout Recording) -> Void) -> Bool {
-        if work > 0 { isAtWork.store(true, ordering: .relaxed) }
+        let worksOn = work > 0 || watch != nil
+        if worksOn { isAtWork.store(true, ordering: .relaxed) }
         let (more, lateness) = withRecording { recording in
             record(&recording)
             return (!recording.isComplete, recording.samples.last?.lateness)
         }
         if let watch, let lateness { watch.note(lateness: lateness, at: start.nanoseconds) }
-        if work > 0 {
-            while start.clock.now.nanoseconds &- start.nanoseconds < work {}
-            isAtWork.store(false, ordering: .releasing)
-        }
+        if work > 0 { while start.clock.now.nanoseconds &- start.nanoseconds < work {} }
+        if worksOn { isAtWork.store(false, ordering: .releasing) }
         return more
     }
 
     /// The next deadline that no tick accounts for.
     var nextDeadline: TimerInstant { deadlines[withRecording { $0.accounted }] }
 
-    /// The number of ticks, and whether the recording is complete and the last handler has returned.
+    /// The number of ticks, and whether the recording is complete and nothing works on it any more.
     package var progress: (ticks: Int, isComplete: Bool) {
         let (ticks, isComplete) = withRecording { ($0.ticks, $0.isComplete) }
         return (ticks, isComplete && !isAtWork.load(ordering: .acquiring))
