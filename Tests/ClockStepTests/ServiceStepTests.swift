@@ -73,7 +73,7 @@ extension ClockStepTests {
                 }
                 service.shutdown()
                 let last = log.ticks.last.map { $0.index + $0.missed } ?? 0
-                #expect(last < 4_000, "no skipped hour was counted, since at most 20 s have passed")
+                #expect(last < 100_000, "no skipped hour was counted, since at most minutes have passed")
             }
         }
 

@@ -58,7 +58,7 @@ import Testing
                 #expect(judged.output.contains("\nneed \(need): "))
                 #expect(try text("rules.xml").contains(["<system-out>", "<failure ", "", "", "<skipped "][Int(code)]))
             }
-            // On a busy machine the hybrid's laps differ so much that a share of a million per cent is too close to tell.
+            // On a busy machine the laps of the hybrid differ so much that a million per cent is too close to tell.
             let earlier = "hybrid.p50 later 1000000000000000% than \(path("out.json"))"
             let judged = try await Command.run(["show", path("out.json"), "--need", earlier])
             #expect(judged.code == 0, "\(judged)")

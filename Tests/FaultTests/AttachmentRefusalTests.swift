@@ -39,7 +39,7 @@ struct AttachmentRefusalTests {
                 }
             }
             _ = RunLoop.main
-            Fault.openDispatch()
+            DispatchDescriptors.open()
             Fault.closeDescriptorTable()
             for _ in 0..<3 {
                 let error = #expect(throws: TimerError.self) { try attach() }

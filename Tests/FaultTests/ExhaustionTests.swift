@@ -47,7 +47,7 @@ import Testing
     func aRunningTimerKeepsItsGridWhileOtherTimersAreRefused(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.endIfHung()
-            Fault.openDispatch()
+            DispatchDescriptors.open()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 5 })

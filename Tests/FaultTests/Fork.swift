@@ -73,19 +73,9 @@ enum Fault {
     /// Ends the process with SIGALRM if it hangs: that is a failure.
     static func endIfHung() { alarm(Hang.seconds) }
 
-    /// Lets Dispatch open the descriptors that it needs for its first wait. A test's time limit causes that wait, at
-    /// any moment. To be called first.
-    static func openDispatch() {
-        let far = DispatchSource.makeTimerSource()
-        far.schedule(deadline: .now() + .seconds(3600))
-        far.activate()
-        precondition(eventually { !ProcFS.descriptors(on: "anon_inode:[timerfd]").isEmpty })
-        far.cancel()
-    }
-
     /// From now on no descriptor can be opened, until `openDescriptorTable`.
     ///
-    /// Before that call `openDispatch`: Dispatch ends the process if it cannot open its descriptors.
+    /// Before that call `DispatchDescriptors.open()`: Dispatch ends the process if it cannot open its descriptors.
     static func closeDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 0) }
 
     static func openDescriptorTable() { setLimit(Int32(RLIMIT_NOFILE.rawValue), 1_000) }

@@ -37,7 +37,7 @@ import TimerKernel
             let thread = try #require(other.value)
             let isSeen = Box<Bool>()
             let see = { isSeen.value = eventually { setup.holdUp == .debugger } }
-            let code = Fork.outcome(of: { Debugger.stop(thread, for: 1) }, meanwhile: see)
+            let code = Fork.outcome(of: { Debugger.stop(thread, for: 3) }, meanwhile: see)
             #expect(code == 0)
             #expect(isSeen.value == true)
             #expect(eventually { setup.holdUp == nil })

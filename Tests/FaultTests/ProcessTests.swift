@@ -46,7 +46,7 @@ import Testing
     func manyTimersCostNoMoreThanOne(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.endIfHung()
-            Fault.openDispatch()
+            DispatchDescriptors.open()
             let target = Log()
             try PreciseTimer.schedule(.every(.milliseconds(5)), on: backend.shared, target: target) { $0.note($1) }
             #expect(eventually { target.count >= 3 })

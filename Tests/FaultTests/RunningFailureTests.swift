@@ -77,7 +77,7 @@ import TimerKernel
     /// The kernel does not tell a thread that sleeps in `read`.
     @Test func theWatchOfTheWallClockEndsIfItsDescriptorIsClosedFromOutside() async {
         await #expect(processExitsWith: .success) {
-            Fault.openDispatch()
+            DispatchDescriptors.open()
             let before = Set(ProcFS.descriptors(on: "anon_inode:[timerfd]"))
             let (watch, failures) = (try WallClockWatch(longestSleep: .milliseconds(20)), Notes<TimerError>())
             let own = ProcFS.descriptors(on: "anon_inode:[timerfd]").filter { !before.contains($0) }

@@ -14,7 +14,8 @@ import Testing
     private static let period: UInt64 = 20_000_000
 
     private static func steps(_ policy: String, _ mark: Mark) -> [String] {
-        ["policy=\(policy)", "schedule=1x20000", "ticks=3", "mark=\(mark.path)", "unmarked=\(mark.path)", "ticks=30"]
+        let begin = ["policy=\(policy)", "schedule=1x20000", "ticks=3"]
+        return begin + ["mark=\(mark.path)", "unmarked=\(mark.path)", "ticks=30", "ticks=1"]
     }
 
     /// Fault 47. A yield would end the thread's time until its next period.
@@ -130,7 +131,8 @@ import Testing
         #expect(run.outcome.code == 0 && run.trouble(ticks: 30) == nil, "\(run)")
         let ticks = try #require(run.report?.timers.first?.ticks)
         let late = ticks.filter { $0.delivered - $0.deadline >= Self.period }
-        let most = try #require(ticks.max { $0.missed < $1.missed })
+        // The last tick has no successor, and a stall of the machine may be longer than that of the test.
+        let most = try #require(ticks.dropLast().max { $0.missed < $1.missed })
         switch policy {
         case "skip": #expect(most.missed >= missed, "\(run)")
         case "1000":

@@ -14,7 +14,7 @@ import Testing
     ) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.endIfHung()
-            Fault.openDispatch()
+            DispatchDescriptors.open()
             let before = Set(ProcFS.descriptors(on: "anon_inode:[timerfd]"))
             let (first, ends, lost, log) = (try TimerService(backend), Notes<TimerError>(), Log(), Log())
             try PreciseTimer.schedule(

@@ -69,10 +69,7 @@ import TimerKernel
     @Test(.needsProc) func theDescriptorsOfARunLoopAreOpenWhenItsStartReturns() async {
         // A separate process, in which no other test opens descriptors.
         await #expect(processExitsWith: .success) {
-            // Dispatch opens descriptors of its own with its first timer, on another thread, and files now and then.
-            let isReady = DispatchSemaphore(value: 0)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { isReady.signal() }
-            isReady.wait()
+            DispatchDescriptors.open()
             let alarms = (0..<40).map { _ in RunLoopAlarm() }
             for alarm in alarms {
                 try alarm.start(onFire: {}, onFailure: { _ in })

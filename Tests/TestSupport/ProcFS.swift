@@ -52,6 +52,11 @@ package enum ProcFS {
         return (try? FileManager.default.destinationOfSymbolicLink(atPath: path))?.hasPrefix("anon_inode:") ?? false
     }
 
+    /// Whether a process is stopped by a signal.
+    package static func isStopped(_ process: Int32) -> Bool {
+        field("State:", of: "/proc/\(process)/status")?.hasPrefix("T") ?? false
+    }
+
     /// The number of descriptors that are open on a file.
     package static func openDescriptors(on path: String) -> Int { descriptors(on: path).count }
 

@@ -36,15 +36,18 @@ struct LoadTests {
 
     @Test func theAccountOfALoadIsExactWhileItDoesNotWork() async throws {
         let run = try LoadRun(.memory, on: nil)
+        // On a busy machine, a thread may get no processor for its way to sleep for longer than the load waits for it.
+        let stands = {
+            let usage = run.usage
+            pause(.milliseconds(20))
+            return run.usage == usage
+        }
+        #expect(await soon(stands))
         let ready = run.usage
-        try await Task.sleep(for: .milliseconds(20))
-        #expect(run.usage == ready)
         run.begin()
         #expect(await soon { (run.usage - ready).cpuNanoseconds > 20_000_000 })
         run.halt()
-        let halted = run.usage
-        try await Task.sleep(for: .milliseconds(20))
-        #expect(run.usage == halted, "the threads still exist, and sleep")
+        #expect(await soon(stands), "the threads still exist, and sleep")
         run.stop()
         #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
     }
@@ -53,6 +56,9 @@ struct LoadTests {
     private static var busyProcesses: [Int32: Int] {
         Dictionary(uniqueKeysWithValues: ProcFS.children(named: "sh").map { ($0, ProcFS.processorTicks(of: $0) ?? 0) })
     }
+
+    /// The signal that stops them takes a moment.
+    private static var areStopped: Bool { busyProcesses.keys.allSatisfy(ProcFS.isStopped) }
 
     @Test func aLoadOfProgramsIsAsManyAsWereAskedFor() async throws {
         await #expect(processExitsWith: .success) {
@@ -65,6 +71,7 @@ struct LoadTests {
     @Test func aBusyLoadIsAsManyProcessesAsProcessors() async {
         await #expect(processExitsWith: .success) {
             let load = try LoadRun(.busy, on: nil)
+            #expect(eventually { Self.areStopped })
             let ready = Self.busyProcesses
             #expect(ready.count == (Processors.usable ?? Processors.online))
             pause(.milliseconds(100))
@@ -72,7 +79,7 @@ struct LoadTests {
             load.begin()
             #expect(eventually { Self.busyProcesses.allSatisfy { $0.value > ready[$0.key, default: 0] + 5 } })
             load.halt()
-            pause(.milliseconds(20))
+            #expect(eventually { Self.areStopped })
             let halted = Self.busyProcesses
             pause(.milliseconds(100))
             #expect(Self.busyProcesses == halted)
