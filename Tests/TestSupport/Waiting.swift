@@ -23,6 +23,15 @@ package nonisolated(nonsending) func soon(_ condition: () -> Bool) async -> Bool
     return condition()
 }
 
+/// Whether three of five attempts succeed: for what a machine that stands still for some milliseconds can spoil.
+package nonisolated(nonsending) func mostSucceed(
+    _ attempt: nonisolated(nonsending) () async throws -> Bool
+) async rethrows -> Bool {
+    var (successes, failures) = (0, 0)
+    while successes < 3, failures < 3 { if try await attempt() { successes += 1 } else { failures += 1 } }
+    return successes == 3
+}
+
 /// When a process that a test has started counts as hung. Half an hour is longer than any needs, also if a busy machine
 /// gives it a hundredth of a processor: only a process that hangs takes that long.
 package enum Hang {
