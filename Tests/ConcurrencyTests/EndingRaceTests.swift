@@ -34,6 +34,33 @@ import Testing
         #expect(census.touches.value > 0)
     }
 
+    /// The return of such a handler begins the next delay, also if the timer has ended meanwhile. The thread sanitizer
+    /// sees whether a cancel reads what that changes.
+    @Test(arguments: DeliveryKind.allCases)
+    func aCancelWhileTheHandlerOfAFixedDelayReturnsEndsTheTimerOnce(kind: DeliveryKind) async throws {
+        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
+        let rounds = Self.rounds / 10
+        try await onThreads(2) { number in
+            for round in 0..<rounds {
+                let touches = Count()
+                let timer = try? place.schedule(
+                    .fixedDelay(.microseconds(1), after: .zero),
+                    on: service,
+                    target: census,
+                    onEnd: { _ in census.ends.add(1) },
+                    handler: { _ in
+                        touches.add(1)
+                        pause(.microseconds((round + number) % 8))
+                    }
+                )
+                touches.awaitChange()
+                if timer?.cancel() == true { census.cancels.add(1) }
+            }
+        }
+        #expect(census.cancels.value == 2 * rounds, "only the cancels end these timers")
+        #expect(await soon { census.ends.value == 2 * rounds })
+    }
+
     @Test(arguments: DeliveryKind.allCases)
     func aCancelThatWaitsReturnsAfterTheFarewellOfTheTimerItEnds(kind: DeliveryKind) async throws {
         let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
@@ -79,6 +106,31 @@ import Testing
         #expect(census.overlaps.value == 0, "the call returned before `onEnd` was called")
     }
 
+    /// The thread that says a farewell reads the timer without the lock, so nobody may change a timer that has ended.
+    @Test func aPausedTimerIsSetByOneThreadWhileAnotherEndsIt() async throws {
+        let (service, census) = (try TimerService(.usual), Census())
+        for _ in 0..<Self.rounds / 10 {
+            let timer = try PreciseTimer.schedule(
+                .onDemand,
+                on: service,
+                target: census,
+                onEnd: { _ in census.ends.add(1) },
+                handler: { census, _ in census.touches.add(1) }
+            )
+            timer.pause()
+            try await onThreads(2) { number in
+                if number == 0 {
+                    pause(.microseconds(20))
+                    timer.cancel()
+                } else {
+                    for _ in 0..<100 { _ = timer.setUnlessFinishing(to: service.now) }
+                }
+            }
+        }
+        #expect(census.ends.value == Self.rounds / 10)
+        #expect(census.touches.value == 0)
+    }
+
     /// A debug build warns of a handle that is dropped before the first tick, and reads for that what the ticks write.
     @Test func aHandleThatIsDroppedDuringADeliveryEndsTheTimerOnce() async throws {
         let (service, census) = (try TimerService(.usual), Census())
@@ -105,7 +157,7 @@ import Testing
         try await onThreads(3) { number in
             if number > 0 {
                 while isOver.value == nil {
-                    if number == 1 { _ = service.activeTimers } else { _ = current.value?.state }
+                    if number == 1 { _ = service.activeTimers } else { _ = current.value.map { ($0.state, $0.label) } }
                 }
                 return
             }
@@ -120,6 +172,7 @@ import Testing
         }
         #expect(census.overlaps.value == 0, "a reader retained the captures")
         #expect(census.deaths.value == Self.rounds)
+        #expect(census.ends.value == Self.rounds)
     }
 
     private static func scheduleFarTimer(
@@ -127,8 +180,14 @@ import Testing
         capturing captured: Mortal,
         _ census: Census
     ) throws -> PreciseTimer {
-        try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: census) { _, _ in captured.touch()
-        }
+        try PreciseTimer.schedule(
+            .once(after: .seconds(3_600)),
+            on: service,
+            label: "far",
+            target: census,
+            onEnd: { _ in census.ends.add(1) },
+            handler: { _, _ in captured.touch() }
+        )
     }
 
     @Test(arguments: DeliveryKind.allCases.filter { $0 != .actor })

@@ -281,8 +281,11 @@
     /// Ends a burst of late ticks; the remaining late deadlines begin a new burst.
     func stopCatchingUp() { rules?.burst = 0 }
 
-    /// Whether the next deadline is counted from the return of the handler.
-    package var awaitsReturn: Bool { repetition == .afterReturn && traits.contains(.isServed) && rules?.remaining != 0 }
+    /// Whether the next deadline is counted from the return of the handler. A timer that has ended stays as it is: who
+    /// says its farewell reads it without a lock.
+    package var awaitsReturn: Bool {
+        repetition == .afterReturn && traits.contains(.isServed) && rules?.remaining != 0 && !hasEnded
+    }
 
     /// Begins the next delay of a timer that awaits the return of its handler.
     func handlerReturned(at now: UInt64) {
@@ -297,7 +300,7 @@ extension TimerRecord where User: ~Copyable {
     /// Lets the time to the next deadline stand still from now on.
     func hold(at now: UInt64) { rulesOnDemand.heldSince = now }
 
-    /// Ends a hold, and moves nothing.
+    /// Lets a timer that is held be paused as any other, because its next deadlines are instants.
     func forgetHold() { rules?.heldSince = .max }
 
     /// Whether the time to the next deadline stands still.

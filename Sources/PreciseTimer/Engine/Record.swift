@@ -123,7 +123,11 @@ extension Record {
         user.handler = nil
         guard let side else { return }
         side.extras.chain = nil
-        if let onEnd = side.extras.onEnd.take(), let endReason { onEnd(endReason) }
+        if let onEnd = side.extras.onEnd {
+            // Other threads may read the other extras now, so this is not a `take()` in place.
+            side.extras.onEnd = nil
+            if let endReason { onEnd(endReason) }
+        }
         for wait in takeWaiting() { wait.handlerReturned(goesOn: false) }
     }
 
@@ -188,9 +192,7 @@ extension Record {
     }
 
     /// How late the last tick was; nil if there was no tick.
-    var latenessOfLastTick: Duration? {
-        user.ticks == 0 ? nil : Duration(wholeNanoseconds: user.lastLateness)
-    }
+    var latenessOfLastTick: Duration? { user.ticks == 0 ? nil : Duration(wholeNanoseconds: user.lastLateness) }
 
     /// How the timer ended, as far as anybody was told; nil if it goes on.
     var endReason: PreciseTimer.EndReason? {

@@ -19,9 +19,7 @@ struct Runner: Hashable, Sendable {
     var isTask: Bool { word & 1 == 1 }
 
     /// Whether the caller is inside the handler.
-    var isCaller: Bool {
-        self == .thisThread || TaskDelivery.current.map { self == .task($0) } ?? false
-    }
+    var isCaller: Bool { self == .thisThread || TaskDelivery.current.map { self == .task($0) } ?? false }
 }
 
 /// The handler call that a task is part of.

@@ -4,9 +4,7 @@ internal import TimerKernel
 /// Starting a service's alarm. This may take seconds, so it happens without the lock of the state.
 extension ServiceCore {
     /// Starts the alarm if it is not running.
-    func start() throws(TimerError) {
-        try starting.withLock { _ throws(TimerError) in try startAlarm() }
-    }
+    func start() throws(TimerError) { try starting.withLock { _ throws(TimerError) in try startAlarm() } }
 
     /// Starts the alarm, and hands the service to the caretaker, if that has not been done.
     func prepare() throws(TimerError) {

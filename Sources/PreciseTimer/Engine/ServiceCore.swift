@@ -93,6 +93,7 @@ final class ServiceCore: @unchecked Sendable {
         task?.cancel()
         if isOver == true { record.sayFarewell() }
         withExtendedLifetime(service) {}
+        // Read without the lock, as by the farewell: a timer that has ended stays as it is.
         return isOver != nil && !record.isOrphan
     }
 
@@ -120,7 +121,7 @@ final class ServiceCore: @unchecked Sendable {
 
     func resume(_ record: Record) -> Bool {
         carryOut { state in
-            if record.isOrphan { return nil }
+            if record.hasEnded || record.isOrphan { return nil }
             guard record.isHeld else { return state.scheduler.resume(record) }
             return state.now.flatMap { state.scheduler.release(record, at: $0.nanoseconds) }
         }
@@ -200,8 +201,9 @@ final class ServiceCore: @unchecked Sendable {
     /// Sets a timer on demand, unless it has ended or is being finished. Returns whether it was set.
     func setUnlessFinishing(_ record: Record, to instant: TimerInstant) -> Bool {
         carryOut { state in
+            if record.hasEnded || record.isFinishing { return nil }
             if record.isHeld { state.hold(record) }
-            return record.isFinishing ? nil : state.scheduler.reschedule(record, on: Grid(origin: instant.nanoseconds))
+            return state.scheduler.reschedule(record, on: Grid(origin: instant.nanoseconds))
         }
         .0
     }

@@ -138,9 +138,7 @@ struct ServiceState: ~Copyable {
     /// Adds a timer. The service is held while the timer is pending.
     mutating func admit(_ record: Record, on grid: Grid, _ service: AnyObject) -> Failure? {
         if serviceWhilePending == nil { serviceWhilePending = service }
-        let order = scheduler.add(record, on: grid)
-        if case .leave = order { return nil }
-        return arm(order)
+        return arm(scheduler.add(record, on: grid))
     }
 
     /// Lets the time to the next deadline of a paused timer stand still from now on. Computed deadlines are instants,
