@@ -132,7 +132,7 @@ struct ComputedTests {
 
         private let state = Lock(State())
         private let watches = Notes<Watch>()
-        let stops = Count()
+        let (looks, stops) = (Count(), Count())
 
         var now: TimerInstant { state.withLock { $0.now } }
         var settings: [TimerInstant?] { state.withLock { $0.settings } }
@@ -140,7 +140,13 @@ struct ComputedTests {
 
         func move(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
         func fire() { state.withLock { $0.onFire }?() }
-        func look() { for watch in watches.all { watch.look(ClockChanges()) } }
+        func look() {
+            for watch in watches.all {
+                watch.look(ClockChanges())
+                looks.add(1)
+            }
+        }
+        var wasLookedAt: Bool { looks.value > 0 }
         func endWatches() { for watch in watches.all { watch.end() } }
 
         func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
@@ -216,6 +222,32 @@ struct ComputedTests {
         alarm.fire()
         #expect(asked.value == 4, "once for the next deadline")
         #expect(log.count == 2)
+    }
+
+    /// The watch knows a timer before the service does. Then a look must not go by, nor divide the timer's deadlines.
+    @Test func aLookWhileATimerIsScheduledIsNotLost() async throws {
+        let (current, isOver, met, stale) = (Box<WallAlarm>(), Box<Bool>(), Count(), Count())
+        try await onThreads(2) { [log] thread in
+            // One look at each: a second one would make good what became of the first.
+            while thread == 1, isOver.value == nil { if let alarm = current.value, !alarm.wasLookedAt { alarm.look() } }
+            if thread == 1 { return }
+            for _ in 0..<20_000 where met.value < 1_000 {
+                let (alarm, asked) = (WallAlarm(), Count())
+                current.value = alarm
+                let service = try? TimerService(alarm: alarm)
+                let schedule = PreciseTimer.Schedule.computed { $0.advanced(by: .seconds(asked.add(1) == 1 ? 9 : 2)) }
+                let timer = try? service.map {
+                    try PreciseTimer.schedule(schedule, on: $0, target: log) { $0.note($1) }
+                }
+                let wasLookedAt = alarm.wasLookedAt
+                if wasLookedAt { met.add(1) }
+                if wasLookedAt, timer?.nextDeadline != alarm.now.advanced(by: .seconds(2)) { stale.add(1) }
+                service?.shutdown()
+            }
+            isOver.value = true
+        }
+        #expect(stale.value == 0, "these kept their first deadline")
+        #expect(met.value > 0)
     }
 
     /// The tick comes, and asks for its next deadline, while a look asks, too.

@@ -3,9 +3,6 @@ extension Scheduler where User: ~Copyable {
     /// Lets the time to the next deadline of a paused timer stand still from now on. Constant time.
     package mutating func hold(_ timer: Timer, at now: UInt64) { timer.hold(at: now) }
 
-    /// Lets a timer that is held be paused as any other, because its next deadlines are instants.
-    package mutating func forgetHold(_ timer: Timer) { timer.forgetHold() }
-
     /// Resumes a timer that is held: all its deadlines are later by the time of the hold. Returns nil if it is not
     /// paused. O(log n).
     package mutating func release(_ timer: Timer, at now: UInt64) -> AlarmOrder? {

@@ -18,8 +18,12 @@ extension ServiceCore {
             }
         }
         do throws(TimerError) {
-            let instant = TimerInstant(nanoseconds: first, clock: clock)
-            return try admit(record, .once(at: instant), service)
+            let timer = try admit(record, .once(at: TimerInstant(nanoseconds: first, clock: clock)), service)
+            let isOutdated = locked(inForkedChild: false) { _ in
+                !record.hasEnded && record.side?.extras.chain?.isOutdated == true
+            }
+            if isOutdated { recompute(record) }
+            return timer
         } catch {
             watch?.remove(record)
             throw error
@@ -54,9 +58,7 @@ extension ServiceCore {
             }
             new.index = new.index.saturatingAdding(missed).saturatingAdding(1)
             new.burst = next.map { $0 <= tick.delivered.nanoseconds } ?? false ? new.burst + 1 : 0
-            let isOutdated = new.isOutdated
-            new.isOutdated = false
-            return (isOutdated, state.move(record, new, to: next))
+            return (new.isOutdated, state.move(record, new, to: next))
         }
         if let failure { fail(failure) }
         if isOutdated { recompute(record) }
@@ -64,13 +66,15 @@ extension ServiceCore {
     }
 
     /// Computes the next deadline anew, because the wall clock or the time zone may have changed. A deadline that has
-    /// passed stays: its tick is due.
+    /// passed stays: its tick is due. While the timer is being added, or its next deadline is being computed, this is
+    /// put off.
     func recompute(_ record: Record) {
         let begun = locked(inForkedChild: nil) { _ -> (DeadlineChain, UInt64)? in
             // The chain of a timer that has ended is released without the lock.
             guard !record.hasEnded, let chain = record.side?.extras.chain else { return nil }
-            if chain.deadline == .max { record.side?.extras.chain?.isOutdated = true }
-            return chain.deadline == .max ? nil : (chain, record.sequence)
+            let mustWait = chain.deadline == .max || record.place < 0
+            record.side?.extras.chain?.isOutdated = mustWait
+            return mustWait ? nil : (chain, record.sequence)
         }
         guard let (chain, sequence) = begun else { return }
         let now = now.nanoseconds
@@ -136,12 +140,11 @@ extension ServiceState {
         chain.deadline = next ?? .max
         record.onDemand.extras.chain = chain
         guard let next, anew || !record.isFinishing else { return nil }
-        if anew, record.isHeld { scheduler.forgetHold(record) }
+        if anew, record.isHeld { record.forgetHold() }
         let extra = anew ? .max : record.side?.extra ?? .max
         var order = scheduler.reschedule(record, on: Grid(origin: next)) ?? .leave
         // The alarm's latest order holds for both deadlines.
         if extra != .max, let other = scheduler.fire(record, at: extra), other != .leave { order = other }
-        if case .leave = order { return nil }
         return arm(order)
     }
 }
