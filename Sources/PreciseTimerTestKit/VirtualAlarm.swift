@@ -187,7 +187,7 @@ package final class VirtualAlarm: SteppingAlarm {
     /// Moves time to the next firing or fault up to the end, which a stall may put off; false if there is none.
     package func step(until end: inout UInt64) -> Bool {
         switch state.withLock({ $0.next(until: end) }) {
-        case .fault(let fault): end = max(end, happen(fault))
+        case .fault: end = max(end, nextFaultHappens())
         case .firing: fire()
         case nil: return false
         }
@@ -212,11 +212,12 @@ package final class VirtualAlarm: SteppingAlarm {
     }
 
     /// Performs the next fault, and returns when it is over.
-    private func happen(_ fault: VirtualTime.Fault) -> UInt64 {
+    private func nextFaultHappens() -> UInt64 {
         let (end, changes, watchers) = state.withLock { state in
             var changes: ClockChanges?
-            state.pass(state.faults[0].elapsed - min(state.elapsed, state.faults[0].elapsed))
-            state.faults.removeFirst()
+            // Another thread may have injected an earlier one meanwhile.
+            let (elapsed, fault) = state.faults.removeFirst()
+            state.pass(elapsed - min(state.elapsed, elapsed))
             switch fault {
             case .wakeLate(let delay): state.wakeError += delay
             case .wakeEarly(let lead): state.wakeError -= lead

@@ -224,24 +224,44 @@ struct ComputedTests {
         #expect(log.count == 2)
     }
 
-    /// The watch knows a timer before the service does. Then a look must not go by, nor divide the timer's deadlines.
-    @Test func aLookWhileATimerIsScheduledIsNotLost() async throws {
+    @Test(arguments: [false, true]) func aStepWhileTheFirstDeadlineIsComputedIsNotLost(isRescheduled: Bool) throws {
+        let (service, asked, alarm) = (try TimerService(alarm: alarm), Count(), alarm)
+        let next: @Sendable (TimerInstant) -> TimerInstant? = { instant in
+            if asked.add(1) == 1 {
+                alarm.move(by: .seconds(-3_600))
+                alarm.look()
+            }
+            return instant.advanced(by: .seconds(9))
+        }
+        let timer = isRescheduled ? try watched(on: service) { $0.advanced(by: .seconds(5)) } : nil
+        try timer?.reschedule(.computed("computed", next))
+        let stepped = try timer ?? watched(on: service, next)
+        #expect(stepped.nextDeadline == alarm.now.advanced(by: .seconds(9)))
+        #expect(asked.value == 2)
+    }
+
+    /// The watch knows a timer before the service does. Then a step must not go by, nor divide the timer's deadlines.
+    @Test func aStepWhileATimerIsScheduledIsNotLost() async throws {
         let (current, isOver, met, stale) = (Box<WallAlarm>(), Box<Bool>(), Count(), Count())
         try await onThreads(2) { [log] thread in
             // One look at each: a second one would make good what became of the first.
-            while thread == 1, isOver.value == nil { if let alarm = current.value, !alarm.wasLookedAt { alarm.look() } }
+            while thread == 1, isOver.value == nil {
+                guard let alarm = current.value, !alarm.wasLookedAt else { continue }
+                alarm.move(by: .microseconds(1))
+                alarm.look()
+            }
             if thread == 1 { return }
             for _ in 0..<20_000 where met.value < 1_000 {
-                let (alarm, asked) = (WallAlarm(), Count())
+                let alarm = WallAlarm()
                 current.value = alarm
                 let service = try? TimerService(alarm: alarm)
-                let schedule = PreciseTimer.Schedule.computed { $0.advanced(by: .seconds(asked.add(1) == 1 ? 9 : 2)) }
+                let schedule = PreciseTimer.Schedule.computed { $0.advanced(by: .seconds(9)) }
                 let timer = try? service.map {
                     try PreciseTimer.schedule(schedule, on: $0, target: log) { $0.note($1) }
                 }
                 let wasLookedAt = alarm.wasLookedAt
                 if wasLookedAt { met.add(1) }
-                if wasLookedAt, timer?.nextDeadline != alarm.now.advanced(by: .seconds(2)) { stale.add(1) }
+                if wasLookedAt, timer?.nextDeadline != alarm.now.advanced(by: .seconds(9)) { stale.add(1) }
                 service?.shutdown()
             }
             isOver.value = true

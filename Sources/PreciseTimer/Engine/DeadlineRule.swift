@@ -106,8 +106,6 @@ struct DeadlineChain {
     var served: UInt64 = 0
     /// How many late deadlines have had consecutive ticks.
     var burst = 0
-    /// Whether the clock was set while the next deadline was being computed.
-    var isOutdated = false
 
     /// How many missed deadlines are counted, at most: the clock of a machine may start in 1970.
     static var mostMissed: UInt64 { 10_000 }

@@ -6,8 +6,7 @@ extension ServiceCore {
     /// Adds a timer whose deadlines a rule computes.
     @inline(never)
     func admit(_ record: Record, by rule: DeadlineRule, _ service: AnyObject) throws(TimerError) -> PreciseTimer {
-        let first = try rule.first(after: now)
-        record.onDemand.extras.chain = DeadlineChain(rule, deadline: first)
+        record.onDemand.extras.chain = DeadlineChain(rule, deadline: .max)
         record.intercept { [weak record] tick in record.map { self.goOn($0, tick) } ?? tick }
         let watch = clock == .wall ? try watchRule(of: record) : nil
         if let watch {
@@ -18,11 +17,10 @@ extension ServiceCore {
             }
         }
         do throws(TimerError) {
+            let (first, looks) = try first(of: rule)
+            locked(inForkedChild: ()) { _ in record.side?.extras.chain?.deadline = first }
             let timer = try admit(record, .once(at: TimerInstant(nanoseconds: first, clock: clock)), service)
-            let isOutdated = locked(inForkedChild: false) { _ in
-                !record.hasEnded && record.side?.extras.chain?.isOutdated == true
-            }
-            if isOutdated { recompute(record) }
+            recompute(record, ifLookedAtSince: looks)
             return timer
         } catch {
             watch?.remove(record)
@@ -33,8 +31,8 @@ extension ServiceCore {
     /// Moves a timer on to its next deadline. Called in each delivery, before the handler, without the lock. Returns
     /// the tick with its true number, and with the missed deadlines.
     func goOn(_ record: Record, _ tick: PreciseTimer.Tick) -> PreciseTimer.Tick {
-        typealias Begun = (DeadlineChain, isOfChain: Bool, sequence: UInt64, LatePolicy, end: UInt64)
-        let begun = locked(inForkedChild: nil) { _ -> Begun? in
+        typealias Begun = (DeadlineChain, isOfChain: Bool, sequence: UInt64, LatePolicy, end: UInt64, looks: Int)
+        let begun = locked(inForkedChild: nil) { state -> Begun? in
             guard var chain = record.side?.extras.chain else { return nil }
             let isOfChain = chain.deadline == tick.deadline.nanoseconds
             if isOfChain {
@@ -43,49 +41,57 @@ extension ServiceCore {
             }
             // The last tick of a timer that is finished stands for all deadlines before that.
             let policy = record.isFinishing ? .skip : record.side?.policy ?? .skip
-            return (chain, isOfChain, record.sequence, policy, record.end)
+            return (chain, isOfChain, record.sequence, policy, record.end, state.ruleLooks)
         }
         // Without a chain, the timer has got another kind of schedule.
-        guard let (chain, isOfChain, sequence, policy, end) = begun else { return tick }
+        guard let (chain, isOfChain, sequence, policy, end, looks) = begun else { return tick }
         // An extra tick does not move the deadlines, nor does one of a schedule that was replaced meanwhile.
         if !isOfChain { return tick.with(index: chain.index, missed: 0) }
         let (next, missed) = chain.following(at: min(tick.delivered.nanoseconds, end), on: clock, policy)
-        let (isOutdated, failure) = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
+        let failure = locked(inForkedChild: nil) { state -> ServiceState.Failure? in
             if missed > 0, !record.hasEnded { state.observer?.missed(missed, by: record) }
             // If the user has rescheduled the timer meanwhile, its new deadline stays.
-            guard record.sequence == sequence, !record.hasEnded, var new = record.side?.extras.chain else {
-                return (false, nil)
-            }
+            guard record.sequence == sequence, !record.hasEnded, var new = record.side?.extras.chain else { return nil }
             new.index = new.index.saturatingAdding(missed).saturatingAdding(1)
             new.burst = next.map { $0 <= tick.delivered.nanoseconds } ?? false ? new.burst + 1 : 0
-            return (new.isOutdated, state.move(record, new, to: next))
+            return state.move(record, new, to: next)
         }
         if let failure { fail(failure) }
-        if isOutdated { recompute(record) }
+        recompute(record, ifLookedAtSince: looks)
         return tick.with(index: chain.index, missed: missed)
     }
 
     /// Computes the next deadline anew, because the wall clock or the time zone may have changed. A deadline that has
-    /// passed stays: its tick is due. While the timer is being added, or its next deadline is being computed, this is
-    /// put off.
+    /// passed stays: its tick is due. Whoever is computing a deadline of the timer at this moment does so once more.
     func recompute(_ record: Record) {
-        let begun = locked(inForkedChild: nil) { _ -> (DeadlineChain, UInt64)? in
+        let begun = locked(inForkedChild: nil) { state -> (DeadlineChain, UInt64)? in
+            state.ruleLooks &+= 1
             // The chain of a timer that has ended is released without the lock.
-            guard !record.hasEnded, let chain = record.side?.extras.chain else { return nil }
-            let mustWait = chain.deadline == .max || record.place < 0
-            record.side?.extras.chain?.isOutdated = mustWait
-            return mustWait ? nil : (chain, record.sequence)
+            guard !record.hasEnded, record.place >= 0, let chain = record.side?.extras.chain else { return nil }
+            return chain.deadline == .max ? nil : (chain, record.sequence)
         }
         guard let (chain, sequence) = begun else { return }
         let now = now.nanoseconds
         guard now < chain.deadline, let next = chain.rule.next(after: chain.origin(at: now), on: clock) else { return }
-        let failure = locked(inForkedChild: nil) { state -> ServiceState.Failure? in
-            guard record.sequence == sequence, !record.hasEnded, let chain = record.side?.extras.chain,
-                chain.deadline != .max, chain.deadline != next
-            else { return nil }
-            return state.move(record, chain, to: next)
+        let (isLate, failure) = locked(inForkedChild: (false, nil)) { state -> (Bool, ServiceState.Failure?) in
+            let new = record.hasEnded ? nil : record.side?.extras.chain
+            guard let new, new.rule == chain.rule else { return (false, nil) }
+            if new.deadline == .max || record.sequence != sequence { return (true, nil) }
+            return (false, new.deadline == next ? nil : state.move(record, new, to: next))
         }
         if let failure { fail(failure) }
+        if isLate { recompute(record) }
+    }
+
+    /// The first deadline of a rule, and how many looks there had been before it was computed.
+    private func first(of rule: DeadlineRule) throws(TimerError) -> (UInt64, looks: Int) {
+        let looks = locked(inForkedChild: 0) { $0.ruleLooks }
+        return (try rule.first(after: now), looks)
+    }
+
+    /// Computes the next deadline anew if a look came while it was computed.
+    private func recompute(_ record: Record, ifLookedAtSince looks: Int) {
+        if locked(inForkedChild: looks, { $0.ruleLooks }) != looks { recompute(record) }
     }
 
     /// Gives a timer another schedule if a rule computes the former one, or the new one.
@@ -102,7 +108,7 @@ extension ServiceCore {
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule: its
     ///   handler then does not ask for the next deadline.
     private func reschedule(_ record: Record, by rule: DeadlineRule) throws(TimerError) {
-        let first = try rule.first(after: now)
+        let (first, looks) = try first(of: rule)
         var former: DeadlineChain?
         let (isComputed, isDone, failure) = locked(inForkedChild: (true, false, nil)) {
             state -> (Bool, Bool, ServiceState.Failure?) in
@@ -117,13 +123,11 @@ extension ServiceCore {
             throw failure.error
         }
         if !isComputed {
-            throw TimerError(
-                .invalidSchedule,
-                "rescheduling to \(rule.name) a timer that began with another kind of schedule (end it and schedule a "
-                    + "new one)"
-            )
+            let attempted = "rescheduling to \(rule.name) a timer that began with another kind of schedule"
+            throw TimerError(.invalidSchedule, "\(attempted) (end it and schedule a new one)")
         }
         if !isDone { throw whyNotRescheduled(record) }
+        recompute(record, ifLookedAtSince: looks)
     }
 }
 

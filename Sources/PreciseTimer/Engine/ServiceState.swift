@@ -62,6 +62,8 @@ struct ServiceState: ~Copyable {
     var observer = Observer.ofNewService
     /// Has computed deadlines computed anew.
     lazy var ruleWatch = RuleWatch()
+    /// How many times it has asked for that. What was computed meanwhile is outdated.
+    var ruleLooks = 0
     /// The service, held while a timer is pending, which keeps it alive.
     private var serviceWhilePending: AnyObject?
     /// The error that ended a run while it was being started.
