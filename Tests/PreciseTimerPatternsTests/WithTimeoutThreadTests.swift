@@ -4,6 +4,7 @@ import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
+import TimerKernel
 
 /// Where an operation with a deadline runs, and that its timer may cancel it at any moment.
 struct WithTimeoutThreadTests {
@@ -168,6 +169,34 @@ struct WithTimeoutThreadTests {
         }
         #expect(isOver.value == true)
         service.shutdown()
+    }
+
+    /// The thread of the deadline holds the operation while the call returns. It must not hold the value, which need
+    /// not be `Sendable`, and would be released there.
+    @Test func theValueIsTheCallersAloneAlsoIfTheDeadlineComesMeanwhile() async throws {
+        let (alarm, isHeld, mayGoOn, isOver) = (ManualAlarm(), Gate(), Gate(), Gate())
+        let service = try TimerService(alarm: alarm)
+        weak var released: Draft?
+        do {
+            let draft = try await withTimeout(.seconds(1), on: service) {
+                alarm.move(by: .seconds(1))
+                // The first reading is that of the firing, the second one precedes the call of the handler.
+                alarm.happen(before: 2) {
+                    isHeld.open()
+                    mayGoOn.pass()
+                }
+                try Thread.start("test.tick") {
+                    alarm.fire()
+                    isOver.open()
+                }
+                await isHeld.pass()
+                return Draft()
+            }
+            released = draft
+        }
+        #expect(released == nil)
+        mayGoOn.open()
+        await isOver.pass()
     }
 
     @Test func aCancellationHandlerMayUseTheServiceAndItsTimers() async throws {

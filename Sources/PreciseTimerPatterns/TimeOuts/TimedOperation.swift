@@ -47,7 +47,7 @@ internal import TimerKernel
         var cause: Cause?
     }
 
-    /// Nil once it was called: other threads may hold this object longer than the caller waits.
+    // Each is nil once it was used: other threads may hold this object longer than the caller waits.
     private var operation: (nonisolated(nonsending) () async throws(Failure) -> Success)?
     private var result: Result<Success, Failure>?
     private let progress = Lock(Progress())
@@ -86,7 +86,7 @@ internal import TimerKernel
     ///
     /// - Throws: the operation's error or, if that is a `CancellationError` that the timer caused, the reason for that.
     func value(on service: TimerService) throws -> Success {
-        guard let result else { preconditionFailure("an operation that has run has a result") }
+        guard let result = result.take() else { preconditionFailure("an operation that has run has a result") }
         do throws(Failure) {
             return try result.get()
         } catch {
