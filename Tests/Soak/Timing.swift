@@ -142,8 +142,8 @@ struct Epoch {
         return .onGrid
     }
 
-    /// Notes that the handler has returned.
+    /// Notes that the handler has returned. Before the first tick of this epoch, it was called in the former one.
     mutating func handlerReturned(at now: UInt64, delay: UInt64) {
-        if case .afterReturn = rhythm { earliest = now + delay }
+        if case .afterReturn = rhythm, next > 0 { earliest = now + delay }
     }
 }

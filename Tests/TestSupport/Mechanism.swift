@@ -27,12 +27,14 @@ package struct Mechanism: Sendable, CustomStringConvertible {
 
     /// The mechanisms on a host's loop or queue. Each alarm has its own, which ends when the alarm has released it.
     package static let attached: [Mechanism] = {
+        // Queues of an ordinary class share their threads with the tests.
         var attached = [
             Mechanism("on a serial queue", on: .suspending) { clock throws(TimerError) in
-                try DispatchAlarm(clock, queue: DispatchQueue(label: "test"))
+                try DispatchAlarm(clock, queue: DispatchQueue(label: "test", qos: .userInteractive))
             },
             Mechanism("on a concurrent queue", on: .wall) { clock throws(TimerError) in
-                try DispatchAlarm(clock, queue: DispatchQueue(label: "test", attributes: .concurrent))
+                let queue = DispatchQueue(label: "test", qos: .userInteractive, attributes: .concurrent)
+                return try DispatchAlarm(clock, queue: queue)
             },
         ]
         #if RunLoop
