@@ -53,7 +53,7 @@ package final class VirtualAlarm: SteppingAlarm {
 
         /// The next event up to an end, in the order of time.
         func next(until end: UInt64) -> Event? {
-            let fault = faults.first.map { ($0.elapsed, Event.fault($0.fault)) }
+            let fault = faults.first.map { ($0.elapsed, Event.fault) }
             let firing = untilFiring.map { (elapsed.addingReportingOverflow($0), Event.firing) }
                 .flatMap { $0.0.overflow ? nil : ($0.0.partialValue, $0.1) }
             let first = [fault, firing].compactMap(\.self).min { $0.0 < $1.0 }
@@ -71,10 +71,7 @@ package final class VirtualAlarm: SteppingAlarm {
         }
     }
 
-    private enum Event {
-        case fault(VirtualTime.Fault)
-        case firing
-    }
+    private enum Event { case fault, firing }
 
     private let state: Lock<State>
 

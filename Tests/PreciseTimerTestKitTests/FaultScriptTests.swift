@@ -63,6 +63,27 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.milliseconds(1), .zero, .milliseconds(2)])
     }
 
+    /// One thread lets time pass, and another injects faults that come before those that are due.
+    @Test func eachFaultHappensOnceAlsoIfAnotherThreadInjectsThem() async throws {
+        let (wall, rounds) = (VirtualTime(clock: .wall), 20_000)
+        let (start, isOver) = (wall.now, Box<Bool>())
+        try await onThreads(2) { thread in
+            if thread == 1 {
+                for _ in 0..<rounds { wall.inject(.stepClock(by: .microseconds(1))) }
+                isOver.value = true
+                return
+            }
+            for _ in 0..<rounds {
+                wall.inject(.stepClock(by: .seconds(1)), after: .nanoseconds(1))
+                wall.advanceWithoutSettling(by: .nanoseconds(1))
+            }
+            while isOver.value == nil { pause(.milliseconds(1)) }
+        }
+        wall.advanceWithoutSettling(by: .zero)
+        let steps = Duration.microseconds(rounds) + .seconds(rounds)
+        #expect(start.duration(to: wall.now) == steps + .nanoseconds(rounds))
+    }
+
     @Test func aStepPastADeadlineMakesAWallClockTimerTick() throws {
         let wall = VirtualTime(clock: .wall)
         let noon = wall.now.advanced(by: .seconds(3_600))
