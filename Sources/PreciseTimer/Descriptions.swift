@@ -212,33 +212,6 @@ extension TimerService.Spin: CustomStringConvertible {
     }
 }
 
-extension TimerService.ThreadOptions: CustomStringConvertible {
-    /// The options that are set, as in `fifo:80, processors 2, 3, idle latency 0 s`.
-    public var description: String {
-        let processors = affinity.sorted().map(String.init).joined(separator: ", ")
-        let options = [
-            "\(policy)", affinity.isEmpty ? nil : "processors \(processors)",
-            timerSlack.map { "timer slack \($0.text)" }, slice.map { "slice \($0.text)" },
-            locksMemory ? "locked memory" : nil,
-            idleLatency.map { "idle latency \($0.text)" }, demand == .required ? "required" : nil,
-        ]
-        return options.compactMap(\.self).joined(separator: ", ")
-    }
-}
-
-extension TimerService.ThreadOptions.Policy: CustomStringConvertible {
-    /// The policy and its numbers, as in `fifo:80`.
-    public var description: String {
-        switch self {
-        case .normal: "normal"
-        case .fifo(let priority): "fifo:\(priority)"
-        case .roundRobin(let priority): "rr:\(priority)"
-        case .deadline(let runtime, let deadline, let period):
-            "deadline:\(runtime.text):\(deadline.text):\(period.text)"
-        }
-    }
-}
-
 extension TimerServiceClock: CustomStringConvertible {
     /// The service, as in `clock of shared timerfd service, suspending clock, 3 timers`.
     public var description: String { "clock of \(service.title)" }

@@ -7,9 +7,9 @@ extension TimerService {
     ///
     /// The system may refuse any of these; ``TimerService/grant`` tells what was obtained. Threads that a handler
     /// creates do not take over a real-time policy. A Mac refuses all of them, except for `Policy.deadline`.
-    public struct ThreadOptions: Equatable, Sendable {
+    public struct ThreadOptions: Equatable, Sendable, CustomStringConvertible {
         /// The scheduling policy: see sched(7).
-        @nonexhaustive public enum Policy: Equatable, Sendable {
+        @nonexhaustive public enum Policy: Equatable, Sendable, CustomStringConvertible {
             /// The policy of the main thread, or the ordinary one if that is a real-time policy.
             case normal
             /// Runs before all ordinary threads, and until it sleeps (SCHED_FIFO). Priority 1 to 99, the highest.
@@ -20,6 +20,17 @@ extension TimerService {
             /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity beside it. On a Mac this is
             /// a time constraint of the thread (`THREAD_TIME_CONSTRAINT_POLICY`).
             case deadline(runtime: Duration, deadline: Duration, period: Duration)
+
+            /// The policy and its numbers, as in `fifo:80`.
+            public var description: String {
+                switch self {
+                case .normal: "normal"
+                case .fifo(let priority): "fifo:\(priority)"
+                case .roundRobin(let priority): "rr:\(priority)"
+                case .deadline(let runtime, let deadline, let period):
+                    "deadline:\(runtime.text):\(deadline.text):\(period.text)"
+                }
+            }
         }
 
         /// What happens if the system refuses an option.
@@ -88,6 +99,18 @@ extension TimerService {
         /// Options for a real-time thread: the policy ``Policy/fifo(priority:)``.
         public static func realTime(priority: Int) -> ThreadOptions { ThreadOptions(policy: .fifo(priority: priority)) }
 
+        /// The options that are set, as in `fifo:80, processors 2, 3, idle latency 0 s`.
+        public var description: String {
+            let processors = affinity.sorted().map(String.init).joined(separator: ", ")
+            let options = [
+                "\(policy)", affinity.isEmpty ? nil : "processors \(processors)",
+                timerSlack.map { "timer slack \($0.text)" }, slice.map { "slice \($0.text)" },
+                locksMemory ? "locked memory" : nil,
+                idleLatency.map { "idle latency \($0.text)" }, demand == .required ? "required" : nil,
+            ]
+            return options.compactMap(\.self).joined(separator: ", ")
+        }
+
         /// Asks for these options for the calling thread and its process. For the thread that runs a loop to which a
         /// service is attached, or for any other thread of yours. Threads that it creates later do not take over a
         /// real-time policy.
@@ -102,12 +125,11 @@ extension TimerService {
             if demand == .required, idleLatency != nil {
                 throw TimerError(.invalidOption, "requiring an idle latency for a thread (\(reason))")
             }
-            var own = self
-            own.idleLatency = nil
-            let setup = ThreadSetup(own.settings(hasOwnThread: false))
+            let settings = settings(hasOwnThread: false)
+            let setup = ThreadSetup(settings.filter { $0.name != ThreadGrant.Option.idleLatency.rawValue })
             setup.makeCallingThread()
             setup.makeProcess()
-            let grant = ThreadGrant(of: settings(hasOwnThread: false), setup.outcomes, missingSince: reason)
+            let grant = ThreadGrant(of: settings, from: setup, missingSince: reason)
             try check(grant)
             return grant
         }

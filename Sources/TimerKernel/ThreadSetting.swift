@@ -1,10 +1,8 @@
 /// One property of a thread, or of its process, that the kernel is asked for: the call that asks, and what is said of
 /// it.
 package struct ThreadSetting: Sendable {
-    /// The properties. A thread is asked for each at most once.
-    package enum Property: Sendable { case affinity, timerSlack, slice, policy, lockedMemory, idleLatency }
-
-    package let property: Property
+    /// The property's name, which is that of an option in a service's grant. A thread is asked for each at most once.
+    package let name: String
     /// What is asked for, as `fifo:80`.
     package let asked: String
     /// The operation, as in an error's message.
@@ -16,7 +14,8 @@ package struct ThreadSetting: Sendable {
     let make: @Sendable () throws(Errno) -> (any Sendable)?
     /// Gives the calling thread again what it had obtained, and lent out (``ThreadSetup/asOrdinaryThread(_:)``).
     var restore: (@Sendable () -> Void)?
-
+    /// Whether the thread has processors of its own with it.
+    var pinsThread = false
     /// Whether the whole process or machine has this property, so that it is set without the thread.
-    var isOfProcess: Bool { property == .lockedMemory || property == .idleLatency }
+    var isOfProcess = false
 }

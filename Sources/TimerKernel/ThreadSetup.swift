@@ -6,11 +6,10 @@ internal import Synchronization
 package final class ThreadSetup: Sendable {
     /// What came of a setting.
     package struct Outcome: Sendable {
-        package let setting: ThreadSetting
         /// Nil if the setting was obtained.
         package let refusal: TimerError?
         /// One sentence on what would help, if the setting was refused.
-        package var advice: String? { refusal?.errno.map(setting.advice) }
+        package let advice: String?
     }
 
     /// A reason for a thread to be late.
@@ -22,7 +21,7 @@ package final class ThreadSetup: Sendable {
     }
 
     private struct State: Sendable {
-        var outcomes: [Outcome] = []
+        var outcomes: [String: Outcome] = [:]
         /// What keeps processors from idling deeply while it is held.
         var idleLatency: (any Sendable)?
         /// The kernel's number of the thread that was started last.
@@ -38,8 +37,8 @@ package final class ThreadSetup: Sendable {
     /// - Parameter settings: the settings to ask for.
     package init(_ settings: [ThreadSetting] = []) { self.settings = settings }
 
-    /// What came of the settings that have been made so far.
-    package var outcomes: [Outcome] { state.withLock { $0.outcomes } }
+    /// What came of the settings that have been made so far, by their names.
+    package var outcomes: [String: Outcome] { state.withLock { $0.outcomes } }
 
     /// Starts a thread. Returns when its settings have been made.
     ///
@@ -77,12 +76,12 @@ package final class ThreadSetup: Sendable {
         for setting in settings where isWanted(setting) {
             var (held, refusal): ((any Sendable)?, Errno?) = (nil, nil)
             do throws(Errno) { held = try setting.make() } catch { refusal = error }
-            if setting.property == .affinity { isPinned.store(refusal == nil, ordering: .relaxed) }
-            let outcome = Outcome(setting: setting, refusal: refusal?.error(attempting: setting.attempt))
+            if setting.pinsThread { isPinned.store(refusal == nil, ordering: .relaxed) }
+            let error = refusal?.error(attempting: setting.attempt)
+            let outcome = Outcome(refusal: error, advice: refusal.map { setting.advice($0.number) })
             state.withLock { state in
                 if let held { state.idleLatency = held }
-                state.outcomes.removeAll { $0.setting.property == setting.property }
-                state.outcomes.append(outcome)
+                state.outcomes[setting.name] = outcome
             }
         }
     }

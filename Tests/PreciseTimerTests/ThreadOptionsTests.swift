@@ -225,8 +225,7 @@ import TimerKernel
     @Test func onlyTheLastOutcomeOfASettingIsKept() async throws {
         let setup = ThreadSetup([.timerSlack(5), .affinity([40_000])])
         try await onOwnThread { for _ in 0..<3 { setup.makeCallingThread() } }
-        #expect(setup.outcomes.map(\.setting.property) == [.timerSlack, .affinity])
-        #expect(setup.outcomes.map { $0.refusal == nil } == [true, false])
+        #expect(setup.outcomes.mapValues { $0.refusal == nil } == ["timer slack": true, "affinity": false])
     }
 
     /// No state that is slower than asked for.

@@ -27,7 +27,7 @@ package enum RealTime {
     package static let isAllowed: Bool = {
         let setup = ThreadSetup([.fifo(1)])
         let hasStarted = (try? setup.startThread("try.realtime") {}) != nil
-        return hasStarted && setup.outcomes.allSatisfy { $0.refusal == nil }
+        return hasStarted && setup.outcomes.values.allSatisfy { $0.refusal == nil }
     }()
 }
 

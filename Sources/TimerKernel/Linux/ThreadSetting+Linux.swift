@@ -6,7 +6,7 @@ extension ThreadSetting {
     package static func affinity(_ processors: Set<Int>) -> ThreadSetting {
         let (mask, names) = (ProcessorMask(processors), processors.sorted().map(String.init))
         return ThreadSetting(
-            property: .affinity,
+            name: "affinity",
             asked: names.joined(separator: ","),
             attempt: "restricting a thread to the processors \(names.joined(separator: ", "))",
             advice: { _ in "Ask for processors that exist and that the process may use: see nproc and taskset." },
@@ -18,14 +18,15 @@ extension ThreadSetting {
                 try? before.set()
                 throw Errno(EINVAL)
             },
-            restore: { try? mask.set() }
+            restore: { try? mask.set() },
+            pinsThread: true
         )
     }
 
     /// How late the kernel may end a sleep that takes slack.
     package static func timerSlack(_ nanoseconds: UInt64) -> ThreadSetting {
         ThreadSetting(
-            property: .timerSlack,
+            name: "timer slack",
             asked: "\(nanoseconds) ns",
             attempt: "setting a thread's timer slack to \(nanoseconds) ns",
             advice: { _ in "The sandbox of the process forbids prctl(2); allow it there." },
@@ -39,7 +40,7 @@ extension ThreadSetting {
     /// kernel's Documentation/scheduler/sched-eevdf.rst). Threads that the thread creates later have the kernel's own.
     package static func slice(microseconds: UInt64) -> ThreadSetting {
         ThreadSetting(
-            property: .slice,
+            name: "slice",
             asked: "\(microseconds) µs",
             attempt: "giving a thread a slice of \(microseconds) µs",
             advice: { errno in
@@ -99,7 +100,7 @@ extension ThreadSetting {
         _ call: @escaping @Sendable () -> CInt
     ) -> ThreadSetting {
         ThreadSetting(
-            property: .policy,
+            name: "policy",
             asked: asked,
             attempt: "making a thread real-time (\(name))",
             advice: { advice[$0] ?? "This kernel or its sandbox does not offer the policy." },
@@ -109,17 +110,18 @@ extension ThreadSetting {
 
     /// All memory of the process stays in RAM.
     package static let lockedMemory = ThreadSetting(
-        property: .lockedMemory,
+        name: "locked memory",
         asked: "yes",
         attempt: "locking the process's memory",
         advice: { _ in "Raise the limit of locked memory (ulimit -l), or give the program CAP_IPC_LOCK." },
-        make: { () throws(Errno) in try ask { memory_lock() } }
+        make: { () throws(Errno) in try ask { memory_lock() } },
+        isOfProcess: true
     )
 
     /// The longest time that a processor may take to leave an idle state, while the file is held.
     package static func idleLatency(microseconds: Int32) -> ThreadSetting {
         ThreadSetting(
-            property: .idleLatency,
+            name: "idle latency",
             asked: "\(microseconds) µs",
             attempt: "limiting the idle latency to \(microseconds) µs",
             advice: { errno in
@@ -127,7 +129,8 @@ extension ThreadSetting {
                     ? "This kernel or container has no /dev/cpu_dma_latency; set the idle states on the host."
                     : "Give the program's user permission to write /dev/cpu_dma_latency, or run it as root."
             },
-            make: { () throws(Errno) in try IdleLatencyFile(microseconds) }
+            make: { () throws(Errno) in try IdleLatencyFile(microseconds) },
+            isOfProcess: true
         )
     }
 
