@@ -1,4 +1,8 @@
 public import Dispatch
+// The public types of the modules below (TimerInstant, TimerClock, TimerError, and the protocol TimerAlarm) belong to
+// this module's surface: an import of PreciseTimer includes them and their members.
+@_exported public import TimerAlarms
+@_exported public import TimerKernel
 
 /// The forms with an ordinary handler: with a target, and without one.
 extension PreciseTimer {
@@ -109,13 +113,21 @@ extension PreciseTimer {
     ///
     /// Wherever they run, a timer has at most one running handler, and at most one tick on its way. Deadlines that
     /// pass before the handler of that tick is called are merged into it and counted in its ``Tick/missed``.
-    @nonexhaustive public enum Delivery: Sendable {
+    @nonexhaustive public enum Delivery: Sendable, CustomStringConvertible {
         /// On the alarm's thread, with the least lateness. A handler that does not return quickly makes the service's
         /// other timers late.
         case inline
         /// On a Dispatch queue, serial or concurrent. On the main queue, an ordinary handler reaches the main actor's
         /// state with `MainActor.assumeIsolated`; ``MainActorDelivery`` needs no such call.
         case queue(DispatchQueue)
+
+        /// The place, as in `queue com.example.work`.
+        public var description: String {
+            switch self {
+            case .inline: "inline"
+            case .queue(let queue): "queue \(queue.label)".onOneLine
+            }
+        }
     }
 
     /// The main actor, where a handler runs that is isolated to it.

@@ -19,7 +19,7 @@ internal import TimerKernel
 ///
 /// May be used from any thread, and from inside a handler. In a forked child, the parent's bag is empty and accepts
 /// nothing.
-public final class TimerBag: Sendable {
+public final class TimerBag: Sendable, CustomStringConvertible, CustomReflectable {
     /// A member with its name, which must not be released under the lock either.
     private struct Named {
         let name: any Hashable & Sendable
@@ -55,8 +55,11 @@ public final class TimerBag: Sendable {
         return members.count { !$0.hasEnded }
     }
 
-    /// The number of members, with ended ones.
-    var size: Int { state.withLock(inForkedChild: 0) { $0.size } }
+    /// The number of timers, with those that have ended and were not removed yet.
+    public var description: String { "bag of " + counted(state.withLock(inForkedChild: 0) { $0.size }, "timer") }
+
+    /// Shows the description alone.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// The timer of that name; nil if there is no such timer, or it has ended.
     public subscript(name: some Hashable & Sendable) -> PreciseTimer? {

@@ -60,7 +60,7 @@ extension TimerService {
 ///
 /// Handlers run inside ``process()``, on the loop's thread. Scheduling and cancelling are allowed on any thread: an
 /// earlier deadline wakes the loop. No other thread delivers ticks.
-public final class PollableTimers: Sendable {
+public final class PollableTimers: Sendable, CustomStringConvertible, CustomReflectable {
     /// The service to schedule on. To end it, shut it down, or release it and its timers.
     public let service: TimerService
     private let alarm: PollableAlarm
@@ -74,6 +74,12 @@ public final class PollableTimers: Sendable {
     /// service have ended: stop waiting for it before that. Do not read it: ``process()`` does, and an earlier
     /// read is harmless.
     public var descriptor: CInt { alarm.descriptor }
+
+    /// The descriptor and the service.
+    public var description: String { "descriptor \(descriptor) of \(service.title)" }
+
+    /// Shows the description alone.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
 
     /// Delivers the due ticks on the calling thread. Call it when the descriptor is readable. It is harmless at other
     /// times, from inside a handler, or while another thread is in it (the descriptor then stays readable).

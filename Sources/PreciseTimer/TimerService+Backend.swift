@@ -4,7 +4,7 @@ public import TimerKernel
 /// Backends, and services that run on them.
 extension TimerService {
     /// The choice of an alarm. The raw value is its name on the command line.
-    @nonexhaustive public enum Backend: String, CaseIterable, Codable, Sendable {
+    @nonexhaustive public enum Backend: String, CaseIterable, Codable, Sendable, CustomStringConvertible {
         /// A strict Dispatch timer source. A service starts only after a trial timer has fired, which usually takes a
         /// millisecond. If the trial timer does not fire within five seconds, the call throws a `TimerError`.
         case dispatch
@@ -22,6 +22,9 @@ extension TimerService {
         /// the clock in a loop until the deadline has come. This takes the kernel's wake-up out of the lateness, for a
         /// price in processor time: see ``SpinOptions``.
         case hybrid
+
+        /// The name on the command line.
+        public var description: String { rawValue }
 
         /// Whether a backend is part of this build.
         public enum Availability: Equatable, Sendable {

@@ -9,7 +9,7 @@ extension TimerService {
     /// ``maximum`` and the budget limit it. If the budget is too short, ticks are as late as with ``Backend/timerFD``,
     /// never lost. If a timer is cancelled while the thread spins for it, the thread spins on until its deadline, in
     /// vain, unless another deadline comes first.
-    public struct SpinOptions: Equatable, Sendable {
+    public struct SpinOptions: Equatable, Sendable, CustomStringConvertible {
         /// The longest margin. Before a deadline that is far from the one before, it may be two and a half times as
         /// long, if that is at most a fortieth of the time between them.
         public var maximum: Duration
@@ -50,10 +50,13 @@ extension TimerService {
         }
 
         var plan: SpinPlan { SpinPlan(maximum: maximum.nanosecondsOrForever, budget: budget) }
+
+        /// The limits, as in `at most 100 µs, 10 % of a core`.
+        public var description: String { "at most \(maximum.text), \(percent(budget)) of a core" }
     }
 
     /// What the thread of a ``Backend/hybrid`` service does at one moment. A plain value.
-    public struct Spin: Equatable, Sendable {
+    public struct Spin: Equatable, Sendable, CustomStringConvertible {
         /// How long before the last deadline the thread woke up to spin.
         public let margin: Duration
         /// How long before a deadline the thread begins to decide on the tick, 2 to 20 µs: as long as all but one in
@@ -69,6 +72,13 @@ extension TimerService {
         /// Why the thread does not spin at all; nil if it may spin. If the process may use only one processor, a
         /// thread that spins would keep the others from running.
         public let obstacle: String?
+
+        /// What the thread does, as in `margin 60 µs, lead 2 µs, 3 % of a core, 0 cuts`.
+        public var description: String {
+            if let obstacle { return "does not spin: \(obstacle)" }
+            let facts = "margin \(margin.text), lead \(lead.text), \(percent(share)) of a core, \(cuts) cuts"
+            return [facts, shortage].compactMap(\.self).joined(separator: "; ")
+        }
     }
 
     /// What the service's thread does beside sleeping; nil if the service does not run or does not spin.
@@ -94,4 +104,10 @@ extension TimerService {
             "a budget of \(percent(plan.budgetShare)) of a core is too small for these deadlines: the wake-ups need a "
             + "margin of \(margin), and \(advice)"
     }
+}
+
+/// A share in percent with at most one decimal, as in `2.5 %` and `10 %`.
+private func percent(_ share: Double) -> String {
+    let text = "\((share * 1000).rounded() / 10)"
+    return (text.hasSuffix(".0") ? text.dropLast(2) : text[...]) + " %"
 }

@@ -11,7 +11,7 @@ internal import TimerKernel
 ///
 /// Your own service, `try TimerService(.timerFD)`, lives while you hold it or a timer on it is pending. Then its
 /// thread ends. All members may be used from any thread, and from inside a handler.
-public final class TimerService: Sendable {
+public final class TimerService: Sendable, CustomStringConvertible, CustomReflectable {
     let core: ServiceCore
     /// The name of its backend, or of its alarm's type.
     let name: String
@@ -45,6 +45,23 @@ public final class TimerService: Sendable {
     /// The facts of each timer that has not ended, in no particular order. O(n) for n timers.
     public var activeTimers: [Snapshot] { core.survey { Snapshot($0, core.clock) } }
 
+    /// The backend, its clock and the number of its timers, as in `shared timerfd service, suspending clock, 3 timers`,
+    /// and then a line for each of the first 64 timers or more, as ``Snapshot`` describes it.
+    public var description: String {
+        let timers = core.survey(atLeast: 64) { Snapshot($0, core.clock) }
+        return ([title] + timers.map { "  \($0)" }).joined(separator: "\n")
+    }
+
+    /// Shows the description alone.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    /// The first line of the description.
+    var title: String {
+        let count = core.lock.isOfAnotherProcess ? 0 : core.pendingCount
+        let clock = "\(core.clock.rawValue) clock"
+        return "\(isShared ? "shared " : "")\(name) service, \(clock), \(counted(count, "timer"))"
+    }
+
     /// Ends the timers whose target was released. O(n) for n timers.
     package func endTimersOfDeadTargets() { core.endTimersOfDeadTargets(among: core.pendingCount) }
 
@@ -63,7 +80,7 @@ public final class TimerService: Sendable {
 
 extension TimerService {
     /// The facts of one timer at one moment. A plain value.
-    public struct Snapshot: Equatable, Codable, Sendable {
+    public struct Snapshot: Equatable, Codable, Sendable, CustomStringConvertible {
         /// The timer's name.
         public let label: String?
         /// The file of the call that scheduled it.
@@ -85,6 +102,19 @@ extension TimerService {
         public let runningSince: TimerInstant?
         /// The latest call of the handler that has returned. See ``PreciseTimer/lastRun``.
         public let lastRun: PreciseTimer.HandlerRun?
+
+        /// The facts, as in `timer "clock" (App/Clock.swift:12): 4 ticks, the last 12.3 µs late`.
+        public var description: String {
+            let name = label.map { "timer \"\($0)\"" } ?? "timer"
+            let facts = [
+                counted(ticks, "tick"), lastLateness.map { "the last \($0.text) late" },
+                lastRun.map { "it ran for \($0.duration.text)" }, lastRun?.error.map { "and threw: \($0)" },
+                runningSince.map { "running since \($0)" }, nextDeadline.map { "the next at \($0)" },
+                isPaused ? "paused" : nil,
+                isTargetAlive ? nil : "target released",
+            ]
+            return "\(name) (\(file):\(line)): \(facts.compactMap(\.self).joined(separator: ", "))".onOneLine
+        }
 
         init(_ sight: Sight, _ clock: TimerClock) {
             let record = sight.record

@@ -13,7 +13,7 @@
 ///
 /// The sequence ends after the last deadline, if the task is cancelled, and if the service is shut down. It throws a
 /// `TimerError` if the timer could not be scheduled or its backend failed.
-public struct TimerTicks: AsyncSequence, Sendable {
+public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
     let schedule: PreciseTimer.Schedule
     let service: TimerService
     let tolerance: Duration
@@ -25,11 +25,17 @@ public struct TimerTicks: AsyncSequence, Sendable {
     /// Starts the timer.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
+    /// The schedule, as in `ticks every 10 ms`.
+    public var description: String { "ticks \(schedule)" }
+
     /// One run of the timer, for one consumer.
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol, CustomReflectable {
         private let timer: Result<Consumed, TimerError>
 
         init(_ ticks: TimerTicks) { timer = Result { () throws(TimerError) in try Consumed(ticks) } }
+
+        /// Shows the type alone.
+        public var customMirror: Mirror { Mirror(self, children: [:]) }
 
         /// Waits for the next tick and returns it; nil after the last tick.
         public mutating func next(
