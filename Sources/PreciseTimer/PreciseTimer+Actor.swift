@@ -48,10 +48,7 @@ extension PreciseTimer {
         handler: @escaping @Sendable (isolated Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let handler = Handler(
-            onTarget: { (target: isolated Target, tick) async in handler(target, tick) },
-            onError: nil
-        )
+        let handler = Handler(onTarget: handler, onError: nil)
         return try request.start(schedule, .task(TaskDestination(.target)), target: target, handler, on: service)
     }
 }

@@ -30,8 +30,7 @@ extension PreciseTimer {
         handler: @escaping @MainActor @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, ending(target, onEnd))
-        let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(schedule, .task(.onMainActor), target: target, handler, on: service)
+        return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service)
     }
 
     // Without this form, the compiler would take the handler for one that awaits, where a lock or
@@ -53,21 +52,7 @@ extension PreciseTimer {
         handler: @escaping @MainActor @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, ending(target, onEnd))
-        let handler = Handler(inTask: handler, onError: nil)
-        return try request.start(schedule, .task(.onMainActor), target: target, handler, on: service)
-    }
-
-    /// An `onEnd` of the main actor, which gets the target.
-    private static func ending<Target: AnyObject & Sendable>(
-        _ target: Target,
-        _ onEnd: (@MainActor @Sendable (Target?, EndReason) -> Void)?
-    ) -> (@Sendable (EndReason) -> Void)? {
-        onEnd.map { onEnd in
-            { @Sendable [weak target] (reason: EndReason) in
-                Task.detached { @MainActor in onEnd(target, reason) }
-                return
-            }
-        }
+        return try request.start(schedule, target: target, inTask: handler, on: service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler and `onEnd` run on the main actor and are
@@ -87,14 +72,22 @@ extension PreciseTimer {
         onError: (@MainActor @Sendable (PreciseTimer, any Error) async throws -> Void)? = nil,
         handler: @escaping @MainActor @Sendable (PreciseTimer, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let end = onEnd.map { onEnd in
-            { @Sendable (reason: EndReason) in
-                Task.detached { @MainActor in onEnd(reason) }
-                return
-            }
-        }
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, end)
-        let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(schedule, .task(.onMainActor), target: nil, handler, on: service)
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, ending(onEnd))
+        return try request.start(schedule, target: nil, inTask: handler, onError: onError, on: service)
+    }
+
+    /// An `onEnd` that is called in a task of the main actor.
+    private static func ending(
+        _ onEnd: (@MainActor @Sendable (EndReason) -> Void)?
+    ) -> (@Sendable (EndReason) -> Void)? {
+        onEnd.map { onEnd in { @Sendable (reason: EndReason) in _ = Task.detached { @MainActor in onEnd(reason) } } }
+    }
+
+    /// The same for an `onEnd` that gets the target.
+    private static func ending<Target: AnyObject & Sendable>(
+        _ target: Target,
+        _ onEnd: (@MainActor @Sendable (Target?, EndReason) -> Void)?
+    ) -> (@Sendable (EndReason) -> Void)? {
+        ending(onEnd.map { onEnd in { @MainActor [weak target] (reason: EndReason) in onEnd(target, reason) } })
     }
 }

@@ -76,9 +76,7 @@ extension PreciseTimer {
         if let handler = calledInPlace(handler) {
             return try request.start(schedule, deliver.destination, target: nil, Handler(handler), on: service)
         }
-        let tasks = TaskDestination(handler.isolation)
-        let handler = Handler(inTask: handler, onError: nil)
-        return try request.start(schedule, .task(tasks), target: nil, handler, on: service)
+        return try request.start(schedule, target: nil, inTask: handler, on: service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler asks for nothing: `{ print("tick") }`. Keep the
@@ -158,5 +156,18 @@ extension TimerRequest {
         on service: TimerService
     ) throws(TimerError) -> PreciseTimer {
         try service.core.admit(Record(self, destination, target: target, handler), schedule, service)
+    }
+
+    /// The same with a handler that is called in a task, on its actor if it has one.
+    @inline(__always) func start<Target: AnyObject & Sendable>(
+        _ schedule: PreciseTimer.Schedule,
+        target: Target?,
+        inTask handler: @escaping @isolated(any) @Sendable (Target, PreciseTimer.Tick) async throws -> Void,
+        onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)? = nil,
+        on service: TimerService
+    ) throws(TimerError) -> PreciseTimer {
+        let tasks = TaskDestination(handler.isolation)
+        let handler = Handler(inTask: handler, onError: onError)
+        return try start(schedule, .task(tasks), target: target, handler, on: service)
     }
 }

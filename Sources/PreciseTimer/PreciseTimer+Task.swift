@@ -35,9 +35,7 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let tasks = TaskDestination(handler.isolation)
-        let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(schedule, .task(tasks), target: target, handler, on: service)
+        return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler may await and throw, or is isolated to a global
@@ -57,9 +55,7 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let tasks = TaskDestination(handler.isolation)
-        let handler = Handler(inTask: handler, onError: onError)
-        return try request.start(schedule, .task(tasks), target: nil, handler, on: service)
+        return try request.start(schedule, target: nil, inTask: handler, onError: onError, on: service)
     }
 
     // Without this form, the compiler would choose the one for ordinary handlers if an isolated handler neither awaits
@@ -81,8 +77,6 @@ extension PreciseTimer {
         handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        let tasks = TaskDestination(handler.isolation)
-        let handler = Handler(inTask: handler, onError: nil)
-        return try request.start(schedule, .task(tasks), target: target, handler, on: service)
+        return try request.start(schedule, target: target, inTask: handler, on: service)
     }
 }
