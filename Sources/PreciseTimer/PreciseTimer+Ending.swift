@@ -60,7 +60,7 @@ extension PreciseTimer {
         let wait = HandlerWait()
         let hasLastTick = core.finish(record, wait)
         if !hasLastTick { core.end(record, .cancelled, wait) }
-        try await wait.untilOver(for: [(core, record)], within: limit, limit)
+        try await wait.untilOver(for: [(core, record)], within: limit)
         // Another call, or the release of the target, may have ended it before its last tick.
         return hasLastTick && !wait.someGoOn && core.isCompletedOrGoesOn(record)
     }
@@ -78,6 +78,10 @@ extension TimerBag {
         try await endAll(lastTick: true, within: limit)
     }
 
+    /// Cancels all timers and removes all members, and waits for their handlers that are running. It does not wait for
+    /// members that were removed before. From inside a handler it does not wait for that handler.
+    public func cancelAllAndWait() async { try? await endAll(lastTick: false, within: nil) }
+
     /// Cancels all timers and removes them, and waits for their handlers that are running, for at most a real time.
     ///
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
@@ -91,7 +95,7 @@ extension TimerBag {
         let members = removeAll()
         defer { withExtendedLifetime(members) {} }
         let known = members.flatMap(\.timers).map { ($0.core, $0.record) }
-        try await HandlerWait.end(known, lastTick: lastTick).untilOver(for: known, within: limit, limit)
+        try await HandlerWait.end(known, lastTick: lastTick).untilOver(for: known, within: limit)
     }
 }
 
@@ -118,21 +122,19 @@ extension TimerService {
         line: UInt = #line
     ) async throws(TimerError) -> Bool {
         if isShared { return shutdown(file: file, line: line) }
-        // The library's own timers end with the service.
-        let timers = core.survey { sight in (core, sight.record) }.filter { !($0.1.user.target is any WithoutLastTick) }
         let start = ContinuousClock.now
+        // The library's own timers end with the service.
+        let timers = lastTick ? core.survey(\.record).filter { !($0.user.target is any WithoutLastTick) } : []
+        let known = timers.map { (core, $0) }
         do throws(TimerError) {
-            if lastTick {
-                try await HandlerWait.end(timers, lastTick: true).untilOver(for: timers, within: limit, limit)
-            }
+            try await HandlerWait.end(known, lastTick: true).untilOver(for: known, within: limit)
         } catch {
             core.shutdown()
             throw error
         }
         let wait = HandlerWait()
         let isEnding = core.shutdown(wait)
-        let rest = limit.map { $0 - start.duration(to: .now) }
-        try await wait.untilOver(for: core.runningTimers.map { (core, $0) }, within: rest, limit)
+        try await wait.untilOver(for: core.runningTimers.map { (core, $0) }, within: limit, since: start)
         return isEnding
     }
 }
@@ -149,17 +151,17 @@ extension HandlerWait {
         return wait
     }
 
-    /// Waits for the handlers of timers, for at most the rest of a limit, in real time; nil for as long as it takes.
-    /// After that, cancels the timers.
+    /// Waits for the handlers of timers, for at most a limit that began with an instant, in real time; nil for as long
+    /// as it takes. After that, cancels the timers.
     ///
     /// - Throws: `TimerError` that names the timers whose handlers are still running or, if no handler runs, those
     ///   whose last tick has not come.
     fileprivate func untilOver(
         for timers: [Known],
-        within rest: Duration?,
-        _ limit: Duration?
+        within limit: Duration?,
+        since start: ContinuousClock.Instant = .now
     ) async throws(TimerError) {
-        if await untilOver(within: rest) { return }
+        if await untilOver(within: limit.map { $0.saturatingSubtracting(start.duration(to: .now)) }) { return }
         let late = timers.filter { $0.core.awaitsLastTick($0.record) }
         for (core, record) in timers { core.end(record, .cancelled) }
         let running = timers.filter { $0.core.runsHandler(of: $0.record) }

@@ -76,16 +76,6 @@ public final class TimerBag: Sendable, CustomStringConvertible, CustomReflectabl
     /// Cancels all timers and removes all members.
     public func cancelAll() { for timer in removeAll().flatMap(\.timers) { timer.cancel() } }
 
-    /// Cancels all timers and removes all members, and waits for their handlers that are running. It does not wait for
-    /// members that were removed before. From inside a handler it does not wait for that handler.
-    public func cancelAllAndWait() async {
-        let members = removeAll()
-        let timers = members.flatMap(\.timers)
-        for timer in timers { timer.cancel() }
-        for timer in timers { await timer.cancelAndWait() }
-        withExtendedLifetime(members) {}
-    }
-
     func removeAll() -> [any TimerHolder] {
         let removed: State? = state.withLock(inForkedChild: nil) { state in
             defer { state = State() }
