@@ -157,24 +157,14 @@ extension TimerService {
     }
 
     /// A service that the next timer starts, also after a shutdown, on an alarm that this closure makes.
-    package convenience init(
-        startedOnUse makeAlarm: @escaping @Sendable () throws(TimerError) -> any TimerAlarm,
-        name: String = "own",
-        clock: TimerClock = .suspending,
-        setup: ThreadSetup = ThreadSetup(),
-        isShared: Bool = false
-    ) {
-        self.init(ServiceState(startedOnUse: makeAlarm, on: clock), name: name, setup: setup, isShared: isShared)
+    package convenience init(startedOnUse makeAlarm: @escaping @Sendable () throws(TimerError) -> any TimerAlarm) {
+        self.init(ServiceState(startedOnUse: makeAlarm, on: .suspending), name: "own")
     }
 
     private convenience init(shared backend: Backend, clock: TimerClock = .suspending) {
         let setup = ThreadSetup(ThreadOptions().settings(hasOwnThread: backend.hasOwnThread))
-        self.init(
-            startedOnUse: { () throws(TimerError) in try backend.makeAlarm(clock: clock, setup: setup) },
-            name: backend.rawValue,
-            clock: clock,
-            setup: setup,
-            isShared: true
-        )
+        let makeAlarm = { @Sendable () throws(TimerError) in try backend.makeAlarm(clock: clock, setup: setup) }
+        let state = ServiceState(startedOnUse: makeAlarm, on: clock)
+        self.init(state, name: backend.rawValue, setup: setup, isShared: true)
     }
 }

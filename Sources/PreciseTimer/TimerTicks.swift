@@ -15,12 +15,8 @@
 /// `TimerError` if the timer could not be scheduled or its backend failed.
 public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
     let schedule: PreciseTimer.Schedule
-    let service: TimerService
-    let tolerance: Duration
-    let missedTicks: PreciseTimer.MissedTickPolicy
-    let label: String?
-    let file: StaticString
-    let line: UInt
+    /// Schedules a timer whose ticks come into a mailbox.
+    let start: @Sendable (TickMailbox) throws(TimerError) -> PreciseTimer
 
     /// Starts the timer.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
@@ -58,17 +54,8 @@ public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
         let handle: PreciseTimer
 
         init(_ ticks: TimerTicks) throws(TimerError) {
-            let mailbox = TickMailbox(isComputed: ticks.schedule.special?.rule != nil)
-            self.mailbox = mailbox
-            let request = try TimerRequest(
-                ticks.tolerance,
-                ticks.missedTicks,
-                ticks.label,
-                false,
-                ticks.file,
-                ticks.line
-            ) { mailbox.end($0) }
-            handle = try request.start(ticks.schedule, .mailbox(mailbox), target: mailbox, nil, on: ticks.service)
+            mailbox = TickMailbox(isComputed: ticks.schedule.special?.rule != nil)
+            handle = try ticks.start(mailbox)
         }
 
         deinit { handle.cancel() }
@@ -96,14 +83,9 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line
     ) -> TimerTicks {
-        TimerTicks(
-            schedule: schedule,
-            service: service,
-            tolerance: tolerance,
-            missedTicks: missedTicks,
-            label: label,
-            file: file,
-            line: line
-        )
+        TimerTicks(schedule: schedule) { mailbox throws(TimerError) in
+            let request = try TimerRequest(tolerance, missedTicks, label, false, file, line) { mailbox.end($0) }
+            return try request.start(schedule, .mailbox(mailbox), target: mailbox, nil, on: service)
+        }
     }
 }
