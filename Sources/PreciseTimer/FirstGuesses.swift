@@ -36,28 +36,16 @@ extension PreciseTimer {
         repeats: Bool,
         block: @escaping @Sendable (PreciseTimer) -> Void
     ) -> PreciseTimer { never() }
-    @available(
-        *,
-        unavailable,
-        message: "import PreciseTimerPatterns, and write: try await withRetry(attempts: 5) { … }"
-    )
+    @available(*, unavailable, message: "import PreciseTimerPatterns: `try await withRetry(attempts: 5) { … }`")
     public static func retry(_: Int, operation: () async throws -> Void) async throws { never() }
 }
 
 extension PreciseTimer.Schedule {
     @available(*, unavailable, renamed: "once(after:)")
     public static func after(_ delay: Duration) -> Self { never() }
-    @available(
-        *,
-        unavailable,
-        message: "import PreciseTimerFoundation, and write `.daily(at: DateComponents(hour: 2))`"
-    )
+    @available(*, unavailable, message: "import PreciseTimerFoundation: `.daily(at: DateComponents(hour: 2))`")
     public static func daily(hour: Int, minute: Int = 0) -> Self { never() }
-    @available(
-        *,
-        unavailable,
-        message: "import PreciseTimerFoundation, and write `.daily(at: DateComponents(hour: 2))`"
-    )
+    @available(*, unavailable, message: "import PreciseTimerFoundation: `.daily(at: DateComponents(hour: 2))`")
     public static func daily(at: String) -> Self { never() }
     @available(*, unavailable, message: "import PreciseTimerFoundation: `.hourly`, `.daily`, `.weekly` or `.calendar`")
     public static func cron(_: String) -> Self { never() }
