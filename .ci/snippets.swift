@@ -118,7 +118,7 @@ extension TimerInstant_Date_swift {
     static let date = Date()
 }
 
-extension TimerServiceClock_swift {
+extension TimerService_ClockSteps_swift {
     enum Calendar {
         static func recompute(after step: Duration) {}
     }

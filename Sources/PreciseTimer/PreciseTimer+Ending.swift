@@ -24,9 +24,9 @@ extension PreciseTimer {
                 "\(core.name(of: record)): cancelAndWait() blocks the actor on which the running handler must return; "
                     + "write `await timer.cancelAndWait()`"
             )
-            return isEnding
+        } else {
+            wait.blockUntilOver()
         }
-        wait.blockUntilOver()
         return isEnding
     }
 
@@ -95,7 +95,7 @@ extension TimerBag {
         let members = removeAll()
         defer { withExtendedLifetime(members) {} }
         let known = members.flatMap(\.timers).map { ($0.core, $0.record) }
-        try await HandlerWait.end(known, lastTick: lastTick).untilOver(for: known, within: limit)
+        try await HandlerWait.end(known, lastTick: lastTick, within: limit)
     }
 }
 
@@ -126,9 +126,7 @@ extension TimerService {
         // The library's own timers end with the service.
         let timers = lastTick ? core.survey(\.record).filter { !($0.user.target is any WithoutLastTick) } : []
         let known = timers.map { (core, $0) }
-        do throws(TimerError) {
-            try await HandlerWait.end(known, lastTick: true).untilOver(for: known, within: limit)
-        } catch {
+        do throws(TimerError) { try await HandlerWait.end(known, lastTick: true, within: limit) } catch {
             core.shutdown()
             throw error
         }
@@ -142,13 +140,13 @@ extension TimerService {
 extension HandlerWait {
     fileprivate typealias Known = (core: ServiceCore, record: Record)
 
-    /// Ends timers for good, with a last tick or without. Returns the caller's wait for their handlers.
-    fileprivate static func end(_ timers: [Known], lastTick: Bool) -> HandlerWait {
+    /// Ends timers for good, with a last tick or without, and waits for their handlers.
+    fileprivate static func end(_ timers: [Known], lastTick: Bool, within limit: Duration?) async throws(TimerError) {
         let wait = HandlerWait(endsTimers: true)
         for (core, record) in timers {
             if !lastTick || !core.finish(record, wait) { core.end(record, .cancelled, wait) }
         }
-        return wait
+        try await wait.untilOver(for: timers, within: limit)
     }
 
     /// Waits for the handlers of timers, for at most a limit that began with an instant, in real time; nil for as long
@@ -169,10 +167,7 @@ extension HandlerWait {
         // The last handler may have returned meanwhile.
         if named.isEmpty { return }
         let names = named.prefix(3).map { $0.core.name(of: $0.record) } + (named.count > 3 ? ["others"] : [])
-        throw TimerError(
-            running.isEmpty ? .lastTickPending : .handlerRunning,
-            "waiting \(limit?.text ?? "") for the \(running.isEmpty ? "last tick" : "end") of "
-                + names.joined(separator: ", ")
-        )
+        let (code, what) = running.isEmpty ? (TimerError.Code.lastTickPending, "last tick") : (.handlerRunning, "end")
+        throw TimerError(code, "waiting \(limit?.text ?? "") for the \(what) of \(names.joined(separator: ", "))")
     }
 }

@@ -126,6 +126,14 @@ extension PreciseTimer {
             case .queue(let queue): "queue \(queue.label)".onOneLine
             }
         }
+
+        /// The engine's value for this delivery.
+        var destination: Destination {
+            switch self {
+            case .inline: .inline
+            case .queue(let queue): .queue(queue)
+            }
+        }
     }
 
     /// The main actor, where a handler runs that is isolated to it.
@@ -133,16 +141,6 @@ extension PreciseTimer {
         /// On the main actor. The program must run the main thread's loop: an `async` main, `dispatchMain()` and a main
         /// run loop do. If it does not, a debug build says so on standard error after five seconds.
         case mainActor
-    }
-}
-
-extension PreciseTimer.Delivery {
-    /// The engine's value for this delivery.
-    var destination: Destination {
-        switch self {
-        case .inline: .inline
-        case .queue(let queue): .queue(queue)
-        }
     }
 }
 

@@ -57,11 +57,8 @@ extension PreciseTimer {
             passedOver = numbers.missed
             lateness = Histogram(numbers.lateness)
             handlerTime = Histogram(numbers.handlerTime)
-            guard numbers.lateness.count > 0 else { return }
-            longestStall = Stall(
-                length: Duration(wholeNanoseconds: numbers.lateness.longest),
-                deadline: TimerInstant(nanoseconds: numbers.longestSince, clock: clock)
-            )
+            let deadline = TimerInstant(nanoseconds: numbers.longestSince, clock: clock)
+            longestStall = lateness.longest.map { Stall(length: $0, deadline: deadline) }
         }
 
         /// Adds other statistics. Of two stalls of the same length, this value's own remains. O(n) for n buckets.
@@ -207,14 +204,15 @@ extension PreciseTimer.Statistics {
 
         /// The buckets of both histograms, with a new count for each.
         private func combined(with other: Histogram, _ combine: (UInt64, UInt64) -> UInt64) -> [Bucket] {
-            var counts: [Duration: (own: UInt64, other: UInt64)] = [:]
-            func add(_ count: UInt64, to sum: inout UInt64) { sum = sum.saturatingAdding(count) }
-            // Decoded histograms may have a bucket twice.
-            for bucket in buckets { add(bucket.size, to: &counts[bucket.upperBound, default: (0, 0)].own) }
-            for bucket in other.buckets { add(bucket.size, to: &counts[bucket.upperBound, default: (0, 0)].other) }
-            return counts.map { Bucket(upperBound: $0.key, size: combine($0.value.own, $0.value.other)) }
+            let (own, others) = (sizes, other.sizes)
+            return Set(own.keys).union(others.keys).sorted()
+                .map { Bucket(upperBound: $0, size: combine(own[$0] ?? 0, others[$0] ?? 0)) }
                 .filter { $0.size > 0 }
-                .sorted { $0.upperBound < $1.upperBound }
+        }
+
+        /// The counts by the ends of their buckets. A decoded histogram may have a bucket twice.
+        private var sizes: [Duration: UInt64] {
+            Dictionary(buckets.map { ($0.upperBound, $0.size) }) { $0.saturatingAdding($1) }
         }
     }
 }

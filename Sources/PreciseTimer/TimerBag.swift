@@ -86,8 +86,7 @@ public final class TimerBag: Sendable, CustomStringConvertible, CustomReflectabl
 
     /// Adds a member. If another one has its name, that one is removed, and its timers are cancelled.
     func insert(_ member: any TimerHolder, named name: (any Hashable & Sendable)?) {
-        if state.isOfAnotherProcess { return }
-        let replaced: Named? = state.withLock { state in
+        let replaced: Named? = state.withLock(inForkedChild: nil) { state in
             guard let name else {
                 state.unnamed.append(member)
                 return nil

@@ -32,10 +32,7 @@ extension TimerService {
     ///   - clock: the clock of its deadlines.
     /// - Throws: `TimerError` if the system refuses a descriptor, or if the package was built without the
     ///   trait `Libevent`.
-    public convenience init(
-        attachedTo eventBase: OpaquePointer,
-        clock: TimerClock = .suspending
-    ) throws(TimerError) {
+    public convenience init(attachedTo eventBase: OpaquePointer, clock: TimerClock = .suspending) throws(TimerError) {
         try unsafe self.init(alarm: LibeventBackend.makeAlarm(attachedTo: eventBase, clock))
     }
 

@@ -17,7 +17,14 @@ extension TimerService {
     ///   - line: the line that a debug build names.
     /// - Returns: whether this call ended the service.
     @discardableResult public func shutdown(file: StaticString = #fileID, line: UInt = #line) -> Bool {
-        isShared ? refuseShutdown(file, line) : core.shutdown()
+        if !isShared { return core.shutdown() }
+        #if DEBUG
+        StandardError.writeLine(
+            "PreciseTimer: \(file):\(line): a shared service was not shut down, because that would end the timers of "
+                + "all code in the process; hold your timers in a TimerBag, or call shutdownForEveryone()"
+        )
+        #endif
+        return false
     }
 
     /// Ends your own service, and waits for handlers that are running on other threads or in other tasks.
@@ -31,11 +38,8 @@ extension TimerService {
     ///   - line: the line that a debug build names.
     /// - Returns: whether this call ended the service.
     @discardableResult public func shutdownAndWait(file: StaticString = #fileID, line: UInt = #line) async -> Bool {
-        if isShared { return refuseShutdown(file, line) }
-        let wait = HandlerWait()
-        let isEnding = core.shutdown(wait)
-        await wait.untilOver()
-        return isEnding
+        // Without a limit, nothing is thrown.
+        (try? await shutdownAndWait(lastTick: false, file: file, line: line)) ?? false
     }
 
     /// Ends all timers of a service, also of a shared one: the timers of all code in the process, whoever scheduled
@@ -46,14 +50,4 @@ extension TimerService {
     ///
     /// - Returns: whether this call ended the service.
     @discardableResult public func shutdownForEveryone() -> Bool { core.shutdown() }
-
-    private func refuseShutdown(_ file: StaticString, _ line: UInt) -> Bool {
-        #if DEBUG
-        StandardError.writeLine(
-            "PreciseTimer: \(file):\(line): a shared service was not shut down, because that would end the timers of "
-                + "all code in the process; hold your timers in a TimerBag, or call shutdownForEveryone()"
-        )
-        #endif
-        return false
-    }
 }

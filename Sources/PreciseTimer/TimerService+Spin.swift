@@ -41,12 +41,10 @@ extension TimerService {
             guard policy != .normal, let limit = RealTimeLimit.nanoseconds, plan.longest > limit / 2 else { return }
             let longest = Duration(wholeNanoseconds: plan.longest).text
             let allowed = Duration(wholeNanoseconds: limit).text
+            let end = "after \(allowed) without a sleep, RLIMIT_RTTIME ends the process"
             let advice = "choose a smaller maximum or budget, or raise the limit: ulimit -R"
-            throw TimerError(
-                .invalidOption,
-                "spinning for up to \(longest) on a real-time thread (after \(allowed) without a sleep, RLIMIT_RTTIME "
-                    + "ends the process; \(advice))"
-            )
+            let attempted = "spinning for up to \(longest) on a real-time thread"
+            throw TimerError(.invalidOption, "\(attempted) (\(end); \(advice))")
         }
 
         var plan: SpinPlan { SpinPlan(maximum: maximum.nanosecondsOrForever, budget: budget) }
@@ -98,11 +96,9 @@ extension TimerService {
     private static func shortage(_ plan: SpinPlan, at now: UInt64) -> String? {
         guard let shortage = plan.shortage(at: now) else { return nil }
         let margin = Duration(wholeNanoseconds: shortage.margin).text
-        let advice =
-            shortage.share <= 0.9 ? "a budget of \(percent(shortage.share)) pays for it" : "no budget pays for it"
-        return
-            "a budget of \(percent(plan.budgetShare)) of a core is too small for these deadlines: the wake-ups need a "
-            + "margin of \(margin), and \(advice)"
+        let budget = shortage.share <= 0.9 ? "a budget of \(percent(shortage.share))" : "no budget"
+        let need = "the wake-ups need a margin of \(margin), and \(budget) pays for it"
+        return "a budget of \(percent(plan.budgetShare)) of a core is too small for these deadlines: \(need)"
     }
 }
 
