@@ -16,12 +16,12 @@ LIVES = {
     "queue": "queue schedule=1x1000 ticks-or-ends=10 cancel rest=0.1 shutdown schedule=1x1000 ticks-or-ends=5",
     "options": "queue options=preferred schedule=1x1000 ticks-or-ends=5 cancel rest=0.1 shutdown options=required "
                "schedule=1x1000 ticks-or-ends=5",
-    "care": "orphan shutdown schedule=1x1000 ticks-or-ends=5",
+    "sweep": "orphan shutdown schedule=1x1000 ticks-or-ends=5",
     "watch": "watch watch",
     "long": "schedule=1x100000 rest=2.2 cancel shutdown schedule=1x1000 ticks-or-ends=5",
     "silent": "schedule=1x100000 ticks-or-ends=2 close=[timerfd] ends=15 shutdown schedule=1x1000 ticks-or-ends=5",
 }
-OTHERS = ("timerfd+queue", "timerfd+options", "timerfd+care", "timerfd+watch", "timerfd+long", "libevent+long",
+OTHERS = ("timerfd+queue", "timerfd+options", "timerfd+sweep", "timerfd+watch", "timerfd+long", "libevent+long",
           "libevent+silent")
 SUBJECTS = BACKENDS + OTHERS
 
@@ -79,7 +79,7 @@ UNFAILING = set("futex-wake futex-unlock-pi rt_sigprocmask rt_sigaction rt_sigre
 FUTEX = {0: "futex-wait", 9: "futex-wait", 1: "futex-wake", 6: "futex-lock-pi", 13: "futex-lock-pi",
          7: "futex-unlock-pi", 8: "futex-trylock-pi"}
 
-# A step that takes more seconds is late. The caretaker looks once a second, and calls an alarm silent after five.
+# A step that takes more seconds is late. The watchdog checks once a second, and calls an alarm silent after five.
 PATIENCE = collections.defaultdict(lambda: 0.9, {"orphan": 3.5, "rest=2.2": 3, "ends=15": 8})
 REFUSALS = ("refused by the system", "unavailable", "backend failed")
 

@@ -141,16 +141,15 @@ extension TimerService {
         try core.start()
     }
 
-    /// A service that the caretaker does not look after. Its owner calls ``endTimersOfDeadTargets()``
-    /// from time to time.
+    /// A service without the process's supervisor. Its owner calls ``endTimersOfDeadTargets()`` from time to time.
     ///
     /// - Parameters:
     ///   - alarm: a new alarm.
     ///   - seed: determines the random phases of its timers.
     /// - Throws: the error of the alarm's `start`.
-    package convenience init(unattended alarm: any TimerAlarm, seed: UInt64) throws(TimerError) {
+    package convenience init(unsupervised alarm: any TimerAlarm, seed: UInt64) throws(TimerError) {
         var state = ServiceState(own: alarm, hasOwnThread: false)
-        state.isCaredFor = true
+        state.isSupervised = true
         state.random = SeededGenerator(seed: seed)
         self.init(state, name: "\(type(of: alarm))")
         try core.start()

@@ -10,7 +10,7 @@ package final class VirtualAlarm: SteppingAlarm {
         /// Nanoseconds that have passed, regardless of steps of the clock.
         var elapsed: UInt64 = 0
         /// When the service next looks for released targets.
-        var nextCare: UInt64 = 1_000_000_000
+        var nextSweep: UInt64 = 1_000_000_000
         var deadline: TimerInstant?
         /// Nanoseconds from the deadline to the next one; nil without a repetition.
         var period: UInt64?
@@ -136,11 +136,11 @@ package final class VirtualAlarm: SteppingAlarm {
     }
 
     /// Whether a second has passed since this last returned true.
-    package func isTimeForCare() -> Bool {
+    package func isTimeToSweep() -> Bool {
         state.withLock { state in
-            guard state.elapsed >= state.nextCare else { return false }
+            guard state.elapsed >= state.nextSweep else { return false }
             let (next, overflow) = state.elapsed.addingReportingOverflow(1_000_000_000)
-            state.nextCare = overflow ? .max : next
+            state.nextSweep = overflow ? .max : next
             return true
         }
     }

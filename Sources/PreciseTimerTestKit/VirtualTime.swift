@@ -53,7 +53,7 @@ public final class VirtualTime: Sendable {
         self.alarm = alarm
         start = alarm.now
         do throws(TimerError) {
-            service = try TimerService(unattended: alarm, seed: seed)
+            service = try TimerService(unsupervised: alarm, seed: seed)
         } catch {
             preconditionFailure("a virtual alarm needs nothing that could be refused: \(error)")
         }
@@ -112,7 +112,7 @@ public final class VirtualTime: Sendable {
     /// Ends timers with released targets if a second has passed since the last search. On a real clock a thread of
     /// the library does this.
     func endTimersOfDeadTargets() {
-        if alarm.isTimeForCare() { service.endTimersOfDeadTargets() }
+        if alarm.isTimeToSweep() { service.endTimersOfDeadTargets() }
     }
 
     /// Injects a fault, which happens when time has moved by the delay.

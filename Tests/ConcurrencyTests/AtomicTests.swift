@@ -54,7 +54,7 @@ import TimerKernel
     }
 
     /// The flags of all backends that say that they are stopped, are active or have failed, `DispatchPreflight`'s, the
-    /// pointer to the process's caretaker, and the number of the process.
+    /// pointer to the process's supervisor, and the number of the process.
     @Test(arguments: TimerService.Backend.available)
     func aShutdownBesideRequestsAndFiringsEndsEachTimerOnce(backend: TimerService.Backend) async throws {
         let (scheduled, ended) = (Counter(), Counter())

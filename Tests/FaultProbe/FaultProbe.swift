@@ -13,7 +13,7 @@ import TestSupport
 /// ```
 ///
 /// It ends with SIGALRM if it hangs. `Probe.perform` describes the steps. With the variable
-/// `FAULT_PROBE_HURRY`, the caretaker's seconds pass ten times as fast.
+/// `FAULT_PROBE_HURRY`, the supervisor's seconds pass ten times as fast.
 @main enum FaultProbe {
     static func main() throws {
         let arguments = CommandLine.arguments
@@ -25,7 +25,7 @@ import TestSupport
             exit(64)
         }
         alarm(Hang.seconds)
-        if ProcessInfo.processInfo.environment["FAULT_PROBE_HURRY"] != nil { CareClock.hurry() }
+        if ProcessInfo.processInfo.environment["FAULT_PROBE_HURRY"] != nil { SupervisorClock.hurry() }
         let probe = Probe(backend, clock)
         for step in arguments.dropFirst(3) { probe.run(step) }
         SupervisorMark.setEnd()

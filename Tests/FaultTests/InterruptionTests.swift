@@ -15,7 +15,7 @@ import Testing
     func aHundredTicksComeDespiteAStormOfInterruptions(backend: Backend, calls: String) async throws {
         let steps = ["arm=\(calls):0:0", "schedule=1x2000", "ticks-or-ends=100"]
         // Foundation waits for edges. If it gets EAGAIN although data is present, it loses a wake-up; a real kernel
-        // never does that. The caretaker notices it and ends the timers.
+        // never does that. The watchdog notices it and ends the timers.
         let isLost = backend == .runLoop && calls == "read:11"
         let run = try await Probe.run(backend, steps, under: .preload(), hurried: isLost)
         if isLost { return #expect(run.silence(ticks: 100) == nil, "\(run)") }

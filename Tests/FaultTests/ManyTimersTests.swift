@@ -42,7 +42,7 @@ import TimerKernel
 
     private static let churned = Effort.of(30_000, thorough: 2_000_000, inDebug: 200_000)
 
-    /// Fault 49. They end within four looks of the caretaker, a second apart.
+    /// Fault 49. They end within four sweeps, a second apart.
     @Test(.enabled(if: Effort.isThorough, Effort.isShort))
     func aMillionTimersOfOneTargetEndWithItAndLeaveSiblingsAlone() async {
         await #expect(processExitsWith: .success) {

@@ -53,8 +53,8 @@ enum Probe {
     ///   - steps: the probe's steps.
     ///   - clock: the clock of their deadlines.
     ///   - means: the means to inject faults.
-    ///   - isHurried: whether the caretaker's seconds pass ten times as fast, unless the tests are thorough. For faults
-    ///     that the caretaker finds; a timer that must go on would have only half a second to be late.
+    ///   - isHurried: whether the supervisor's seconds pass ten times as fast, unless the tests are thorough. For
+    ///     faults that the supervisor finds; a timer that must go on would have only half a second to be late.
     ///   - body: called with the process id once the probe runs.
     /// - Returns: how the probe ended, and its report.
     /// - Throws: `POSIXError` if the probe could not be started.

@@ -141,7 +141,7 @@ import TimerKernel
         #expect(run.silence(ticks: 5) == nil, "\(run)")
     }
 
-    /// Expects that the service's own thread reported the failure, and not the caretaker, which takes seconds.
+    /// Expects that the service's own thread reported the failure, and not the watchdog, which takes seconds.
     private func expectOwnFailure(_ run: Probe.Run) {
         let failures = run.report?.timers.flatMap(\.failures) ?? []
         let isOwn = !failures.isEmpty && failures.allSatisfy { (text: String) in !text.contains("did not fire") }

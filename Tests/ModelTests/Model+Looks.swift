@@ -148,8 +148,8 @@ extension Model {
 
     /// If time has moved by a second since the last search, expects that every timer with a dead target has ended.
     mutating func findDeadTargets() {
-        guard elapsed >= nextCare else { return }
-        nextCare = elapsed + 1_000_000_000
+        guard elapsed >= nextSweep else { return }
+        nextSweep = elapsed + 1_000_000_000
         adoptEnds()
         guard let id = pending.first(where: { timers[$0].map(isDead) ?? false }) else { return }
         differ("timer \(id) has not ended, though its target is dead and a second has passed")

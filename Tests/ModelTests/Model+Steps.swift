@@ -128,7 +128,7 @@ extension Model {
     }
 
     mutating func renew() {
-        (now, elapsed, nextCare, armed, wakeError, faults) = (start, 0, 1_000_000_000, nil, 0, [])
+        (now, elapsed, nextSweep, armed, wakeError, faults) = (start, 0, 1_000_000_000, nil, 0, [])
         isShutDown = false
         expect(.done)
     }

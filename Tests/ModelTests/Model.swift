@@ -26,7 +26,7 @@ struct Model {
     /// Nanoseconds that have passed on this virtual time.
     var elapsed: UInt64 = 0
     /// When the service next searches for dead targets.
-    var nextCare: UInt64 = 1_000_000_000
+    var nextSweep: UInt64 = 1_000_000_000
     /// The instant that the alarm is set to; postponing a deadline does not change it.
     var armed: UInt64?
     var wakeError: Int64 = 0

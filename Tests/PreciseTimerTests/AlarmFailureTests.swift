@@ -101,7 +101,7 @@ import TimerKernel
         #expect(eventually { isScheduled.value == true })
     }
 
-    /// The caretaker watches services on a backend, so it notices an alarm that neither fires nor reports an error.
+    /// The watchdog checks services on a backend, so it notices an alarm that neither fires nor reports an error.
     @Test func anAlarmThatStaysSilentAfterItsDeadlineFailsWithinSeconds() throws {
         let (alarms, reasons) = (Notes<FailingAlarm>(), Notes<PreciseTimer.EndReason>())
         let service = TimerService(startedOnUse: {

@@ -5,7 +5,7 @@ import Testing
 
 /// A timer whose target was released ends within seconds, however far away its deadline is, even if it is paused: on
 /// every backend, on the host's loops and on virtual time.
-@Suite(.waits("the caretaker looks for the target, on its own clock"), .timeLimit(.minutes(60)))
+@Suite(.waits("the reaper sweeps on its own clock"), .timeLimit(.minutes(60)))
 struct DeadTargetTests {
     typealias Reason = PreciseTimer.EndReason
 

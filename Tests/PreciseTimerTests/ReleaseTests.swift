@@ -123,7 +123,7 @@ import Testing
             onEnd: { reasons.append($0) },
             handler: { _, tick in
                 guard tick.index >= 1 else { return }
-                // If the caretaker holds the target now, the target dies a little later, and no tick may find it gone.
+                // If the reaper holds the target now, the target dies a little later, and no tick may find it gone.
                 try? timer.value?.reschedule(.once(after: .seconds(3_600)))
                 owner.value = nil
             }

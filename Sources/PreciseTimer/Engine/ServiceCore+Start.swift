@@ -6,11 +6,11 @@ extension ServiceCore {
     /// Starts the alarm if it is not running.
     func start() throws(TimerError) { try starting.withLock { _ throws(TimerError) in try startAlarm() } }
 
-    /// Starts the alarm, and hands the service to the caretaker, if that has not been done.
+    /// Starts the alarm, and hands the service to the supervisor, if that has not been done.
     func prepare() throws(TimerError) {
         try starting.withLock { _ throws(TimerError) in
             try startAlarm()
-            if !isCaredFor { try Caretaker.current.add(self) }
+            if !isSupervised { try Supervisor.current.add(self) }
         }
     }
 

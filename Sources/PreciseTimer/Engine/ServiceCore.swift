@@ -65,7 +65,7 @@ final class ServiceCore: @unchecked Sendable {
             // Another process was ruled out above.
             let (isAdmitted, failure) = locked { state -> (Bool, ServiceState.Failure?) in
                 if record.isPaused { state.hold(record) }
-                guard state.isCaredFor, let grid = state.grid(plan, of: record) else { return (false, nil) }
+                guard state.isSupervised, let grid = state.grid(plan, of: record) else { return (false, nil) }
                 let failure = state.admit(record, on: grid, service)
                 // The caller gets the error, and no timer existed, so `onEnd` must not be called.
                 if failure != nil { record.onDemand.extras.onEnd = nil }

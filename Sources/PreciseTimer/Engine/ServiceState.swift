@@ -68,10 +68,10 @@ struct ServiceState: ~Copyable {
     private var serviceWhilePending: AnyObject?
     /// The error that ended a run while it was being started.
     private var endOfStart: TimerError?
-    /// Whether the caretaker checks the service. It does while the service has timers.
-    var isCaredFor = false
-    /// The caretaker's progress.
-    var care: Care
+    /// Whether the supervisor checks the service. It does while the service has timers.
+    var isSupervised = false
+    /// What the supervisor knows of the service.
+    var supervision: Supervision
 
     /// The state of a service that the next timer starts, also after a shutdown.
     init(startedOnUse makeAlarm: @escaping MakeAlarm, on clock: TimerClock) {
@@ -79,7 +79,7 @@ struct ServiceState: ~Copyable {
         restart = makeAlarm
         self.clock = clock
         steppingAlarm = nil
-        care = Care(hasOwnThread: true)
+        supervision = Supervision(hasOwnThread: true)
     }
 
     /// The state of a service with this one alarm.
@@ -88,7 +88,7 @@ struct ServiceState: ~Copyable {
         restart = nil
         clock = alarm.now.clock
         steppingAlarm = alarm as? any SteppingAlarm
-        care = Care(hasOwnThread: hasOwnThread)
+        supervision = Supervision(hasOwnThread: hasOwnThread)
     }
 
     /// The time on the alarm's clock; nil if the service is not running.

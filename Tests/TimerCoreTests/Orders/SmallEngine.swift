@@ -6,7 +6,7 @@ import TimerKernel
 ///
 /// This type is the search's only view of the engine. It mirrors `ServiceState`: the methods have the same names there,
 /// in ServiceState.swift and Delivery.swift, and do the same in the same order. Requests are mirrored from
-/// ServiceCore.swift. Left out are statistics and the caretaker.
+/// ServiceCore.swift. Left out are statistics and the supervisor.
 struct SmallEngine: ~Copyable {
     /// What comes next in a look, without the lock.
     enum Step: Hashable {

@@ -6,18 +6,19 @@ import TimerAlarms
 import TimerKernel
 
 /// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
-@Suite(.waits("the caretaker wakes up, and loops of hosts stand still"), .timeLimit(.minutes(60))) struct CareTests {
+@Suite(.waits("the supervisor wakes up, and loops of hosts stand still"), .timeLimit(.minutes(60)))
+struct SupervisorTests {
     typealias Backend = TimerService.Backend
 
     // Swift Testing hands values to an exit test since Swift 6.3.
     #if compiler(>=6.3)
     @Test(arguments: Backend.available)
-    func theCaretakersThreadsRunWhileTimersExistAndEndAfterThem(backend: Backend) async {
+    func bothThreadsRunWhileTimersExistAndEndAfterThem(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             Fault.endIfHung()
             let target = Log()
             let service = try TimerService(backend)
-            let threads = { ProcFS.threads(named: "timer.care") + ProcFS.threads(named: "timer.farewell") }
+            let threads = { ProcFS.threads(named: "timer.watchdog") + ProcFS.threads(named: "timer.reaper") }
             #expect(threads() == [], "there is no timer")
             for _ in 0..<2 {
                 let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) {
@@ -31,9 +32,9 @@ import TimerKernel
     }
     #endif
 
-    /// The caretaker's look reads the alarm's clock. A service that begins just then must not be forgotten, even if the
-    /// services that the look began with need no more care.
-    @Test func aServiceThatBeginsDuringALookIsCaredFor() async {
+    /// The watchdog's check reads the alarm's clock. A service that begins just then must not be forgotten, even if the
+    /// services that it already knows have no timers any more.
+    @Test func aServiceThatBeginsDuringACheckIsSupervised() async {
         await #expect(processExitsWith: .success) {
             Fault.endIfHung()
             let (alarm, reasons) = (ReadAlarm(), Notes<PreciseTimer.EndReason>())
@@ -79,7 +80,7 @@ import TimerKernel
     }
 
     /// Fault 48. The callback also runs in a `deinit`, if the library holds the last reference for a moment.
-    @Test func anOnEndThatNeverReturnsKeepsNoOtherServiceFromCare() async {
+    @Test func anOnEndThatNeverReturnsKeepsTheReaperFromNoOtherService() async {
         await #expect(processExitsWith: .success) {
             Fault.endIfHung()
             let (never, ends, held) = (Gate(), Notes<Int>(), try [TimerService(.timerFD), TimerService(.timerFD)])
@@ -101,13 +102,13 @@ import TimerKernel
                 #expect(eventually { ends.all.contains(number) })
             }
             #expect(ends.all == [0, 1])
-            // No timer is left, so all threads of care end but the one that is kept.
-            #expect(eventually { ProcFS.threads(named: "timer.care").isEmpty })
-            #expect(eventually { ProcFS.threads(named: "timer.farewell").count == 1 })
+            // No timer is left, so both threads end, but not the reaper that is kept.
+            #expect(eventually { ProcFS.threads(named: "timer.watchdog").isEmpty })
+            #expect(eventually { ProcFS.threads(named: "timer.reaper").count == 1 })
         }
     }
 
-    /// Fault 50. The looks at the alarms would follow each other at once.
+    /// Fault 50. The checks of the alarms would follow each other at once.
     @Test(.enabled(if: Tools.canTrace, Tools.noTracing), arguments: ["EPERM", "ENOSYS"])
     func aSleepThatTheSystemRefusesEndsNoTimerAndKeepsNoProcessorBusy(error: String) async throws {
         let steps = ["schedule=3x10000", "ticks=30", "rest=\(Effort.isThorough ? 5 : 0.5)"]
@@ -120,7 +121,7 @@ import TimerKernel
     @Test func aSilentAlarmOnAHostsLoopWaitsForItsHost() async {
         await #expect(processExitsWith: .success) {
             Fault.endIfHung()
-            CareClock.hurry()
+            SupervisorClock.hurry()
             let (log, reasons) = (Log(), Notes<PreciseTimer.EndReason>())
             let timers = try TimerService.pollable()
             try PreciseTimer.schedule(

@@ -1,0 +1,48 @@
+/// Tells a silent alarm from a late one, from checks about a second apart. A pure value.
+///
+/// Checks are counted, because a process that stood still has had no chance to fire. Time is measured, because checks
+/// may come faster than they should.
+package struct AlarmWatchdog: Sendable {
+    /// How many further checks must find the alarm overdue for the same instant.
+    private static var checks: Int { 5 }
+    /// How much time must have passed between the first and the last of them, in nanoseconds. Checks come at whole
+    /// seconds, give or take a little.
+    private static var length: UInt64 { 4_500_000_000 }
+    /// The processor time with which a thread could have fired within a second, in nanoseconds.
+    private static var enough: UInt64 { 50_000_000 }
+
+    /// The instant for which the alarm was overdue at the last check.
+    private var overdue: UInt64?
+    /// When a check first found that.
+    private var since: UInt64 = 0
+    private var count = 0
+    /// The processor time of the alarm's thread, when it was last told.
+    private var ran: UInt64?
+
+    package init() {}
+
+    /// Adds a check. Constant time.
+    ///
+    /// - Parameters:
+    ///   - overdue: the instant for which the alarm is overdue; nil if it is on time, or a round is in progress.
+    ///   - now: the time in nanoseconds, on a clock that cannot be set.
+    /// - Returns: whether the alarm is silent by now.
+    package mutating func findsSilent(overdue: UInt64?, at now: UInt64) -> Bool {
+        guard let overdue, overdue == self.overdue else {
+            (self.overdue, since, count, ran) = (overdue, now, 0, nil)
+            return false
+        }
+        count += 1
+        return count >= Self.checks && now - min(since, now) >= Self.length
+    }
+
+    /// Tells a thread that runs in vain from a thread that gets no processor. Asked once for each check that finds the
+    /// alarm silent and its thread ready to run.
+    ///
+    /// - Parameter ran: the processor time that the thread has used so far, in nanoseconds.
+    /// - Returns: whether it has used enough since the last check to fire; false at the first.
+    package mutating func hasRun(_ ran: UInt64) -> Bool {
+        defer { self.ran = ran }
+        return self.ran.map { ran - min($0, ran) >= Self.enough } ?? false
+    }
+}

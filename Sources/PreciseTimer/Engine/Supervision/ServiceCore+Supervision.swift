@@ -1,0 +1,111 @@
+internal import TimerAlarms
+internal import TimerKernel
+
+/// The supervisor's checks and sweeps of a service.
+extension ServiceCore {
+    /// Whether the supervisor has this service in its list.
+    var isSupervised: Bool {
+        get { locked { $0.isSupervised } }
+        set { locked { $0.isSupervised = newValue } }
+    }
+
+    /// Returns whether the service has timers. If it has none, it is not supervised any more.
+    func staysSupervised() -> Bool {
+        locked { state in
+            state.isSupervised = state.scheduler.count > 0
+            return state.isSupervised
+        }
+    }
+
+    /// Returns a failure if the alarm is silent, at an instant of the supervisor's clock. A thread that only waits for
+    /// a processor, or that a debugger may hold up, is late, and its alarm has not failed. A thread that runs all the
+    /// time, and does not fire, has failed.
+    func checkAlarm(at now: UInt64) -> ServiceState.Failure? {
+        guard let failure = locked({ $0.checkAlarm(at: now) }) else { return nil }
+        switch setup.holdUp {
+        case nil: return failure
+        case .debugger: return nil
+        case .processors(let ran):
+            return locked { $0.supervision.watchdog?.hasRun(SupervisorClock.scaled(ran)) } == true ? failure : nil
+        }
+    }
+
+    /// Ends the timers whose target was released, among those of the quota. Does nothing during another sweep: a
+    /// callback may keep its thread there.
+    func sweep() {
+        guard let quota = locked({ $0.beginSweep() }) else { return }
+        endTimersOfDeadTargets(among: quota)
+        locked(inForkedChild: ()) { $0.supervision.isSweeping = false }
+    }
+
+    /// Ends the timers whose target was released, among the next `count` timers. It works in portions, so that no
+    /// other thread waits long for the lock.
+    func endTimersOfDeadTargets(among count: Int) {
+        for _ in 0..<(count + Scheduler<UserSide>.portion - 1) / Scheduler<UserSide>.portion {
+            // The targets are released and the farewells said here, and each may fork.
+            let found = locked(inForkedChild: ServiceState.Found()) {
+                $0.findDeadTargets(among: Scheduler<UserSide>.portion)
+            }
+            for record in found.ended.records { record.sayFarewell() }
+        }
+    }
+}
+
+extension ServiceState {
+    /// What the supervisor knows of a service.
+    struct Supervision {
+        /// What the checks of the alarm have found. Nil for an alarm on a host's loop or queue: if it is silent, it may
+        /// only be waiting for the host.
+        var watchdog: AlarmWatchdog?
+        var quota = SweepQuota()
+        /// Whether a sweep is going on.
+        var isSweeping = false
+        /// How many timers the sweeps have left of this pass over all timers.
+        var position = 0
+
+        init(hasOwnThread: Bool) { watchdog = hasOwnThread ? AlarmWatchdog() : nil }
+    }
+
+    /// Adds a check of the alarm. Returns a failure if the alarm is silent: overdue for the same instant for five
+    /// seconds and at six checks in a row, with no round in progress. The time is in nanoseconds, on a clock that
+    /// cannot be set.
+    fileprivate mutating func checkAlarm(at now: UInt64) -> Failure? {
+        guard let alarm, supervision.watchdog != nil else { return nil }
+        let overdue = scheduler.overdue(at: alarm.now.nanoseconds)
+        guard supervision.watchdog?.findsSilent(overdue: overdue, at: now) == true else { return nil }
+        let attempted =
+            "waiting for \(type(of: alarm)), which did not fire for 5 s (schedule the timers anew on another service)"
+        return Failure(error: TimerError(.backendFailed, attempted), run: run)
+    }
+
+    /// Begins a sweep. Returns its quota; nil if the last sweep is still going on.
+    fileprivate mutating func beginSweep() -> Int? {
+        if supervision.isSweeping { return nil }
+        supervision.isSweeping = true
+        return supervision.quota.next(of: scheduler.count)
+    }
+
+    /// The outcome of a part of a sweep, to be released and reported outside the lock.
+    struct Found {
+        /// Held until the lock is released: each may be the last reference to its target.
+        var targets: [AnyObject] = []
+        var ended = Ended()
+    }
+
+    /// Ends the timers whose target was released, among the next `count` timers of this pass.
+    fileprivate mutating func findDeadTargets(among count: Int) -> Found {
+        var found = Found()
+        for _ in 0..<min(count, scheduler.count) where scheduler.count > 0 {
+            let remaining = supervision.position > 0 ? min(supervision.position, scheduler.count) : scheduler.count
+            supervision.position = remaining - 1
+            let record = scheduler[supervision.position]
+            if let target = record.user.target {
+                found.targets.append(target)
+            } else if end(record, record.endingIfTargetIsGone) == true {
+                found.ended.records.append(record)
+            }
+        }
+        found.ended.service = takeServiceIfIdle()
+        return found
+    }
+}
