@@ -1,7 +1,7 @@
 internal import TimerKernel
 
 extension TimerService {
-    /// A place in your code that scheduled timers, and whose handler ran for longer than a period. A plain value.
+    /// A call in your code that scheduled timers, and whose handler ran for longer than a period. A plain value.
     public struct SlowHandler: Equatable, Codable, Sendable, CustomStringConvertible {
         /// The timer's name.
         public let label: String?
@@ -25,8 +25,8 @@ extension TimerService {
         }
     }
 
-    /// The first 16 places whose handlers ran for longer than a period, in the order in which they were found: their
-    /// own timer's period, or, inline, that of another timer whose deadline passed meanwhile.
+    /// The first 16 call sites whose handlers ran for longer than a period, in the order in which they were found:
+    /// their own timer's period, or, inline, that of another timer whose deadline passed meanwhile.
     ///
     /// A service notes them from the moment that it, or one of its timers, collects statistics; a debug build always.
     /// If nobody asks for them, no handler is timed. A handler that runs at this moment, also one that awaits, is among
@@ -35,17 +35,17 @@ extension TimerService {
     /// The time of a handler is that of ``PreciseTimer/Statistics/handlerTime``, and includes the time for which the
     /// machine did not run its thread. For a handler that awaits, it includes the waiting. Only `.every` and
     /// `.rate` have a period; if the handler rescheduled its timer, the new period counts. A debug build
-    /// also reports a place on standard error, at its third slow call, and at most 16 places in a process. From any
-    /// thread, in constant time.
+    /// also reports a call site on standard error, at its third slow call, and at most 16 of them in a process. From
+    /// any thread, in constant time.
     public var slowHandlers: [SlowHandler] {
-        core.slowPlaces.map { place in
+        core.slowSites.map { slow in
             SlowHandler(
-                label: place.label,
-                file: unsafe String(cString: place.file),
-                line: UInt(place.line),
-                period: Duration(wholeNanoseconds: place.period),
-                longest: Duration(wholeNanoseconds: place.longest),
-                count: Int(clamping: place.count)
+                label: slow.label,
+                file: slow.site.file,
+                line: UInt(slow.site.line),
+                period: Duration(wholeNanoseconds: slow.period),
+                longest: Duration(wholeNanoseconds: slow.longest),
+                count: Int(clamping: slow.count)
             )
         }
     }

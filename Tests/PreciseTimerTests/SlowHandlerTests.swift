@@ -6,7 +6,7 @@ import Testing
 
 /// Handlers that run for longer than their period.
 @Suite(.waits("a handler holds up the alarm's thread"), .timeLimit(.minutes(60))) struct SlowHandlerTests {
-    @Test func aSlowHandlerIsNamedWithItsPlaceAndItsTime() throws {
+    @Test func aSlowHandlerIsNamedWithItsCallSiteAndItsTime() throws {
         let (virtual, log) = (VirtualTime(), Log())
         virtual.service.collectsStatistics = true
         let line: UInt = #line + 1
@@ -107,7 +107,7 @@ import Testing
         #expect(found.all == [0, 0, 1])
     }
 
-    @Test func aPlaceIsItsFileItsLineAndItsLabel() throws {
+    @Test func aCallSiteIsItsFileItsLineAndItsLabel() throws {
         let (virtual, log) = (VirtualTime(), Log())
         virtual.service.collectsStatistics = true
         func schedule(_ file: StaticString, _ line: UInt, _ label: String?, every period: Duration) throws {
@@ -309,7 +309,7 @@ import Testing
         #expect(service.slowHandlers.map(\.longest) == [.milliseconds(5)])
     }
 
-    @Test func onePlaceIsNamedOnceAndOnlyTheFirstPlacesAreNamed() throws {
+    @Test func oneCallSiteIsNamedOnceAndOnlyTheFirstAreNamed() throws {
         let (virtual, log) = (VirtualTime(), Log())
         virtual.service.collectsStatistics = true
         for number in 0..<40 {
@@ -389,7 +389,7 @@ import Testing
     }
 
     #if DEBUG
-    @Test func aDebugBuildSaysItOnceWithThePlace() async throws {
+    @Test func aDebugBuildSaysItOnceWithTheCallSite() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let (virtual, log) = (VirtualTime(), Log())
             try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "a\nb", target: log) {

@@ -116,7 +116,7 @@ extension Record {
     /// lock. The handler's captures are released before `onEnd` is called.
     func sayFarewell() {
         #if DEBUG
-        if hasLostItsTargetAtOnce { warnOfLostTarget() }
+        if hasLostItsTargetAtOnce { TimerWarning.lostTarget.write(for: self) }
         #endif
         // Last: a finished task is released, which would keep this timer alive.
         defer { if case .task(let tasks) = user.destination { tasks.cancel() } }

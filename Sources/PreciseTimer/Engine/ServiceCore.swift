@@ -105,7 +105,7 @@ final class ServiceCore: @unchecked Sendable {
             return !isTold && !record.onDemand.extras.tellsEnd
         }
         #if DEBUG
-        if isUnheard { record.warnOfUnheardError(error) }
+        if isUnheard { TimerWarning.unheardError.write(for: record, "\(error)") }
         #endif
     }
 
@@ -240,7 +240,7 @@ final class ServiceCore: @unchecked Sendable {
         let isUnused = locked(inForkedChild: false) { _ in
             record.user.ticks == 0 && record.user.runner == .nobody && !record.isOnDemand
         }
-        if isEnding, isUnused { record.warnOfDroppedHandle() }
+        if isEnding, isUnused { TimerWarning.droppedHandle.write(for: record) }
         #endif
     }
 

@@ -41,7 +41,7 @@ extension ServiceCore {
     /// Ends the timers whose target was released, among the next `count` timers. It works in portions, so that no
     /// other thread waits long for the lock.
     func endTimersOfDeadTargets(among count: Int) {
-        for _ in 0..<(count + Scheduler<UserSide>.portion - 1) / Scheduler<UserSide>.portion {
+        for _ in stride(from: 0, to: count, by: Scheduler<UserSide>.portion) {
             // The targets are released and the farewells said here, and each may fork.
             let found = locked(inForkedChild: ServiceState.Found()) {
                 $0.findDeadTargets(among: Scheduler<UserSide>.portion)

@@ -1,0 +1,27 @@
+/// A call in the user's code that schedules timers.
+struct CallSite: Hashable, Sendable {
+    /// The address of the file's name, which exists as long as the process. A number, because no pointer is `Sendable`.
+    private let address: UInt
+    let line: UInt32
+
+    init(_ file: UnsafePointer<UInt8>, _ line: UInt32) {
+        address = UInt(bitPattern: file)
+        self.line = line
+    }
+
+    /// The call that scheduled a timer.
+    init(of record: Record) {
+        let (file, line) = unsafe record.storedSite
+        unsafe self.init(file, line)
+    }
+
+    var file: String { unsafe UnsafePointer<UInt8>(bitPattern: address).map { unsafe String(cString: $0) } ?? "?" }
+
+    /// A line that tells the developer something about the timer.
+    func message(_ text: String) -> String { "PreciseTimer: \(file):\(line): \(text)" }
+
+    /// The same about the timer's handler.
+    func message(ofHandler label: String?, _ text: String) -> String {
+        message("the handler of this timer\(label.map { " (\"\($0)\")" } ?? "") \(text)")
+    }
+}

@@ -1,0 +1,49 @@
+internal import TimerKernel
+
+/// The statistics of a timer or a service while they are collected. Counting a tick allocates nothing. The service's
+/// lock protects it.
+final class TickCounts {
+    /// The numbers, as they are copied under the lock.
+    struct Numbers {
+        var missed: UInt64 = 0
+        /// The deadline of the tick with the greatest lateness.
+        var longestSince: UInt64 = 0
+        /// How late the ticks were. It has one entry for each tick.
+        var lateness = LogHistogram()
+        var handlerTime = LogHistogram()
+    }
+
+    @safe @exclusivity(unchecked) private(set) var numbers = Numbers()
+    /// The clock of these numbers.
+    private let clock: TimerClock
+    /// When the latest handler was called, and how long it ran, in nanoseconds.
+    private var lastStart: UInt64 = 0
+    private var lastTime: UInt64 = 0
+
+    init(_ clock: TimerClock) { self.clock = clock }
+
+    /// The latest call of a handler.
+    var lastRun: PreciseTimer.HandlerRun? {
+        if numbers.handlerTime.count == 0 { return nil }
+        return PreciseTimer.HandlerRun(
+            start: TimerInstant(nanoseconds: lastStart, clock: clock),
+            end: TimerInstant(nanoseconds: lastStart + lastTime, clock: clock)
+        )
+    }
+
+    /// Counts a tick.
+    @inline(__always) func count(_ served: Served) {
+        numbers.missed = numbers.missed.saturatingAdding(served.due.missed)
+        if served.lateness >= numbers.lateness.longest { numbers.longestSince = served.due.deadline }
+        numbers.lateness.add(served.lateness)
+    }
+
+    /// Counts the time of a tick's handler, in nanoseconds.
+    @inline(__always) func count(_ served: Served, handlerTime: UInt64) {
+        numbers.handlerTime.add(handlerTime)
+        (lastStart, lastTime) = (served.delivered, handlerTime)
+    }
+
+    /// Counts missed deadlines of a tick that is counted on its own.
+    func countMissed(_ count: UInt64) { numbers.missed = numbers.missed.saturatingAdding(count) }
+}
