@@ -177,7 +177,7 @@ extension Record {
     var callSite: (file: String, line: UInt) { unsafe (String(cString: user.file), UInt(user.line)) }
 
     /// The same, as it is stored.
-    var storedSite: (file: UnsafePointer<UInt8>, line: UInt32) { unsafe (user.file, user.line) }
+    var site: CallSite { unsafe CallSite(user.file, user.line) }
 
     /// The reason the timer ends if its target is released.
     var endingIfTargetIsGone: TimerEnding { user.handleIsTarget ? .handleReleased : .targetReleased }

@@ -59,7 +59,7 @@ struct ServiceState: ~Copyable {
     /// Draws the random phases of timers.
     var random = SeededGenerator(seed: .random(in: 0 ... .max))
     /// Sees the ticks, if anybody wants to know of them.
-    var observer = Observer.ofNewService
+    var observer = isDebugBuild ? Observer() : nil
     /// Has computed deadlines computed anew.
     lazy var ruleWatch = RuleWatch()
     /// How many times it has asked for that. What was computed meanwhile is outdated.

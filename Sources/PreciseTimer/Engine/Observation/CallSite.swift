@@ -9,12 +9,7 @@ struct CallSite: Hashable, Sendable {
         self.line = line
     }
 
-    /// The call that scheduled a timer.
-    init(of record: Record) {
-        let (file, line) = unsafe record.storedSite
-        unsafe self.init(file, line)
-    }
-
+    /// The file's name.
     var file: String { unsafe UnsafePointer<UInt8>(bitPattern: address).map { unsafe String(cString: $0) } ?? "?" }
 
     /// A line that tells the developer something about the timer.

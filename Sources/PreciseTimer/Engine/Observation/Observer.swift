@@ -19,9 +19,6 @@ final class Observer {
         case handler(SlowSite, until: UInt64)
     }
 
-    /// The observer of a new service.
-    static var ofNewService: Observer? { isDebugBuild ? Observer() : nil }
-
     /// Whether anybody wants to know of the ticks now.
     var isAwake: Bool { isDebugBuild || counts != nil || countedTimers > 0 }
 

@@ -5,19 +5,16 @@ internal import TimerKernel
 package enum SlowHandlerWarnings {
     /// How many are left. A process is warned of the first 16 call sites: a test run may have thousands. Relaxed: the
     /// count orders nothing.
-    private static let left = Atomic(16)
+    fileprivate static let left = Atomic(16)
 
     /// Turns them off in this process, for a program whose handlers are slow on purpose.
     package static func turnOff() { left.store(0, ordering: .relaxed) }
-
-    /// Whether one more may be written.
-    fileprivate static func take() -> Bool { left.subtract(1, ordering: .relaxed).oldValue > 0 }
 }
 
 extension SlowSite {
     /// Warns the developer about a handler that runs for longer than its period.
     func warn() {
-        guard SlowHandlerWarnings.take() else { return }
+        guard SlowHandlerWarnings.left.subtract(1, ordering: .relaxed).oldValue > 0 else { return }
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
         let calls = "in \(count) calls, once for \(time)"
         let deadlines = missed == 1 ? "1 deadline" : "\(missed) deadlines"

@@ -18,7 +18,7 @@ struct SlowSite {
     /// One call of a timer's handler, in nanoseconds.
     init(_ record: Record, _ time: UInt64, missed: UInt64 = 0) {
         label = record.label
-        site = CallSite(of: record)
+        site = record.site
         switch record.user.destination {
         case .inline, .mailbox: way = .inline
         case .queue: way = .onQueue

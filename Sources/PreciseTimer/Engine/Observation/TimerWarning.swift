@@ -26,9 +26,8 @@ final class TimerWarning: Sendable {
 
     /// Writes it, unless it was written before.
     func write(for record: Record, _ detail: String = "") {
-        let site = CallSite(of: record)
-        let isNew = sites.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(site).inserted }
-        if isNew { StandardError.writeLine(site.message(text(detail))) }
+        let isNew = sites.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(record.site).inserted }
+        if isNew { StandardError.writeLine(record.site.message(text(detail))) }
     }
 }
 

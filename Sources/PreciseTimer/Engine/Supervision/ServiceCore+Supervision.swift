@@ -70,9 +70,9 @@ extension ServiceState {
     /// seconds and at six checks in a row, with no round in progress. The time is in nanoseconds, on a clock that
     /// cannot be set.
     fileprivate mutating func checkAlarm(at now: UInt64) -> Failure? {
-        guard let alarm, supervision.watchdog != nil else { return nil }
-        let overdue = scheduler.overdue(at: alarm.now.nanoseconds)
-        guard supervision.watchdog?.findsSilent(overdue: overdue, at: now) == true else { return nil }
+        guard let alarm,
+            supervision.watchdog?.findsSilent(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now) == true
+        else { return nil }
         let attempted =
             "waiting for \(type(of: alarm)), which did not fire for 5 s (schedule the timers anew on another service)"
         return Failure(error: TimerError(.backendFailed, attempted), run: run)
