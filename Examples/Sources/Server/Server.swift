@@ -13,6 +13,8 @@ enum Server {
         service.collectsStatistics = true
         try await closeSilentConnections(service)
         try await answerRequests(service)
+        // A tick is counted when its handler has returned.
+        await service.shutdownAndWait()
         if let statistics = service.statistics { print("time-outs:", statistics) }
         check(service.statistics?.ticks ?? 0 >= 200, "the statistics lack time-outs")
     }
