@@ -9,7 +9,7 @@ package final class VirtualAlarm: SteppingAlarm {
         var now: TimerInstant
         /// Nanoseconds that have passed, regardless of steps of the clock.
         var elapsed: UInt64 = 0
-        /// When the service next looks for released targets.
+        /// When the service next sweeps for released targets.
         var nextSweep: UInt64 = 1_000_000_000
         var deadline: TimerInstant?
         /// Nanoseconds from the deadline to the next one; nil without a repetition.
@@ -63,11 +63,11 @@ package final class VirtualAlarm: SteppingAlarm {
 
     /// One watcher of the clock.
     private final class Watcher: Sendable {
-        let onLook: @Sendable (ClockChanges) -> Void
+        let onCheck: @Sendable (ClockChanges) -> Void
         let onEnd: @Sendable () -> Void
 
-        init(_ onLook: @escaping @Sendable (ClockChanges) -> Void, _ onEnd: @escaping @Sendable () -> Void) {
-            (self.onLook, self.onEnd) = (onLook, onEnd)
+        init(_ onCheck: @escaping @Sendable (ClockChanges) -> Void, _ onEnd: @escaping @Sendable () -> Void) {
+            (self.onCheck, self.onEnd) = (onCheck, onEnd)
         }
     }
 
@@ -103,10 +103,10 @@ package final class VirtualAlarm: SteppingAlarm {
     }
 
     package func watchClock(
-        _ onLook: @escaping @Sendable (ClockChanges) -> Void,
+        _ onCheck: @escaping @Sendable (ClockChanges) -> Void,
         onEnd: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
-        let watcher = Watcher(onLook, onEnd)
+        let watcher = Watcher(onCheck, onEnd)
         let isStopped = state.withLock { state in
             if !state.isStopped { state.watchers.append(watcher) }
             return state.isStopped
@@ -229,7 +229,7 @@ package final class VirtualAlarm: SteppingAlarm {
             }
             return (state.elapsed, changes, state.watchers)
         }
-        if let changes { for watcher in watchers { watcher.onLook(changes) } }
+        if let changes { for watcher in watchers { watcher.onCheck(changes) } }
         return end
     }
 

@@ -32,17 +32,17 @@ extension VirtualTime {
     /// The same, with another limit of real time for each settling.
     package nonisolated(nonsending) func advance(by duration: Duration, patience: Duration) async -> Bool {
         precondition(duration >= .zero, "time does not move back")
-        var stuck = Motion()
+        var stuck = Activity()
         _ = await settle(atMost: patience, beside: &stuck)
         if var end = alarm.begin(duration) {
             while true {
                 // Asked before, because a tick may have arrived, and its timer ended, before the firing returns.
-                let sequel = alarm.nextFiring(until: end).map(service.sequel) ?? .task
+                let work = alarm.nextFiring(until: end).map(service.pendingWork) ?? .task
                 guard alarm.step(until: &end) else { break }
-                if sequel == .none { continue }
+                if work == .none { continue }
                 // The service knows when a handler returns, so few rounds are enough. A handler that awaits a later
                 // deadline gets less time here than on arrival: it may do so at each tick.
-                let (rounds, silence) = (sequel == .handler ? 4 : 12, Duration.milliseconds(100))
+                let (rounds, silence) = (work == .handler ? 4 : 12, Duration.milliseconds(100))
                 _ = await settle(atMost: patience, rounds: rounds, silence: silence, beside: &stuck)
             }
             alarm.arrive(at: end)

@@ -26,7 +26,7 @@ extension VirtualTime {
     /// The same, with another limit of real time. Its rounds pass through the pool in which most tasks wait, whichever
     /// executor the caller prefers.
     package func settle(atMost patience: Duration) async -> Bool {
-        var stuck = Motion()
+        var stuck = Activity()
         return await settle(atMost: patience, beside: &stuck)
     }
 
@@ -36,13 +36,13 @@ extension VirtualTime {
         atMost patience: Duration,
         rounds: Int = 12,
         silence: Duration = .seconds(1),
-        beside stuck: inout Motion
+        beside stuck: inout Activity
     ) async -> Bool {
         let known = stuck
-        let (isSettled, motion) = await withTaskExecutorPreference(globalConcurrentExecutor) {
+        let (isSettled, activity) = await withTaskExecutorPreference(globalConcurrentExecutor) {
             await passRounds(rounds, silence, atMost: patience, beside: known)
         }
-        stuck = motion
+        stuck = activity
         return isSettled
     }
 
@@ -50,25 +50,25 @@ extension VirtualTime {
         _ rounds: Int,
         _ silence: Duration,
         atMost patience: Duration,
-        beside stuck: Motion
-    ) async -> (Bool, Motion) {
+        beside stuck: Activity
+    ) async -> (Bool, Activity) {
         let clock = ContinuousClock()
         var now = clock.now
         let limit = now.advanced(by: patience)
-        var (motion, quietRounds, quiet) = (service.motion, 0, Duration.zero)
+        var (activity, quietRounds, quiet) = (service.activity, 0, Duration.zero)
         while true {
             // Real sleep: the task gives its thread to others, and comes back behind those that waited before.
             guard now < limit, (try? await Task.sleep(for: .microseconds(200))) != nil else {
-                return (motion.hops == 0, motion)
+                return (activity.hops == 0, activity)
             }
-            let (before, start) = (motion, now)
-            (motion, now) = (service.motion, clock.now)
+            let (before, start) = (activity, now)
+            (activity, now) = (service.activity, clock.now)
             quietRounds += 1
             // If all threads were held up, a round takes long, and others could do no more in it than in a short one.
             quiet += min(start.duration(to: now), .milliseconds(2))
-            if motion != before { (quietRounds, quiet) = (0, .zero) }
-            if motion.hops > stuck.hops || quietRounds < rounds { continue }
-            if motion.tasks <= stuck.tasks || quiet > silence { return (motion.hops == 0, motion) }
+            if activity != before { (quietRounds, quiet) = (0, .zero) }
+            if activity.hops > stuck.hops || quietRounds < rounds { continue }
+            if activity.tasks <= stuck.tasks || quiet > silence { return (activity.hops == 0, activity) }
         }
     }
 }

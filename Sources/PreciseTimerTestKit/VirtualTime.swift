@@ -68,8 +68,8 @@ public final class VirtualTime: Sendable {
     /// The number of the service's timers that have not ended.
     public var pendingCount: Int { service.pendingCount }
 
-    /// When the service will next look for due timers; nil if no deadline will come.
-    public var nextDeadline: TimerInstant? { service.nextLook }
+    /// When the service's next round will begin; nil if no deadline will come.
+    public var nextDeadline: TimerInstant? { service.nextWakeTime }
 
     /// Moves time forward and stops at every deadline on the way, so that each tick is delivered exactly when it
     /// is due.

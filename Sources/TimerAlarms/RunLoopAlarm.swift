@@ -108,7 +108,7 @@ package import TimerKernel
         // its run returns if it has nothing else to wait for.
         //
         // A limitation: once, in a test of many stops, a loop slept on after this, and the alarm's own thread with
-        // it. The cause is not known for certain. Probably the loop looks whether it has timers, and then sleeps,
+        // it. The cause is not known for certain. Probably the loop asks whether it has timers, and then sleeps,
         // and a request to wake up that comes in between is lost.
         unsafe timer.fireDate = .distantPast
         unsafe timer.invalidate()

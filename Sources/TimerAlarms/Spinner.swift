@@ -7,8 +7,8 @@ package final class Spinner: Sendable {
     private struct State: Sendable {
         var plan: SpinPlan
         var obstacle: String?
-        /// When the processors were last looked at, in nanoseconds; nil before the first deadline.
-        var look: UInt64?
+        /// When the processors were last checked, in nanoseconds; nil before the first deadline.
+        var check: UInt64?
     }
 
     private let state: Lock<State>
@@ -38,9 +38,9 @@ package final class Spinner: Sendable {
     func margin(before deadline: UInt64) -> UInt64 {
         let now = TimerClock.suspending.now.nanoseconds
         let decided = state.withLock { state in
-            if state.look.map({ now - $0 >= Self.second }) ?? true {
+            if state.check.map({ now - $0 >= Self.second }) ?? true {
                 state.obstacle = Self.obstacle
-                state.look = now
+                state.check = now
             }
             return state.obstacle == nil ? state.plan.margin(before: deadline) : 0
         }

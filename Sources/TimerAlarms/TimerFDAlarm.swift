@@ -21,7 +21,7 @@ package final class TimerFDAlarm: TimerAlarm {
     /// thread stores `wakesBy` and then reads the deadline. With release and acquire both could read the old values,
     /// and the wake-up would be lost: `SleeperTests` in `TimerCoreTests` show it for either side.
     private let deadline = Atomic<UInt64>(.max)
-    /// While the thread sleeps, when it will wake at the latest. 0 while it is awake: it then looks at the deadline
+    /// While the thread sleeps, when it will wake at the latest. 0 while it is awake: it then reads the deadline
     /// again before it sleeps.
     private let wakesBy = Atomic<UInt64>(0)
     /// Stored before `stop` sets the timer, and read after each other setting of it. The kernel's lock on the timer
@@ -102,7 +102,11 @@ package final class TimerFDAlarm: TimerAlarm {
         if Process.generation != home { Thread.end() }
     }
 
-    /// Waits until a deadline or, if it spins, until ``lead`` before it. Returns false if the thread must look again:
+    /// Fetches what the next firing needs into the processor's caches, while there is time: by a firing that finds
+    /// nothing due.
+    private func warmCaches(_ onFire: () -> Void) { fire(onFire) }
+
+    /// Waits until a deadline or, if it spins, until ``lead`` before it. Returns false if the thread must begin anew:
     /// the deadline was replaced, the clock was set back, or a minute has passed. If the process closes the descriptor
     /// from outside, a blocked reader is not told; its next read finds out.
     private func wait(
@@ -131,8 +135,7 @@ package final class TimerFDAlarm: TimerAlarm {
         }
         guard wait.woke >= next - margin else { return (false, wait) }
         if wait.woke >= next { return (true, wait) }
-        // While there is time, a needless firing fetches what the next one needs into the processor's caches.
-        if isStillWaiting(for: next) { fire(onFire) }
+        if isStillWaiting(for: next) { warmCaches(onFire) }
         return (spin(until: next, margin, &wait), wait)
     }
 
@@ -148,7 +151,7 @@ package final class TimerFDAlarm: TimerAlarm {
         return true
     }
 
-    /// Reads the clock until ``lead`` before a deadline. Returns false if the thread must look again.
+    /// Reads the clock until ``lead`` before a deadline. Returns false if the thread must begin anew.
     private func spin(until next: UInt64, _ margin: UInt64, _ wait: inout SpinPlan.Wait) -> Bool {
         let early = next - min(lead, margin)
         while wait.end < early {
@@ -171,7 +174,7 @@ package final class TimerFDAlarm: TimerAlarm {
     package func set(_ deadline: TimerInstant?) throws(TimerError) {
         let next = deadline?.nanoseconds ?? .max
         self.deadline.store(next, ordering: .sequentiallyConsistent)
-        // A sleeping thread that wakes early enough, or even too early, looks again and sleeps on.
+        // A sleeping thread that wakes early enough, or even too early, begins anew and sleeps on.
         let wakesBy = wakesBy.load(ordering: .sequentiallyConsistent)
         let alarm = next - min(next, spinner?.lastMargin ?? 0)
         guard alarm < wakesBy else { return }
@@ -187,8 +190,8 @@ package final class TimerFDAlarm: TimerAlarm {
         wake()
     }
 
-    /// Wakes the thread to look again. The kernel does not refuse a past instant on an open timerfd, and a thread that
-    /// has ended needs no waking.
+    /// Wakes the thread, which begins anew. The kernel does not refuse a past instant on an open timerfd, and a thread
+    /// that has ended needs no waking.
     private func wake() { try? timer.set(TimerInstant(nanoseconds: 0, clock: clock)) }
 
     /// In nanoseconds.

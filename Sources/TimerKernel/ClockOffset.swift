@@ -56,7 +56,7 @@ package struct ClockOffsets: Sendable {
     }
 }
 
-/// What has happened to the machine's clocks between two looks at them.
+/// What has happened to the machine's clocks between two checks.
 package struct ClockChanges: Hashable, Sendable {
     /// How far somebody has set the wall clock; nil if nobody has.
     package let step: Duration?

@@ -123,7 +123,7 @@ import TimerKernel
 
     private func stopWatch() throws -> WallClockWatch {
         let watch = try WallClockWatch()
-        try watch.start(onLook: { _ in }, onFailure: { Issue.record("\($0)") })
+        try watch.start(onCheck: { _ in }, onFailure: { Issue.record("\($0)") })
         watch.stop()
         return watch
     }

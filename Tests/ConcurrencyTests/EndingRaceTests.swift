@@ -107,7 +107,7 @@ import Testing
         #expect(census.overlaps.value == 0, "the call returned before `onEnd` was called")
     }
 
-    /// The thread that says a farewell reads the timer without the lock, so nobody may change a timer that has ended.
+    /// The thread that finalizes a timer reads the timer without the lock, so nobody may change a timer that has ended.
     @Test func aPausedTimerIsSetByOneThreadWhileAnotherEndsIt() async throws {
         let (service, census) = (try TimerService(.usual), Census())
         for _ in 0..<Self.rounds / 10 {

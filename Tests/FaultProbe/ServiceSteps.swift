@@ -41,7 +41,7 @@ enum ServiceSteps {
         do {
             let watch = try WallClockWatch()
             released = watch
-            try watch.start(onLook: { _ in }, onFailure: failures.append)
+            try watch.start(onCheck: { _ in }, onFailure: failures.append)
             pause(.milliseconds(3))
             watch.stop()
         }

@@ -33,7 +33,7 @@ import Testing
     }
     #endif
 
-    /// `onEnd` is called on the library's thread for farewells if the target was released.
+    /// `onEnd` is called on the reaper if the target was released.
     @Test func aChildThatReturnsFromOnEndLeavesTheParentAlone() async {
         await #expect(processExitsWith: .success) {
             Fault.endIfHung()

@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    /// A timer that is due at once ticks at a later look, on a stack that does not grow, and other timers
+    /// A timer that is due at once ticks in a later round, on a stack that does not grow, and other timers
     /// get their turn.
     @Test(arguments: Backend.available, [false, true])
     func tenThousandTimersDueAtOnceNeedNoStack(backend: Backend, isNewTimer: Bool) async {

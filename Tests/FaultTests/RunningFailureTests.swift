@@ -82,7 +82,7 @@ import TimerKernel
             let (watch, failures) = (try WallClockWatch(longestSleep: .milliseconds(20)), Notes<TimerError>())
             let own = ProcFS.descriptors(on: "anon_inode:[timerfd]").filter { !before.contains($0) }
             #expect(own.count == 1)
-            try watch.start(onLook: { _ in }, onFailure: failures.append)
+            try watch.start(onCheck: { _ in }, onFailure: failures.append)
             pause(.milliseconds(50))
             #expect(failures.all.isEmpty, "the thread wakes, and sleeps again")
             for descriptor in own { close(descriptor) }

@@ -139,7 +139,7 @@ import Testing
             #expect(ticks.map(\.missed).max() == 0, "\(run)")
             #expect(late.count >= missed, "\(run)")
         case "5":
-            // The last tick of a look counts the rest.
+            // The last tick of a round counts the rest.
             #expect(most.missed >= missed - 5, "\(run)")
             #expect(ticks.filter { $0.woke == most.woke }.count == 5, "\(run)")
         default:

@@ -80,7 +80,7 @@ final class LibraryRun: Sendable {
         return Standing(
             now: virtual.now.nanoseconds,
             pendingCount: virtual.pendingCount,
-            nextLook: virtual.nextDeadline?.nanoseconds,
+            nextWakeTime: virtual.nextDeadline?.nanoseconds,
             nextDeadlines: handles.mapValues { $0.nextDeadline?.nanoseconds },
             periods: handles.mapValues(\.period)
         )
@@ -123,7 +123,7 @@ final class LibraryRun: Sendable {
 
     private func schedule(_ plan: Plan) {
         let virtual = virtual
-        // This keeps the ticks of a look below a portion, and the run fast.
+        // This keeps the ticks of a round below a batch, and the run fast.
         guard virtual.pendingCount < 12 else { return note(.skipped) }
         // The captures of a refused timer are released when `makeTimer` returns.
         switch Result(catching: { () throws(TimerError) in try makeTimer(plan, on: virtual) }) {

@@ -7,7 +7,7 @@ import PreciseTimerTestKit
 /// The contract leaves one freedom: when a dead target is found. The model accepts an end for this reason from the
 /// target's death on, and demands it when time has moved by a second.
 struct Model {
-    /// A due timer of a look.
+    /// A due timer of a round.
     struct Claim {
         let id: Int
         let deadline: UInt64
@@ -31,7 +31,7 @@ struct Model {
     var armed: UInt64?
     var wakeError: Int64 = 0
     var faults: [Fault] = []
-    /// Whether a look is in progress.
+    /// Whether a round is in progress.
     var isFiring = false
     var isShutDown = false
 
@@ -77,7 +77,7 @@ struct Model {
         return Standing(
             now: now,
             pendingCount: pending.count,
-            nextLook: nextLook,
+            nextWakeTime: nextWakeTime,
             nextDeadlines: Dictionary(uniqueKeysWithValues: held.map { ($0.plan.id, $0.nextForReader) }),
             periods: Dictionary(uniqueKeysWithValues: held.map { ($0.plan.id, $0.isSpent ? nil : $0.grid.period) })
         )
@@ -123,7 +123,7 @@ extension Model {
             } else if let firing, firing <= last {
                 pass(firing - elapsed)
                 (wakeError, armed) = (0, nil)
-                look()
+                round()
             } else {
                 break
             }
@@ -145,13 +145,13 @@ extension Model {
         seen.insert("fault")
     }
 
-    var nextLook: UInt64? {
-        pending.compactMap { timers[$0] }.filter(\.isWaiting).compactMap(\.look).filter { $0 != .max }.min()
+    var nextWakeTime: UInt64? {
+        pending.compactMap { timers[$0] }.filter(\.isWaiting).compactMap(\.wakeTime).filter { $0 != .max }.min()
     }
 
-    /// Sets the alarm if the earliest deadline may have become earlier; a look does this at its end.
+    /// Sets the alarm if the earliest deadline may have become earlier; a round does this at its end.
     mutating func setAlarm() {
-        guard !isFiring, let next = nextLook, next < armed ?? .max else { return }
+        guard !isFiring, let next = nextWakeTime, next < armed ?? .max else { return }
         armed = next
     }
 }
@@ -199,8 +199,8 @@ struct Seen: Hashable, Sendable {
 struct Standing: Hashable, Sendable {
     let now: UInt64
     let pendingCount: Int
-    /// When the service will look for a due timer.
-    let nextLook: UInt64?
+    /// When the service will wake for a due timer.
+    let nextWakeTime: UInt64?
     /// The next deadlines of the timers that have not ended and whose handle is held.
     let nextDeadlines: [Int: UInt64?]
     /// Their periods.

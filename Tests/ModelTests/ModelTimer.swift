@@ -20,9 +20,9 @@ struct ModelTimer {
     /// The number of its target; nil if the handle is the target.
     let target: Int?
     var hasHandle = true
-    /// Whether its turn in a look has not ended.
+    /// Whether its turn in a round has not ended.
     var isInDelivery = false
-    /// Whether it gets its turn in that look. It does not if it was paused before.
+    /// Whether it gets its turn in that round. It does not if it was paused before.
     var hasTurn = false
     var isRunning = false
     /// Whether a fixed delay waits for the handler's return.
@@ -37,10 +37,10 @@ struct ModelTimer {
 
     var hasEnded: Bool { ending != nil }
 
-    /// Whether the service looks for its next deadline.
+    /// Whether it waits for its next deadline.
     var isWaiting: Bool { !hasEnded && !isPaused && !isInDelivery }
 
-    /// Whether another late tick may follow in the same look.
+    /// Whether another late tick may follow in the same round.
     var mayCatchUp: Bool {
         if case .catchUp(let limit) = plan.policy { burst > 0 && burst < limit } else { false }
     }
@@ -56,18 +56,18 @@ struct ModelTimer {
     /// The next deadline as `nextDeadline` reports it.
     var nextForReader: UInt64? { hasEnded || next == .max || heldSince != nil ? nil : next }
 
-    /// When the service looks for the deadline: at a multiple of the largest power of two within the tolerance.
-    var look: UInt64? {
+    /// When the service wakes for the deadline: at a multiple of the largest power of two within the tolerance.
+    var wakeTime: UInt64? {
         guard let deadline = onGrid, deadline != .max else { return extra }
         var unit: UInt64 = 1
         while unit * 2 <= plan.tolerance { unit *= 2 }
-        let look = (deadline + unit - 1) / unit * unit
-        return min(look, extra ?? look)
+        let wakeTime = (deadline + unit - 1) / unit * unit
+        return min(wakeTime, extra ?? wakeTime)
     }
 
-    /// Takes the next tick as of a look: its index, deadline and missed deadlines.
-    mutating func takeTick(at look: UInt64) -> (index: UInt64, deadline: UInt64, missed: UInt64)? {
-        guard let deadline = next, deadline <= look else { return nil }
+    /// Takes the next tick as of an instant: its index, deadline and missed deadlines.
+    mutating func takeTick(at instant: UInt64) -> (index: UInt64, deadline: UInt64, missed: UInt64)? {
+        guard let deadline = next, deadline <= instant else { return nil }
         if deadline != onGrid {
             extra = nil
             return (index, deadline, 0)
@@ -75,12 +75,12 @@ struct ModelTimer {
         burst += 1
         ticksOfSchedule += 1
         var missed: UInt64 = 0
-        if !mayCatchUp { while let later = grid.deadline(step + missed + 1), later <= look { missed += 1 } }
+        if !mayCatchUp { while let later = grid.deadline(step + missed + 1), later <= instant { missed += 1 } }
         let tick = (index, deadline, missed)
         index += 1 + missed
         step += 1 + missed
         if plan.policy == .delay, missed > 0 {
-            grid = grid.restarted(at: look)
+            grid = grid.restarted(at: instant)
             step = 0
         }
         awaitsReturn = grid.isAfterReturn && !isSpent

@@ -51,7 +51,7 @@ import Testing
     /// The branches that random steps must take to make the comparison meaningful.
     private static let branches: Set<String> = [
         "again", "cancelled", "completed", "ended inside", "ends after its count", "extra", "fault", "handle released",
-        "missed", "refused", "rescheduled in delivery", "rests", "rests after its count", "shut down", "spare look",
+        "missed", "refused", "rescheduled in delivery", "rests", "rests after its count", "shut down", "spare round",
         "target released", "void",
     ]
 }

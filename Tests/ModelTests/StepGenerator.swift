@@ -85,7 +85,7 @@ struct StepGenerator {
         switch roll(60) {
         case 0..<20: .skip
         case 20..<30: .delay
-        // This keeps the ticks of a look below a portion.
+        // This keeps the ticks of a round below a batch.
         case 30..<59: .catchUp(limit: 1 + roll(4))
         default: .catchUp(limit: 0)
         }

@@ -244,7 +244,7 @@ struct IdleTimeoutsTests {
         service.shutdown()
     }
 
-    /// A service ends its timers one after another, and says farewells between them.
+    /// A service ends its timers one after another, and finalizes some in between.
     @Test func aRefreshDuringTheEndOfTheServiceIsRefused() throws {
         let (virtual, bag, answers) = (VirtualTime(), TimerBag(), Notes<Bool>())
         let timeouts = IdleTimeouts<Int>(on: virtual.service) { _ in }

@@ -127,7 +127,7 @@ import Testing
         let log = Log()
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: log) { $0.note($1) }
         try PreciseTimer.schedule(.fixedDelay(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
-        #expect(virtual.service.sequel(by: virtual.now.advanced(by: .seconds(1))) == .none)
+        #expect(virtual.service.pendingWork(by: virtual.now.advanced(by: .seconds(1))) == .none)
         await virtual.advance(by: .seconds(60))
         #expect(log.count == 60_000 + 60)
     }
@@ -147,24 +147,24 @@ import Testing
 
     @Test func theSequelIsThatOfDueTimers() throws {
         let (virtual, meter, log) = (virtual, Meter(), Log())
-        let sequel = { (seconds: Int64) in virtual.service.sequel(by: virtual.now.advanced(by: .seconds(seconds))) }
+        let work = { (seconds: Int64) in virtual.service.pendingWork(by: virtual.now.advanced(by: .seconds(seconds))) }
         let once = try PreciseTimer.schedule(.once(after: .seconds(3)), on: virtual.service) { _, _ in }
         let rests = try PreciseTimer.schedule(.onDemand, on: virtual.service) { _, _ in }
         for count in 1...9 {
             let period = Duration.milliseconds(10 * count)
             try PreciseTimer.schedule(.every(period), on: virtual.service, target: log) { $0.note($1) }
         }
-        #expect([sequel(2), sequel(3)] == [.none, .task])
+        #expect([work(2), work(3)] == [.none, .task])
         try once.reschedule(.once(after: .seconds(8)))
-        #expect(sequel(7) == .none)
+        #expect(work(7) == .none)
         try rests.reschedule(.once(after: .seconds(6)))
-        #expect([sequel(5), sequel(6)] == [.none, .task])
+        #expect([work(5), work(6)] == [.none, .task])
         let tolerance = Duration.milliseconds(100)
         try PreciseTimer.schedule(.every(.seconds(4)), on: virtual.service, tolerance: tolerance, target: meter) {
             meter,
             _ in meter.read()
         }
-        #expect([sequel(3), sequel(5), sequel(6)] == [.none, .handler, .task])
+        #expect([work(3), work(5), work(6)] == [.none, .handler, .task])
     }
 
     /// The queue of one timer is suspended. Without its rule, each tick of the other one would wait for it.
@@ -178,7 +178,7 @@ import Testing
         let hasArrived = await virtual.advance(by: .seconds(50), patience: .seconds(1))
         #expect(!hasArrived)
         #expect(await meter.readings == 50)
-        var stuck = Motion()
+        var stuck = Activity()
         let isSettled = await virtual.settle(atMost: .milliseconds(100), beside: &stuck)
         #expect(!isSettled && stuck.hops == 1)
         // With a patience of hours, this ends only if it does not wait for the stuck tick again.

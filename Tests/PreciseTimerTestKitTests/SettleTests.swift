@@ -143,13 +143,13 @@ import Testing
                 await mayGoOn.pass()
             }
         }
-        #expect(await soon { virtual.pendingCount == 1 && virtual.service.motion.tasks == 0 }, "it waits for a tick")
+        #expect(await soon { virtual.pendingCount == 1 && virtual.service.activity.tasks == 0 }, "it waits for a tick")
         virtual.advanceWithoutSettling(by: .seconds(1))
         await isInside.pass()
-        #expect(virtual.service.motion.tasks == 1)
-        #expect(virtual.service.motion.hops == 0)
+        #expect(virtual.service.activity.tasks == 1)
+        #expect(virtual.service.activity.hops == 0)
         mayGoOn.open()
-        #expect(await soon { virtual.service.motion.tasks == 0 })
+        #expect(await soon { virtual.service.activity.tasks == 0 })
         consumer.cancel()
         _ = await consumer.result
     }

@@ -35,7 +35,7 @@ import Testing
         #expect(other.count == 10)
         #expect(log.count == 1)
         gate.open()
-        #expect(await soon { timer.nextDeadline != nil && virtual.service.nextLook == timer.nextDeadline })
+        #expect(await soon { timer.nextDeadline != nil && virtual.service.nextWakeTime == timer.nextDeadline })
         virtual.advanceWithoutSettling(by: .zero)
         #expect(await soon { log.count == 2 })
         await timer.cancelAndWait()
@@ -154,7 +154,7 @@ import Testing
             }
         )
         virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(await soon { virtual.service.nextLook != nil }, "the first handler has returned")
+        #expect(await soon { virtual.service.nextWakeTime != nil }, "the first handler has returned")
         virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { timer.value?.state == .ended(.cancelled) })
         try await Task.sleep(for: .milliseconds(10))

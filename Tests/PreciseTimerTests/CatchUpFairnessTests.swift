@@ -21,10 +21,10 @@ struct CatchUpFairnessTests {
         }
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: sibling) { $0.note($1) }
         virtual.advance(by: .nanoseconds(1))
-        // Each call delivers the ticks that are due by then: at most one portion of the storm.
+        // Each call delivers the ticks that are due by then: at most one batch of the storm.
         for _ in 0..<1_000 { virtual.advance(by: .zero) }
         #expect(sibling.count >= 4)
-        // The sibling may come due at the beginning of a portion of 65 ticks, and ticks after the next portion.
+        // The sibling may come due at the beginning of a batch of 65 ticks, and ticks after the next batch.
         let latest = sibling.ticks.map(\.lateness).max()
         #expect(latest.map { $0 <= .microseconds(130) } == true, "\(String(describing: latest))")
         let isComplete = storm.ticks.accounted == storm.count

@@ -155,7 +155,7 @@ extension ComingFromNSTimerTests {
             case 1: handle = nil
             default: service.shutdown()
             }
-            // The reaper may hold the handle for a moment, and says the farewell then.
+            // The reaper may hold the handle for a moment, and finalizes the timer then.
             #expect(eventually { endings.all.count > way })
         }
         #expect(endings.all == [.cancelled, .handleReleased, .serviceShutDown])

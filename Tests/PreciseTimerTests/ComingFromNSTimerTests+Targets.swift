@@ -124,7 +124,7 @@ extension ComingFromNSTimerTests {
         #expect(site.pass(.milliseconds(1)) { !endings.all.isEmpty })
         #expect(site.pass(.zero) { site.service.pendingCount == 0 })
         #expect(endings.all == [.targetReleased])
-        #expect(site.service.nextLook == nil)
+        #expect(site.service.nextWakeTime == nil)
         #expect(log.ticks.flaw(every: .milliseconds(1)) == nil)
     }
 

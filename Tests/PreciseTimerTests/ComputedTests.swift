@@ -158,10 +158,10 @@ struct ComputedTests {
         func stop() {}
 
         func watchClock(
-            _ onLook: @escaping @Sendable (ClockChanges) -> Void,
+            _ onCheck: @escaping @Sendable (ClockChanges) -> Void,
             onEnd: @escaping @Sendable () -> Void
         ) -> @Sendable () -> Void {
-            watches.append(Watch(look: onLook, end: onEnd))
+            watches.append(Watch(look: onCheck, end: onEnd))
             return { [stops] in stops.add(1) }
         }
     }
@@ -316,6 +316,73 @@ struct ComputedTests {
         timer.value = nil
     }
 
+    /// Two further checks find another deadline, and then the former one again, while the first check asks.
+    @Test func aDeadlineThatComesBackWhileItIsComputedAnewIsComputedOnceMore() throws {
+        let (service, asked, alarm) = (try TimerService(alarm: alarm), Count(), alarm)
+        let timer = try watched(on: service) { instant in
+            let number = asked.add(1)
+            if number == 2 {
+                alarm.look()
+                alarm.look()
+            }
+            return instant.advanced(by: .seconds(number == 2 ? 2 : number == 3 ? 5 : 9))
+        }
+        alarm.look()
+        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(9)))
+        #expect(asked.value == 5)
+    }
+
+    /// The rule that is refused asks nothing, and the tick is being computed.
+    @Test func aRefusedRuleLosesNoStepOfTheClock() throws {
+        let (service, asked, alarm, box) = (try TimerService(alarm: alarm), Count(), alarm, Box<PreciseTimer>())
+        let timer = try watched(on: service) { instant in
+            let number = asked.add(1)
+            if number == 2 {
+                alarm.look()
+                try? box.value?.reschedule(.computed("none", { _ in nil }))
+            }
+            return instant.advanced(by: .seconds(number >= 3 ? 2 : 9))
+        }
+        box.value = timer
+        alarm.move(by: .seconds(9))
+        alarm.fire()
+        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(2)))
+        box.value = nil
+    }
+
+    /// A tick and a new rule are computed at once.
+    @Test func aStepIsSeenByEachComputationThatItMeets() throws {
+        let (service, asked, alarm, box) = (try TimerService(alarm: alarm), Count(), alarm, Box<PreciseTimer>())
+        let (isAsked, mayAnswer, isOver) = (Gate(), Gate(), Gate())
+        let other = Count()
+        let timer = try watched(on: service) { instant in
+            if asked.add(1) == 2 {
+                isAsked.open()
+                mayAnswer.pass()
+            }
+            return instant.advanced(by: .seconds(9))
+        }
+        box.value = timer
+        alarm.move(by: .seconds(9))
+        try Thread.start("test.tick") {
+            alarm.fire()
+            isOver.open()
+        }
+        isAsked.pass()
+        let new = PreciseTimer.Schedule.computed("new") { instant in
+            if other.add(1) == 1 {
+                alarm.move(by: .seconds(-3_600))
+                alarm.look()
+                mayAnswer.open()
+                isOver.pass()
+            }
+            return instant.advanced(by: .seconds(9))
+        }
+        try timer.reschedule(new)
+        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(9)))
+        box.value = nil
+    }
+
     @Test func aDeadlineThatStaysTheSameKeepsItsTurn() throws {
         let (service, due) = (try TimerService(alarm: alarm), alarm.now.advanced(by: .seconds(9)))
         let order = Notes<Int>()
@@ -348,5 +415,45 @@ struct ComputedTests {
         alarm.move(by: .seconds(-60) - .nanoseconds(beyond))
         alarm.look()
         #expect(timer.nextDeadline == (beyond == 0 ? due.advanced(by: .seconds(90)) : due))
+    }
+
+    /// A deadline every ten seconds. The tick at 45 has the deadline 10, and has missed 20, 30 and 40.
+    @Test func aStepBackRepeatsNoDeadlineThatWasMissed() throws {
+        let (service, start, step) = (try TimerService(alarm: alarm), alarm.now, UInt64(10_000_000_000))
+        let timer = try watched(on: service) {
+            TimerInstant(nanoseconds: ($0.nanoseconds / step + 1) * step, clock: .wall)
+        }
+        alarm.move(by: .seconds(45))
+        alarm.fire()
+        alarm.move(by: .seconds(-30))
+        alarm.look()
+        #expect(log.ticks.map(\.missed) == [3])
+        #expect(timer.nextDeadline == start.advanced(by: .seconds(50)))
+    }
+
+    /// The clock is set back by an hour while the first of three late ticks is delivered.
+    @Test(arguments: [false, true]) func aStepBackInADeliveryIsNotLostAndEndsTheBurst(isInRule: Bool) throws {
+        let (service, asked, early, alarm) = (try TimerService(alarm: alarm), Count(), Count(), alarm)
+        let setBack = { @Sendable in
+            alarm.move(by: .seconds(-3_600))
+            alarm.look()
+        }
+        let schedule = PreciseTimer.Schedule.computed { instant in
+            if asked.add(1) == 2, isInRule { setBack() }
+            return instant.advanced(by: .seconds(10))
+        }
+        let policy = PreciseTimer.MissedTickPolicy.catchUp(limit: 5)
+        let timer = try PreciseTimer.schedule(schedule, on: service, missedTicks: policy, target: log) { log, tick in
+            log.note(tick)
+            if log.count > 1, alarm.now < tick.deadline { early.add(1) }
+            if log.count == 1, !isInRule { setBack() }
+        }
+        alarm.move(by: .seconds(35))
+        alarm.fire()
+        #expect(log.count == 1)
+        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(10)))
+        alarm.move(by: .seconds(10))
+        alarm.fire()
+        #expect(log.count == 2 && early.value == 0)
     }
 }

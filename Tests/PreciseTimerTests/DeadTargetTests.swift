@@ -81,7 +81,7 @@ struct DeadTargetTests {
         withExtendedLifetime(survivor) {}
     }
 
-    /// Other threads get the lock in between: the first farewell is said while nearly all timers are still there.
+    /// Other threads get the lock in between: the first timer is finalized while nearly all timers are still there.
     @Test(arguments: [Reason.targetReleased, .serviceShutDown])
     func aThousandTimersEndInPortions(reason: Reason) throws {
         let (virtual, left) = (VirtualTime(), Notes<Int>())
@@ -120,6 +120,23 @@ struct DeadTargetTests {
         try PreciseTimer.schedule(.every(.seconds(100)), on: virtual.service, target: reasons) { _, _ in }
         virtual.advance(by: .seconds(2))
         #expect(reasons.all == [.targetReleased])
+    }
+
+    /// The sweep has seen the living target, whose last reference `onEnd` drops.
+    @Test func aSweepHoldsNoLivingTargetWhileOnEndRuns() throws {
+        let (virtual, living, releases, seen) = (VirtualTime(), Box<Thing>(), Count(), Notes<Int>())
+        living.value = Thing { releases.add(1) }
+        let onEnd: @Sendable (Reason) -> Void = { _ in
+            living.value = nil
+            seen.append(releases.value)
+        }
+        for target in [Thing(), try #require(living.value)] {
+            try PreciseTimer.schedule(.onDemand, on: virtual.service, target: target, onEnd: onEnd) { _, _ in }
+        }
+        virtual.service.endTimersOfDeadTargets()
+        #expect(seen.all == [1])
+        virtual.service.endTimersOfDeadTargets()
+        #expect(seen.all == [1, 1])
     }
 
     @Test func theServiceAndThreadOfAPausedTimerEndWithIt() throws {

@@ -53,7 +53,7 @@ import Testing
         let timer = try place.schedule(.every(.milliseconds(1)), on: virtual.service, target: log) { log.note($0) }
         await place.block(until: gate)
         virtual.advanceWithoutSettling(by: .milliseconds(10))
-        #expect(virtual.service.nextLook == nil, "no deadline is awaited while a tick is on its way")
+        #expect(virtual.service.nextWakeTime == nil, "no deadline is awaited while a tick is on its way")
         gate.open()
         #expect(await soon { log.count == 1 })
         await place.settle()

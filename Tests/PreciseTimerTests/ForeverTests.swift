@@ -74,4 +74,15 @@ struct ForeverTests {
         #expect(log.count == 1)
         #expect(virtual.nextDeadline == nil)
     }
+
+    @Test(arguments: [false, true]) func aFixedDelayTooLongToRepresentCanBeRestarted(hasTicked: Bool) throws {
+        let schedule = PreciseTimer.Schedule.fixedDelay(Self.forever, after: .seconds(1))
+        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+        if hasTicked { virtual.advance(by: .seconds(1)) }
+        #expect(timer.restart())
+        #expect(timer.nextDeadline == nil)
+        virtual.jump(by: .seconds(3_600))
+        #expect(log.count == (hasTicked ? 1 : 0))
+        #expect(timer.state == .scheduled)
+    }
 }

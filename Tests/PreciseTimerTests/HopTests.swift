@@ -80,7 +80,7 @@ import Testing
         virtual.advanceWithoutSettling(by: .milliseconds(3))
         timer.resume()
         virtual.advanceWithoutSettling(by: .zero)
-        #expect(virtual.service.nextLook == nil, "a tick is on its way already")
+        #expect(virtual.service.nextWakeTime == nil, "a tick is on its way already")
         gate.open()
         #expect(await soon { log.count == 1 })
         await place.settle()

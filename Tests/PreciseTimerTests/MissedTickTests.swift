@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// The policy `.skip`, as a table on virtual time: a timer of 300 ns with a late look.
+/// The policy `.skip`, as a table on virtual time: a timer of 300 ns with a late round.
 struct MissedTickTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -38,7 +38,7 @@ struct MissedTickTests {
         virtual.advance(by: .milliseconds(10))
         for _ in 0..<99 { virtual.advance(by: .zero) }
         #expect(log.count == 100)
-        // The deadlines up to the last look, with which the hundredth handler began.
+        // The deadlines up to the last round, with which the hundredth handler began.
         let accounted = log.ticks.accounted
         #expect(accounted == (10 + 99 * 25) / 10)
     }
@@ -72,7 +72,7 @@ struct MissedTickTests {
     }
 }
 
-/// Every tick of a timer of 300 ns after late looks, exactly, under each policy.
+/// Every tick of a timer of 300 ns after late rounds, exactly, under each policy.
 struct MissedTickTableTests {
     private let virtual = VirtualTime()
 

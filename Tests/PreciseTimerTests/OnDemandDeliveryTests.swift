@@ -50,7 +50,7 @@ struct OnDemandDeliveryTests {
         try timer.reschedule(.once(after: .seconds(2)))
         gate.open()
         await place.settle()
-        #expect(await soon { virtual.service.nextLook == start.advanced(by: .seconds(3)) })
+        #expect(await soon { virtual.service.nextWakeTime == start.advanced(by: .seconds(3)) })
         #expect(log.count == 0)
         virtual.advanceWithoutSettling(by: .seconds(2))
         #expect(await soon { log.count == 1 })

@@ -31,9 +31,9 @@ struct OnDemandTests {
         try timer.reschedule(.once(after: .seconds(1)))
         #expect(virtual.service.activeTimers.map(\.nextDeadline) == [virtual.now.advanced(by: .seconds(1))])
         virtual.advance(by: .seconds(1))
-        let served = try #require(virtual.service.activeTimers.first)
-        #expect(served.nextDeadline == nil)
-        #expect(served.ticks == 1)
+        let rested = try #require(virtual.service.activeTimers.first)
+        #expect(rested.nextDeadline == nil)
+        #expect(rested.ticks == 1)
     }
 
     @Test func eachRescheduleGivesOneTickNumberedFromZero() throws {

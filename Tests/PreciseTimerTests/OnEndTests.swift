@@ -33,7 +33,7 @@ struct OnEndTests {
         #expect(heard.all == [.cancelled])
     }
 
-    /// A reader is told the truth, and the service says the farewell.
+    /// A reader is told the truth, and the service finalizes the timer.
     @Test func aReleasedTargetIsReportedAtTheNextDeadlineAndByNoReader() throws {
         var target: Log? = Log()
         let timer = try PreciseTimer.schedule(
@@ -135,6 +135,22 @@ struct OnEndTests {
         sibling.value = try schedule(.once(after: .seconds(1)))
         virtual.advance(by: .seconds(2))
         #expect(words.all == [1])
+        #expect(heard.all == [.cancelled])
+        #expect(log.count == 0)
+    }
+
+    /// Nothing is decided about the next due timer before `onEnd` of the last one was called.
+    @Test func onEndMayEndADueSibling() throws {
+        let sibling = Box<PreciseTimer>()
+        try PreciseTimer.schedule(
+            .once(after: .seconds(1)),
+            on: virtual.service,
+            target: log,
+            onEnd: { _ in sibling.value?.cancel() },
+            handler: { _, _ in }
+        )
+        sibling.value = try schedule(.once(after: .seconds(1)))
+        virtual.advance(by: .seconds(1))
         #expect(heard.all == [.cancelled])
         #expect(log.count == 0)
     }

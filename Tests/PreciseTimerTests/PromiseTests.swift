@@ -103,12 +103,12 @@ import Testing
         timer.cancel()
         let ticks = log.ticks
         #expect(ticks.flaw(from: start, every: .milliseconds(1)) == nil)
-        let looks = ticks.looks.dropLast()
-        #expect(looks.allSatisfy { $0.count <= 3 })
-        #expect(looks.allSatisfy { $0.dropLast().allSatisfy { $0.missed == 0 } })
-        #expect(looks.contains { $0.count == 3 && ($0.last?.missed ?? 0) >= 5 }, "a stall of 12 ms is seen")
-        for look in looks {
-            let last = try #require(look.last)
+        let rounds = ticks.rounds.dropLast()
+        #expect(rounds.allSatisfy { $0.count <= 3 })
+        #expect(rounds.allSatisfy { $0.dropLast().allSatisfy { $0.missed == 0 } })
+        #expect(rounds.contains { $0.count == 3 && ($0.last?.missed ?? 0) >= 5 }, "a stall of 12 ms is seen")
+        for round in rounds {
+            let last = try #require(round.last)
             #expect(last.index + last.missed == Int(start.duration(to: last.woke) / .milliseconds(1)))
         }
     }

@@ -27,7 +27,7 @@ struct ReaderTests {
         #expect(timer.state == .ended(.targetReleased) && timer.hasEnded)
         #expect(bag.count == 0 && bag["clock"] == nil)
         #expect("\(timer)".hasSuffix(": ended: target released"))
-        #expect(virtual.pendingCount == 1 && ends.all.isEmpty, "the farewell is left to the service")
+        #expect(virtual.pendingCount == 1 && ends.all.isEmpty, "the rest is left to the service")
         virtual.advance(by: .seconds(1))
         #expect(virtual.pendingCount == 0 && ends.all == [.targetReleased])
         #expect(timer.state == .ended(.targetReleased))

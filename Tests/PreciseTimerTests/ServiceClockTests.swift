@@ -84,9 +84,9 @@ import Testing
                 }
             }
         #expect(await soon { virtual.pendingCount == 10 })
-        let look = try #require(virtual.nextDeadline)
-        virtual.advanceWithoutSettling(by: virtual.now.duration(to: look))
+        let wakeTime = try #require(virtual.nextDeadline)
+        virtual.advanceWithoutSettling(by: virtual.now.duration(to: wakeTime))
         for sleeper in sleepers { try await sleeper.value }
-        #expect(virtual.now == look, "all wake at one look")
+        #expect(virtual.now == wakeTime, "all wake at once")
     }
 }

@@ -130,9 +130,38 @@ import TimerKernel
         alarms.all[0].fire()
         #expect(log.count == 0)
         try PreciseTimer.schedule(.once(at: TimerInstant(nanoseconds: 500)), on: service, target: log) { $0.note($1) }
-        #expect(alarms.all[1].settings.count == 2, "no look is going on, so an earlier deadline sets the alarm")
+        #expect(alarms.all[1].settings.count == 2, "no round is going on, so an earlier deadline sets the alarm")
         alarms.all[1].fire()
         #expect(log.count == 2)
+    }
+
+    /// The handler starts the service again, and returns while a round of the new alarm is in progress.
+    @Test func aRoundOfAnEarlierEpochCallsNoTimerOfTheNext() throws {
+        let (alarms, log) = (Notes<ManualAlarm>(), Log())
+        let (isInside, mayReturn, isOver) = (Gate(), Gate(), Gate())
+        let service = TimerService(startedOnUse: {
+            let alarm = ManualAlarm()
+            alarms.append(alarm)
+            return alarm
+        })
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { log, _ in
+            service.shutdown()
+            _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { _, _ in
+                isInside.open()
+                mayReturn.pass()
+            }
+            _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { $0.note($1) }
+            try? Thread.start("test.next") {
+                alarms.all[1].fire()
+                isOver.open()
+            }
+            isInside.pass()
+        }
+        alarms.all[0].fire()
+        #expect(log.count == 0, "its turn is after the handler that runs")
+        mayReturn.open()
+        isOver.pass()
+        #expect(log.count == 1)
     }
 
     @Test(.needsProc) func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {

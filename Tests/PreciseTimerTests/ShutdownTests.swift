@@ -38,7 +38,7 @@ import Testing
     }
     #endif
 
-    /// A service ends its timers one after another, the oldest last, and says farewells between them.
+    /// A service ends its timers one after another, the oldest last, and finalizes some in between.
     @Test func aTimerThatItsServiceIsAboutToEndSaysSo() throws {
         let (virtual, bag, answers, log) = (VirtualTime(), TimerBag(), Notes<TimerError>(), Log())
         let oldest = try PreciseTimer.schedule(.onDemand, on: virtual.service, target: log) { $0.note($1) }
@@ -94,7 +94,7 @@ import Testing
         mayReturn.open()
         #expect(await task.value)
         #expect(hasReturned.isPassable)
-        #expect(endings.all == [.serviceShutDown], "the farewell is before the return")
+        #expect(endings.all == [.serviceShutDown], "it is finalized before the return")
     }
 
     /// The other timer's `onEnd` lets the handler return while the shutdown is ending timers.

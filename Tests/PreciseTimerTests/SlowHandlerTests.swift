@@ -411,7 +411,7 @@ import Testing
             for isTask in [true, false] {
                 let (alarm, log, own) = (ManualAlarm(), Log(), Box<PreciseTimer>())
                 let service = try TimerService(alarm: alarm)
-                // The message is written before the farewell is said.
+                // The message is written before the timer is finalized.
                 let hasEnded = Gate()
                 let work: @Sendable (Log, PreciseTimer.Tick) -> Void = { log, tick in
                     log.note(tick)

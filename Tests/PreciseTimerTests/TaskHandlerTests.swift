@@ -9,6 +9,8 @@ import Testing
     private let log = Log()
     private let reasons = Notes<PreciseTimer.EndReason>()
 
+    typealias Reason = PreciseTimer.EndReason
+
     private struct Bad: Error {}
 
     @Test func aHandlerOfAnOrdinaryObjectMayAwait() async throws {
@@ -285,6 +287,28 @@ import Testing
         virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { wasCancelled.all == [false] })
         timer.value = nil
+    }
+
+    @Test(arguments: [Reason.failed(Bad()), .targetReleased])
+    func onEndRunsInATaskThatIsNotCancelled(reason: Reason) async throws {
+        let cancelled = Notes<Bool>()
+        var target: Thing? = Thing()
+        try PreciseTimer.schedule(
+            .every(.milliseconds(500)),
+            on: virtual.service,
+            target: try #require(target),
+            onEnd: { [reasons] in
+                cancelled.append(Task.isCancelled)
+                reasons.append($0)
+            },
+            handler: { _, _ in throw Bad() }
+        )
+        if reason == .targetReleased { target = nil }
+        // Less than a second: no sweep finds the released target.
+        virtual.advanceWithoutSettling(by: .milliseconds(500))
+        #expect(await soon { reasons.all == [reason] })
+        #expect(cancelled.all == [false])
+        withExtendedLifetime(target) {}
     }
 
     /// The end may come between the task's first step and the moment at which its handle is known.

@@ -144,7 +144,7 @@ import Testing
             let service = try TimerService(alarm: alarm)
             let iterator = PreciseTimer.ticks(.every(.seconds(1)), on: service).makeAsyncIterator()
             alarm.move(by: .seconds(1))
-            // The first reading begins the look.
+            // The first reading begins the round.
             alarm.happen(before: 2) { [weak service] in service?.shutdown() }
             alarm.fire()
             #expect(!service.shutdown(), "it was shut down in between")

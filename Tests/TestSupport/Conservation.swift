@@ -20,7 +20,7 @@ extension [PreciseTimer.Tick] {
     }
 
     /// The first fault in ticks of one fixed grid that begins with the first tick; nil if no tick is lost, invented or
-    /// early. For ticks that are delivered on the alarm's thread: each deadline up to the last look must be ticked
+    /// early. For ticks that are delivered on the alarm's thread: each deadline up to the last round must be ticked
     /// or missed.
     package func flaw(every period: Duration) -> String? {
         guard let first, let last else { return "no tick" }
@@ -30,17 +30,17 @@ extension [PreciseTimer.Tick] {
         return accounted == passed ? nil : "\(accounted) deadlines of \(passed)"
     }
 
-    /// The ticks of each look of the alarm's thread. For ticks that are delivered on that thread.
-    package var looks: [[PreciseTimer.Tick]] {
-        var looks: [[PreciseTimer.Tick]] = []
+    /// The ticks of each round of the alarm's thread. For ticks that are delivered on that thread.
+    package var rounds: [[PreciseTimer.Tick]] {
+        var rounds: [[PreciseTimer.Tick]] = []
         for tick in self {
-            if looks.last?.first?.woke == tick.woke {
-                looks[looks.count - 1].append(tick)
+            if rounds.last?.first?.woke == tick.woke {
+                rounds[rounds.count - 1].append(tick)
             } else {
-                looks.append([tick])
+                rounds.append([tick])
             }
         }
-        return looks
+        return rounds
     }
 }
 

@@ -7,7 +7,7 @@ import Testing
 struct DeadlineQueueTests {
     private struct Waiting: Equatable {
         var nanoseconds: UInt64
-        let timer: PlainRecord
+        let timer: TimerRecord
 
         func precedes(_ other: Waiting) -> Bool {
             (nanoseconds, timer.sequence) < (other.nanoseconds, other.timer.sequence)
@@ -15,7 +15,7 @@ struct DeadlineQueueTests {
     }
 
     @Test func theEarliestDeadlineComesFirst() {
-        var queue = DeadlineQueue<Nothing>()
+        var queue = DeadlineQueue()
         #expect(queue.first == nil && queue.firstInstant == .max, "the queue is empty")
         let timers = (0..<3).map(timer)
         for (timer, nanoseconds) in zip(timers, [30, 10, 20] as [UInt64]) { queue.push(timer, at: nanoseconds) }
@@ -24,7 +24,7 @@ struct DeadlineQueueTests {
     }
 
     @Test func equalDeadlinesComeInTheOrderOfScheduling() {
-        var queue = DeadlineQueue<Nothing>()
+        var queue = DeadlineQueue()
         let timers = (0..<100).map { timer($0 * 37 % 100) }
         for timer in timers { queue.push(timer, at: 7) }
         #expect(popAll(&queue).map(\.timer) == timers.sorted { $0.sequence < $1.sequence })
@@ -33,7 +33,7 @@ struct DeadlineQueueTests {
     @Test(arguments: 0..<20)
     func randomOperationsAgreeWithASortedList(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        var queue = DeadlineQueue<Nothing>()
+        var queue = DeadlineQueue()
         var model: [Waiting] = []
         for sequence in 0..<2_000 {
             let nanoseconds = UInt64.random(in: 0..<50, using: &random)
@@ -61,7 +61,7 @@ struct DeadlineQueueTests {
     }
 
     @Test func aThousandTimersCanBeRemovedFromTheMiddle() {
-        var queue = DeadlineQueue<Nothing>()
+        var queue = DeadlineQueue()
         let timers = (0..<3_000).map(timer)
         for timer in timers { queue.push(timer, at: timer.sequence * 7919 % 3_000) }
         for timer in timers where timer.sequence % 3 == 0 { queue.remove(timer) }
@@ -72,19 +72,19 @@ struct DeadlineQueueTests {
         #expect(timers.allSatisfy { $0.position == -1 })
     }
 
-    private func timer(_ sequence: Int) -> PlainRecord {
-        let timer = PlainRecord(Nothing())
+    private func timer(_ sequence: Int) -> TimerRecord {
+        let timer = TimerRecord()
         timer.sequence = UInt64(sequence)
         return timer
     }
 
-    private func pop(_ queue: inout DeadlineQueue<Nothing>) -> Waiting? {
+    private func pop(_ queue: inout DeadlineQueue) -> Waiting? {
         guard let first = queue.first else { return nil }
         queue.remove(first.timer)
         return Waiting(nanoseconds: first.nanoseconds, timer: first.timer)
     }
 
-    private func popAll(_ queue: inout DeadlineQueue<Nothing>) -> [Waiting] {
+    private func popAll(_ queue: inout DeadlineQueue) -> [Waiting] {
         var popped: [Waiting] = []
         while let next = pop(&queue) { popped.append(next) }
         return popped

@@ -2,23 +2,39 @@ import PreciseTimer
 import TimerKernel
 
 /// Deadlines a period apart.
-func every(_ period: UInt64, from origin: UInt64) -> Grid {
-    Grid(origin: origin, repetition: .every(Period(nanoseconds: period)))
-}
+func every(_ period: UInt64, from origin: UInt64) -> ResolvedSchedule { ResolvedSchedule(.at(origin), .every(period)) }
 
 /// One deadline.
-func once(at nanoseconds: UInt64) -> Grid { Grid(origin: nanoseconds) }
+func once(at nanoseconds: UInt64) -> ResolvedSchedule { ResolvedSchedule(.at(nanoseconds), .once) }
 
 /// No deadline until the timer is rescheduled.
-let onDemand = Grid(origin: .max, repetition: .onDemand)
+let onDemand = ResolvedSchedule(.never, .onDemand)
 
-/// A timer without a user.
-struct Nothing: UserFacts {
-    struct Extras: UserExtras {}
+/// What the ticks of late deadlines are.
+enum LatePolicy: Hashable, Sendable {
+    /// One tick stands for all late deadlines.
+    case skip
+    /// So it does, and the deadlines begin anew at that tick.
+    case delay
+    /// Up to this many late deadlines have a tick of their own.
+    case catchUp(limit: Int)
+
+    var limit: Int { if case .catchUp(let limit) = self { limit } else { 1 } }
 }
 
-typealias PlainRecord = TimerRecord<Nothing>
-typealias PlainScheduler = Scheduler<Nothing>
+extension TimerRecord {
+    /// A timer of nobody.
+    convenience init(policy: LatePolicy = .skip, tolerance: UInt64 = 0, isPaused: Bool = false) {
+        self.init(
+            Timing(
+                burstLimit: policy.limit,
+                restartsLate: policy == .delay,
+                tolerance: tolerance,
+                isPaused: isPaused
+            )
+        )
+    }
+}
 
 /// Timers are compared by identity.
 extension TimerRecord: Equatable {
@@ -27,26 +43,26 @@ extension TimerRecord: Equatable {
 
 /// A tick and its timer.
 struct Ticked: Equatable {
-    let timer: PlainRecord
-    let due: Due
+    let timer: TimerRecord
+    let due: Expiration
 }
 
 extension Ticked {
-    init(_ timer: PlainRecord, _ index: UInt64, _ deadline: UInt64, missed: UInt64 = 0, isExtra: Bool = false) {
-        self.init(timer: timer, due: Due(index: index, deadline: deadline, missed: missed, isExtra: isExtra))
+    init(_ timer: TimerRecord, _ index: UInt64, _ deadline: UInt64, missed: UInt64 = 0, isExtra: Bool = false) {
+        self.init(timer: timer, due: Expiration(index: index, deadline: deadline, missed: missed, isExtra: isExtra))
     }
 }
 
 /// The results of one firing of the alarm.
 struct Firing: Equatable {
     var ticks: [Ticked] = []
-    var completed: [PlainRecord] = []
+    var completed: [TimerRecord] = []
     var alarm: AlarmOrder = .leave
 }
 
 /// What a timer does after a delivery.
-enum Sequel: Hashable {
-    /// It waits for its next deadline, or rests.
+enum AfterDelivery: Hashable {
+    /// It waits for its next deadline, or is idle.
     case waits(AlarmOrder)
     /// It is on its way again, to another of its late deadlines.
     case again
@@ -56,32 +72,48 @@ enum Sequel: Hashable {
     case hasEnded
 }
 
-extension Scheduler<Nothing> {
+extension Scheduler {
     /// Creates a timer and adds it.
     mutating func add(
-        _ grid: Grid,
+        _ schedule: ResolvedSchedule,
         policy: LatePolicy = .skip,
         tolerance: UInt64 = 0,
         isPaused: Bool = false
-    ) -> (timer: PlainRecord, alarm: AlarmOrder) {
-        let timer = PlainRecord(Nothing(), policy: policy, tolerance: tolerance, isPaused: isPaused)
-        return (timer, add(timer, on: grid))
+    ) -> (timer: TimerRecord, alarm: AlarmOrder) {
+        let timer = TimerRecord(policy: policy, tolerance: tolerance, isPaused: isPaused)
+        return (timer, add(timer, on: schedule))
     }
 
+    /// Adds a timer on a schedule that begins at an instant.
+    mutating func add(_ timer: TimerRecord, on schedule: ResolvedSchedule) -> AlarmOrder { add(timer, schedule, at: 0) }
+
+    /// Reschedules a timer to a schedule that begins at an instant.
+    mutating func reschedule(_ timer: TimerRecord, on schedule: ResolvedSchedule) -> AlarmOrder? {
+        reschedule(timer, schedule, at: 0)
+    }
+
+    /// Resumes a timer whose time did not stand still.
+    mutating func resume(_ timer: TimerRecord) -> AlarmOrder? { resume(timer, at: 0) }
+
     /// Cancels a timer.
-    mutating func end(_ timer: PlainRecord) -> Bool { end(timer, .cancelled) }
+    mutating func end(_ timer: TimerRecord) -> Bool { end(timer, .cancelled) }
 
     /// Ends a delivery.
-    mutating func finish(_ timer: PlainRecord, lookedAt look: UInt64, byHop: Bool = false, now: UInt64) -> Sequel {
+    mutating func finish(
+        _ timer: TimerRecord,
+        decidedAt instant: UInt64,
+        byHop: Bool = false,
+        now: UInt64
+    ) -> AfterDelivery {
         let hadEnded = timer.hasEnded
-        let order = putBack(timer, lookedAt: look, byHop: byHop, now: now)
+        let order = putBack(timer, decidedAt: instant, byHop: byHop, now: now)
         if hadEnded { return .hasEnded }
         if timer.hasEnded { return .completes }
         return timer.isInDelivery ? .again : .waits(order)
     }
 
     /// The timer whose turn is next, even if the scheduler must be asked several times.
-    mutating func nextDue() -> PlainRecord? {
+    mutating func nextDue() -> TimerRecord? {
         while true {
             if let timer = firstDue() { return timer }
             if !hasDue { return nil }
@@ -89,30 +121,30 @@ extension Scheduler<Nothing> {
     }
 
     /// Sends the timer whose turn is next on its way.
-    mutating func takeNext() -> PlainRecord? {
+    mutating func takeNext() -> TimerRecord? {
         let timer = nextDue()
         if let timer { send(timer) }
         return timer
     }
 
-    /// The first due timer of a look.
-    mutating func take(at now: UInt64) -> PlainRecord? {
-        beginLook(at: now)
+    /// The first due timer of a round.
+    mutating func take(at now: UInt64) -> TimerRecord? {
+        beginRound(at: now)
         return takeNext()
     }
 
     /// One firing of the alarm. Each handler is called at once, runs `handler` and returns at once.
-    mutating func firing(at now: UInt64, handler: (inout PlainScheduler, Ticked) -> Void = { _, _ in }) -> Firing {
+    mutating func firing(at now: UInt64, handler: (inout Scheduler, Ticked) -> Void = { _, _ in }) -> Firing {
         var firing = Firing()
-        beginLook(at: now)
+        beginRound(at: now)
         while let timer = nextDue() {
             if let due = begin(timer, at: now) {
                 firing.ticks.append(Ticked(timer: timer, due: due))
                 handler(&self, Ticked(timer: timer, due: due))
             }
-            if finish(timer, lookedAt: now, now: now) == .completes { firing.completed.append(timer) }
+            if finish(timer, decidedAt: now, now: now) == .completes { firing.completed.append(timer) }
         }
-        firing.alarm = endLook()
+        firing.alarm = endRound()
         return firing
     }
 }

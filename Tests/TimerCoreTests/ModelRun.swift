@@ -1,10 +1,9 @@
 import PreciseTimer
 import TestSupport
-import TimerKernel
 
 /// A scheduler and its model, which undergo the same operations.
 struct ModelRun: ~Copyable {
-    private var scheduler = PlainScheduler()
+    private var scheduler = Scheduler()
     private var model: [NaiveTimer] = []
     private var random: SeededGenerator
     /// The maximum number of timers.
@@ -18,11 +17,11 @@ struct ModelRun: ~Copyable {
     private var hasAlarm = true
     /// The period in nanoseconds, if the alarm repeats by itself.
     private var goesOnEvery: UInt64?
-    /// The present look, the number of looks, and how many repeats the look still has room for.
-    private var look: UInt64?
-    private var looks = 0
+    /// The present round, the number of rounds, and how many repeats the round still has room for.
+    private var round: UInt64?
+    private var rounds = 0
     private var repeats = 0
-    /// Whether the timers of this look are known, and whether all of them have had their turn.
+    /// Whether the timers of this round are known, and whether all of them have had their turn.
     private var isGathered = false
     private var isDone = false
     /// The first difference between the scheduler and the model.
@@ -39,7 +38,7 @@ struct ModelRun: ~Copyable {
     /// Performs one random operation.
     mutating func operate() {
         let isBetween = prefersTurns && Bool.random(using: &random)
-        let waiting = isBetween ? randomTimer { $0.isOfThisLook && $0.isWaiting } : nil
+        let waiting = isBetween ? randomTimer { $0.isOfThisRound && $0.isWaiting } : nil
         guard let position = waiting ?? randomTimer() else { return add() }
         let kind = Int.random(in: 0..<1_000, using: &random)
         switch kind {
@@ -52,7 +51,7 @@ struct ModelRun: ~Copyable {
         case 150..<190: reschedule(position)
         case 190..<230: fire(position)
         case 230..<300: now += .random(in: 0...(kind < 240 ? 4_000 : kind < 270 ? 40 : 8), using: &random)
-        case 300..<370: look == nil ? beginLook() : endLook()
+        case 300..<370: round == nil ? beginRound() : endRound()
         case 370..<650: next()
         case 650..<750: begin()
         default: finish()
@@ -62,7 +61,7 @@ struct ModelRun: ~Copyable {
         if model.count > 60 { model.removeAll { $0.hasEnded && !$0.isInDelivery } }
     }
 
-    /// Resumes all timers and looks at each instant of the alarm, until the alarm is set to an instant after
+    /// Resumes all timers and begins a round at each instant of the alarm, until the alarm is set to an instant after
     /// the end.
     mutating func settle() {
         while scheduler.closing != nil, difference == nil { endClosing() }
@@ -70,13 +69,13 @@ struct ModelRun: ~Copyable {
         let end = now + 200
         for _ in 0..<100_000 where difference == nil {
             check()
-            if look != nil || model.contains(where: \.isInDelivery) {
-                if isDone { endLook() } else { next() }
+            if round != nil || model.contains(where: \.isInDelivery) {
+                if isDone { endRound() } else { next() }
                 begin()
                 finish()
             } else if let armed, armed <= end {
                 now = max(now, armed)
-                beginLook()
+                beginRound()
             } else {
                 now = end
                 return
@@ -102,7 +101,7 @@ struct ModelRun: ~Copyable {
         let (grid, policy) = (randomGrid(), policies[Int.random(in: 0..<5, using: &random)])
         let tolerance: UInt64 = Bool.random(using: &random) ? 0 : .random(in: 0...20, using: &random)
         let isPaused = Int.random(in: 0..<8, using: &random) == 0
-        let (timer, order) = scheduler.add(grid.grid, policy: policy, tolerance: tolerance, isPaused: isPaused)
+        let (timer, order) = scheduler.add(grid.schedule, policy: policy, tolerance: tolerance, isPaused: isPaused)
         orders += 1
         var naive = NaiveTimer(timer: timer, order: orders, grid: grid, policy: policy, tolerance: tolerance)
         (naive.isPaused, naive.isOnDemand) = (isPaused, grid.repetition == .onDemand)
@@ -120,18 +119,17 @@ struct ModelRun: ~Copyable {
         let timer = model[position]
         let holds = Int.random(in: 0..<3, using: &random) == 0
         let isPausing = scheduler.pause(timer.timer)
-        if holds, isPausing { scheduler.hold(timer.timer, at: now) }
+        if holds, isPausing { timer.timer.timing.hold(at: now) }
         expect(isPausing, !timer.hasEnded && !timer.isPaused, "pause")
         guard !timer.hasEnded else { return }
         if holds, !timer.isPaused { model[position].heldSince = now }
-        (model[position].isPaused, model[position].isOfThisLook) = (true, false)
+        (model[position].isPaused, model[position].isOfThisRound) = (true, false)
         if !timer.isPaused, !timer.isInDelivery { model[position].burst = 0 }
     }
 
     private mutating func resume(_ position: Int) {
         let timer = model[position]
-        let order =
-            timer.heldSince == nil ? scheduler.resume(timer.timer) : scheduler.release(timer.timer, at: now)
+        let order = scheduler.resume(timer.timer, at: now)
         expect(order != nil, !timer.hasEnded && timer.isPaused, "resume")
         if order != nil { model[position].resume(at: now) }
         if order != nil, timer.heldSince != nil { seen.insert("held") }
@@ -141,10 +139,10 @@ struct ModelRun: ~Copyable {
     private mutating func reschedule(_ position: Int) {
         let grid = randomGrid()
         if model[position].heldSince != nil, !model[position].hasEnded {
-            scheduler.hold(model[position].timer, at: now)
+            model[position].timer.timing.hold(at: now)
             model[position].heldSince = now
         }
-        let order = scheduler.reschedule(model[position].timer, on: grid.grid)
+        let order = scheduler.reschedule(model[position].timer, on: grid.schedule)
         expect(order != nil, !model[position].hasEnded, "reschedule")
         orders += 1
         if order != nil { model[position].reschedule(on: grid, order: orders) }
@@ -161,7 +159,7 @@ struct ModelRun: ~Copyable {
     private mutating func close() {
         scheduler.close()
         for position in model.indices { model[position].isClosing = true }
-        (look, armed, goesOnEvery, hasAlarm) = (nil, nil, nil, false)
+        (round, armed, goesOnEvery, hasAlarm) = (nil, nil, nil, false)
         seen.insert("close")
     }
 
@@ -173,35 +171,37 @@ struct ModelRun: ~Copyable {
 
     // MARK: From deadline to tick
 
-    private mutating func beginLook() {
-        scheduler.beginLook(at: now)
-        (look, isGathered, isDone, repeats) = (now, false, false, PlainScheduler.portion)
+    private mutating func beginRound() {
+        scheduler.beginRound(at: now)
+        (round, isGathered, isDone, repeats) = (now, false, false, Scheduler.batch)
         // A repeating alarm also fires needlessly, and continues after that.
         if let goesOnEvery { while let next = armed, next <= now { armed = next + goesOnEvery } } else { armed = nil }
-        looks += 1
+        rounds += 1
     }
 
-    private mutating func endLook() {
-        guard look != nil, isDone else { return }
-        look = nil
-        carryOut(scheduler.endLook())
-        if goesOnEvery != nil { expect(armed, scheduler.nextLook, "a repeating alarm is set to the next look") }
+    private mutating func endRound() {
+        guard round != nil, isDone else { return }
+        round = nil
+        carryOut(scheduler.endRound())
+        if goesOnEvery != nil {
+            expect(armed, scheduler.nextWakeTime, "a repeating alarm is set to the next wake time")
+        }
     }
 
     private mutating func next() {
-        guard let look, !model.contains(where: { $0.isInDelivery && $0.inline == looks }) else { return }
+        guard let round, !model.contains(where: { $0.isInDelivery && $0.inline == rounds }) else { return }
         for position in model.indices where !isGathered {
-            model[position].isOfThisLook = model[position].isDue(at: look)
+            model[position].isOfThisRound = model[position].isDue(at: round)
         }
         isGathered = true
-        let expected = model.indices.filter { model[$0].isOfThisLook && model[$0].isWaiting }
+        let expected = model.indices.filter { model[$0].isOfThisRound && model[$0].isWaiting }
             .min { (model[$0].next ?? 0, model[$0].order) < (model[$1].next ?? 0, model[$1].order) }
         if let timer = scheduler.firstDue() {
             expect(timer, expected.map { model[$0].timer }, "the timer whose turn comes")
             guard let expected, difference == nil else { return }
             let isHop = model[expected].order % 3 == 0
-            model[expected].isTaken(inline: isHop ? nil : looks)
-            if isHop { scheduler.send(timer) } else { begin(expected, at: look) }
+            model[expected].isTaken(inline: isHop ? nil : rounds)
+            if isHop { scheduler.send(timer) } else { begin(expected, at: round) }
         } else if scheduler.hasDue {
             seen.insert("notFound")
         } else {
@@ -214,10 +214,10 @@ struct ModelRun: ~Copyable {
         if let position = randomTimer({ $0.isInDelivery && $0.began == nil }) { begin(position, at: now) }
     }
 
-    private mutating func begin(_ position: Int, at look: UInt64) {
-        let due = scheduler.begin(model[position].timer, at: look)
-        expect(due, model[position].mayTick ? model[position].tick(at: look) : nil, "tick")
-        (model[position].began, model[position].hasTick) = (look, due != nil)
+    private mutating func begin(_ position: Int, at instant: UInt64) {
+        let due = scheduler.begin(model[position].timer, at: instant)
+        expect(due, model[position].mayTick ? model[position].tick(at: instant) : nil, "tick")
+        (model[position].began, model[position].hasTick) = (instant, due != nil)
         seen.insert(due.map { $0.missed > 0 ? "missed" : "tick" } ?? "void")
     }
 
@@ -225,7 +225,7 @@ struct ModelRun: ~Copyable {
         guard let position = randomTimer({ $0.isInDelivery && $0.began != nil }) else { return }
         let began = model[position].began ?? 0
         let (timer, isHop) = (model[position].timer, model[position].inline == nil && model[position].hasTick)
-        let sequel = scheduler.finish(timer, lookedAt: began, byHop: isHop, now: now)
+        let after = scheduler.finish(timer, decidedAt: began, byHop: isHop, now: now)
         model[position].isInDelivery = false
         model[position].handlerReturned(at: now)
         let catchesUp = model[position].catchesUp(at: began)
@@ -238,15 +238,15 @@ struct ModelRun: ~Copyable {
         } else if model[position].next == nil, !model[position].isOnDemand {
             name = "completes"
             model[position].hasEnded = true
-        } else if catchesUp, look != nil, !model[position].isClosing {
-            // Another late tick comes in the same look, if the look still has room for it.
+        } else if catchesUp, round != nil, !model[position].isClosing {
+            // Another late tick comes in the same round, if the round still has room for it.
             repeats -= 1
-            seen.insert(repeats < 0 ? "portion" : "repeat")
-            if repeats >= 0 { model[position].isOfThisLook = model[position].isWaiting }
+            seen.insert(repeats < 0 ? "batch" : "repeat")
+            if repeats >= 0 { model[position].isOfThisRound = model[position].isWaiting }
         }
         if model[position].isSpent { seen.insert("spent, \(name)\(model[position].isOnDemand ? " on demand" : "")") }
-        expect(String("\(sequel)".prefix { $0 != "(" }), name, "sequel")
-        if case .waits(let order) = sequel { carryOut(order) }
+        expect(String("\(after)".prefix { $0 != "(" }), name, "after the delivery")
+        if case .waits(let order) = after { carryOut(order) }
         seen.insert(name)
     }
 
@@ -258,8 +258,8 @@ struct ModelRun: ~Copyable {
 
     private mutating func randomGrid() -> NaiveGrid {
         let (origin, period) = (now + .random(in: 0...60, using: &random), UInt64.random(in: 1...50, using: &random))
-        let (every, after) = (Grid.Repetition.every(Period(nanoseconds: period)), Grid.Repetition.afterReturn(period))
-        let repetitions = [every, every, every, every, after, after, .none, .onDemand]
+        let (every, fixedDelay) = (Repetition.every(period), Repetition.fixedDelay(period))
+        let repetitions = [every, every, every, every, fixedDelay, fixedDelay, .once, .onDemand]
         return NaiveGrid(
             repetition: repetitions[Int.random(in: 0..<8, using: &random)],
             origin: origin,
@@ -275,7 +275,7 @@ struct ModelRun: ~Copyable {
             seen.insert("disarmed")
         }
         guard case .set(let deadline) = order else { return }
-        expect(look, nil, "during a look there are no orders")
+        expect(round, nil, "during a round there are no orders")
         expect(hasAlarm, true, "an order without an alarm would be lost")
         expect(goesOnEvery != nil || armed.map { deadline < $0 } ?? true, true, "an order that was not needed")
         (armed, goesOnEvery) = (deadline, nil)
@@ -290,17 +290,19 @@ struct ModelRun: ~Copyable {
     private mutating func check() {
         if let broken = scheduler.brokenInvariant { difference = difference ?? broken }
         expect(scheduler.count, model.count { !$0.hasEnded }, "count")
-        let (first, exact) = (scheduler.nextLook, model.filter(\.isWaiting).compactMap(\.look).min())
-        // Timers that are closing are still queued, and a timer that the look has called may keep its place.
+        let (first, exact) = (scheduler.nextWakeTime, model.filter(\.isWaiting).compactMap(\.wakeTime).min())
+        // Timers that are closing are still queued, and a timer that the round has called may keep its position.
         let isCalling = model.contains { $0.isInDelivery && $0.inline != nil }
-        if scheduler.closing == nil, !isCalling { expect(first != nil, exact != nil, "whether there is a next look") }
+        if scheduler.closing == nil, !isCalling {
+            expect(first != nil, exact != nil, "whether there is a next wake time")
+        }
         if let exact {
-            expect(first.map { $0 <= exact } ?? false, true, "the next look is no later than the exact one")
-            if look == nil { expect(armed.map { $0 <= exact } ?? false, true, "the alarm is set in time") }
+            expect(first.map { $0 <= exact } ?? false, true, "the next wake time is no later than the exact one")
+            if round == nil { expect(armed.map { $0 <= exact } ?? false, true, "the alarm is set in time") }
             if first != exact { seen.insert("postponed") }
         }
         for timer in model where !timer.hasEnded {
-            expect(timer.timer.nextDeadline, timer.next ?? .max, "next deadline")
+            expect(timer.timer.timing.nextDeadline, timer.next ?? .max, "next deadline")
             if timer.extra != nil { seen.insert("extra") }
         }
     }

@@ -1,23 +1,23 @@
 import PreciseTimer
 import Testing
 
-/// Why the scheduler has two queues: what one queue would do, by looks or by deadlines, and which promise that breaks.
+/// Why the scheduler has two queues: what one would do, by wake times or by deadlines, and which promise that breaks.
 final class OneQueueTests {
-    private var scheduler = PlainScheduler()
+    private var scheduler = Scheduler()
 
-    /// By looks, the timer with the later deadline would come first.
-    @Test func ofTwoTimersOfOneLookTheEarlierDeadlineTicksFirst() {
+    /// By wake times, the timer with the later deadline would come first.
+    @Test func ofTwoTimersOfOneWakeTimeTheEarlierDeadlineTicksFirst() {
         let shared = scheduler.add(once(at: 10), tolerance: 64).timer
         let exact = scheduler.add(once(at: 50)).timer
-        let byLook = [shared, exact].sorted { $0.nextLook < $1.nextLook }
+        let byWakeTime = [shared, exact].sorted { $0.timing.wakeTime < $1.timing.wakeTime }
         #expect(scheduler.firing(at: 64).ticks.map(\.timer) == [shared, exact])
-        #expect(byLook == [exact, shared])
+        #expect(byWakeTime == [exact, shared])
     }
 
     /// By deadlines, the alarm would fire at 10, and find that nothing must be done until 64.
     @Test func aTimerWithAToleranceDoesNotWakeTheThreadAtItsDeadline() {
         let (timer, order) = scheduler.add(once(at: 10), tolerance: 64)
-        #expect(timer.nextDeadline == 10)
+        #expect(timer.timing.nextDeadline == 10)
         #expect(order == .set(64))
     }
 

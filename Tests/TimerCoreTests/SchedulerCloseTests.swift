@@ -3,7 +3,7 @@ import Testing
 
 /// After a close, the present timers are ended one by one and do not tick. Newer timers keep ticking.
 final class SchedulerCloseTests {
-    private var scheduler = PlainScheduler()
+    private var scheduler = Scheduler()
 
     @Test func everyTimerPresentAtTheCloseIsEndedOnce() {
         let timers = (0..<5).map { scheduler.add(once(at: 10 + UInt64($0))).timer }
@@ -16,7 +16,7 @@ final class SchedulerCloseTests {
         #expect(timers[1...2].allSatisfy { $0.ending == .cancelled })
         #expect([0, 3, 4].allSatisfy { timers[$0].ending == .serviceShutDown })
         #expect(scheduler.count == 0)
-        #expect(scheduler.nextLook == nil)
+        #expect(scheduler.nextWakeTime == nil)
     }
 
     @Test func newerTimersTickBeforeAllClosedTimersAreEnded() {
@@ -44,14 +44,14 @@ final class SchedulerCloseTests {
     func aHopOfAClosedTimerDoesNotTick(isInItsHandler: Bool) {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 9)).timer
         #expect(scheduler.take(at: 40) == timer)
-        if isInItsHandler { #expect(scheduler.begin(timer, at: 40) == Due(index: 0, deadline: 10, missed: 0)) }
+        if isInItsHandler { #expect(scheduler.begin(timer, at: 40) == Expiration(index: 0, deadline: 10, missed: 0)) }
         scheduler.close()
-        if isInItsHandler { _ = scheduler.finish(timer, lookedAt: 40, byHop: true, now: 40) }
+        if isInItsHandler { _ = scheduler.finish(timer, decidedAt: 40, byHop: true, now: 40) }
         if timer.isInDelivery {
             #expect(scheduler.begin(timer, at: 40) == nil)
-            #expect(scheduler.finish(timer, lookedAt: 40, now: 40) == .waits(.leave))
+            #expect(scheduler.finish(timer, decidedAt: 40, now: 40) == .waits(.leave))
         }
-        #expect(scheduler.nextLook == nil)
+        #expect(scheduler.nextWakeTime == nil)
         #expect(scheduler.closing == timer)
         #expect(scheduler.end(timer, .serviceShutDown) == true)
     }
@@ -63,9 +63,9 @@ final class SchedulerCloseTests {
         #expect(scheduler.take(at: 10) == timer)
         scheduler.close()
         let due = scheduler.begin(timer, at: 11)
-        let sequel = scheduler.finish(timer, lookedAt: 11, now: 11)
-        #expect(due == nil && sequel == .waits(.leave))
-        let order = scheduler.add(PlainRecord(Nothing()), on: once(at: 30))
+        let after = scheduler.finish(timer, decidedAt: 11, now: 11)
+        #expect(due == nil && after == .waits(.leave))
+        let order = scheduler.add(TimerRecord(), on: once(at: 30))
         #expect(order == .set(20) || order == .set(30))
     }
 
@@ -78,15 +78,15 @@ final class SchedulerCloseTests {
             scheduler.resume(timers[3]),
         ]
         #expect(orders == [.leave, .leave, .leave])
-        let order = scheduler.add(PlainRecord(Nothing()), on: once(at: 90))
+        let order = scheduler.add(TimerRecord(), on: once(at: 90))
         #expect(order != .leave)
     }
 
-    @Test func aCloseEndsTheLook() {
-        let (old, newer) = ((0..<2).map { _ in scheduler.add(once(at: 10)).timer }, PlainRecord(Nothing()))
+    @Test func aCloseEndsTheRound() {
+        let (old, newer) = ((0..<2).map { _ in scheduler.add(once(at: 10)).timer }, TimerRecord())
         let firing = scheduler.firing(at: 10) { scheduler, _ in
             scheduler.close()
-            #expect(scheduler.look == nil)
+            #expect(scheduler.round == nil)
             _ = scheduler.add(newer, on: once(at: 10))
         }
         #expect(firing.ticks.map(\.timer) == [old[0]])

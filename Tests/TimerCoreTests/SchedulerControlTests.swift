@@ -3,13 +3,13 @@ import Testing
 
 /// Ending, pausing, rescheduling and firing, on plain numbers.
 final class SchedulerControlTests {
-    private var scheduler = PlainScheduler()
+    private var scheduler = Scheduler()
 
     @Test func anEndedTimerIsNeverDueAndDoesNotSetTheAlarm() {
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.end(timer) == true)
         #expect(scheduler.count == 0)
-        #expect(scheduler.nextLook == nil)
+        #expect(scheduler.nextWakeTime == nil)
         #expect(scheduler.firing(at: 100) == Firing())
     }
 
@@ -18,12 +18,11 @@ final class SchedulerControlTests {
         #expect(scheduler.end(timer) == true)
         #expect(scheduler.end(timer) == false)
         #expect(scheduler.pause(timer) == false)
-        #expect(scheduler.resume(timer) == nil)
         #expect(scheduler.fire(timer, at: 3) == nil)
         #expect(scheduler.reschedule(timer, on: every(1, from: 1)) == nil)
         #expect(scheduler.restart(timer, at: 3) == nil)
         #expect(scheduler.finish(timer, at: 3) == nil)
-        #expect(scheduler.release(timer, at: 3) == nil)
+        #expect(scheduler.resume(timer, at: 3) == nil)
         #expect(scheduler.firing(at: 100).ticks == [])
     }
 
@@ -37,12 +36,12 @@ final class SchedulerControlTests {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.pause(timer) == true)
         #expect(scheduler.pause(timer) == false)
-        #expect(scheduler.nextLook == nil)
+        #expect(scheduler.nextWakeTime == nil)
         #expect(scheduler.firing(at: 951).ticks == [])
         #expect(scheduler.resume(timer) == .set(300))
         #expect(scheduler.resume(timer) == nil)
         #expect(scheduler.firing(at: 951).ticks == [Ticked(timer, 0, 300, missed: 2)])
-        #expect(scheduler.nextLook == 1_200)
+        #expect(scheduler.nextWakeTime == 1_200)
     }
 
     @Test func aTimerThatIsFinishedHasOneTickForItsLateDeadlines() {
@@ -52,23 +51,15 @@ final class SchedulerControlTests {
         #expect(firing == Firing(ticks: [Ticked(timer, 0, 300, missed: 2)], completed: [timer]))
     }
 
-    @Test func aTimerThatIsFinishedAtItsDeadlineHasTheTickOfThat() {
-        let timer = scheduler.add(every(300, from: 300)).timer
-        _ = scheduler.finish(timer, at: 300)
-        #expect(scheduler.firing(at: 300) == Firing(ticks: [Ticked(timer, 0, 300)], completed: [timer]))
-    }
-
     /// An alarm that repeats by itself would fire between the deadlines.
     @Test func onlyWholePeriodsWithNothingBesidesRepeat() {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.periodFromNext == 300)
         _ = scheduler.fire(timer, at: 100)
         #expect(scheduler.periodFromNext == nil)
-        let rate = Grid(origin: 0, repetition: .every(Period(nanoseconds: 300, count: 3)), firstStep: 1)
-        _ = scheduler.reschedule(timer, on: rate)
+        _ = scheduler.reschedule(timer, on: ResolvedSchedule(.afterOneStep, .rate(3, per: 300)))
         #expect(scheduler.periodFromNext == nil)
-        timer.bound(Grid.Bounds(jitter: 10))
-        _ = scheduler.reschedule(timer, on: every(300, from: 300))
+        _ = scheduler.reschedule(timer, on: ResolvedSchedule(.at(300), .every(300), .init(jitter: 10)))
         #expect(scheduler.periodFromNext == nil)
         _ = scheduler.reschedule(timer, on: every(300, from: 300))
         #expect(scheduler.periodFromNext == 300)
@@ -95,11 +86,11 @@ final class SchedulerControlTests {
     @Test func aHeldTimerMovesItsWholeGrid() {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.pause(timer) == true)
-        scheduler.hold(timer, at: 400)
-        #expect(timer.remaining(at: 2_000) == 0, "the tick of 300 was late when the hold began")
-        #expect(scheduler.release(timer, at: 1_400) == .leave)
+        timer.timing.hold(at: 400)
+        #expect(timer.timing.remaining(at: 2_000) == 0, "the tick of 300 was late when the hold began")
+        #expect(scheduler.resume(timer, at: 1_400) == .leave)
         #expect(scheduler.firing(at: 1_400).ticks == [Ticked(timer, 0, 1_300)])
-        #expect(scheduler.nextLook == 1_600)
+        #expect(scheduler.nextWakeTime == 1_600)
     }
 
     @Test func aTimerCanBeAddedPaused() {
@@ -121,8 +112,8 @@ final class SchedulerControlTests {
         #expect(scheduler.firing(at: 35).ticks == [Ticked(timer, 1, 20), Ticked(timer, 2, 30)])
     }
 
-    /// The handler changes its mind. The remaining late ticks belong to the same look and to its limit.
-    @Test func aTimerThatIsPausedAndResumedInItsHandlerCatchesUpInTheSameLook() {
+    /// The handler changes its mind. The remaining late ticks belong to the same round and to its limit.
+    @Test func aTimerThatIsPausedAndResumedInItsHandlerCatchesUpInTheSameRound() {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 3)).timer
         let firing = scheduler.firing(at: 55) { scheduler, ticked in
             if ticked.due.index == 0 { _ = (scheduler.pause(timer), scheduler.resume(timer)) }
@@ -136,11 +127,11 @@ final class SchedulerControlTests {
         #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.pause(timer) == true)
         #expect(scheduler.resume(timer) == .leave)
-        #expect(scheduler.begin(timer, at: 10) == Due(index: 0, deadline: 10, missed: 0))
+        #expect(scheduler.begin(timer, at: 10) == Expiration(index: 0, deadline: 10, missed: 0))
     }
 
-    @Test func timersThatComeDueDuringALookWaitForTheNextLook() {
-        let (added, first) = (PlainRecord(Nothing()), scheduler.add(once(at: 10)).timer)
+    @Test func timersThatComeDueDuringARoundWaitForTheNext() {
+        let (added, first) = (TimerRecord(), scheduler.add(once(at: 10)).timer)
         let (paused, rescheduled) = (scheduler.add(once(at: 11)).timer, scheduler.add(once(at: 30)).timer)
         let firing = scheduler.firing(at: 20) { scheduler, ticked in
             #expect(ticked.timer == first)
@@ -150,6 +141,14 @@ final class SchedulerControlTests {
         }
         #expect(firing == Firing(ticks: [Ticked(first, 0, 10)], completed: [first], alarm: .set(11)))
         #expect(scheduler.firing(at: 20).ticks.map(\.timer) == [paused, added, rescheduled])
+    }
+
+    @Test func aTimerThatItsHandlerMakesDueWaitsForTheNextRound() {
+        let timer = scheduler.add(every(10, from: 10)).timer
+        let firing = scheduler.firing(at: 20) { scheduler, ticked in
+            if ticked.due.deadline == 10 { _ = scheduler.reschedule(timer, on: once(at: 15)) }
+        }
+        #expect(firing == Firing(ticks: [Ticked(timer, 0, 10, missed: 1)], alarm: .set(15)))
     }
 
     @Test func aRescheduledTimerStartsAnew() {
@@ -179,15 +178,15 @@ final class SchedulerControlTests {
         #expect(scheduler.take(at: 10) == timer)
         #expect(scheduler.reschedule(timer, on: every(10, from: 17)) == .leave)
         #expect(scheduler.begin(timer, at: 15) == nil)
-        #expect(scheduler.finish(timer, lookedAt: 15, now: 15) == .waits(.leave))
-        #expect(scheduler.endLook() == .set(17))
+        #expect(scheduler.finish(timer, decidedAt: 15, now: 15) == .waits(.leave))
+        #expect(scheduler.endRound() == .set(17))
         #expect(scheduler.firing(at: 18).ticks == [Ticked(timer, 0, 17)])
     }
 
     @Test func postponingATimerDoesNotSetTheAlarm() {
         let timer = scheduler.add(once(at: 10)).timer
         #expect(scheduler.reschedule(timer, on: once(at: 40)) == .leave)
-        #expect(scheduler.nextLook == 10)
+        #expect(scheduler.nextWakeTime == 10)
         #expect(scheduler.reschedule(timer, on: once(at: 30)) == .leave)
         #expect(scheduler.firing(at: 10) == Firing(alarm: .set(30)))
         #expect(scheduler.firing(at: 30).ticks == [Ticked(timer, 0, 30)])
@@ -200,13 +199,6 @@ final class SchedulerControlTests {
         #expect(scheduler.fire(timer, at: 460) == .leave, "the two requests share one tick")
         #expect(scheduler.firing(at: 470) == Firing(ticks: [Ticked(timer, 1, 450, isExtra: true)], alarm: .set(600)))
         #expect(scheduler.firing(at: 600).ticks == [Ticked(timer, 1, 600)])
-    }
-
-    @Test func anExtraTickDoesNotReplaceALateTick() {
-        let timer = scheduler.add(every(300, from: 300)).timer
-        #expect(scheduler.fire(timer, at: 100) == .set(100))
-        #expect(scheduler.firing(at: 650).ticks == [Ticked(timer, 0, 100, isExtra: true)])
-        #expect(scheduler.firing(at: 650).ticks == [Ticked(timer, 0, 300, missed: 1)])
     }
 
     @Test func anExtraTickOfAPausedTimerIsHeldBack() {
@@ -230,13 +222,13 @@ final class SchedulerControlTests {
     @Test func aTimerResumedAtTheEndOfItsHopSetsTheAlarm() {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 3)).timer
         #expect(scheduler.take(at: 35) == timer)
-        _ = scheduler.endLook()
+        _ = scheduler.endRound()
         #expect(scheduler.begin(timer, at: 35)?.index == 0)
-        #expect(scheduler.finish(timer, lookedAt: 35, byHop: true, now: 35) == .again)
+        #expect(scheduler.finish(timer, decidedAt: 35, byHop: true, now: 35) == .again)
         _ = scheduler.pause(timer)
         #expect(scheduler.begin(timer, at: 35) == nil)
         _ = scheduler.resume(timer)
-        #expect(scheduler.finish(timer, lookedAt: 35, now: 35) == .waits(.set(20)))
+        #expect(scheduler.finish(timer, decidedAt: 35, now: 35) == .waits(.set(20)))
     }
 
     @Test func anExtraTickInTheLastHandlerComesBeforeTheEnd() {

@@ -12,7 +12,7 @@ struct SchedulerModelTests {
         let seen = agree { _ in 40 }
         // The operations did interact in each of these ways.
         let branches: Set = [
-            "again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set", "repeat", "portion",
+            "again", "completes", "hasEnded", "waits", "void", "missed", "extra", "set", "repeat", "batch",
             "postponed", "held", "close", "repetition", "spent, completes", "spent, waits", "spent, waits on demand",
         ]
         #expect(branches.subtracting(seen) == [])
@@ -43,7 +43,7 @@ struct SchedulerModelTests {
 /// One timer by the letter of the contract: it counts its deadlines one by one. Slow, but short enough to be
 /// obviously right.
 struct NaiveTimer {
-    let timer: PlainRecord
+    let timer: TimerRecord
     /// The order among equal deadlines.
     var order: Int
     var grid: NaiveGrid
@@ -56,7 +56,7 @@ struct NaiveTimer {
     /// Since when the time to the next deadline stands still.
     var heldSince: UInt64?
     var isInDelivery = false
-    /// The number of the look that waits for its delivery; nil for a hop.
+    /// The number of the round that waits for its delivery; nil for a hop.
     var inline: Int?
     /// When its tick was decided on, and whether it has one.
     var began: UInt64?
@@ -64,10 +64,10 @@ struct NaiveTimer {
     var hasEnded = false
     /// Whether it was there when all timers were closed.
     var isClosing = false
-    /// Whether it gets its turn in the present look.
-    var isOfThisLook = false
+    /// Whether it gets its turn in the present round.
+    var isOfThisRound = false
     var awaitsReturn = false
-    /// Whether it rests after its last deadline.
+    /// Whether it is idle after its last deadline.
     var isOnDemand = false
     var burst = 0
     /// The ticks of the present schedule, without extra ones.
@@ -85,30 +85,30 @@ struct NaiveTimer {
     var onGrid: UInt64? { awaitsReturn || isSpent ? nil : grid.deadline(step) }
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }
 
-    /// The instant of its next look.
-    var look: UInt64? {
-        guard var look = onGrid else { return extra }
+    /// When it must be woken for its next tick.
+    var wakeTime: UInt64? {
+        guard var wakeTime = onGrid else { return extra }
         var unit: UInt64 = 1
         while unit * 2 <= tolerance { unit *= 2 }
-        while look % unit != 0 { look += 1 }
-        return min(look, extra ?? look)
+        while wakeTime % unit != 0 { wakeTime += 1 }
+        return min(wakeTime, extra ?? wakeTime)
     }
 
-    /// Whether it waits for a look at or before this instant.
-    func isDue(at look: UInt64) -> Bool { isWaiting && self.look.map { $0 <= look } ?? false }
+    /// Whether it waits for a wake time at or before this instant.
+    func isDue(at instant: UInt64) -> Bool { isWaiting && wakeTime.map { $0 <= instant } ?? false }
 
     mutating func isTaken(inline: Int?) {
-        (isOfThisLook, isInDelivery, self.inline, began) = (false, true, inline, nil)
+        (isOfThisRound, isInDelivery, self.inline, began) = (false, true, inline, nil)
     }
 
     /// Asks for an extra tick; a timer that is already due keeps its turn.
     mutating func fire(at now: UInt64) { extra = extra ?? now }
 
-    mutating func tick(at now: UInt64) -> Due? {
+    mutating func tick(at now: UInt64) -> Expiration? {
         guard let deadline = next, deadline <= now else { return nil }
         if deadline != onGrid {
             extra = nil
-            return Due(index: index, deadline: deadline, missed: 0, isExtra: true)
+            return Expiration(index: index, deadline: deadline, missed: 0, isExtra: true)
         }
         burst += 1
         ticks += 1
@@ -125,9 +125,9 @@ struct NaiveTimer {
                 grid.origin = now + grid.period
                 step = 0
             }
-            awaitsReturn = grid.repetition == .afterReturn(grid.period) && !isSpent
+            awaitsReturn = grid.repetition == .fixedDelay(grid.period) && !isSpent
         }
-        return Due(index: index, deadline: deadline, missed: missed)
+        return Expiration(index: index, deadline: deadline, missed: missed)
     }
 
     /// Goes on after a pause. If the time stood still, all deadlines are later by that time.
@@ -145,9 +145,9 @@ struct NaiveTimer {
         step = 0
     }
 
-    /// Whether another deadline that had passed at a look gets its own tick.
-    mutating func catchesUp(at look: UInt64) -> Bool {
-        if burst > 0, burst < policy.limit, !hasEnded, !isPaused, let next, next <= look { return true }
+    /// Whether another deadline that had passed at an instant gets its own tick.
+    mutating func catchesUp(at instant: UInt64) -> Bool {
+        if burst > 0, burst < policy.limit, !hasEnded, !isPaused, let next, next <= instant { return true }
         burst = 0
         return false
     }
@@ -156,29 +156,30 @@ struct NaiveTimer {
         (self.grid, self.order) = (grid, order)
         (step, index, accounted, passedBefore, awaitsReturn, burst, ticks) = (0, 0, 0, 0, false, 0, 0)
         isOnDemand = isOnDemand || grid.repetition == .onDemand
-        isOfThisLook = false
+        isOfThisRound = false
         extra = nil
     }
 }
 
 /// The deadlines of a timer, one for each step, by addition.
 struct NaiveGrid {
-    let repetition: Grid.Repetition
+    let repetition: Repetition<UInt64>
     var origin: UInt64
     let period: UInt64
     /// The number of ticks after which there is no deadline any more; nil for no limit.
     let count: UInt64?
 
-    /// The same grid as the core's type.
-    var grid: Grid {
-        Grid(origin: repetition == .onDemand ? .max : origin, repetition: repetition, count: count ?? .max)
+    /// The same deadlines as the core gets them.
+    var schedule: ResolvedSchedule {
+        let modifiers = count.map { ResolvedSchedule.Modifiers(count: $0) }
+        return ResolvedSchedule(repetition == .onDemand ? .never : .at(origin), repetition, modifiers)
     }
 
     func deadline(_ step: UInt64) -> UInt64? {
         switch repetition {
         case .onDemand: nil
         case .every: origin + step * period
-        case .none, .once, .afterReturn: step == 0 ? origin : nil
+        case .once, .rate, .fixedDelay, .computed: step == 0 ? origin : nil
         }
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 /// The scheduler's decisions about deadlines and the alarm, on plain numbers.
 final class SchedulerTests {
-    private var scheduler = PlainScheduler()
+    private var scheduler = Scheduler()
 
     @Test func onlyATimerThatIsEarlierThanAllOthersSetsTheAlarm() {
         #expect(scheduler.add(every(1_000, from: 500)).alarm == .set(500))
@@ -12,18 +12,11 @@ final class SchedulerTests {
         #expect(scheduler.add(every(1_000, from: 499)).alarm == .set(499))
     }
 
-    @Test func aLateLookGivesOneTickWithTheOldestDeadline() {
+    @Test func aLateRoundGivesOneTickWithTheOldestDeadline() {
         let timer = scheduler.add(every(300, from: 300)).timer
         #expect(scheduler.firing(at: 300).ticks == [Ticked(timer, 0, 300)])
         #expect(scheduler.firing(at: 951) == Firing(ticks: [Ticked(timer, 1, 600, missed: 1)], alarm: .set(1_200)))
         #expect(scheduler.firing(at: 1_200).ticks == [Ticked(timer, 3, 1_200)])
-    }
-
-    @Test(arguments: [(599, 0), (600, 1), (601, 1), (899, 1), (900, 2), (3_600_000_000_300, 12_000_000_000)])
-    func missedCountsTheLaterDeadlinesThatHavePassed(now: UInt64, missed: UInt64) {
-        let timer = scheduler.add(every(300, from: 300)).timer
-        #expect(scheduler.firing(at: now).ticks == [Ticked(timer, 0, 300, missed: missed)])
-        #expect(scheduler.nextLook == 300 * (missed + 2))
     }
 
     @Test func anEarlyFiringFindsNothingAndSetsTheAlarmAgain() {
@@ -37,19 +30,19 @@ final class SchedulerTests {
         #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
     }
 
-    /// A look may take longer than the period of the alarm, which does not make the alarm silent.
-    @Test func anAlarmIsOverdueOnlyBetweenLooks() {
+    /// A round may take longer than the period of the alarm, which does not make the alarm silent.
+    @Test func anAlarmIsOverdueOnlyBetweenRounds() {
         #expect(scheduler.add(every(10, from: 10)).alarm == .set(10))
         scheduler.alarmGoesOn(every: 10)
         #expect(scheduler.overdue(at: 9) == nil)
         #expect(scheduler.overdue(at: 10) == 10)
-        scheduler.beginLook(at: 12)
-        #expect(scheduler.overdue(at: 25) == nil, "the alarm's next firing is at 20, and the look is not over")
+        scheduler.beginRound(at: 12)
+        #expect(scheduler.overdue(at: 25) == nil, "the alarm's next firing is at 20, and the round is not over")
         while let timer = scheduler.takeNext() {
             #expect(scheduler.begin(timer, at: 12) != nil)
-            #expect(scheduler.finish(timer, lookedAt: 12, now: 12) == .waits(.leave))
+            #expect(scheduler.finish(timer, decidedAt: 12, now: 12) == .waits(.leave))
         }
-        #expect(scheduler.endLook() == .leave)
+        #expect(scheduler.endRound() == .leave)
         #expect(scheduler.overdue(at: 25) == 20)
     }
 
@@ -93,21 +86,21 @@ final class SchedulerTests {
         #expect(scheduler.add(once(at: 20)).alarm == .set(20))
     }
 
-    @Test func aDeliveryThatEndsAfterTheLookSetsTheAlarm() {
+    @Test func aDeliveryThatEndsAfterTheRoundSetsTheAlarm() {
         let timer = scheduler.add(every(100, from: 10)).timer
         #expect(scheduler.take(at: 10) == timer)
-        #expect(scheduler.endLook() == .leave, "the only timer is still on its way")
+        #expect(scheduler.endRound() == .leave, "the only timer is still on its way")
         #expect(scheduler.begin(timer, at: 15) != nil)
-        let sequel = scheduler.finish(timer, lookedAt: 15, now: 20)
-        #expect(sequel == .waits(.set(110)))
+        let after = scheduler.finish(timer, decidedAt: 15, now: 20)
+        #expect(after == .waits(.set(110)))
     }
 
     @Test func aClockSetBackBeforeTheHandlerIsCalledMakesNoTickEarly() {
         let timer = scheduler.add(every(100, from: 100)).timer
         #expect(scheduler.take(at: 100) == timer)
         #expect(scheduler.begin(timer, at: 40) == nil)
-        #expect(scheduler.finish(timer, lookedAt: 40, now: 40) == .waits(.leave))
-        #expect(scheduler.endLook() == .set(100))
+        #expect(scheduler.finish(timer, decidedAt: 40, now: 40) == .waits(.leave))
+        #expect(scheduler.endRound() == .set(100))
         #expect(scheduler.firing(at: 100).ticks == [Ticked(timer, 0, 100)])
     }
 
@@ -118,35 +111,42 @@ final class SchedulerTests {
         scheduler.close()
         #expect(scheduler.add(once(at: 50)).alarm == .set(50))
         #expect(scheduler.begin(timer, at: 10) == nil)
-        #expect(scheduler.finish(timer, lookedAt: 10, now: 10) == .hasEnded)
+        #expect(scheduler.finish(timer, decidedAt: 10, now: 10) == .hasEnded)
     }
 
     @Test func aDeadlineOfNeverDoesNotSetTheAlarm() {
         #expect(scheduler.add(once(at: .max)).alarm == .leave)
-        #expect(scheduler.nextLook == nil)
+        #expect(scheduler.nextWakeTime == nil)
         #expect(scheduler.firing(at: .max) == Firing())
     }
 
-    @Test func missedDeadlinesOfAOneNanosecondPeriodAreCountedAtOnce() {
-        let timer = scheduler.add(every(1, from: 0)).timer
-        let hour: UInt64 = 3_600_000_000_000
-        #expect(scheduler.firing(at: hour).ticks == [Ticked(timer, 0, 0, missed: hour)])
-    }
-
     /// No alarm may fire twice at once. If one does, or if a service was started again meanwhile, both handlers run.
-    @Test func twoLooksThatOverlapCallATimerEach() {
+    @Test func twoRoundsThatOverlapCallATimerEach() {
         let timers = [10, 11, 12].map { scheduler.add(every(100, from: $0)).timer }
         for _ in 0..<2 {
-            scheduler.beginLook(at: 12)
+            scheduler.beginRound(at: 12)
             let due = scheduler.firstDue()
             #expect(due.flatMap { scheduler.begin($0, at: 12) } != nil)
         }
         #expect(scheduler.runningCount == 2)
         #expect((0..<2).allSatisfy { timers[..<2].contains(scheduler.running(at: $0)) })
-        for timer in timers[..<2] { #expect(scheduler.finish(timer, lookedAt: 12, now: 12) == .waits(.leave)) }
+        for timer in timers[..<2] { #expect(scheduler.finish(timer, decidedAt: 12, now: 12) == .waits(.leave)) }
         #expect(scheduler.runningCount == 0)
         #expect(scheduler.takeNext() == timers[2])
         #expect(scheduler.brokenInvariant == nil)
+    }
+
+    /// It came due by then, but another timer is called first.
+    @Test func aTimerThatReturnsDuringALaterRoundWaitsForTheNext() {
+        let timer = scheduler.add(every(5, from: 10)).timer
+        scheduler.beginRound(at: 12)
+        #expect(scheduler.firstDue() == timer)
+        #expect(scheduler.begin(timer, at: 12) != nil)
+        let other = scheduler.add(once(at: 8)).timer
+        #expect(scheduler.take(at: 20) == other)
+        #expect(scheduler.finish(timer, decidedAt: 12, now: 20) == .waits(.leave))
+        #expect(scheduler.nextDue() == nil)
+        #expect(scheduler.endRound() == .set(15))
     }
 
     @Test func onlyTimersThatHaveNotEndedAreListed() {
@@ -158,31 +158,31 @@ final class SchedulerTests {
     }
 }
 
-/// A timer on demand has no deadline until it is rescheduled, and rests when its last deadline has been served.
+/// A timer on demand has no deadline until it is rescheduled, and is idle when its last deadline has had its tick.
 final class OnDemandTests {
-    private var scheduler = PlainScheduler()
+    private var scheduler = Scheduler()
 
-    @Test func aTimerOnDemandRestsAfterEachDeadlineUntilItIsRescheduled() {
+    @Test func aTimerOnDemandIsIdleAfterEachDeadlineUntilItIsRescheduled() {
         let (timer, order) = scheduler.add(onDemand)
         #expect(order == .leave)
-        #expect(scheduler.nextLook == nil)
+        #expect(scheduler.nextWakeTime == nil)
         #expect(scheduler.firing(at: .max).ticks == [])
         for deadline in [10, 20, 30] as [UInt64] {
             #expect(scheduler.reschedule(timer, on: once(at: deadline)) == .set(deadline))
             #expect(scheduler.firing(at: deadline + 2) == Firing(ticks: [Ticked(timer, 0, deadline)]))
-            #expect(scheduler.nextLook == nil)
+            #expect(scheduler.nextWakeTime == nil)
         }
         #expect(scheduler.end(timer) == true)
         #expect(scheduler.reschedule(timer, on: once(at: 40)) == nil)
     }
 
-    @Test func aRepeatingTimerRescheduledOnDemandRests() {
+    @Test func aRepeatingTimerRescheduledOnDemandIsIdle() {
         let timer = scheduler.add(every(10, from: 10)).timer
         #expect(scheduler.reschedule(timer, on: onDemand) == .leave)
         #expect(scheduler.firing(at: 100).ticks == [])
         #expect(scheduler.reschedule(timer, on: every(10, from: 110)) == .set(110))
         #expect(scheduler.firing(at: 125).ticks == [Ticked(timer, 0, 110, missed: 1)])
-        #expect(scheduler.nextLook == 130)
+        #expect(scheduler.nextWakeTime == 130)
     }
 
     @Test func anExtraTickDoesNotEndATimerOnDemand() {

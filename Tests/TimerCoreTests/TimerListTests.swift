@@ -8,11 +8,11 @@ import Testing
 /// Which timers the list retains, which are closing, and that iteration misses no timer.
 struct TimerListTests {
     @Test func aTimerIsRetainedUntilItIsRemovedOrTheListEnds() {
-        var weak: [() -> PlainRecord?] = []
+        var weak: [() -> TimerRecord?] = []
         do {
-            var list = TimerList<Nothing>()
+            var list = TimerList()
             for _ in 0..<3_000 {
-                list.append(PlainRecord(Nothing()))
+                list.append(TimerRecord())
                 weak.append { [weak timer = list[list.count - 1]] in timer }
             }
             #expect(weak.allSatisfy { $0() != nil })
@@ -24,28 +24,51 @@ struct TimerListTests {
     }
 
     @Test func theClosedTimersAreTheFirstUntilTheyAreRemoved() {
-        var list = TimerList<Nothing>()
-        let timers = (0..<7).map { _ in PlainRecord(Nothing()) }
+        var list = TimerList()
+        let timers = (0..<7).map { _ in TimerRecord() }
         for timer in timers[..<4] { list.append(timer) }
         list.close()
         for timer in timers[4...] { list.append(timer) }
-        #expect(timers.map { $0.place < list.closing } == [true, true, true, true, false, false, false])
+        #expect(timers.map { $0.listPosition < list.closing } == [true, true, true, true, false, false, false])
         list.remove(timers[1])
         list.remove(timers[4])
         #expect(list.closing == 3)
         #expect(
-            [0, 2, 3].allSatisfy { (timers[$0].place < list.closing) }
-                && timers[5...].allSatisfy { $0.place >= list.closing }
+            [0, 2, 3].allSatisfy { (timers[$0].listPosition < list.closing) }
+                && timers[5...].allSatisfy { $0.listPosition >= list.closing }
         )
         while list.closing > 0 { list.remove(list[Int(list.closing) - 1]) }
         #expect(list.count == 2)
     }
 
+    @Test(arguments: 3...5, 0...2)
+    func closedTimersMayBeRemovedInAnyOrder(closed: Int, open: Int) throws {
+        for order in orders(of: Array(0..<closed)) {
+            var list = TimerList()
+            let timers = (0..<closed + open).map { _ in TimerRecord() }
+            for timer in timers[..<closed] { list.append(timer) }
+            list.close()
+            for timer in timers[closed...] { list.append(timer) }
+            for (removed, number) in order.enumerated() {
+                list.remove(timers[number])
+                let isInPlace = (0..<list.count).allSatisfy { list[$0].listPosition == $0 }
+                try #require(isInPlace && list.closing == closed - removed - 1, "\(order)")
+                #expect(timers[closed...].allSatisfy { $0.listPosition >= list.closing }, "\(order)")
+            }
+            #expect(list.count == open)
+        }
+    }
+
+    private func orders(of numbers: [Int]) -> [[Int]] {
+        if numbers.isEmpty { return [[]] }
+        return numbers.flatMap { first in orders(of: numbers.filter { $0 != first }).map { [first] + $0 } }
+    }
+
     @Test(arguments: 0..<4)
     func backwardIterationMissesNoTimerWhileTheListChanges(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        var list = TimerList<Nothing>()
-        for _ in 0..<300 { list.append(PlainRecord(Nothing())) }
+        var list = TimerList()
+        for _ in 0..<300 { list.append(TimerRecord()) }
         var missed = (0..<300).map { list[$0] }
         var (position, misplaced) = (list.count, 0)
         while position > 0, list.count > 0 {
@@ -54,14 +77,14 @@ struct TimerListTests {
             for _ in 0..<Int.random(in: 0..<3, using: &random) where list.count > 0 {
                 switch Int.random(in: 0..<10, using: &random) {
                 case 0: list.close()
-                case 1..<5: list.append(PlainRecord(Nothing()))
+                case 1..<5: list.append(TimerRecord())
                 default:
                     let leaving = list[Int.random(in: 0..<list.count, using: &random)]
                     list.remove(leaving)
                     missed.removeAll { $0 == leaving }
                 }
             }
-            misplaced += (0..<list.count).count { list[$0].place != $0 }
+            misplaced += (0..<list.count).count { list[$0].listPosition != $0 }
         }
         #expect(missed.isEmpty)
         #expect(misplaced == 0)

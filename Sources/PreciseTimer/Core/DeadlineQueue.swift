@@ -5,24 +5,24 @@
 /// queues with update and finding minimum spanning trees", 1975). Each timer knows its position in the heap, so
 /// removal takes logarithmic time and no cancelled timer stays in the queue.
 ///
-/// A timer is in at most one queue. Two invariants are checked after every mutation in debug builds
-/// (`checkInvariants`): no element comes before its parent, and a timer's position is that of its element.
-package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
+/// A timer is in at most one queue. Two invariants hold: no element comes before its parent, and a timer's position is
+/// that of its element.
+package struct DeadlineQueue: ~Copyable {
     /// A timer at an instant. It does not retain the timer: the owner of the queue must.
     @safe struct Element: BitwiseCopyable {
         /// When the element leaves the queue, in nanoseconds on the queue's clock.
         let nanoseconds: UInt64
         /// The order of scheduling, which decides between equal instants.
         let sequence: UInt64
-        private let reference: Unmanaged<TimerRecord<User>>
+        private let reference: Unmanaged<TimerRecord>
 
-        init(_ timer: TimerRecord<User>, at nanoseconds: UInt64) {
+        init(_ timer: TimerRecord, at nanoseconds: UInt64) {
             self.nanoseconds = nanoseconds
             sequence = timer.sequence
             unsafe reference = .passUnretained(timer)
         }
 
-        var timer: TimerRecord<User> { unsafe reference.takeUnretainedValue() }
+        var timer: TimerRecord { unsafe reference.takeUnretainedValue() }
 
         /// Whether this element leaves the queue before another.
         @inline(__always) func precedes(_ other: Element) -> Bool {
@@ -54,25 +54,24 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
     var first: Element? { elements.count > 0 ? elements[0] : nil }
 
     /// When a timer of this queue leaves it. Constant time.
-    func instant(of timer: TimerRecord<User>) -> UInt64 { elements[Int(timer.position)].nanoseconds }
+    func instant(of timer: TimerRecord) -> UInt64 { elements[Int(timer.position)].nanoseconds }
 
     /// Whether one of the timers that leave the queue by an instant has a property. O(n) for n of them.
-    func contains(by instant: UInt64, from top: Int = 0, where has: (TimerRecord<User>) -> Bool) -> Bool {
+    func contains(by instant: UInt64, from top: Int = 0, where has: (TimerRecord) -> Bool) -> Bool {
         guard top < elements.count, elements[top].nanoseconds <= instant else { return false }
         return has(elements[top].timer) || (1...4).contains { contains(by: instant, from: 4 * top + $0, where: has) }
     }
 
     /// Queues a timer, which must be in no queue. O(log n).
-    package mutating func push(_ timer: TimerRecord<User>, at nanoseconds: UInt64) {
+    package mutating func push(_ timer: TimerRecord, at nanoseconds: UInt64) {
         assert(timer.position < 0, "a timer is in one queue at most")
         let element = Element(timer, at: nanoseconds)
         elements.append(element)
         siftUp(element, from: elements.count &- 1)
-        checkInvariants()
     }
 
     /// Removes a timer, which must be in this queue. O(log n).
-    package mutating func remove(_ timer: TimerRecord<User>) {
+    package mutating func remove(_ timer: TimerRecord) {
         let hole = Int(timer.position)
         assert(elements[hole].timer === timer, "the timer is in this queue")
         timer.position = -1
@@ -85,25 +84,22 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
                 siftDown(last, from: hole)
             }
         }
-        checkInvariants()
     }
 
-    /// Moves a timer of this queue to its new instant and sequence, which are later: one way down from its place, which
-    /// is the first one if the timer was called. O(log n).
-    package mutating func postpone(_ timer: TimerRecord<User>, to nanoseconds: UInt64) {
+    /// Moves a timer of this queue to its new instant and sequence, which are later: one way down from its
+    /// position, which is the first one if the round called the timer. O(log n).
+    package mutating func postpone(_ timer: TimerRecord, to nanoseconds: UInt64) {
         let element = Element(timer, at: nanoseconds)
-        checkIsLater(element, than: Int(timer.position))
+        assert(elements[Int(timer.position)].nanoseconds <= nanoseconds, "a timer is postponed to an earlier instant")
         siftDown(element, from: Int(timer.position))
-        checkInvariants()
     }
 
     /// Moves a timer of this queue to an earlier instant. A later instant changes nothing: the timer comes out too
     /// early and is then queued again, so postponing a deadline again and again costs nothing. O(log n).
-    package mutating func hasten(_ timer: TimerRecord<User>, to nanoseconds: UInt64) {
+    package mutating func hasten(_ timer: TimerRecord, to nanoseconds: UInt64) {
         let element = Element(timer, at: nanoseconds)
         guard element.precedes(elements[Int(timer.position)]) else { return }
         siftUp(element, from: Int(timer.position))
-        checkInvariants()
     }
 
     private mutating func siftUp(_ element: Element, from start: Int) {
@@ -112,10 +108,10 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
             let parent = (position - 1) / 4
             let other = elements[parent]
             guard element.precedes(other) else { break }
-            place(other, at: position)
+            move(other, to: position)
             position = parent
         }
-        place(element, at: position)
+        move(element, to: position)
     }
 
     private mutating func siftDown(_ element: Element, from start: Int) {
@@ -144,7 +140,7 @@ package struct DeadlineQueue<User: UserFacts & ~Copyable>: ~Copyable {
         element.position = position
     }
 
-    @inline(__always) private mutating func place(_ element: Element, at position: Int) {
+    @inline(__always) private mutating func move(_ element: Element, to position: Int) {
         elements[position] = element
         element.position = position
     }

@@ -1,86 +1,34 @@
-/// The deadlines of one timer, in nanoseconds on the timer's clock. Each deadline is computed from its step, so
-/// rounding errors do not add up.
-package struct Grid: Hashable, Sendable {
-    /// What follows a deadline.
-    package enum Repetition: Hashable, Sendable {
-        /// Nothing: there is only one deadline.
-        case none
-        /// Nothing: there is only one deadline, and it was asked for as this many nanoseconds from then on.
-        case once(UInt64)
-        /// A deadline at every step of a period.
-        case every(Period)
-        /// A deadline this many nanoseconds after the handler has returned.
-        case afterReturn(UInt64)
-        /// No deadline until the timer gets another schedule.
-        case onDemand
-    }
+/// The deadlines of a schedule with a period, in nanoseconds on the timer's clock. Each deadline is computed from its
+/// step, so rounding errors do not add up.
+package struct Grid: Equatable, Sendable {
+    /// The instant of step 0, or `.max` if no deadline will come.
+    package var origin: UInt64
+    /// The length of a step.
+    package let period: Period
 
-    /// The instant of step 0, or `.max` if no deadline is known.
-    package let origin: UInt64
-    /// What follows a deadline.
-    package let repetition: Repetition
-    /// The step of the first deadline.
-    package let firstStep: UInt64
-    /// The number of ticks after which the grid has no deadline any more; `.max` for no limit.
-    package let count: UInt64
+    package init(_ origin: UInt64, _ period: Period) { (self.origin, self.period) = (origin, period) }
 
-    /// A grid whose first deadline is at the origin, or a number of steps after it.
-    package init(origin: UInt64, repetition: Repetition = .none, firstStep: UInt64 = 0, count: UInt64 = .max) {
-        self.origin = origin
-        self.repetition = repetition
-        self.firstStep = firstStep
-        self.count = count
-    }
-
-    /// The deadline of a step, which saturates at `.max`; nil if that step has no deadline, or has none yet.
-    /// Constant time.
-    package func deadline(_ step: UInt64) -> UInt64? {
-        guard case .every(let period) = repetition else { return step == 0 ? origin : nil }
-        // A timer never reaches the last step that can be counted.
-        guard step != .max, let offset = period.offset(ofStep: step) else { return .max }
-        return origin.saturatingAdding(offset)
-    }
+    /// The deadline of a step, which saturates at `.max`. Constant time.
+    package func deadline(_ step: UInt64) -> UInt64 { period.offset(ofStep: step).map(origin.saturatingAdding) ?? .max }
 
     /// The latest step at or before `now`, which must not be before the origin. Constant time: one division, however
     /// many deadlines have passed.
     package func latestStep(at now: UInt64) -> UInt64 {
         assert(origin <= now, "no deadline has passed yet")
-        guard case .every(let period) = repetition else { return 0 }
         return period.latestStep(within: now - origin)
     }
-
-    /// The same grid with `now` as its new origin: the next deadline is one step later.
-    package func restarted(at now: UInt64) -> Grid { Grid(origin: now, repetition: repetition, firstStep: 1) }
 }
 
-extension Grid {
-    /// What few grids have besides, in nanoseconds.
-    package struct Bounds: Hashable, Sendable {
-        /// Each deadline is later by a random length from zero up to this one.
-        package var jitter: UInt64 = 0
-        /// Determines these lengths.
-        package var seed: UInt64 = 0
-        /// The time from the start to the end; `.max` for no end.
-        package var span: UInt64 = .max
-        /// No deadline after the first is later than this.
-        package var end: UInt64 = .max
-
-        package init(jitter: UInt64 = 0, seed: UInt64 = 0, span: UInt64 = .max, end: UInt64 = .max) {
-            (self.jitter, self.seed, self.span, self.end) = (jitter, seed, span, end)
-        }
-    }
-}
-
-extension UInt64 {
-    /// The sum, or `UInt64.max` if it overflows.
-    package func saturatingAdding(_ other: UInt64) -> UInt64 {
+extension FixedWidthInteger {
+    /// The sum with a number that is not negative, or the greatest number if the sum overflows.
+    package func saturatingAdding(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }
 }
 
 /// The length of a step between two deadlines. It is exact even if it is not a whole number of nanoseconds.
-package struct Period: Hashable, Sendable {
+package struct Period: Equatable, Sendable {
     /// The length of `count` steps, in nanoseconds; at least 1.
     package let nanoseconds: UInt64
     /// The number of steps that take this long; at least 1.
@@ -121,17 +69,4 @@ package struct Period: Hashable, Sendable {
         guard product.high < nanoseconds else { return .max }
         return nanoseconds.dividingFullWidth(product).quotient
     }
-}
-
-/// What happens to deadlines that have passed before their tick could be delivered.
-package enum LatePolicy: Hashable, Sendable {
-    /// They share one tick, and the grid stays.
-    case skip
-    /// Each gets its own tick, up to a limit per look; the last of these ticks stands for the rest.
-    case catchUp(limit: Int)
-    /// They share one tick, and the grid starts anew at that tick.
-    case delay
-
-    /// The maximum number of late ticks that one look at the clock yields.
-    package var limit: Int { if case .catchUp(let limit) = self { limit } else { 1 } }
 }

@@ -1,53 +1,57 @@
 /// Decides which timers are due, which deadline comes next, and what the alarm must be set to. A pure state machine
 /// over numbers.
 ///
-/// A look begins with the clock's reading (``beginLook(at:)``). Then, step by step, ``firstDue()`` finds the first
+/// A round begins with the clock's reading (``beginRound(at:)``). Then, step by step, ``firstDue()`` finds the first
 /// timer that is due by then. The caller either calls its handler at once, or sends the tick to where the handler
 /// runs. ``begin(_:at:)`` decides on the tick just before the handler is called, and
-/// ``putBack(_:lookedAt:byHop:now:)`` queues the timer again after the handler has returned. Deadlines that passed in
+/// ``putBack(_:decidedAt:byHop:now:)`` queues the timer again after the handler has returned. Deadlines that passed in
 /// between are counted then. This is why a paused timer, a slow handler, a busy queue and a slow consumer all get one
 /// late tick with the right count.
 ///
-/// The caller reads the clock and sets the alarm. Each method that can change the earliest deadline returns an
+/// The caller reads the clock and sets the alarm. Each method that can make the earliest deadline earlier returns an
 /// ``AlarmOrder``, which the caller must carry out before it calls the scheduler again. There are no orders between
-/// ``beginLook(at:)`` and ``endLook()``: an alarm does not fire again before the caller has handled its last firing.
-/// No method does more than ``portion`` steps of O(log n).
+/// ``beginRound(at:)`` and ``endRound()``: an alarm does not fire again before the caller has handled its last firing.
+/// No method does more than a ``batch`` of steps of O(log n).
 ///
-/// There are two queues, because timers come out at one instant and have their turn by another. The queue of looks has
-/// the timers that must not come out at their deadline. These are timers with a tolerance, which wait for a later look
-/// that they share with others, and timers that came due during a look, which wait for the next one. All others are in
-/// the queue of deadlines. A due timer of the queue of looks moves there when its look begins.
+/// There are two queues, because timers wake at one instant and have their turn by another. The coalescing queue has
+/// the timers that must not come out at their deadline. These are timers with a tolerance, which wait for a later wake
+/// time that they share with others, and timers that came due during a round, which wait for the next one. All others
+/// are in the queue of deadlines. A due timer of the coalescing queue moves there when its round begins.
 ///
-/// One queue, by looks, would break one of three promises. Of two timers with the same look, the one with the earlier
-/// deadline would not tick first, unless all due timers were sorted before the first tick, which the first one would
-/// pay for with its lateness. If the one queue was by deadlines, a timer with a tolerance would be found at its
+/// One queue, by wake times, would break one of three promises. Of two timers with the same wake time, the one with the
+/// earlier deadline would not tick first, unless all due timers were sorted before the first tick, which the first one
+/// would pay for with its lateness. If the one queue was by deadlines, a timer with a tolerance would be found at its
 /// deadline, and wake the thread then. And a timer that a handler makes due again and again would have the earliest
 /// deadline of all each time, and would keep the others from their turn. `OneQueueTests` show all three.
-@safe package struct Scheduler<User: UserFacts & ~Copyable>: ~Copyable {
-    package typealias Timer = TimerRecord<User>
+@safe package struct Scheduler: ~Copyable {
+    package typealias Timer = TimerRecord
 
     /// The maximum number of steps that one call performs.
-    package static var portion: Int { 64 }
+    package static var batch: Int { 64 }
 
-    var timers = TimerList<User>()
-    var deadlines = DeadlineQueue<User>()
-    var looks = DeadlineQueue<User>()
-    /// The timers that run and are in no queue, and the one whose handler the look calls itself. That one is not
+    var timers = TimerList()
+    var deadlines = DeadlineQueue()
+    var coalescing = DeadlineQueue()
+    /// The timers that run and are in no queue, and the one whose handler the round calls itself. That one is not
     /// retained, like the others.
-    private var running = RunningTimers<User>()
-    private var called: Unmanaged<Timer>?
+    private var running = RunningTimers()
+    private var firing: Unmanaged<Timer>?
     private var nextSequence: UInt64 = 0
-    /// The instant of the alarm's next firing, as last ordered. Outside a look it is never later than ``nextLook``,
-    /// unless all timers must be ended.
+    /// Draws the random lengths of schedules.
+    package var random = SeededGenerator(seed: .random(in: 0 ... .max))
+    /// The instant of the alarm's next firing, as last ordered. Outside a round it is never later than
+    /// ``nextWakeTime``, unless all timers must be ended.
     var armed: UInt64 = .max
     /// The period at which the alarm repeats by itself, in nanoseconds; 0 if it does not repeat.
     private var armedPeriod: UInt64 = 0
-    /// The instant of the present look, or nil between looks.
-    package internal(set) var look: UInt64?
-    /// Whether due timers may still have to move from the queue of looks to the queue of deadlines.
+    /// The instant of the present round, or nil between rounds.
+    package internal(set) var round: UInt64?
+    /// Whether due timers may still have to move from the coalescing queue to the queue of deadlines.
     private var isGathering = false
-    /// How many more late ticks this look may deliver to timers that catch up, beyond the first tick of each timer.
+    /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
+    /// Counts the changes since all invariants were checked last.
+    var unchecked = 0
 
     package init() {}
 
@@ -59,209 +63,149 @@
     package subscript(position: Int) -> Timer { timers[position] }
 
     /// The number of timers whose handler is running, also of those that have ended.
-    package var runningCount: Int { running.count + (unsafe called == nil ? 0 : 1) }
+    package var runningCount: Int { running.count + (unsafe firing == nil ? 0 : 1) }
 
     /// The running timer at a position below ``runningCount``. Iterate from the last position to the first. Constant
     /// time.
     package func running(at position: Int) -> Timer {
         if position < running.count { return running[position] }
-        guard let called = unsafe called else { preconditionFailure("there is no such position") }
-        return unsafe called.takeUnretainedValue()
+        guard let firing = unsafe firing else { preconditionFailure("there is no such position") }
+        return unsafe firing.takeUnretainedValue()
     }
 
-    /// When the running handler of a timer was called, to the precision of the look that called it; nil if it does not
+    /// When the running handler of a timer was called, to the precision of the round that called it; nil if it does not
     /// run. Constant time.
     package func runningSince(_ timer: Timer) -> UInt64? {
-        switch timer.whereabouts {
-        case .isCalled: look
-        case .runs: running.since(timer)
-        case .rests, .awaitsDeadline, .awaitsLook, .onItsWay: nil
+        switch timer.stage {
+        case .firing: round
+        case .running: running.since(timer)
+        case .idle, .queued, .coalescing, .dispatched: nil
         }
     }
 
     /// When the first timer comes out of its queue, or nil if no timer waits. This may be earlier than the earliest
     /// deadline, if that was postponed. Constant time.
-    package var nextLook: UInt64? {
-        let first = min(deadlines.firstInstant, looks.firstInstant)
+    package var nextWakeTime: UInt64? {
+        let first = min(deadlines.firstInstant, coalescing.firstInstant)
         return first == .max ? nil : first
     }
 
-    /// The instant that the alarm is set to, if that instant has passed and no look is in progress. Constant time.
-    package func overdue(at now: UInt64) -> UInt64? { look == nil && armed <= now && armed != .max ? armed : nil }
-
-    // MARK: Requests
-
-    /// Adds a timer. O(log n).
-    package mutating func add(_ timer: Timer, on grid: Grid) -> AlarmOrder {
-        timer.restart(on: grid, sequence: takeSequence())
-        timers.append(timer)
-        return enqueue(timer)
-    }
-
-    /// Ends a timer, which has no tick any more. Returns false if it had ended or was never added. The alarm stays
-    /// as it is, because a spare firing is cheaper than a system call for every cancelled timer. O(log n).
-    package mutating func end(_ timer: Timer, _ ending: TimerEnding) -> Bool {
-        if timer.hasEnded || timer.place < 0 { return false }
-        timer.ending = ending
-        dequeue(timer)
-        timers.remove(timer)
-        checkInvariants()
-        return true
-    }
-
-    /// Holds back all ticks until the timer is resumed; its grid stays. Returns false if it was paused or had ended.
-    /// O(log n).
-    package mutating func pause(_ timer: Timer) -> Bool {
-        if timer.hasEnded || timer.isPaused { return false }
-        timer.isPaused = true
-        // A timer in delivery keeps its count of late ticks: it may be resumed before the delivery ends.
-        if !timer.isInDelivery { timer.stopCatchingUp() }
-        place(timer, comesOut: false)
-        checkInvariants()
-        return true
-    }
-
-    /// Resumes a paused timer: deadlines that passed meanwhile are due at once. Returns nil if it was not paused.
-    /// O(log n).
-    package mutating func resume(_ timer: Timer) -> AlarmOrder? {
-        if timer.hasEnded || !timer.isPaused { return nil }
-        timer.isPaused = false
-        return enqueue(timer)
-    }
-
-    /// Starts a timer anew on another grid, as the last among equal deadlines. Returns nil if it had ended.
-    /// O(log n), or constant time if its next deadline is no earlier than before.
-    package mutating func reschedule(_ timer: Timer, on grid: Grid) -> AlarmOrder? {
-        if timer.hasEnded { return nil }
-        timer.restart(on: grid, sequence: takeSequence())
-        // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is then queued anew.
-        if timer.whereabouts == .awaitsDeadline, timer.isAhead(of: max(deadlines.instant(of: timer), look ?? 0)) {
-            return .leave
-        }
-        return enqueue(timer)
-    }
-
-    /// Asks for an extra tick, which does not change the grid. Returns nil if the timer had ended. O(log n).
-    package mutating func fire(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
-        if timer.hasEnded { return nil }
-        let (deadline, look) = (timer.nextDeadline, timer.nextLook)
-        timer.askForExtra(at: now)
-        // A timer that is already due keeps its turn, unless it waits for a look that the extra tick makes earlier.
-        let keepsItsTurn = timer.whereabouts == .awaitsDeadline || timer.nextLook == look
-        return timer.nextDeadline == deadline && keepsItsTurn ? .leave : enqueue(timer)
-    }
+    /// The instant that the alarm is set to, if that instant has passed and no round is in progress. Constant time.
+    package func overdue(at now: UInt64) -> UInt64? { round == nil && armed <= now && armed != .max ? armed : nil }
 
     // MARK: From deadline to tick
 
-    /// Begins a look, in which every timer that is due at `now` gets its turn. The caller calls it when the
-    /// alarm fires.
-    package mutating func beginLook(at now: UInt64) {
-        look = now
+    /// Begins a round, in which every timer that is due at `now` gets its turn. The caller calls it when the alarm
+    /// fires.
+    package mutating func beginRound(at now: UInt64) {
+        round = now
         isGathering = true
-        repeats = Self.portion
-        // A firing unsets the alarm, unless the alarm repeats. After an early firing `endLook` sets the alarm again
+        repeats = Self.batch
+        // A firing unsets the alarm, unless the alarm repeats. After an early firing `endRound` sets the alarm again
         // or, if no timer waits, disarms a repeating alarm.
         let goesOn = armedPeriod > 0 && armed <= now
         armed = goesOn ? (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod) : .max
     }
 
     /// Finds the first due timer, in the order of deadlines and then of scheduling. Nil if there is none, or if a
-    /// portion has found none: ``hasDue`` tells. O(log n).
+    /// batch has found none: ``hasDue`` tells. O(log n).
     package mutating func firstDue() -> Timer? {
-        guard let look else { return nil }
-        for _ in 0..<Self.portion {
-            if isGathering, looks.firstInstant <= look, let first = looks.first {
-                place(first.timer, comesOut: true)
+        guard let round else { return nil }
+        for _ in 0..<Self.batch {
+            if isGathering, coalescing.firstInstant <= round, let first = coalescing.first {
+                moveOn(first.timer)
                 continue
             }
             isGathering = false
-            guard let first = deadlines.first, first.nanoseconds <= look else { return nil }
+            guard let first = deadlines.first, first.nanoseconds <= round else { return nil }
             let timer = first.timer
-            let isTrue = timer.nextDeadline == first.nanoseconds && timer.sequence == first.sequence
-            if isTrue, timer.whereabouts == .awaitsDeadline, timer.place >= timers.closing { return timer }
-            // The timer was postponed, must be ended, or is still in the handler that an earlier look called.
-            place(timer, comesOut: true)
+            let isTrue = timer.timing.nextDeadline == first.nanoseconds && timer.sequence == first.sequence
+            if isTrue, timer.stage == .queued, timer.listPosition >= timers.closing { return timer }
+            // The timer was postponed, must be ended, or is still in the handler that an earlier round called.
+            moveOn(timer)
         }
         return nil
     }
 
-    /// Whether further timers may be due in this look.
+    /// Whether further timers may be due in this round.
     package var hasDue: Bool {
-        let first = isGathering ? min(deadlines.firstInstant, looks.firstInstant) : deadlines.firstInstant
-        return look.map { first <= $0 && first != .max } ?? false
+        let first = isGathering ? min(deadlines.firstInstant, coalescing.firstInstant) : deadlines.firstInstant
+        return round.map { first <= $0 && first != .max } ?? false
     }
 
     /// Takes the first due timer out of its queue. It is on its way to its handler from now on. O(log n).
     package mutating func send(_ timer: Timer) {
         dequeue(timer)
-        timer.whereabouts = .onItsWay
+        timer.stage = .dispatched
     }
 
     /// Decides on the tick of the first due timer, or of a timer that is on its way, from the deadlines that have
     /// passed at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to
-    /// a later deadline. The caller must call ``putBack(_:lookedAt:byHop:now:)`` in either case; before that, a first
+    /// a later deadline. The caller must call ``putBack(_:decidedAt:byHop:now:)`` in either case; before that, a first
     /// due timer without a tick must be sent. Constant time.
-    package mutating func begin(_ timer: Timer, at now: UInt64) -> Due? {
-        let isFirst = timer.whereabouts == .awaitsDeadline
-        assert(isFirst || timer.whereabouts == .onItsWay, "a timer that begins is due, or on its way")
-        if timer.hasEnded || timer.isPaused || timer.place < timers.closing { return nil }
-        guard let due = timer.takeTick(at: now) else { return nil }
-        if isFirst, unsafe called == nil {
-            timer.whereabouts = .isCalled
-            unsafe called = .passUnretained(timer)
+    package mutating func begin(_ timer: Timer, at now: UInt64) -> Expiration? {
+        let isFirst = timer.stage == .queued
+        assert(isFirst || timer.stage == .dispatched, "a timer that begins is due, or on its way")
+        if timer.hasEnded || timer.timing.isPaused || timer.listPosition < timers.closing { return nil }
+        guard let expiration = timer.timing.takeTick(at: now) else { return nil }
+        if isFirst, unsafe firing == nil {
+            timer.stage = .firing
+            unsafe firing = .passUnretained(timer)
         } else {
             dequeue(timer)
-            timer.whereabouts = .runs
+            timer.stage = .running
             running.append(timer, since: now)
         }
-        return due
+        return expiration
     }
 
-    /// Ends a delivery whose tick was decided on as of `look`. `now` matters only to a timer that awaits the return
-    /// of its handler. Afterwards the timer has ended, or it waits or rests, or it is on its way again.
+    /// Ends a delivery whose tick was decided on as of an instant. `now` matters only to a timer that awaits the return
+    /// of its handler. Afterwards the timer has ended, or it waits or is idle, or it is on its way again.
     ///
     /// A timer that catches up continues with the next of its late deadlines, either by the same hop or, without a
-    /// hop, in its turn in the same look. A look has a limited number of such turns; after that, other timers that
+    /// hop, in its turn in the same round. A round has a limited number of such turns; after that, other timers that
     /// have come due get theirs. O(log n).
-    package mutating func putBack(_ timer: Timer, lookedAt look: UInt64, byHop: Bool = false, now: UInt64) -> AlarmOrder
-    {
+    package mutating func putBack(
+        _ timer: Timer,
+        decidedAt instant: UInt64,
+        byHop: Bool = false,
+        now: UInt64
+    ) -> AlarmOrder {
         assert(timer.isInDelivery, "only a delivery that has begun can end")
-        if timer.whereabouts == .isCalled { unsafe called = nil }
-        if timer.whereabouts == .runs { running.remove(timer) }
-        if timer.awaitsReturn { timer.handlerReturned(at: now) }
-        let isInQueue = timer.whereabouts == .isCalled && timer.position >= 0
-        timer.whereabouts = isInQueue ? .awaitsDeadline : .rests
-        if isInQueue, timer.isAhead(of: max(look, self.look ?? 0)), timer.place >= timers.closing {
+        if timer.stage == .firing { unsafe firing = nil }
+        if timer.stage == .running { running.remove(timer) }
+        if timer.awaitsReturn { timer.timing.handlerReturned(at: now) }
+        let keepsPosition = timer.stage == .firing && timer.position >= 0
+        timer.stage = keepsPosition ? .queued : .idle
+        let goesOn = !timer.hasEnded && timer.listPosition >= timers.closing
+        if keepsPosition, goesOn, timer.timing.isAhead(of: max(instant, round ?? 0)) {
             // Nearly every timer takes this path.
-            deadlines.postpone(timer, to: timer.nextDeadline)
+            deadlines.postpone(timer, to: timer.timing.nextDeadline)
             return orderIfEarlier()
         }
-        let catchesUp = timer.catchesUp(at: look)
+        let catchesUp = timer.timing.catchesUp(at: instant)
         if timer.hasEnded { return .leave }
-        if catchesUp, byHop {
-            timer.whereabouts = .onItsWay
-            return .leave
-        }
         dequeue(timer)
-        if timer.isOver {
+        if catchesUp, byHop {
+            timer.stage = .dispatched
+        } else if timer.timing.isOver {
             _ = end(timer, .completed)
-            return .leave
-        }
-        if catchesUp, repeats > 0, timer.place >= timers.closing {
+        } else if catchesUp, repeats > 0, timer.listPosition >= timers.closing {
             repeats -= 1
-            put(timer, in: .awaitsDeadline, at: timer.nextDeadline)
-            return .leave
+            push(timer, .queued, at: timer.timing.nextDeadline)
+        } else {
+            return enqueue(timer)
         }
-        return enqueue(timer)
+        return .leave
     }
 
-    /// Ends a look after the due timers have been delivered, and sets the alarm to the earliest deadline by then.
+    /// Ends a round after the due timers have been delivered, and sets the alarm to the earliest deadline by then.
     /// This keeps the system call, which is expensive right after a wake-up, out of the lateness.
-    package mutating func endLook() -> AlarmOrder {
-        (look, repeats) = (nil, 0)
-        settle(atMost: Self.portion)
+    package mutating func endRound() -> AlarmOrder {
+        (round, repeats) = (nil, 0)
+        settle(atMost: Self.batch)
         // A repeating alarm whose next firing is not the next deadline would fire in vain.
-        let next = timers.hasOpen ? nextLook : nil
+        let next = timers.hasOpen ? nextWakeTime : nil
         if armedPeriod > 0, armed != next {
             (armed, armedPeriod) = (.max, 0)
             if next == nil { return .disarm }
@@ -269,39 +213,50 @@
         return orderIfEarlier()
     }
 
-    /// The period of the timer with the earliest deadline, in nanoseconds; nil if a look comes first, or if its
+    /// The period of the timer with the earliest deadline, in nanoseconds; nil if a wake time comes first, or if its
     /// period is not a whole number of nanoseconds. An alarm that is set to that deadline may repeat by itself with
     /// this period.
     package var periodFromNext: UInt64? {
-        deadlines.firstInstant < looks.firstInstant ? deadlines.first?.timer.wholePeriod : nil
+        deadlines.firstInstant < coalescing.firstInstant ? deadlines.first?.timer.timing.wholePeriod : nil
     }
 
     /// Records that the alarm repeats by itself, from the deadline that it was set to.
     package mutating func alarmGoesOn(every period: UInt64) { armedPeriod = period }
 
-    /// Moves postponed timers from the front of a queue to their place, so that the alarm does not fire for them.
+    /// Moves postponed timers from the front of a queue to their position, so that the alarm does not fire for them.
     /// O(log n) for each of them.
     package mutating func settle(atMost count: Int) {
         for _ in 0..<count {
-            if let first = deadlines.first, first.nanoseconds <= looks.firstInstant {
-                if first.timer.nextDeadline == first.nanoseconds { return }
-                place(first.timer, comesOut: true)
-            } else if let first = looks.first, first.timer.nextLook != first.nanoseconds {
-                place(first.timer, comesOut: true)
+            if let first = deadlines.first, first.nanoseconds <= coalescing.firstInstant {
+                if first.timer.timing.nextDeadline == first.nanoseconds { return }
+                moveOn(first.timer)
+            } else if let first = coalescing.first, first.timer.timing.wakeTime != first.nanoseconds {
+                moveOn(first.timer)
             } else {
                 return
             }
         }
     }
 
-    // MARK: Shutdown
+    // MARK: The end
+
+    /// Ends a timer, which has no tick any more. Returns false if it had ended or was never added. The alarm stays
+    /// as it is, because a spare firing is cheaper than a system call for every cancelled timer. O(log n).
+    package mutating func end(_ timer: Timer, _ ending: TimerEnding) -> Bool {
+        if timer.hasEnded || !timer.isAdded { return false }
+        timer.ending = ending
+        dequeue(timer)
+        timers.remove(timer)
+        checkInvariants()
+        return true
+    }
 
     /// Records that the alarm is stopped: none of the present timers ticks any more, and each must be ended.
     /// Constant time.
     package mutating func close() {
         timers.close()
         (armed, armedPeriod) = (.max, 0)
-        (look, repeats) = (nil, 0)
+        (round, repeats) = (nil, 0)
     }
 
     /// One of the timers that must still be ended after ``close()``.
@@ -309,53 +264,70 @@
 
     // MARK: The queues and the alarm
 
-    /// Queues a waiting timer by its next deadline.
+    /// The order for the next number among equal deadlines.
+    mutating func takeSequence() -> UInt64 {
+        defer { nextSequence += 1 }
+        return nextSequence
+    }
+
+    /// Queues a timer by its next deadline, unless it is in delivery. One that is due waits for the next round.
     mutating func enqueue(_ timer: Timer) -> AlarmOrder {
-        place(timer, comesOut: false)
+        if !timer.isInDelivery { requeue(timer) }
         return orderIfEarlier()
     }
 
-    /// Queues a timer by its next deadline, unless it is in delivery. A due timer that comes out of a queue gets its
-    /// turn in this look, by its deadline. A due timer that was in no queue waits for the next look.
-    private mutating func place(_ timer: Timer, comesOut: Bool) {
-        if timer.isInDelivery { return comesOut ? dequeue(timer) : () }
-        let (deadline, nextLook) = (timer.nextDeadline, timer.nextLook)
-        if deadline == .max || timer.isPaused || timer.place < timers.closing { return dequeue(timer) }
-        let isDue = look.map { nextLook <= $0 } ?? false
-        let (queue, instant): (Whereabouts, UInt64) =
-            (isDue ? comesOut : nextLook == deadline) ? (.awaitsDeadline, deadline) : (.awaitsLook, nextLook)
-        if comesOut || timer.whereabouts != queue { return put(timer, in: queue, at: instant) }
-        // It is in that queue already, and only ever moves forward there.
-        if queue == .awaitsDeadline { deadlines.hasten(timer, to: instant) } else { looks.hasten(timer, to: instant) }
-    }
-
-    /// Moves a timer from its present queue, if any, into another.
-    private mutating func put(_ timer: Timer, in queue: Whereabouts, at instant: UInt64) {
-        dequeue(timer)
-        timer.whereabouts = queue
-        if queue == .awaitsDeadline { deadlines.push(timer, at: instant) } else { looks.push(timer, at: instant) }
-    }
-
-    /// Takes a timer out of its queue, if it is in one. A timer that was called stays in its handler.
-    private mutating func dequeue(_ timer: Timer) {
-        switch timer.whereabouts {
-        case .awaitsDeadline: deadlines.remove(timer)
-        case .awaitsLook: looks.remove(timer)
-        case .isCalled where timer.position >= 0: return deadlines.remove(timer)
-        case .rests, .isCalled, .onItsWay, .runs: return
+    /// Takes a timer that must not wait any more, or not yet, out of its queue, and queues one that must.
+    mutating func requeue(_ timer: Timer) {
+        guard let (queue, instant) = whereToWait(timer, isFirst: false) else { return dequeue(timer) }
+        if timer.stage != queue {
+            dequeue(timer)
+            push(timer, queue, at: instant)
+        } else if queue == .queued {
+            // It only ever moves forward in its queue.
+            deadlines.hasten(timer, to: instant)
+        } else {
+            coalescing.hasten(timer, to: instant)
         }
-        timer.whereabouts = .rests
     }
 
-    private mutating func takeSequence() -> UInt64 {
-        defer { nextSequence += 1 }
-        return nextSequence
+    /// Moves the first timer of a queue to where it belongs by now.
+    private mutating func moveOn(_ timer: Timer) {
+        dequeue(timer)
+        if timer.isInDelivery { return }
+        if let (queue, instant) = whereToWait(timer, isFirst: true) { push(timer, queue, at: instant) }
+    }
+
+    /// The queue in which a timer waits, and its instant there; nil if it does not wait. A due timer that was the first
+    /// of its queue gets its turn in this round, by its deadline; any other one waits for the next round.
+    @inline(__always) private func whereToWait(_ timer: Timer, isFirst: Bool) -> (Stage, UInt64)? {
+        let (deadline, wakeTime) = (timer.timing.nextDeadline, timer.timing.wakeTime)
+        if deadline == .max || timer.timing.isPaused || timer.listPosition < timers.closing { return nil }
+        let isDue = round.map { wakeTime <= $0 } ?? false
+        let byDeadline = isDue ? isFirst : wakeTime == deadline
+        return byDeadline ? (.queued, deadline) : (.coalescing, wakeTime)
+    }
+
+    private mutating func push(_ timer: Timer, _ queue: Stage, at instant: UInt64) {
+        timer.stage = queue
+        if queue == .queued { deadlines.push(timer, at: instant) } else { coalescing.push(timer, at: instant) }
+    }
+
+    /// Takes a timer out of its queue, if it is in one.
+    private mutating func dequeue(_ timer: Timer) {
+        switch timer.stage {
+        case .queued: deadlines.remove(timer)
+        case .coalescing: coalescing.remove(timer)
+        // It stays in its handler.
+        case .firing where timer.position >= 0: return deadlines.remove(timer)
+        case .idle, .firing, .dispatched, .running: return
+        }
+        timer.stage = .idle
     }
 
     private mutating func orderIfEarlier() -> AlarmOrder {
         defer { checkInvariants() }
         // After a close there is no alarm before the next timer is added, and an order for it would be lost.
-        guard look == nil, timers.hasOpen, let next = nextLook, next < armed else { return .leave }
+        guard round == nil, timers.hasOpen, let next = nextWakeTime, next < armed else { return .leave }
         armed = next
         armedPeriod = 0
         return .set(next)

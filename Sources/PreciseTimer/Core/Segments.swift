@@ -19,27 +19,22 @@
 
     /// The value at a position, which must be below ``count``. Constant time.
     subscript(position: Int) -> Element {
-        get {
-            assert(position >= 0 && position < count, "there is no such position")
-            return unsafe self[addressOf: position].pointee
-        }
-        set {
-            assert(position >= 0 && position < count, "there is no such position")
-            unsafe self[addressOf: position].pointee = newValue
-        }
+        get { unsafe self[addressOf: position].pointee }
+        set { unsafe self[addressOf: position].pointee = newValue }
     }
 
     /// Where the value at a position is stored. The values at 4i + 1 … 4i + 4 lie side by side. Constant time.
     subscript(addressOf position: Int) -> UnsafeMutablePointer<Element> {
         @inline(__always) get {
-            let place = position &+ lead
-            return unsafe directory[place &>> shift] + (place & (1 &<< shift - 1))
+            assert(position >= 0 && position < count, "there is no such position")
+            let padded = position &+ padding
+            return unsafe directory[padded &>> shift] + (padded & (1 &<< shift - 1))
         }
     }
 
     /// Adds a value at the end. Takes at most the time of one allocation.
     @inline(__always) mutating func append(_ element: Element) {
-        if count &+ lead >= segments &<< shift { addSegment() }
+        if count &+ padding >= segments &<< shift { addSegment() }
         count &+= 1
         self[count &- 1] = element
     }
@@ -49,7 +44,7 @@
         assert(count > 0, "there is nothing to take off")
         count &-= 1
         // One empty segment is kept, so that a list that grows and shrinks by one value allocates nothing.
-        guard segments > 1, count &+ lead <= max((segments &- 2) &<< shift, lead) else { return }
+        guard segments > 1, count &+ padding <= max((segments &- 2) &<< shift, padding) else { return }
         segments -= 1
         unsafe directory[segments].deallocate()
     }
@@ -72,5 +67,5 @@
 /// The binary logarithm of the number of values in a segment.
 private var shift: Int { 10 }
 
-/// The first places of the first segment stay empty, so that no group 4i + 1 … 4i + 4 is in two segments.
-private var lead: Int { 3 }
+/// This many positions of the first segment stay empty, so that no group 4i + 1 … 4i + 4 is in two segments.
+private var padding: Int { 3 }

@@ -1,12 +1,12 @@
-/// All timers that have not ended, in no particular order. Only this list retains them.
+/// All timers that have not ended, in no particular order. Of the scheduler's parts, only this list retains them.
 ///
 /// The list may change while a caller iterates from its end to its beginning. The caller still meets every timer
-/// that stays in the list, because the last timer takes the place of a removed one.
+/// that stays in the list, because the last timer takes the position of a removed one.
 ///
 /// After a shutdown, the service's timers are the first in the list until each of them has been ended. The service
 /// may have been started again by then; its newer timers come after them and keep ticking.
-@safe struct TimerList<User: UserFacts & ~Copyable>: ~Copyable {
-    @safe private struct Element: BitwiseCopyable { let reference: Unmanaged<TimerRecord<User>> }
+@safe struct TimerList: ~Copyable {
+    @safe private struct Element: BitwiseCopyable { let reference: Unmanaged<TimerRecord> }
 
     private var elements = Segments<Element>()
     /// How many timers, from the beginning of the list, must still be ended.
@@ -20,27 +20,27 @@
     var count: Int { elements.count }
 
     /// The timer at a position. Constant time.
-    subscript(position: Int) -> TimerRecord<User> { unsafe elements[position].reference.takeUnretainedValue() }
+    subscript(position: Int) -> TimerRecord { unsafe elements[position].reference.takeUnretainedValue() }
 
     /// Adds a timer. Constant time.
-    mutating func append(_ timer: TimerRecord<User>) {
-        timer.place = Int32(truncatingIfNeeded: elements.count)
+    mutating func append(_ timer: TimerRecord) {
+        timer.listPosition = Int32(truncatingIfNeeded: elements.count)
         unsafe elements.append(Element(reference: .passRetained(timer)))
     }
 
     /// Removes a timer. The caller holds it, so the reference released here is never the last. Constant time.
-    mutating func remove(_ timer: TimerRecord<User>) {
-        var hole = Int(timer.place)
+    mutating func remove(_ timer: TimerRecord) {
+        var hole = Int(timer.listPosition)
         let element = elements[hole]
-        if timer.place < closing {
+        if timer.listPosition < closing {
             closing -= 1
             move(Int(closing), to: hole)
             hole = Int(closing)
         }
-        let last = elements.count &- 1
-        if hole != last { move(last, to: hole) }
+        // A timer that was moved already is not moved again.
+        if hole != elements.count &- 1 { move(elements.count &- 1, to: hole) }
         elements.removeLast()
-        timer.place = -1
+        timer.listPosition = -1
         unsafe element.reference.release()
     }
 
@@ -52,47 +52,39 @@
 
     private mutating func move(_ source: Int, to hole: Int) {
         elements[hole] = elements[source]
-        unsafe elements[hole].reference._withUnsafeGuaranteedRef { $0.place = Int32(truncatingIfNeeded: hole) }
+        unsafe elements[hole].reference._withUnsafeGuaranteedRef { $0.listPosition = Int32(truncatingIfNeeded: hole) }
     }
 }
 
-/// The timers whose handler is running and that are in no queue, also those that have ended meanwhile, in no particular
-/// order. They are not retained: the code that calls a handler holds its timer.
+/// The timers whose stage is ``Stage/running``, also those that have ended meanwhile, in no particular order. They are
+/// not retained: the code that calls a handler holds its timer.
 ///
 /// The list may change while a caller iterates from its end to its beginning, as with ``TimerList``.
-@safe struct RunningTimers<User: UserFacts & ~Copyable>: ~Copyable {
-    /// Not private: Swift 6.3 would not find its metadata when it destroys a scheduler.
-    @safe struct Element: BitwiseCopyable {
-        let reference: Unmanaged<TimerRecord<User>>
-        /// When its handler was called.
-        let since: UInt64
-    }
-
-    private var elements = Segments<Element>()
+struct RunningTimers: ~Copyable {
+    /// Each timer at the instant at which its handler was called.
+    private var elements = Segments<DeadlineQueue.Element>()
 
     /// The number of timers.
     var count: Int { elements.count }
 
     /// The timer at a position. Constant time.
-    subscript(position: Int) -> TimerRecord<User> { unsafe elements[position].reference.takeUnretainedValue() }
+    subscript(position: Int) -> TimerRecord { elements[position].timer }
 
     /// When the handler of a running timer was called. Constant time.
-    func since(_ timer: TimerRecord<User>) -> UInt64 { elements[Int(timer.position)].since }
+    func since(_ timer: TimerRecord) -> UInt64 { elements[Int(timer.position)].nanoseconds }
 
     /// Adds a timer, which is in no queue. Constant time.
-    mutating func append(_ timer: TimerRecord<User>, since: UInt64) {
+    mutating func append(_ timer: TimerRecord, since: UInt64) {
         assert(timer.position < 0, "a running timer is in no queue")
         timer.position = Int32(truncatingIfNeeded: elements.count)
-        unsafe elements.append(Element(reference: .passUnretained(timer), since: since))
+        elements.append(DeadlineQueue.Element(timer, at: since))
     }
 
     /// Removes a timer. Constant time.
-    mutating func remove(_ timer: TimerRecord<User>) {
-        let hole = Int(timer.position)
-        if hole != elements.count - 1 {
-            elements[hole] = elements[elements.count - 1]
-            unsafe elements[hole].reference._withUnsafeGuaranteedRef { $0.position = Int32(truncatingIfNeeded: hole) }
-        }
+    mutating func remove(_ timer: TimerRecord) {
+        let (hole, last) = (Int(timer.position), elements[elements.count - 1])
+        elements[hole] = last
+        last.position = hole
         elements.removeLast()
         timer.position = -1
     }

@@ -8,7 +8,7 @@ package final class WallClockWatch: Sendable {
     }
 
     package func start(
-        onLook: @escaping @Sendable (ClockChanges) -> Void,
+        onCheck: @escaping @Sendable (ClockChanges) -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {}
 

@@ -14,7 +14,7 @@ package final class WallClockWatch: Sendable {
     private let home = Process.generation
 
     /// - Parameter longestSleep: the thread wakes after this time at the latest. If the process closes the descriptor
-    ///   from outside, a blocked reader is not told; the next look finds out.
+    ///   from outside, a blocked reader is not told; the next check finds out.
     ///   A kernel that does not wake the thread after a suspension delays the news of it by as much.
     /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(longestSleep: Duration = .seconds(60)) throws(TimerError) {
@@ -25,17 +25,17 @@ package final class WallClockWatch: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - onLook: called on the thread after each look at the clocks, with what has happened since the look before,
+    ///   - onCheck: called on the thread after each check of the clocks, with what has happened since the check before,
     ///     which is often nothing.
     ///   - onFailure: called once, on the thread, if the kernel refuses; the watch has then ended.
     /// - Throws: `TimerError` if the system refuses the thread.
     package func start(
-        onLook: @escaping @Sendable (ClockChanges) -> Void,
+        onCheck: @escaping @Sendable (ClockChanges) -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
         try arm()
         let offsets = ClockOffsets.now
-        try Thread.start("timer.clock") { self.run(from: offsets, onLook, onFailure) }
+        try Thread.start("timer.clock") { self.run(from: offsets, onCheck, onFailure) }
     }
 
     /// Sets the timer. From here on, a step wakes the thread: the offset is read afterwards, so that no step is lost in
@@ -44,7 +44,7 @@ package final class WallClockWatch: Sendable {
 
     private func run(
         from first: ClockOffsets,
-        _ onLook: (ClockChanges) -> Void,
+        _ onCheck: (ClockChanges) -> Void,
         _ onFailure: (TimerError) -> Void
     ) {
         var offsets = first
@@ -55,7 +55,7 @@ package final class WallClockWatch: Sendable {
                 // After arming: a stop wakes the thread from now on.
                 if isStopped.load(ordering: .sequentiallyConsistent) { return }
                 let now = ClockOffsets.now
-                onLook(offsets.changes(to: now))
+                onCheck(offsets.changes(to: now))
                 Thread.leaveForkedChild(of: home)
                 offsets = now
             }

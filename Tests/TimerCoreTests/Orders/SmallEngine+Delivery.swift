@@ -1,79 +1,97 @@
 import PreciseTimer
-import TimerKernel
 
-/// The steps from a firing of the alarm to the handlers. They mirror Delivery.swift.
+/// The steps from a firing of the alarm to the handlers. They mirror Round.swift.
 extension SmallEngine {
-    /// Begins a look. Returns nil if an earlier run's alarm has fired.
-    mutating func beginLook(_ run: Int, by thread: Int) -> UInt64? {
-        guard run == self.run, hasAlarm else { return nil }
+    /// Begins a round. Returns nil if an earlier epoch's alarm has fired.
+    mutating func beginRound(_ epoch: Int, by thread: Int) -> UInt64? {
+        guard epoch == self.epoch, hasAlarm else { return nil }
         var woke = now
-        if let next = scheduler.nextLook, next > woke, next - woke <= lead { woke = next }
+        if let next = scheduler.nextWakeTime, next > woke, next - woke <= lead { woke = next }
         note(8, 0, woke, by: thread)
-        scheduler.beginLook(at: woke)
-        (hasNews, isFirstTurn, callsAtLook) = (false, true, history.calls)
+        scheduler.beginRound(at: woke)
+        (hasNews, isFirstStep, callsAtRound) = (false, true, history.calls)
         return woke
     }
 
-    /// The next step of a look.
-    mutating func step(_ run: Int, lookedAt woke: UInt64, by thread: Int, _ fault: inout String?) -> Step {
-        guard run == self.run else { return .done }
+    /// The step of a round after another one, which has called the handler of a timer or not.
+    mutating func step(
+        _ epoch: Int,
+        at woke: UInt64,
+        after called: (timer: SmallTimer, wasDelivered: Bool)?,
+        by thread: Int,
+        _ fault: inout String?
+    ) -> Step {
+        if let (timer, wasDelivered) = called {
+            putBack(timer, wasDelivered, decidedAt: woke, by: thread)
+            if !teardown.isEmpty { return .again }
+        }
+        guard epoch == self.epoch else { return .sleep }
         note(9, by: thread)
-        isFirstTurn = false
-        guard let record = scheduler.firstDue(), let timer = record.user.timer else {
-            let order = scheduler.endLook()
-            if plant != .forgetsTimersAddedDuringALook || !hasNews { arm(order) }
-            return .done
+        isFirstStep = false
+        guard let record = scheduler.firstDue(), let timer = timer(of: record) else {
+            if scheduler.hasDue { return .again }
+            let order = scheduler.endRound()
+            if plant != .forgetsTimersAddedDuringARound || !hasNews { arm(order) }
+            return .sleep
         }
-        if timer.plan.hops || timer.plan.isConsumed {
-            scheduler.send(record)
-            return .send(timer.number)
+        if timer.plan.isInline {
+            note(10, timer.number, woke, by: thread)
+            if let expiration = scheduler.begin(record, at: woke) {
+                fault = fault ?? timer.expect(expiration, decidedAt: woke)
+                timer.runner = thread
+                return .call(timer.number, expiration)
+            }
         }
-        note(10, timer.number, woke, by: thread)
-        guard let due = scheduler.begin(record, at: woke) else {
-            scheduler.send(record)
-            return .send(timer.number)
-        }
-        fault = fault ?? timer.expect(due, lookedAt: woke)
-        timer.runner = thread
-        return .call(timer.number, due)
+        scheduler.send(record)
+        return .send(timer.number)
     }
 
     /// Decides the tick of a hop that has arrived; nil if the timer must not tick.
-    mutating func begin(_ timer: SmallTimer, lookedAt look: UInt64, by thread: Int, _ fault: inout String?) -> Due? {
-        note(10, timer.number, look, by: thread)
-        if let due = scheduler.begin(timer.record, at: look) {
-            fault = fault ?? timer.expect(due, lookedAt: look)
+    mutating func begin(
+        _ timer: SmallTimer,
+        at instant: UInt64,
+        by thread: Int,
+        _ fault: inout String?
+    ) -> Expiration? {
+        note(10, timer.number, instant, by: thread)
+        if let expiration = scheduler.begin(timer.record, at: instant) {
+            fault = fault ?? timer.expect(expiration, decidedAt: instant)
             timer.runner = thread
-            return due
+            return expiration
         }
-        note(11, timer.number, look, look, by: thread)
-        timer.finish(lookedAt: look, now: look)
+        note(11, timer.number, instant, instant, by: thread)
+        timer.finish(decidedAt: instant, now: instant)
         timer.moves = 0
-        arm(scheduler.putBack(timer.record, lookedAt: look, now: look))
+        arm(scheduler.putBack(timer.record, decidedAt: instant, now: instant))
         return nil
     }
 
-    /// Ends a delivery. Nothing was served if the target was released.
+    /// Ends a delivery. No tick was delivered if the target was released.
     mutating func putBack(
         _ timer: SmallTimer,
-        lookedAt look: UInt64,
-        wasServed: Bool,
-        byHop: Bool,
+        _ wasDelivered: Bool,
+        decidedAt instant: UInt64,
+        byHop: Bool = false,
         by thread: Int
-    ) -> Outcome {
+    ) {
         timer.runner = nil
-        if !wasServed { _ = end(timer, .targetReleased, by: thread) }
-        let now = timer.record.awaitsReturn && hasAlarm ? now : look
-        note(byHop ? 12 : 13, timer.number, look, now, by: thread)
-        timer.finish(lookedAt: look, now: now)
+        if !wasDelivered { _ = end(timer, .targetReleased, by: thread) }
+        let now = timer.record.awaitsReturn && hasAlarm ? now : instant
+        note(byHop ? 12 : 13, timer.number, instant, now, by: thread)
+        timer.finish(decidedAt: instant, now: now)
         timer.moves = 0
-        let order = scheduler.putBack(timer.record, lookedAt: look, byHop: byHop, now: now)
-        if plant != .forgetsTheOrderAfterAHop || !byHop { arm(order) }
+        let order = scheduler.putBack(timer.record, decidedAt: instant, byHop: byHop, now: now)
         if timer.record.hasEnded {
-            takeServiceIfIdle()
-            return .ended
+            teardown.timers.append(timer.number)
+            releaseServiceIfIdle()
         }
-        return timer.record.isInDelivery ? .again : .waits
+        if plant != .forgetsTheOrderAfterAHop || !byHop { arm(order) }
+    }
+
+    /// Ends the delivery of a hop. Returns true if the same hop must deliver another late tick.
+    mutating func finish(_ timer: SmallTimer, _ wasDelivered: Bool, decidedAt instant: UInt64, by thread: Int) -> Bool {
+        putBack(timer, wasDelivered, decidedAt: instant, byHop: true, by: thread)
+        return timer.record.stage == .dispatched
     }
 }
 
@@ -98,9 +116,9 @@ extension SmallWorld {
         // `receive(_:)`
         case .put(let number):
             mailbox.hop = number
-            if plan.plant != .keepsAHopAfterTheEnd { threads[thread].append(.lookForEnd(number)) }
+            if plan.plant != .keepsAHopAfterTheEnd { threads[thread].append(.checkForEnd(number)) }
             if mailbox.takeWaiting() { threads[thread].append(.resume) }
-        case .lookForEnd(let number): if mailbox.hasEnded { threads[thread].append(.letGo(number)) }
+        case .checkForEnd(let number): if mailbox.hasEnded { threads[thread].append(.letGo(number)) }
         // `end(_:)`
         case .endMailbox(let number):
             mailbox.hasEnded = true
@@ -117,7 +135,7 @@ extension SmallWorld {
             }
         // `news()`
         case .news(let number):
-            if mailbox.hop != nil || mailbox.hasEnded, plan.plant != .waitsWithoutALook {
+            if mailbox.hop != nil || mailbox.hasEnded, plan.plant != .waitsWithoutACheck {
                 threads[thread].append(.next(number))
             } else {
                 mailbox.isAwaited = true

@@ -1,38 +1,53 @@
 import PreciseTimer
-import TimerKernel
 
 /// The steps of the engine that need its lock, one method for each hold of the lock. All decisions are those of the
 /// real scheduler.
 ///
 /// This type is the search's only view of the engine. It mirrors `ServiceState`: the methods have the same names there,
-/// in ServiceState.swift and Delivery.swift, and do the same in the same order. Requests are mirrored from
-/// ServiceCore.swift. Left out are statistics and the supervisor.
+/// in ServiceState.swift and Round.swift, and do the same in the same order. Requests are mirrored from
+/// ServiceCore.swift. Left out are statistics, computed deadlines and the supervisor.
 struct SmallEngine: ~Copyable {
-    /// What comes next in a look, without the lock.
+    /// What comes next in a round, without the lock.
     enum Step: Hashable {
-        case call(Int, Due)
+        case call(Int, Expiration)
         case send(Int)
-        case done
-    }
-
-    /// The state of a timer after a delivery.
-    enum Outcome: Hashable {
-        case waits, again, ended
+        case again
+        case sleep
     }
 
     enum Phase: Hashable {
         case idle, starting, running, ended
     }
 
-    var scheduler = Scheduler<Backlink>()
+    /// What a decision leaves to be done without the lock. It mirrors `Teardown`.
+    struct Teardown: Hashable {
+        /// The epoch whose alarm must be stopped.
+        var alarm: Int?
+        /// The timers that must be finalized.
+        var timers: [Int] = []
+        /// The epoch whose alarm has just refused.
+        var failure: Int?
+
+        var isEmpty: Bool { self == Teardown() }
+
+        mutating func take() -> Teardown {
+            defer { self = Teardown() }
+            return self
+        }
+    }
+
+    var scheduler = Scheduler()
+    /// The timers, by their number. The engine has the way back from a record to its timer in the record.
+    var timers: [SmallTimer]
+    var teardown = Teardown()
     private(set) var phase = Phase.idle
-    /// The number of the current run, and of its alarm.
-    private(set) var run = 0
+    /// The number of the current epoch, and of its alarm.
+    private(set) var epoch = 0
     private(set) var hasAlarm = false
     /// Whether the service is held by its timers.
     private(set) var holdsService = false
     private(set) var endOfStart = false
-    /// All alarms so far, by the number of their run. An alarm is set and fires as its contract says.
+    /// All alarms so far, by the number of their epoch. An alarm is set and fires as its contract says.
     var alarms = [SmallAlarm()]
     /// The time on the clock.
     var now: UInt64 = 0
@@ -42,27 +57,29 @@ struct SmallEngine: ~Copyable {
     let plant: Plant?
     /// How many calls the scheduler has had, and these calls as one number: schedulers with the same calls are equal.
     private(set) var history = (count: 0, calls: 0)
-    /// The run whose alarm has just refused.
-    var failure: Int?
     /// The order that is still to be carried out, with the wrong variant that carries it out without the lock.
     var owed: Order?
-    /// Whether a timer was added during the present look.
+    /// Whether a timer was added during the present round.
     var hasNews = false
-    /// Whether the present look has just begun, and the calls until then.
-    var isFirstTurn = false
-    var callsAtLook = 0
+    /// Whether the present round has just begun, and the calls until then.
+    var isFirstStep = false
+    var callsAtRound = 0
 
     /// An order for an alarm.
     struct Order: Hashable {
         let order: AlarmOrder
         let period: UInt64?
-        let run: Int
+        let epoch: Int
     }
 
-    init(isShared: Bool, alarmRepeats: Bool, lead: UInt64, plant: Plant?) {
+    init(_ timers: [SmallTimer], isShared: Bool, alarmRepeats: Bool, lead: UInt64, plant: Plant?) {
+        self.timers = timers
         (self.isShared, self.lead, self.plant) = (isShared, lead, plant)
         alarms[0].canRepeat = alarmRepeats
     }
+
+    /// The timer of a record.
+    func timer(of record: TimerRecord) -> SmallTimer? { timers.first { $0.record === record } }
 
     /// Notes a call of the scheduler. The thread is part of it, because the promises depend on the thread.
     mutating func note(_ call: Int, _ timer: Int = 0, _ first: UInt64 = 0, _ second: UInt64 = 0, by thread: Int) {
@@ -84,9 +101,10 @@ struct SmallEngine: ~Copyable {
 
     // MARK: Beginning and ending
 
+    /// Returns false if there is nothing to start.
     mutating func beginStart() -> Bool {
         guard phase == .idle else { return false }
-        run += 1
+        epoch += 1
         phase = .starting
         endOfStart = false
         var alarm = SmallAlarm()
@@ -95,6 +113,7 @@ struct SmallEngine: ~Copyable {
         return true
     }
 
+    /// Returns false if the epoch ended in the meantime.
     mutating func finishStart() -> Bool {
         if endOfStart { return false }
         (phase, hasAlarm) = (.running, true)
@@ -102,47 +121,48 @@ struct SmallEngine: ~Copyable {
     }
 
     /// Returns false if the service is not running.
-    mutating func admit(_ timer: SmallTimer, by thread: Int) -> Bool {
+    mutating func register(_ timer: SmallTimer, by thread: Int) -> Bool {
         guard phase == .running else { return false }
         note(1, timer.number, now, by: thread)
         holdsService = true
-        let grid = timer.plan.grid(from: now, after: timer.plan.first)
-        timer.schedule(at: grid.origin, order: history.count)
-        if scheduler.look != nil { hasNews = true }
-        arm(scheduler.add(timer.record, on: grid))
+        timer.schedule(at: now + timer.plan.first, order: history.count)
+        if scheduler.round != nil { hasNews = true }
+        arm(scheduler.add(timer.record, timer.plan.schedule(after: timer.plan.first), at: now))
         return true
     }
 
-    /// Ends a timer. Returns nil if it had ended before; otherwise whether the caller must say the farewell.
-    mutating func end(_ timer: SmallTimer, _ ending: TimerEnding, by thread: Int) -> Bool? {
+    /// Ends a timer. Returns false if it had ended before.
+    mutating func end(_ timer: SmallTimer, _ ending: TimerEnding, by thread: Int) -> Bool {
         note(2, timer.number, by: thread)
-        guard scheduler.end(timer.record, ending) else { return nil }
+        guard scheduler.end(timer.record, ending) else { return false }
         timer.endedBy = thread
-        return plant == .saysFarewellOfARunningTimer || !timer.record.isInHandler
+        if plant == .finalizesARunningTimer || !timer.record.isInHandler { teardown.timers.append(timer.number) }
+        releaseServiceIfIdle()
+        return true
     }
 
-    mutating func takeServiceIfIdle() { if scheduler.count == 0 { holdsService = false } }
+    mutating func releaseServiceIfIdle() { if scheduler.count == 0 { holdsService = false } }
 
-    /// Begins the end of all timers. Returns whether it did, and the alarm, which the caller must stop.
-    mutating func close(run: Int?, by thread: Int) -> (Bool, alarm: Int?) {
-        guard run == nil || run == self.run, phase != .ended else { return (false, nil) }
+    /// Begins the end of all timers. Returns false if there is nothing to end.
+    mutating func close(epoch: Int?, by thread: Int) -> Bool {
+        guard epoch == nil || epoch == self.epoch, phase != .ended else { return false }
         note(3, by: thread)
-        let alarm = hasAlarm ? self.run : nil
+        teardown.alarm = hasAlarm ? self.epoch : nil
         if phase == .starting { endOfStart = true }
         phase = isShared ? .idle : .ended
-        self.run += 1
+        self.epoch += 1
         alarms.append(SmallAlarm())
         hasAlarm = false
         scheduler.close()
-        return (true, alarm)
+        return true
     }
 
-    /// Ends one of the timers that a close has left. A portion of the engine is larger; here, others come in between.
-    mutating func endClosing(_ ending: TimerEnding, by thread: Int) -> (SmallTimer?, mustSayFarewell: Bool) {
-        defer { takeServiceIfIdle() }
-        guard let timer = scheduler.closing?.user.timer else { return (nil, false) }
-        let mustSayFarewell = end(timer, ending, by: thread) == true
-        return (timer, mustSayFarewell)
+    /// Ends one of the timers that a close has left. A batch of the engine is larger; here, others come in between.
+    /// Returns false if there is none.
+    mutating func endBatch(_ ending: TimerEnding, by thread: Int) -> Bool {
+        guard let record = scheduler.closing, let timer = timer(of: record) else { return false }
+        _ = end(timer, ending, by: thread)
+        return true
     }
 
     // MARK: Requests
@@ -155,7 +175,7 @@ struct SmallEngine: ~Copyable {
     mutating func resume(_ timer: SmallTimer, by thread: Int) {
         note(5, timer.number, by: thread)
         let wasQueued = timer.isQueued
-        guard let order = scheduler.resume(timer.record) else { return }
+        guard let order = scheduler.resume(timer.record, at: now) else { return }
         timer.isHeld = false
         noteMove(timer, wasQueued)
         arm(order)
@@ -163,10 +183,10 @@ struct SmallEngine: ~Copyable {
 
     mutating func reschedule(_ timer: SmallTimer, after first: UInt64, by thread: Int) {
         note(6, timer.number, now + first, by: thread)
-        let grid = timer.plan.grid(from: now, after: first)
         let wasQueued = timer.isQueued
-        guard hasAlarm, let order = scheduler.reschedule(timer.record, on: grid) else { return }
-        timer.schedule(at: grid.origin, order: history.count)
+        let schedule = timer.plan.schedule(after: first)
+        guard hasAlarm, let order = scheduler.reschedule(timer.record, schedule, at: now) else { return }
+        timer.schedule(at: now + first, order: history.count)
         noteMove(timer, wasQueued)
         arm(order)
     }
@@ -184,22 +204,22 @@ struct SmallEngine: ~Copyable {
 
     mutating func arm(_ order: AlarmOrder) {
         guard order != .leave, hasAlarm else { return }
-        let order = Order(order: order, period: scheduler.periodFromNext, run: run)
+        let order = Order(order: order, period: scheduler.periodFromNext, epoch: epoch)
         if plant == .setsTheAlarmWithoutTheLock { owed = order } else { carryOut(order) }
     }
 
     mutating func carryOut(_ order: Order) {
-        if alarms[order.run].isBroken {
-            failure = order.run
+        if alarms[order.epoch].isBroken {
+            teardown.failure = order.epoch
             return
         }
         switch order.order {
         case .leave: break
-        case .disarm: alarms[order.run].set(nil)
+        case .disarm: alarms[order.epoch].set(nil)
         case .set(let deadline):
-            alarms[order.run].set(deadline)
-            guard let period = order.period, alarms[order.run].canRepeat else { return }
-            alarms[order.run].period = period
+            alarms[order.epoch].set(deadline)
+            guard let period = order.period, alarms[order.epoch].canRepeat else { return }
+            alarms[order.epoch].period = period
             scheduler.alarmGoesOn(every: period)
         }
     }

@@ -52,7 +52,7 @@ extension Plan {
             ),
             Plan(
                 name: "an alarm that fires early on purpose",
-                timers: [TimerPlan(first: 1, period: 1, awaitsReturn: true), hops],
+                timers: [TimerPlan(first: 1, period: 1, isFixedDelay: true), hops],
                 calls: 1,
                 kinds: requests,
                 time: isLong ? 3 : 1,

@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerKernel
 
 /// How a timer of a small world is scheduled.
 struct TimerPlan: Hashable, Sendable {
@@ -7,7 +6,8 @@ struct TimerPlan: Hashable, Sendable {
     var first: UInt64
     /// From each deadline to the next, or from the handler's return; 0 for a single deadline.
     var period: UInt64 = 0
-    var awaitsReturn = false
+    /// Whether each deadline is counted from the handler's return.
+    var isFixedDelay = false
     var count: UInt64 = .max
     var policy = LatePolicy.skip
     var tolerance: UInt64 = 0
@@ -18,13 +18,14 @@ struct TimerPlan: Hashable, Sendable {
     /// Whether the world begins with this timer; otherwise a caller schedules it.
     var isThere = true
 
-    /// The deadlines, if the timer is scheduled now.
-    func grid(from now: UInt64, after first: UInt64) -> Grid {
-        let repetition: Grid.Repetition =
-            if period == 0 { .none } else if awaitsReturn { .afterReturn(period) } else {
-                .every(Period(nanoseconds: period))
-            }
-        return Grid(origin: now + first, repetition: repetition, count: count)
+    /// Whether the alarm's thread calls its handler.
+    var isInline: Bool { !hops && !isConsumed }
+
+    /// The schedule with another time to the first deadline.
+    func schedule(after first: UInt64) -> ResolvedSchedule {
+        let repetition: Repetition<UInt64> =
+            if period == 0 { .once } else if isFixedDelay { .fixedDelay(period) } else { .every(period) }
+        return ResolvedSchedule(.after(first), repetition, count == .max ? nil : .init(count: count))
     }
 }
 
@@ -33,7 +34,7 @@ struct TimerPlan: Hashable, Sendable {
 final class SmallTimer {
     let plan: TimerPlan
     let number: Int
-    let record: TimerRecord<Backlink>
+    let record: TimerRecord
 
     // What the engine knows of it, as in `UserSide`.
     /// The thread that runs the handler.
@@ -43,6 +44,7 @@ final class SmallTimer {
 
     // What the naive reader knows of it.
     var isAdded = false
+    /// Whether its ticks are held back.
     var isHeld = false
     var isClosed = false
     var targetIsGone = false
@@ -52,7 +54,7 @@ final class SmallTimer {
     private(set) var order = 0
     /// How many late deadlines have had ticks one after the other.
     private(set) var burst = 0
-    /// The calls that have moved the timer while it was in a queue, as one number: its place there depends on them.
+    /// The calls that have moved the timer while it was in a queue, as one number: its position there depends on them.
     var moves = 0
     /// The next deadline of the grid; nil if no deadline comes, or not yet.
     private(set) var next: UInt64?
@@ -60,7 +62,8 @@ final class SmallTimer {
     private(set) var index: UInt64 = 0
     private var ticksLeft: UInt64 = .max
     private(set) var isInHandler = false
-    private(set) var farewells = 0
+    /// How many times it was finalized.
+    private(set) var finals = 0
     /// The thread whose call has ended it.
     var endedBy: Int?
     /// Whether a call that waits for handlers has returned.
@@ -69,8 +72,7 @@ final class SmallTimer {
     init(_ plan: TimerPlan, _ number: Int) {
         self.plan = plan
         self.number = number
-        record = TimerRecord(Backlink(), policy: plan.policy, tolerance: plan.tolerance)
-        record.user.timer = self
+        record = TimerRecord(policy: plan.policy, tolerance: plan.tolerance)
     }
 
     var name: String { number == 0 ? "A" : "B" }
@@ -93,10 +95,10 @@ final class SmallTimer {
     // MARK: Promises
 
     /// Expects a tick that was decided on as of an instant. Returns the broken promise.
-    func expect(_ tick: Due, lookedAt look: UInt64) -> String? {
+    func expect(_ tick: Expiration, decidedAt instant: UInt64) -> String? {
         if hasEnded || isClosed { return "timer \(name) ticks after its end" }
         if isHeld { return "timer \(name) ticks while it is paused" }
-        if tick.deadline > look { return "timer \(name) ticks early" }
+        if tick.deadline > instant { return "timer \(name) ticks early" }
         if tick.index != index { return "timer \(name) has tick \(tick.index) instead of \(index)" }
         if tick.deadline != due { return "timer \(name) has a tick for \(tick.deadline), which is not its deadline" }
         guard let deadline = next, tick.deadline == deadline else {
@@ -104,19 +106,19 @@ final class SmallTimer {
             return tick.missed == 0 ? nil : "an extra tick of timer \(name) has missed deadlines"
         }
         burst += 1
-        let missed = missedDeadlines(after: deadline, at: look)
+        let missed = missedDeadlines(after: deadline, at: instant)
         index += 1 + missed
         if ticksLeft != .max { ticksLeft -= 1 }
-        let isLast = plan.period == 0 || plan.awaitsReturn || ticksLeft == 0
+        let isLast = plan.period == 0 || plan.isFixedDelay || ticksLeft == 0
         let isAnew = missed > 0 && plan.policy == .delay
-        next = isLast ? nil : isAnew ? look + plan.period : deadline + (1 + missed) * plan.period
+        next = isLast ? nil : isAnew ? instant + plan.period : deadline + (1 + missed) * plan.period
         return tick.missed == missed ? nil : "timer \(name) has missed \(tick.missed) deadlines instead of \(missed)"
     }
 
-    private func missedDeadlines(after deadline: UInt64, at look: UInt64) -> UInt64 {
-        if plan.period == 0 || plan.awaitsReturn || burst < plan.policy.limit { return 0 }
+    private func missedDeadlines(after deadline: UInt64, at instant: UInt64) -> UInt64 {
+        if plan.period == 0 || plan.isFixedDelay || burst < plan.policy.limit { return 0 }
         var missed: UInt64 = 0
-        while deadline + (missed + 1) * plan.period <= look { missed += 1 }
+        while deadline + (missed + 1) * plan.period <= instant { missed += 1 }
         return missed
     }
 
@@ -126,28 +128,28 @@ final class SmallTimer {
         if isInHandler { return "two handlers of timer \(name) run at once" }
         if endedBy == thread { return "timer \(name) is called after this thread has ended it" }
         if isOver { return "timer \(name) is called after a call that waited for its handlers" }
-        return farewells > 0 ? "timer \(name) is called after its farewell" : nil
+        return finals > 0 ? "timer \(name) is called after it was finalized" : nil
     }
 
     func leaveHandler() { isInHandler = false }
 
     /// A delivery has ended whose tick was decided on as of an instant.
-    func finish(lookedAt look: UInt64, now: UInt64) {
-        if plan.awaitsReturn, next == nil, ticksLeft > 0, index > 0 { next = now + plan.period }
-        let catchesUp = burst < plan.policy.limit && !isHeld && !hasEnded && due.map { $0 <= look } ?? false
+    func finish(decidedAt instant: UInt64, now: UInt64) {
+        if plan.isFixedDelay, next == nil, ticksLeft > 0, index > 0 { next = now + plan.period }
+        let catchesUp = burst < plan.policy.limit && !isHeld && !hasEnded && due.map { $0 <= instant } ?? false
         if !catchesUp { burst = 0 }
     }
 
-    /// Its farewell. Returns the broken promise.
-    func bid() -> String? {
-        farewells += 1
-        if farewells > 1 { return "timer \(name) has two farewells" }
-        if !record.hasEnded { return "timer \(name) has a farewell before its end" }
-        return isInHandler || runner != nil ? "the farewell of timer \(name) comes while its handler runs" : nil
+    /// It is finalized. Returns the broken promise.
+    func finalize() -> String? {
+        finals += 1
+        if finals > 1 { return "timer \(name) is finalized twice" }
+        if !record.hasEnded { return "timer \(name) is finalized before its end" }
+        return isInHandler || runner != nil ? "timer \(name) is finalized while its handler runs" : nil
     }
 
     /// Whether a tick is missing, if nothing is on its way any more.
-    func isOwedTick(at now: UInt64) -> Bool {
+    func lacksTick(at now: UInt64) -> Bool {
         if !isAdded || record.hasEnded || isHeld { return false }
         return extra != nil || next.map { $0 + plan.tolerance <= now } ?? false
     }
@@ -155,26 +157,19 @@ final class SmallTimer {
     /// Everything that its next steps depend on, and the promises about them.
     func combine(into hasher: inout Hasher) {
         for number in [next, extra, index, ticksLeft] { hasher.combine(number) }
-        for number in [runner, endedBy, burst, farewells, isQueued ? moves : 0] { hasher.combine(number) }
+        for number in [runner, endedBy, burst, finals, isQueued ? moves : 0] { hasher.combine(number) }
         for fact in [isAdded, isHeld, isClosed, targetIsGone, isInHandler, isOver] { hasher.combine(fact) }
-        hasher.combine(record.whereabouts)
+        hasher.combine(record.stage)
         hasher.combine(record.ending)
         hasher.combine(waiting)
     }
 
     var hasEnded: Bool { record.hasEnded }
-    var isPaused: Bool { record.isPaused }
+    var isPaused: Bool { record.timing.isPaused }
     var isInDelivery: Bool { record.isInDelivery }
-    var nextDeadline: UInt64 { record.nextDeadline }
-    var nextLook: UInt64 { record.nextLook }
+    var nextDeadline: UInt64 { record.timing.nextDeadline }
+    var wakeTime: UInt64 { record.timing.wakeTime }
 
     /// Whether it is in a queue.
-    var isQueued: Bool { [.awaitsDeadline, .awaitsLook, .isCalled].contains(record.whereabouts) }
-}
-
-/// The way back from a record to its timer.
-struct Backlink: UserFacts {
-    struct Extras: UserExtras {}
-
-    weak var timer: SmallTimer?
+    var isQueued: Bool { [.queued, .coalescing, .firing].contains(record.stage) }
 }

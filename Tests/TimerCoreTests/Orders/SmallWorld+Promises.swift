@@ -1,5 +1,4 @@
 import PreciseTimer
-import TimerKernel
 
 /// What must hold after each step, and at the end of an order.
 extension SmallWorld {
@@ -10,14 +9,14 @@ extension SmallWorld {
         for timer in timers where timer.isAdded && !timer.hasEnded && timer.nextDeadline != timer.due ?? .max {
             return "the next deadline of timer \(timer.name) is \(timer.nextDeadline)"
         }
-        guard engine.hasAlarm, engine.scheduler.look == nil, !isAboutToLook, !owesAnOrder else { return nil }
+        guard engine.hasAlarm, engine.scheduler.round == nil, !isAboutToBeginARound, !owesAnOrder else { return nil }
         let waiting = timers.filter { $0.isAdded && !$0.hasEnded && !$0.isClosed && !$0.isPaused && !$0.isInDelivery }
-        guard let next = waiting.map(\.nextLook).min(), next != .max else { return nil }
-        guard let alarm = engine.alarms[engine.run].deadline else { return "the alarm for \(next) was lost" }
+        guard let next = waiting.map(\.wakeTime).min(), next != .max else { return nil }
+        guard let alarm = engine.alarms[engine.epoch].deadline else { return "the alarm for \(next) was lost" }
         return alarm <= next ? nil : "the alarm for \(next) is set to \(alarm)"
     }
 
-    private var isAboutToLook: Bool { threads.contains { $0.contains(.look(run: engine.run)) } }
+    private var isAboutToBeginARound: Bool { threads.contains { $0.contains(.round(epoch: engine.epoch)) } }
 
     private var owesAnOrder: Bool {
         threads.contains {
@@ -36,7 +35,7 @@ extension SmallWorld {
     var fingerprint: Int {
         var hasher = Hasher()
         hasher.combine(engine.now)
-        hasher.combine(engine.run)
+        hasher.combine(engine.epoch)
         hasher.combine(engine.phase)
         hasher.combine(engine.endOfStart)
         hasher.combine(engine.holdsService)
@@ -61,21 +60,21 @@ extension SmallWorld {
         hasher.combine(timers.count > 1 && timers[0].order < timers[1].order)
         hasher.combine(engine.scheduler.count)
         if engine.scheduler.count > 0 { hasher.combine(engine.scheduler[0] === timers[0].record) }
-        hasher.combine(engine.scheduler.look)
+        hasher.combine(engine.scheduler.round)
         hasher.combine(engine.hasNews)
-        hasher.combine(engine.isFirstTurn)
+        hasher.combine(engine.isFirstStep)
         hasher.combine(engine.scheduler.overdue(at: .max - 1))
-        hasher.combine(engine.scheduler.nextLook)
-        // A repeating alarm goes on during a look.
-        if plan.alarmRepeats, engine.scheduler.look != nil { hasher.combine(engine.callsAtLook) }
+        hasher.combine(engine.scheduler.nextWakeTime)
+        // A repeating alarm goes on during a round.
+        if plan.alarmRepeats, engine.scheduler.round != nil { hasher.combine(engine.callsAtRound) }
     }
 
     func end() {
         fault = fault ?? brokenEnd
         if fault != nil { return }
         endAll()
-        for timer in timers where timer.isAdded && (!timer.hasEnded || timer.farewells != 1) {
-            fault = "timer \(timer.name) has \(timer.farewells) farewells"
+        for timer in timers where timer.isAdded && (!timer.hasEnded || timer.finals != 1) {
+            fault = "timer \(timer.name) is finalized \(timer.finals) times"
         }
         if engine.scheduler.count + engine.scheduler.runningCount > 0 { fault = "a timer is kept after its end" }
         if engine.holdsService { fault = "the service is held without a timer" }
@@ -85,7 +84,7 @@ extension SmallWorld {
     }
 
     private struct Reference {
-        weak var record: TimerRecord<Backlink>?
+        weak var record: TimerRecord?
     }
 
     private var brokenEnd: String? {
@@ -94,12 +93,13 @@ extension SmallWorld {
         }
         if threads[1].last != nil, mailbox != SmallMailbox(isAwaited: true) { return "the task sleeps beside news" }
         guard engine.hasAlarm else { return nil }
-        return timers.first { $0.isOwedTick(at: engine.now) }.map { "timer \($0.name) lacks a tick" }
+        return timers.first { $0.lacksTick(at: engine.now) }.map { "timer \($0.name) lacks a tick" }
     }
 
     /// A shutdown after the last step, on its own.
     private func endAll() {
-        close(run: nil, .serviceShutDown, by: 2)
+        close(epoch: nil, .serviceShutDown, by: 2)
+        performTeardown(by: 2)
         while let thread = threads.indices.first(where: isReady) { take(.goesOn(thread)) }
         if !threads.allSatisfy(\.isEmpty) { fault = fault ?? "a thread does not end" }
         if mailbox.hop != nil { fault = fault ?? "a hop stays in the mailbox" }
@@ -112,9 +112,9 @@ extension SmallWorld {
     func text(of step: WorldStep) -> String {
         switch step {
         case .timePasses: "time passes: \(engine.now + 1)"
-        case .alarmBreaks(let run): "the alarm of run \(run) begins to refuse"
-        case .alarmFires(let run): "the alarm of run \(run) fires"
-        case .alarmFiresEarly(let run): "the alarm of run \(run) fires early"
+        case .alarmBreaks(let epoch): "the alarm of epoch \(epoch) begins to refuse"
+        case .alarmFires(let epoch): "the alarm of epoch \(epoch) fires"
+        case .alarmFiresEarly(let epoch): "the alarm of epoch \(epoch) fires early"
         case .calls(let thread, let call): "\(name(of: thread)) calls \(call.kind) of \(timers[call.timer].name)"
         case .goesOn(let thread): "\(name(of: thread)) goes on: \(text(of: threads[thread].last))"
         }
@@ -132,30 +132,30 @@ extension SmallWorld {
     private func text(of move: Move?) -> String {
         switch move {
         case nil: "a hop of \(timers[queue[0]].name) arrives"
-        case .look: "begins a look"
-        case .turn: "asks for the next due timer"
+        case .round: "begins a round"
+        case .step: "asks for the next due timer"
         case .send(let number, _): "sends a hop of \(timers[number].name)"
         case .arrive(let number): "a hop of \(timers[number].name) arrives"
         case .begin(let number, _): "decides on the tick of \(timers[number].name)"
-        case .call(let number, _, _, _): "calls the handler of \(timers[number].name)"
-        case .handler(let number, _, _, _): "the handler of \(timers[number].name) returns"
-        case .finish(let number, _, _, _, _): "ends the delivery of \(timers[number].name)"
-        case .bid(let number): "says the farewell of \(timers[number].name)"
+        case .call(let number, _): "calls the handler of \(timers[number].name)"
+        case .handler(let number, _): "the handler of \(timers[number].name) returns"
+        case .finish(let number, _, _): "ends the delivery of \(timers[number].name)"
+        case .finalize(let number): "finalizes \(timers[number].name)"
         case .awaitReturn(let number), .wait(let number): "asks to wait for the handler of \(timers[number].name)"
         case .waited(let number): "has waited for the handler of \(timers[number].name)"
         case .fail: "begins to end all timers, because the alarm has refused"
         case .put(let number): "puts a hop of \(timers[number].name) into the mailbox"
-        case .lookForEnd: "looks whether the mailbox has ended"
+        case .checkForEnd: "checks whether the mailbox has ended"
         case .letGo: "takes a hop from the mailbox that has ended"
         case .endMailbox: "ends the mailbox"
         case .resume: "resumes the task"
         case .next: "looks into the mailbox"
         case .news, .waitForNews: "looks into the mailbox again, and waits"
         case .stopAlarm: "stops the alarm"
-        case .endClosing: "ends a timer that the shutdown has left"
+        case .endBatch: "ends a timer that the shutdown has left"
         case .beginStart: "begins to start the service"
         case .finishStart: "has started the alarm"
-        case .admit(let number): "adds \(timers[number].name)"
+        case .register(let number): "adds \(timers[number].name)"
         case .carryOut(let order): "carries out the order \(order.order)"
         }
     }

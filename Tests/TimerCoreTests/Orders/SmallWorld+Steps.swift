@@ -2,12 +2,15 @@ import PreciseTimer
 
 /// A service with one or two timers, an alarm, a queue, and the threads that call.
 ///
-/// Thread 0 is the alarm's of the first run, thread 1 the queue's, threads 2 and 3 call, and the threads from 4 on are
-/// the alarms' of later runs. Each thread has a stack of moves, and its last move is its next step.
+/// Thread 0 is the alarm's of the first epoch, thread 1 the queue's, threads 2 and 3 call, and the threads from 4 on
+/// are the alarms' of later epochs. Each thread has a stack of moves, and its last move is its next step.
 final class SmallWorld: World {
     let plan: Plan
     var engine: SmallEngine
-    var timers: [SmallTimer]
+    var timers: [SmallTimer] {
+        get { engine.timers }
+        set { engine.timers = newValue }
+    }
     var threads: [[Move]]
     /// The hops on their way to the queue.
     var queue: [Int] = []
@@ -22,17 +25,17 @@ final class SmallWorld: World {
     init(_ plan: Plan) {
         self.plan = plan
         engine = SmallEngine(
+            plan.timers.enumerated().map { SmallTimer($1, $0) },
             isShared: plan.isShared,
             alarmRepeats: plan.alarmRepeats,
             lead: plan.lead,
             plant: plan.plant
         )
-        timers = plan.timers.enumerated().map { SmallTimer($1, $0) }
         threads = Array(repeating: [], count: 4)
         (callsLeft, earlyLeft, refusalsLeft) = (plan.calls, plan.earlyFirings, plan.refusals)
         _ = engine.beginStart()
         _ = engine.finishStart()
-        for timer in timers where timer.plan.isThere { _ = engine.admit(timer, by: 2) }
+        for timer in timers where timer.plan.isThere { _ = engine.register(timer, by: 2) }
         if let order = engine.owed.take() { engine.carryOut(order) }
         if let timer = timers.first(where: \.plan.isConsumed) { threads[1] = [.next(timer.number)] }
     }
@@ -41,18 +44,18 @@ final class SmallWorld: World {
 
     var steps: [WorldStep] {
         var steps = threads.indices.filter(isReady).map(WorldStep.goesOn)
-        for run in 1..<engine.alarms.count where isIdle(alarmThread(run)) && !engine.alarms[run].isStopped {
-            guard let deadline = engine.alarms[run].deadline else { continue }
+        for epoch in 1..<engine.alarms.count where isIdle(alarmThread(epoch)) && !engine.alarms[epoch].isStopped {
+            guard let deadline = engine.alarms[epoch].deadline else { continue }
             if deadline <= max(engine.now, min(engine.now + plan.lead, plan.time)) {
-                steps.append(.alarmFires(run))
+                steps.append(.alarmFires(epoch))
             } else if earlyLeft > 0 {
-                steps.append(.alarmFiresEarly(run))
+                steps.append(.alarmFiresEarly(epoch))
             }
         }
         if callsLeft > 0 {
             for thread in (caller.map { [$0] } ?? []) + handlers { steps += calls.map { .calls(thread, $0) } }
         }
-        if refusalsLeft > 0, engine.hasAlarm { steps.append(.alarmBreaks(engine.run)) }
+        if refusalsLeft > 0, engine.hasAlarm { steps.append(.alarmBreaks(engine.epoch)) }
         if engine.now < plan.time || threads.contains(where: isAwake) { steps.append(.timePasses) }
         return steps
     }
@@ -86,10 +89,10 @@ final class SmallWorld: World {
     }
 
     private func isBeingScheduled(_ timer: SmallTimer) -> Bool {
-        threads.contains { $0.contains(.admit(timer.number)) || $0.contains(.beginStart(timer.number)) }
+        threads.contains { $0.contains(.register(timer.number)) || $0.contains(.beginStart(timer.number)) }
     }
 
-    func alarmThread(_ run: Int) -> Int { run == 1 ? 0 : run + 2 }
+    func alarmThread(_ epoch: Int) -> Int { epoch == 1 ? 0 : epoch + 2 }
 
     private func isIdle(_ thread: Int) -> Bool { thread >= threads.count || threads[thread].isEmpty }
 
@@ -97,7 +100,7 @@ final class SmallWorld: World {
         switch threads[thread].last {
         case nil: thread == 1 && !queue.isEmpty
         case .wait, .waitForNews: false
-        case .beginStart: starting == nil
+        case .beginStart: starting == nil || starting == thread
         default: !isAwake(threads[thread])
         }
     }
@@ -105,7 +108,8 @@ final class SmallWorld: World {
     /// Whether a thread waits awake for the end of a lead.
     private func isAwake(_ moves: [Move]) -> Bool {
         switch moves.last {
-        case .call(_, _, let instant, _), .send(_, let instant): instant > engine.now
+        case .call(_, let delivery): delivery.instant > engine.now
+        case .send(_, let instant): instant > engine.now
         default: false
         }
     }
@@ -115,62 +119,53 @@ final class SmallWorld: World {
     func take(_ step: WorldStep) {
         switch step {
         case .timePasses: engine.now += 1
-        case .alarmBreaks(let run):
+        case .alarmBreaks(let epoch):
             refusalsLeft -= 1
-            engine.alarms[run].isBroken = true
-        case .alarmFires(let run): fire(run)
-        case .alarmFiresEarly(let run):
+            engine.alarms[epoch].isBroken = true
+        case .alarmFires(let epoch): fire(epoch)
+        case .alarmFiresEarly(let epoch):
             earlyLeft -= 1
-            fire(run)
+            fire(epoch)
         case .calls(let thread, let call):
             callsLeft -= 1
             begin(call, by: thread)
-            payDebt(by: thread)
+            performTeardown(by: thread)
         case .goesOn(let thread):
             let move = threads[thread].popLast() ?? .arrive(queue.removeFirst())
             perform(move, by: thread)
-            payDebt(by: thread)
+            performTeardown(by: thread)
         }
     }
 
-    private func fire(_ run: Int) {
-        engine.alarms[run].fire(at: engine.now + plan.lead)
-        while threads.count <= alarmThread(run) { threads.append([]) }
-        threads[alarmThread(run)].append(.look(run: run))
-    }
-
-    private func payDebt(by thread: Int) {
-        if let order = engine.owed.take() { threads[thread].append(.carryOut(order)) }
-        if let run = engine.failure.take() { threads[thread].append(.fail(run: run)) }
+    private func fire(_ epoch: Int) {
+        engine.alarms[epoch].fire(at: engine.now + plan.lead)
+        while threads.count <= alarmThread(epoch) { threads.append([]) }
+        threads[alarmThread(epoch)].append(.round(epoch: epoch))
     }
 
     private func begin(_ call: Call, by thread: Int) {
         let timer = timers[call.timer]
         switch call.kind {
-        case .schedule: perform(.admit(call.timer), by: thread)
+        case .schedule: perform(.register(call.timer), by: thread)
         case .cancel, .cancelAndWait:
-            let mustSayFarewell = engine.end(timer, .cancelled, by: thread)
-            engine.takeServiceIfIdle()
+            _ = engine.end(timer, .cancelled, by: thread)
             if call.kind == .cancelAndWait {
                 let isLate = plan.plant == .waitsInAnotherHold
                 isLate ? threads[thread].append(.awaitReturn(call.timer)) : awaitReturn(call.timer, by: thread)
             }
-            if mustSayFarewell == true { threads[thread].append(.bid(call.timer)) }
         case .pause: engine.pause(timer, by: thread)
         case .resume: engine.resume(timer, by: thread)
         case .reschedule: engine.reschedule(timer, after: 1, by: thread)
         case .postpone: engine.reschedule(timer, after: 3, by: thread)
         case .fire: engine.fire(timer, by: thread)
         case .releaseTarget: timer.targetIsGone = true
-        case .shutDown: close(run: nil, .serviceShutDown, by: thread)
+        case .shutDown: close(epoch: nil, .serviceShutDown, by: thread)
         }
     }
 
-    func close(run: Int?, _ ending: TimerEnding, by thread: Int) {
-        let (hasClosed, alarm) = engine.close(run: run, by: thread)
-        guard hasClosed else { return }
-        threads[thread].append(.endClosing(ending))
-        if let alarm { threads[thread].append(.stopAlarm(alarm)) }
+    func close(epoch: Int?, _ ending: TimerEnding, by thread: Int) {
+        guard engine.close(epoch: epoch, by: thread) else { return }
+        threads[thread].append(.endBatch(ending))
         for timer in timers where timer.isAdded { timer.isClosed = true }
     }
 }

@@ -6,14 +6,14 @@ enum Plant: Sendable {
     case setsTheAlarmWithoutTheLock
     /// The order for the alarm at the end of a hop's delivery is not carried out.
     case forgetsTheOrderAfterAHop
-    /// The order at the end of a look is not carried out if a timer was added during it.
-    case forgetsTimersAddedDuringALook
-    /// The farewell does not wait for the running handler.
-    case saysFarewellOfARunningTimer
-    /// A mailbox that gets a hop does not look whether its timer has ended.
+    /// The order at the end of a round is not carried out if a timer was added during it.
+    case forgetsTimersAddedDuringARound
+    /// A timer is finalized while its handler is running.
+    case finalizesARunningTimer
+    /// A mailbox that gets a hop does not check whether its timer has ended.
     case keepsAHopAfterTheEnd
-    /// A task does not look into the mailbox again when it begins to wait.
-    case waitsWithoutALook
+    /// A task does not check the mailbox again when it begins to wait.
+    case waitsWithoutACheck
     /// A call that ends a timer and waits for its handler lets go of the lock in between.
     case waitsInAnotherHold
 }
@@ -64,32 +64,40 @@ enum WorldStep: Hashable, Sendable {
     case alarmFiresEarly(Int)
 }
 
+/// The delivery of a tick that was decided on as of an instant.
+struct Delivery: Hashable {
+    let instant: UInt64
+    /// The epoch of the round that calls the handler itself; nil for a hop.
+    var epoch: Int?
+}
+
 /// What a thread does next, in one step.
 enum Move: Hashable {
     // The alarm's thread: `ServiceCore.fired`.
-    case look(run: Int)
-    case turn(run: Int, woke: UInt64)
+    case round(epoch: Int)
+    case step(epoch: Int, woke: UInt64)
     case send(Int, woke: UInt64)
     // A hop: `Hop.deliver`.
     case arrive(Int)
-    case begin(Int, look: UInt64)
+    case begin(Int, at: UInt64)
     // Both.
-    case call(Int, run: Int, look: UInt64, byHop: Bool)
-    case handler(Int, run: Int, look: UInt64, byHop: Bool)
-    case finish(Int, run: Int, look: UInt64, wasServed: Bool, byHop: Bool)
-    case bid(Int)
-    // Calls: `ServiceCore.end`, `close`, `admit`, `startAlarm`.
+    case call(Int, Delivery)
+    case handler(Int, Delivery)
+    case finish(Int, Delivery, wasDelivered: Bool)
+    // What a decision has left: `ServiceCore.perform`.
+    case stopAlarm(Int)
+    case finalize(Int)
+    case fail(epoch: Int)
+    // Calls: `ServiceCore.end`, `close`, `register`, `startAlarm`.
     case wait(Int)
     case waited(Int)
-    case fail(run: Int)
-    case stopAlarm(Int)
-    case endClosing(TimerEnding)
+    case endBatch(TimerEnding)
     case beginStart(Int)
     case finishStart(Int)
-    case admit(Int)
+    case register(Int)
     // A mailbox and the task that waits for it: `TickMailbox`.
     case put(Int)
-    case lookForEnd(Int)
+    case checkForEnd(Int)
     case letGo(Int)
     case endMailbox(Int)
     case resume

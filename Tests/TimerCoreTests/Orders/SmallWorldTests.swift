@@ -43,15 +43,15 @@ import Testing
         expect(.forgetsTheOrderAfterAHop, in: plan, breaks: "the alarm for 2 was lost", after: 11)
     }
 
-    @Test func aLookThatForgetsAnAddedTimerIsFound() {
+    @Test func aRoundThatForgetsAnAddedTimerIsFound() {
         let plan = Plan.of(TimerPlan(first: 1), TimerPlan(first: 1, isThere: false))
-        expect(.forgetsTimersAddedDuringALook, in: plan, breaks: "the alarm for 2 was lost", after: 10)
+        expect(.forgetsTimersAddedDuringARound, in: plan, breaks: "the alarm for 2 was lost", after: 10)
     }
 
-    @Test func aFarewellDuringAHandlerIsFound() {
+    @Test func aTimerFinalizedDuringItsHandlerIsFound() {
         let plan = Plan.of(TimerPlan(first: 1, period: 1))
-        let fault = "the farewell of timer A comes while its handler runs"
-        expect(.saysFarewellOfARunningTimer, in: plan, breaks: fault, after: 6)
+        let fault = "timer A is finalized while its handler runs"
+        expect(.finalizesARunningTimer, in: plan, breaks: fault, after: 6)
     }
 
     @Test func aMailboxThatKeepsAHopAfterItsEndIsFound() {
@@ -59,15 +59,15 @@ import Testing
         expect(.keepsAHopAfterTheEnd, in: plan, breaks: "a hop stays in the mailbox", after: 13)
     }
 
-    @Test func aTaskThatWaitsWithoutAnotherLookIsFound() {
+    @Test func aTaskThatWaitsWithoutAnotherCheckIsFound() {
         let plan = Plan.of(TimerPlan(first: 1, isConsumed: true))
-        expect(.waitsWithoutALook, in: plan, breaks: "the task sleeps beside news", after: 11)
+        expect(.waitsWithoutACheck, in: plan, breaks: "the task sleeps beside news", after: 11)
     }
 
     @Test func aCallThatEndsAndThenWaitsInAnotherHoldIsFound() {
         var plan = Plan.of(TimerPlan(first: 1, period: 1))
         plan.kinds = [.cancelAndWait]
-        let fault = "a wait for timer A, which it has ended, returns before the farewell"
+        let fault = "a wait for timer A, which it has ended, returns before it is finalized"
         expect(.waitsInAnotherHold, in: plan, breaks: fault, after: 10)
     }
 

@@ -4,9 +4,10 @@ struct CallSite: Hashable, Sendable {
     private let address: UInt
     let line: UInt32
 
-    init(_ file: UnsafePointer<UInt8>, _ line: UInt32) {
-        address = UInt(bitPattern: file)
-        self.line = line
+    @inline(__always) init(_ file: StaticString, _ line: UInt) {
+        // A static string holds a single character instead of a pointer only if someone made it so on purpose.
+        address = unsafe UInt(bitPattern: (file.hasPointerRepresentation ? file : "?").utf8Start)
+        self.line = UInt32(clamping: line)
     }
 
     /// The file's name.

@@ -23,28 +23,24 @@ final class Observer {
     var isAwake: Bool { isDebugBuild || counts != nil || countedTimers > 0 }
 
     /// A timer has ended.
-    func ended(_ record: Record) { if record.side?.extras.counts != nil { countedTimers -= 1 } }
+    func ended(_ record: Record) { if record.cold?.counts != nil { countedTimers -= 1 } }
 
     /// A timer was delivered a tick, and its handler has returned by now. Without a clock, its time is not known.
-    func delivered(_ record: Record, _ served: Served, now: UInt64?) {
-        counts?.count(served)
-        record.side?.extras.counts?.count(served)
+    func delivered(_ record: Record, _ delivered: DeliveredTick, now: UInt64?) {
+        counts?.count(delivered)
+        record.cold?.counts?.count(delivered)
         // What a task awaits has no handler.
         if case .mailbox = record.user.destination { return }
         guard let now else { return }
         // A wall clock may have been set back.
-        let time = now - min(now, served.delivered)
-        counts?.count(served, handlerTime: time)
-        record.side?.extras.counts?.count(served, handlerTime: time)
-        if time > record.leastPeriod { slowSites.note(SlowSite(record, time, missed: served.due.missed)) }
+        let time = now - min(now, delivered.instant)
+        counts?.count(delivered, handlerTime: time)
+        record.cold?.counts?.count(delivered, handlerTime: time)
+        if time > record.timing.leastPeriod {
+            slowSites.note(SlowSite(record, time, missed: delivered.expiration.missed))
+        }
         if case .none = blocker, time <= Self.longEnough { return }
-        if case .inline = record.user.destination { findBlocker(record, served, time) }
-    }
-
-    /// A rule has found that more deadlines of a timer have passed than its tick knew.
-    func missed(_ count: UInt64, by record: Record) {
-        counts?.countMissed(count)
-        record.side?.extras.counts?.countMissed(count)
+        if case .inline = record.user.destination { findBlocker(record, delivered, time) }
     }
 
     /// A handler that is shorter, in nanoseconds, keeps nobody waiting.
@@ -52,20 +48,20 @@ final class Observer {
 
     /// Finds the inline handler that ran while a deadline of another timer passed, for longer than that timer's period.
     /// Each call is noted once.
-    private func findBlocker(_ record: Record, _ served: Served, _ time: UInt64) {
+    private func findBlocker(_ record: Record, _ delivered: DeliveredTick, _ time: UInt64) {
         var longest = Self.longEnough
         if case .handler(var site, let end) = blocker {
-            let wasInTheWay = end - site.longest <= served.due.deadline && served.due.deadline < end
-            if wasInTheWay, site.longest > record.leastPeriod, site.longest <= site.period {
-                site.period = record.leastPeriod
+            let wasInTheWay = end - site.longest <= delivered.expiration.deadline && delivered.expiration.deadline < end
+            if wasInTheWay, site.longest > record.timing.leastPeriod, site.longest <= site.period {
+                site.period = record.timing.leastPeriod
                 slowSites.note(site)
                 blocker = .none
-            } else if served.delivered > end, served.delivered - end > site.longest {
+            } else if delivered.instant > end, delivered.instant - end > site.longest {
                 blocker = .none
             } else {
                 longest = site.longest
             }
         }
-        if time > longest { blocker = .handler(SlowSite(record, time), until: served.delivered + time) }
+        if time > longest { blocker = .handler(SlowSite(record, time), until: delivered.instant + time) }
     }
 }

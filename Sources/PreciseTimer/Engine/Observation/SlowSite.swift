@@ -18,13 +18,13 @@ struct SlowSite {
     /// One call of a timer's handler, in nanoseconds.
     init(_ record: Record, _ time: UInt64, missed: UInt64 = 0) {
         label = record.label
-        site = record.site
+        site = record.user.site
         switch record.user.destination {
         case .inline, .mailbox: way = .inline
         case .queue: way = .onQueue
         case .task: way = .inTask
         }
-        period = record.leastPeriod
+        period = record.timing.leastPeriod
         longest = time
         self.missed = missed
     }

@@ -32,18 +32,15 @@ final class TickCounts {
     }
 
     /// Counts a tick.
-    @inline(__always) func count(_ served: Served) {
-        numbers.missed = numbers.missed.saturatingAdding(served.due.missed)
-        if served.lateness >= numbers.lateness.longest { numbers.longestSince = served.due.deadline }
-        numbers.lateness.add(served.lateness)
+    @inline(__always) func count(_ delivered: DeliveredTick) {
+        numbers.missed = numbers.missed.saturatingAdding(delivered.expiration.missed)
+        if delivered.lateness >= numbers.lateness.longest { numbers.longestSince = delivered.expiration.deadline }
+        numbers.lateness.add(delivered.lateness)
     }
 
     /// Counts the time of a tick's handler, in nanoseconds.
-    @inline(__always) func count(_ served: Served, handlerTime: UInt64) {
+    @inline(__always) func count(_ delivered: DeliveredTick, handlerTime: UInt64) {
         numbers.handlerTime.add(handlerTime)
-        (lastStart, lastTime) = (served.delivered, handlerTime)
+        (lastStart, lastTime) = (delivered.instant, handlerTime)
     }
-
-    /// Counts missed deadlines of a tick that is counted on its own.
-    func countMissed(_ count: UInt64) { numbers.missed = numbers.missed.saturatingAdding(count) }
 }

@@ -26,14 +26,14 @@ final class TimerWarning: Sendable {
 
     /// Writes it, unless it was written before.
     func write(for record: Record, _ detail: String = "") {
-        let isNew = sites.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(record.site).inserted }
-        if isNew { StandardError.writeLine(record.site.message(text(detail))) }
+        let isNew = sites.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(record.user.site).inserted }
+        if isNew { StandardError.writeLine(record.user.site.message(text(detail))) }
     }
 }
 
 extension Record {
     /// Whether a released target ended the timer before its first tick, although it had a period.
     var hasLostItsTargetAtOnce: Bool {
-        ending == .targetReleased && user.ticks == 0 && leastPeriod != .max && !isOnDemand
+        ending == .targetReleased && user.ticks == 0 && timing.leastPeriod != .max && !timing.isOnDemand
     }
 }

@@ -20,7 +20,7 @@ extension ServiceCore {
     /// Returns a failure if the alarm is silent, at an instant of the supervisor's clock. A thread that only waits for
     /// a processor, or that a debugger may hold up, is late, and its alarm has not failed. A thread that runs all the
     /// time, and does not fire, has failed.
-    func checkAlarm(at now: UInt64) -> ServiceState.Failure? {
+    func checkAlarm(at now: UInt64) -> Teardown.Failure? {
         guard let failure = locked({ $0.checkAlarm(at: now) }) else { return nil }
         switch setup.holdUp {
         case nil: return failure
@@ -38,15 +38,11 @@ extension ServiceCore {
         locked(inForkedChild: ()) { $0.supervision.isSweeping = false }
     }
 
-    /// Ends the timers whose target was released, among the next `count` timers. It works in portions, so that no
+    /// Ends the timers whose target was released, among the next `count` timers. It works in batches, so that no
     /// other thread waits long for the lock.
     func endTimersOfDeadTargets(among count: Int) {
-        for _ in stride(from: 0, to: count, by: Scheduler<UserSide>.portion) {
-            // The targets are released and the farewells said here, and each may fork.
-            let found = locked(inForkedChild: ServiceState.Found()) {
-                $0.findDeadTargets(among: Scheduler<UserSide>.portion)
-            }
-            for record in found.ended.records { record.sayFarewell() }
+        for _ in stride(from: 0, to: count, by: Scheduler.batch) {
+            decide(inForkedChild: ()) { $0.endTimersOfDeadTargets(among: Scheduler.batch) }
         }
     }
 }
@@ -69,13 +65,13 @@ extension ServiceState {
     /// Adds a check of the alarm. Returns a failure if the alarm is silent: overdue for the same instant for five
     /// seconds and at six checks in a row, with no round in progress. The time is in nanoseconds, on a clock that
     /// cannot be set.
-    fileprivate mutating func checkAlarm(at now: UInt64) -> Failure? {
+    fileprivate mutating func checkAlarm(at now: UInt64) -> Teardown.Failure? {
         guard let alarm,
             supervision.watchdog?.findsSilent(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now) == true
         else { return nil }
         let attempted =
             "waiting for \(type(of: alarm)), which did not fire for 5 s (schedule the timers anew on another service)"
-        return Failure(error: TimerError(.backendFailed, attempted), run: run)
+        return Teardown.Failure(error: TimerError(.backendFailed, attempted), epoch: epoch)
     }
 
     /// Begins a sweep. Returns its quota; nil if the last sweep is still going on.
@@ -85,27 +81,18 @@ extension ServiceState {
         return supervision.quota.next(of: scheduler.count)
     }
 
-    /// The outcome of a part of a sweep, to be released and reported outside the lock.
-    struct Found {
-        /// Held until the lock is released: each may be the last reference to its target.
-        var targets: [AnyObject] = []
-        var ended = Ended()
-    }
-
     /// Ends the timers whose target was released, among the next `count` timers of this pass.
-    fileprivate mutating func findDeadTargets(among count: Int) -> Found {
-        var found = Found()
+    fileprivate mutating func endTimersOfDeadTargets(among count: Int) {
         for _ in 0..<min(count, scheduler.count) where scheduler.count > 0 {
             let remaining = supervision.position > 0 ? min(supervision.position, scheduler.count) : scheduler.count
             supervision.position = remaining - 1
-            let record = scheduler[supervision.position]
+            let record = scheduler[supervision.position].record
             if let target = record.user.target {
-                found.targets.append(target)
-            } else if end(record, record.endingIfTargetIsGone) == true {
-                found.ended.records.append(record)
+                // This may be the last reference to it.
+                teardown.needMore().released.append(target)
+            } else {
+                _ = end(record, record.endingIfTargetIsGone)
             }
         }
-        found.ended.service = takeServiceIfIdle()
-        return found
     }
 }

@@ -1,0 +1,104 @@
+internal import TimerAlarms
+public import TimerKernel
+
+/// What happens to the clocks of the machine.
+extension TimerService {
+    /// One step of the wall clock: somebody set it, forward or back. A plain value.
+    public struct ClockStep: Equatable, Codable, Sendable, CustomStringConvertible {
+        /// How far the clock was moved; negative if it was set back.
+        public let change: Duration
+        /// The time on the wall clock after the step.
+        public let at: TimerInstant
+
+        /// The step, as in `-3600 s, to 1767225600000000000 ns (wall)`.
+        public var description: String { "\(change.text), to \(at)" }
+    }
+
+    /// The steps of the wall clock from now on, as they happen. Steps in quick succession may be told as one, and if
+    /// they cancel each other, not at all.
+    ///
+    /// ```swift
+    /// for try await step in try service.clockSteps { calendar.recompute(after: step.change) }
+    /// ```
+    ///
+    /// Setting the clock is a step, by a person, by NTP at its start, or for a leap second. Slewing it is not, nor is a
+    /// change of the time zone. Steps below the precision of reading two clocks, some 100 ns, are not told. The clock
+    /// is the machine's, so every real service tells the same steps, also after its shutdown. A service on virtual time
+    /// tells the steps that a test injects, and its streams end with its shutdown.
+    ///
+    /// Each reading of this property has its own thread and descriptor, until the stream or its task ends. Steps that
+    /// nobody awaits yet are kept in the stream. In a forked child the parent's streams are silent.
+    ///
+    /// The stream throws a `TimerError` within a minute if the process closes its descriptor. Reading the property
+    /// throws one if the system refuses a descriptor or a thread, and always on a Mac.
+    public var clockSteps: AsyncThrowingStream<ClockStep, any Error> {
+        get throws(TimerError) {
+            let alarm = core.steppingAlarm
+            return try clockChanges { changes in
+                changes.step.map { ClockStep(change: $0, at: alarm?.now ?? TimerClock.wall.now) }
+            }
+        }
+    }
+
+    /// One suspension of the system, for example because a laptop's lid was closed. A plain value.
+    public struct Suspension: Equatable, Codable, Sendable, CustomStringConvertible {
+        /// How long the system was suspended.
+        public let duration: Duration
+        /// The time after it, on the service's clock.
+        public let at: TimerInstant
+
+        /// The suspension, as in `60 s, until 1500000000 ns (suspending)`.
+        public var description: String { "\(duration.text), until \(at)" }
+    }
+
+    /// The suspensions of the system from now on, each told after the system has resumed. Suspensions in quick
+    /// succession may be told as one.
+    ///
+    /// ```swift
+    /// for try await suspension in try service.suspensions { log("resumed after \(suspension.duration)") }
+    /// ```
+    ///
+    /// A suspension is the time in which the clock ``TimerClock/suspending`` stood still and ``TimerClock/continuous``
+    /// went on. It is no step of the wall clock. A virtual machine or a container that its host pauses is not
+    /// suspended in this sense: its clocks do not show it, or the wall clock is set afterwards
+    /// (``clockSteps``). If the kernel does not wake the stream's thread after a suspension, as Linux does, the news
+    /// comes within a minute. A service on virtual time tells the suspensions that a test injects.
+    ///
+    /// Threads, descriptors and errors are those of ``clockSteps``.
+    public var suspensions: AsyncThrowingStream<Suspension, any Error> {
+        get throws(TimerError) {
+            try clockChanges { [core] changes in changes.suspension.map { Suspension(duration: $0, at: core.now) } }
+        }
+    }
+
+    /// The changes of the clocks that a caller wants to know of, as a stream.
+    private func clockChanges<Element: Sendable>(
+        _ element: @escaping @Sendable (ClockChanges) -> Element?
+    ) throws(TimerError) -> AsyncThrowingStream<Element, any Error> {
+        let (stream, continuation) = AsyncThrowingStream<Element, any Error>.makeStream()
+        let stop = try core.watchClock {
+            if let element = element($0) { continuation.yield(element) }
+        } onEnd: {
+            continuation.finish(throwing: $0)
+        }
+        continuation.onTermination = { _ in stop() }
+        return stream
+    }
+}
+
+extension ServiceCore {
+    /// Calls `onCheck` after each check of the clocks, about once a minute and at once after a step of the wall clock
+    /// or a suspension, until the returned function is called. On virtual time it is called only for steps and
+    /// suspensions. Calls `onEnd` if the watch ends by itself, with the error if there is one.
+    ///
+    /// - Throws: `TimerError` if the system refuses a descriptor or a thread, and always on a Mac.
+    func watchClock(
+        _ onCheck: @escaping @Sendable (ClockChanges) -> Void,
+        onEnd: @escaping @Sendable (TimerError?) -> Void
+    ) throws(TimerError) -> @Sendable () -> Void {
+        if let steppingAlarm { return steppingAlarm.watchClock(onCheck) { onEnd(nil) } }
+        let watch = try WallClockWatch()
+        try watch.start(onCheck: onCheck) { onEnd($0) }
+        return { watch.stop() }
+    }
+}

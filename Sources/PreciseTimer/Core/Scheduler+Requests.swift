@@ -1,0 +1,87 @@
+/// What the owners of timers ask for. Each method that returns an optional order returns nil if nothing was done. O(log
+/// n) unless it says otherwise.
+extension Scheduler {
+    /// Adds a timer, whose schedule begins at `now`; if it does not count from there, `now` may be anything.
+    package mutating func add(_ timer: Timer, _ schedule: borrowing ResolvedSchedule, at now: UInt64) -> AlarmOrder {
+        timer.sequence = takeSequence()
+        timer.timing.begin(schedule, at: now, using: &random)
+        timers.append(timer)
+        return enqueue(timer)
+    }
+
+    /// Starts a timer anew on another schedule, as the last among equal deadlines. Nil if it had ended. Constant time
+    /// if its next deadline is no earlier than before.
+    package mutating func reschedule(
+        _ timer: Timer,
+        _ schedule: borrowing ResolvedSchedule,
+        at now: UInt64
+    ) -> AlarmOrder? {
+        if timer.hasEnded { return nil }
+        timer.sequence = takeSequence()
+        timer.timing.begin(schedule, at: now, using: &random)
+        // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is then queued anew.
+        if timer.stage == .queued, timer.timing.isAhead(of: max(deadlines.instant(of: timer), round ?? 0)) {
+            return .leave
+        }
+        return enqueue(timer)
+    }
+
+    /// Starts a timer's schedule anew, from now on. Nil if it had ended, or has no schedule that counts from its
+    /// beginning.
+    package mutating func restart(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
+        guard !timer.hasEnded, timer.timing.restart(at: now, using: &random) else { return nil }
+        if timer.timing.isHeld { timer.timing.hold(at: now) }
+        timer.sequence = takeSequence()
+        return enqueue(timer)
+    }
+
+    /// Moves the next deadline of a timer whose deadlines are computed.
+    package mutating func move(_ timer: Timer, to deadline: UInt64) -> AlarmOrder {
+        timer.sequence = takeSequence()
+        timer.timing.move(to: deadline)
+        // A burst was of deadlines that had passed, which this one perhaps has not: the clock was set.
+        timer.timing.stopCatchingUp()
+        return enqueue(timer)
+    }
+
+    /// Holds back all ticks until the timer is resumed; its grid stays. Returns false if it was paused or had ended.
+    package mutating func pause(_ timer: Timer) -> Bool {
+        if timer.hasEnded || timer.timing.isPaused { return false }
+        timer.timing.isPaused = true
+        // A timer in delivery keeps its count of late ticks: it may be resumed before the delivery ends.
+        if !timer.isInDelivery {
+            timer.timing.stopCatchingUp()
+            requeue(timer)
+        }
+        checkInvariants()
+        return true
+    }
+
+    /// Resumes a paused timer at `now`. If its time stood still, all its deadlines are later by the time of the hold;
+    /// if not, those that passed meanwhile are due at once. Nil if it was not paused.
+    package mutating func resume(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
+        if timer.hasEnded || !timer.timing.isPaused { return nil }
+        if timer.timing.isHeld { timer.timing.release(at: now) }
+        timer.timing.isPaused = false
+        return enqueue(timer)
+    }
+
+    /// Asks for an extra tick, which does not change the grid. Nil if the timer had ended.
+    package mutating func fire(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
+        if timer.hasEnded { return nil }
+        let (deadline, wakeTime) = (timer.timing.nextDeadline, timer.timing.wakeTime)
+        timer.timing.askForExtra(at: now)
+        // A timer that is already due keeps its turn, unless the extra tick makes the wake time that it waits for
+        // earlier.
+        let keepsItsTurn = timer.stage == .queued || timer.timing.wakeTime == wakeTime
+        return timer.timing.nextDeadline == deadline && keepsItsTurn ? .leave : enqueue(timer)
+    }
+
+    /// Lets a timer end after one more tick: the one for deadlines that have passed, or else an extra one. Nil if the
+    /// timer is paused or had ended.
+    package mutating func finish(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
+        if timer.hasEnded || timer.timing.isPaused { return nil }
+        timer.timing.finish(at: now)
+        return enqueue(timer)
+    }
+}

@@ -1,0 +1,429 @@
+/// When one timer ticks: its deadlines, and which of them has had no tick. A value over numbers: it is told the time,
+/// and answers what is due.
+///
+/// All instants are nanoseconds on the timer's clock. Nearly all timers have a single deadline, or deadlines that are
+/// a whole number of nanoseconds apart. Their timing has no rules, and allocates nothing.
+package struct Timing: ~Copyable {
+    /// What few timers need. Made on demand.
+    private final class Rules {
+        /// How many late deadlines in a row have a tick of their own; the last of these ticks stands for the rest.
+        var burstLimit = 1
+        /// Whether the grid starts anew at a tick that has missed deadlines.
+        var restartsLate = false
+        var tolerance: UInt64 = 0
+        /// The present grid, if the timer has a period, and the number that its step 0 has, or would have: it wraps.
+        var grid: Grid?
+        var firstIndex: UInt64 = 0
+        /// What the present schedule has besides its grid.
+        var modifiers = ResolvedSchedule.Modifiers()
+        /// How many ticks of the schedule remain; `.max` for no limit.
+        var remaining: UInt64 = .max
+        /// No deadline after the first is later than this.
+        var end: UInt64 = .max
+        /// Draws the jitter.
+        var random = SeededGenerator(seed: 0)
+        /// How much later than its step the next deadline is.
+        var offset: UInt64 = 0
+        /// How many late deadlines have had consecutive ticks since the timer last caught up.
+        var burst = 0
+        /// The instant at which an extra tick was requested, or `.max`.
+        var extra: UInt64 = .max
+        /// Since when the time to the next deadline stands still, or `.max`.
+        var heldSince: UInt64 = .max
+    }
+
+    /// What a timing knows in a bit each.
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static var isPaused: Flags { Flags(rawValue: 1) }
+        static var isOnDemand: Flags { Flags(rawValue: 2) }
+        static var isPeriodic: Flags { Flags(rawValue: 4) }
+        static var isFixedDelay: Flags { Flags(rawValue: 8) }
+        static var isComputed: Flags { Flags(rawValue: 16) }
+        /// There is no further deadline, or none yet: the handler's return, or a computation, brings it.
+        static var isExhausted: Flags { Flags(rawValue: 32) }
+        /// The timer ends after one more tick.
+        static var isFinishing: Flags { Flags(rawValue: 64) }
+    }
+
+    /// The oldest deadline that has had no tick, or `.max`.
+    package private(set) var deadline: UInt64 = .max
+    /// The number of this deadline.
+    private var index: UInt64 = 0
+    /// The length of the period or the delay. That of a single deadline is the delay that was asked for, or `.max`.
+    private var length: UInt64 = .max
+    private var rules: Rules?
+    private var flags: Flags = []
+
+    /// A timing without a deadline.
+    ///
+    /// - Parameters:
+    ///   - burstLimit: how many late deadlines in a row have a tick of their own.
+    ///   - restartsLate: whether the grid starts anew at a tick that has missed deadlines.
+    ///   - tolerance: how late a tick may be on purpose, in nanoseconds.
+    ///   - isPaused: whether ticks are held back.
+    package init(burstLimit: Int = 1, restartsLate: Bool = false, tolerance: UInt64 = 0, isPaused: Bool = false) {
+        self.isPaused = isPaused
+        if burstLimit == 1, !restartsLate, tolerance == 0 { return }
+        let rules = needRules()
+        (rules.burstLimit, rules.restartsLate, rules.tolerance) = (burstLimit, restartsLate, tolerance)
+    }
+
+    private mutating func needRules() -> Rules {
+        if let rules { return rules }
+        let new = Rules()
+        if isPeriodic { new.grid = Grid(deadline, Period(nanoseconds: length)) }
+        new.firstIndex = index
+        rules = new
+        return new
+    }
+
+    // MARK: State
+
+    /// Whether ticks are held back.
+    package internal(set) var isPaused: Bool {
+        get { flags.contains(.isPaused) }
+        set { if newValue { flags.insert(.isPaused) } else { flags.remove(.isPaused) } }
+    }
+
+    /// Whether the timer is idle after its last deadline, instead of ending.
+    package var isOnDemand: Bool { flags.contains(.isOnDemand) }
+
+    /// Whether the timer ends after one more tick.
+    package var isFinishing: Bool { flags.contains(.isFinishing) }
+
+    /// Lets the timer take no other schedule: it is about to end.
+    package mutating func refuseOrders() { flags.insert(.isFinishing) }
+
+    /// Whether no tick remains. A timer on demand is over only if it is being finished, and one whose deadline never
+    /// comes is not over.
+    var isOver: Bool { flags.contains(.isExhausted) && (!isOnDemand || isFinishing) && extra == .max }
+
+    /// Whether the schedule had a count, and its last tick was taken.
+    package var isCountedOut: Bool { rules?.remaining == 0 }
+
+    /// The length of a step; nil if there is no more than one deadline at a time.
+    package var period: Period? { isPeriodic ? rules?.grid?.period ?? Period(nanoseconds: length) : nil }
+
+    /// The delay from the return of the handler to the next deadline; nil if that is not how it is counted.
+    package var fixedDelay: UInt64? { flags.contains(.isFixedDelay) ? length : nil }
+
+    /// The period of the deadlines that follow the next one, if it is a whole number of nanoseconds below 2^60, and
+    /// nothing else decides on them.
+    var wholePeriod: UInt64? {
+        guard isPeriodic, length < 1 << 60 else { return nil }
+        guard let rules else { return length }
+        let isPlain = rules.extra == .max && rules.end == .max && rules.modifiers.jitter == 0
+        return isPlain && rules.grid?.period.count == 1 ? length : nil
+    }
+
+    /// Whether deadlines follow each other without anybody's help.
+    package var isRepeating: Bool { !flags.isDisjoint(with: [.isPeriodic, .isFixedDelay, .isComputed]) }
+
+    /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
+    package var leastPeriod: UInt64 { period.map { $0.nanoseconds / $0.count } ?? .max }
+
+    private var isPeriodic: Bool { flags.contains(.isPeriodic) }
+
+    /// Whether the deadlines are computed elsewhere.
+    package var isComputed: Bool { flags.contains(.isComputed) }
+
+    /// Whether the tick that was just taken stands for all deadlines that have passed. So does the last tick of a timer
+    /// that is finished.
+    package var isTheRest: Bool { rules.map { isFinishing || max($0.burst, 1) >= $0.burstLimit } ?? true }
+
+    /// No deadline after this one, unless it is the first; `.max` without an end.
+    package var end: UInt64 { rules?.end ?? .max }
+
+    private var extra: UInt64 { rules?.extra ?? .max }
+
+    /// When the next tick is due; `.max` if no tick remains, or if the next one must wait for a handler to return.
+    package var nextDeadline: UInt64 { rules.map { min(deadline, $0.extra) } ?? deadline }
+
+    /// When to wake for the next tick: at its deadline or, with a tolerance, at the first round instant from the
+    /// deadline on, which other timers are likely to share. Round instants are the multiples of the largest power of
+    /// two within the tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
+    package var wakeTime: UInt64 { rules.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline }
+
+    /// Whether the timing has no rules, and waits for a deadline after an instant.
+    @inline(__always) func isAhead(of instant: UInt64) -> Bool {
+        deadline > instant && deadline != .max && !flags.contains(.isPaused) && rules == nil
+    }
+
+    // MARK: Beginning
+
+    /// Begins a schedule at an instant. It replaces the former one and its extra tick. The random lengths are drawn
+    /// from `random`.
+    @inline(__always) package mutating func begin(
+        _ schedule: borrowing ResolvedSchedule,
+        at now: UInt64,
+        using random: inout SeededGenerator
+    ) {
+        var origin = schedule.origin(at: now)
+        index = 0
+        if schedule.modifiers != nil || rules != nil { origin = begin(schedule, from: origin, using: &random) }
+        if case .after(let delay) = schedule.start { length = delay } else { length = .max }
+        if case .afterOneStep = schedule.start {
+            follow(schedule.repetition, from: origin, step: 1)
+        } else {
+            follow(schedule.repetition, from: origin)
+        }
+    }
+
+    // Not inlined: few timers have rules, and the others' way stays short.
+    @inline(never) private mutating func begin(
+        _ schedule: borrowing ResolvedSchedule,
+        from origin: UInt64,
+        using random: inout SeededGenerator
+    ) -> UInt64 {
+        let (rules, modifiers) = (needRules(), schedule.modifiers ?? ResolvedSchedule.Modifiers())
+        var (origin, end) = (origin, UInt64.max)
+        if modifiers.spread > 0 {
+            origin = origin.saturatingAdding(.random(in: 0...modifiers.spread, using: &random))
+        }
+        // A schedule with a span starts after a delay, which is no longer.
+        if modifiers.span != .max, case .after(let delay) = schedule.start {
+            end = origin.saturatingAdding(modifiers.span - delay)
+        }
+        if modifiers.jitter > 0 { rules.random = SeededGenerator(seed: random.next()) }
+        (rules.modifiers, rules.remaining, rules.end) = (modifiers, modifiers.count, end)
+        (rules.extra, rules.burst) = (.max, 0)
+        flags.remove(.isFinishing)
+        return origin
+    }
+
+    /// Takes the deadlines of a repetition, of which the one of this step gets the next number.
+    private mutating func follow(_ repetition: Repetition<UInt64>, from origin: UInt64, step: UInt64 = 0) {
+        flags.subtract([.isPeriodic, .isFixedDelay, .isComputed, .isExhausted])
+        switch repetition {
+        case .once: break
+        case .every(let period):
+            length = period
+            flags.insert(.isPeriodic)
+            if rules != nil { return follow(Grid(origin, Period(nanoseconds: period)), from: step) }
+            deadline = step == 1 ? origin.saturatingAdding(period) : origin
+            return
+        case .rate(let count, per: let length):
+            flags.insert(.isPeriodic)
+            return follow(Grid(origin, Period(nanoseconds: length, count: UInt64(count))), from: step)
+        case .fixedDelay(let delay):
+            length = delay
+            flags.insert(.isFixedDelay)
+        case .computed:
+            flags.insert(.isComputed)
+            // The deadlines are instants, which no pause moves.
+            rules?.heldSince = .max
+        case .onDemand: flags.insert(.isOnDemand)
+        }
+        if let rules { wait(for: origin, by: rules) } else { deadline = origin }
+    }
+
+    @inline(never) private mutating func follow(_ grid: Grid, from step: UInt64) {
+        length = grid.period.nanoseconds
+        let rules = needRules()
+        (rules.grid, rules.firstIndex) = (grid, index &- step)
+        wait(for: grid.deadline(step), by: rules)
+    }
+
+    /// Waits for a deadline, with its jitter, unless it is beyond the end.
+    @inline(never) private mutating func wait(for nominal: UInt64, by rules: Rules) {
+        deadline = nominal
+        rules.offset = 0
+        if nominal > rules.end {
+            rules.remaining = 0
+            exhaust()
+        } else if rules.modifiers.jitter > 0 {
+            let jitter = UInt64.random(in: 0...rules.modifiers.jitter, using: &rules.random)
+            deadline = min(nominal.saturatingAdding(jitter), rules.end)
+            rules.offset = deadline - nominal
+        }
+    }
+
+    /// Notes that there is no further deadline, or none yet.
+    private mutating func exhaust() {
+        deadline = .max
+        flags.insert(.isExhausted)
+    }
+
+    /// The present repetition.
+    private var repetition: Repetition<UInt64> {
+        if let period { return period.count == 1 ? .every(length) : .rate(Int(period.count), per: length) }
+        return fixedDelay.map(Repetition.fixedDelay) ?? .once
+    }
+
+    /// Starts the present schedule anew, with its delay or one step before the first deadline. Returns false for one
+    /// that does not count from its beginning.
+    package mutating func restart(at now: UInt64, using random: inout SeededGenerator) -> Bool {
+        if period == nil, fixedDelay == nil, length == .max { return false }
+        var modifiers = rules?.modifiers
+        modifiers?.spread = 0
+        if let span = modifiers?.span { modifiers?.span = max(span, length) }
+        let isRate = period.map { $0.count > 1 } ?? false
+        begin(ResolvedSchedule(isRate ? .afterOneStep : .after(length), repetition, modifiers), at: now, using: &random)
+        return true
+    }
+
+    /// Takes the steps of another schedule from the next deadline on, which keeps its place and its number. Returns
+    /// false if there is no such deadline, or no other after it. Constant time.
+    package mutating func changeSteps(to schedule: borrowing ResolvedSchedule) -> Bool {
+        if deadline == .max || isFinishing || isComputed { return false }
+        if schedule.modifiers != nil || rules != nil {
+            let rules = needRules()
+            rules.modifiers = schedule.modifiers ?? ResolvedSchedule.Modifiers()
+            (rules.remaining, rules.end) = (rules.modifiers.count, .max)
+        }
+        follow(schedule.repetition, from: deadline)
+        return true
+    }
+
+    // MARK: Ticking
+
+    /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
+    /// wall clock may have been stepped back between them.
+    package mutating func askForExtra(at now: UInt64) { needRules().extra = min(extra, now) }
+
+    /// Takes the tick for the oldest deadline that has passed at `now`; nil if no deadline has passed.
+    package mutating func takeTick(at now: UInt64) -> Expiration? {
+        if let rules { return takeTick(at: now, by: rules) }
+        if deadline > now || deadline == .max { return nil }
+        guard isPeriodic else {
+            let tick = Expiration(index: index, deadline: deadline, isComputed: isComputed)
+            index = index.saturatingAdding(1)
+            exhaust()
+            return tick
+        }
+        // Nearly every timer takes this path. The deadlines are exact: they are whole numbers of nanoseconds apart.
+        let missed = now - deadline < length ? 0 : (now - deadline) / length
+        let tick = Expiration(index: index, deadline: deadline, missed: missed)
+        index = missed < .max - index ? index + missed + 1 : .max
+        let (next, isTooLate) = (deadline + missed &* length).addingReportingOverflow(length)
+        deadline = isTooLate ? .max : next
+        return tick
+    }
+
+    private mutating func takeTick(at now: UInt64, by rules: Rules) -> Expiration? {
+        let due = nextDeadline
+        if due > now || due == .max { return nil }
+        if due != deadline {
+            rules.extra = .max
+            return Expiration(index: index, deadline: due, isExtra: true)
+        }
+        rules.burst += 1
+        let grid = isPeriodic ? rules.grid : nil
+        var missed: UInt64 = 0
+        if let grid, isTheRest {
+            // The deadlines that this tick stands for are moved by the jitter of the oldest, but not beyond the end.
+            let latest = max(due - rules.offset, rules.end <= now ? rules.end : now - rules.offset)
+            missed = grid.latestStep(at: latest) - (index &- rules.firstIndex)
+        }
+        let tick = Expiration(index: index, deadline: due, missed: missed, isComputed: isComputed)
+        index = index.saturatingAdding(missed).saturatingAdding(1)
+        if rules.remaining != .max { rules.remaining -= 1 }
+        guard let grid, rules.remaining > 0 else {
+            exhaust()
+            return tick
+        }
+        if missed > 0, rules.restartsLate {
+            follow(Grid(now, grid.period), from: 1)
+        } else {
+            wait(for: index == .max ? .max : grid.deadline(index &- rules.firstIndex), by: rules)
+        }
+        return tick
+    }
+
+    /// Whether the timer must deliver another late deadline that had passed at an instant. If not, the burst ends.
+    package mutating func catchesUp(at instant: UInt64) -> Bool {
+        guard let rules, rules.burst > 0 else { return false }
+        let next = nextDeadline
+        if rules.burst < rules.burstLimit, !isPaused, next <= instant, next != .max { return true }
+        stopCatchingUp()
+        return false
+    }
+
+    /// Ends a burst of late ticks; the remaining late deadlines begin a new burst.
+    package func stopCatchingUp() { rules?.burst = 0 }
+
+    /// Whether the next deadline is counted from the return of the handler.
+    package var awaitsReturn: Bool { flags.isSuperset(of: [.isFixedDelay, .isExhausted]) && rules?.remaining != 0 }
+
+    /// Begins the next delay of a timer that awaits the return of its handler.
+    package mutating func handlerReturned(at now: UInt64) {
+        if let rules, rules.heldSince != .max { rules.heldSince = max(rules.heldSince, now) }
+        follow(.fixedDelay(length), from: now.saturatingAdding(length))
+    }
+
+    /// Whether the next deadline is being computed.
+    package var awaitsComputation: Bool { flags.isSuperset(of: [.isComputed, .isExhausted]) && rules?.remaining != 0 }
+
+    /// Goes on with the deadline that was computed while the tick of the former one was being delivered, or with none.
+    ///
+    /// - Parameters:
+    ///   - next: the deadline; nil if there is none.
+    ///   - missed: how many deadlines had passed before it, and share that tick.
+    package mutating func advance(to next: UInt64?, missed: UInt64) {
+        index = index.saturatingAdding(missed)
+        guard let next else { return }
+        flags.remove(.isExhausted)
+        move(to: next)
+        // If the timer was finished meanwhile, this deadline may stand for the tick that was then asked for.
+        if isFinishing, deadline != .max { rules?.extra = .max }
+    }
+
+    /// Moves the next deadline, which was computed anew, and keeps its number.
+    package mutating func move(to next: UInt64) { if let rules { wait(for: next, by: rules) } else { deadline = next } }
+
+    /// Leaves out all deadlines after now. Without an earlier one that waits for its tick, an extra tick stands for
+    /// them. The timer then ends, also one on demand.
+    package mutating func finish(at now: UInt64) {
+        if isFinishing { return }
+        let rules = needRules()
+        flags.insert(.isFinishing)
+        rules.end = min(rules.end, now)
+        guard deadline > now else { return }
+        if !awaitsComputation { rules.remaining = 0 }
+        exhaust()
+        askForExtra(at: now)
+    }
+
+    // MARK: Standing still
+
+    /// Lets the time to the next deadline stand still from now on, unless the deadlines are computed: those are
+    /// instants, which no pause moves.
+    package mutating func hold(at now: UInt64) { if !isComputed { needRules().heldSince = now } }
+
+    /// Whether the time to the next deadline stands still.
+    package var isHeld: Bool { rules.map { $0.heldSince != .max } ?? false }
+
+    /// Ends a hold: all deadlines are later by the time for which they stood still. A new schedule begins its own hold.
+    package mutating func release(at now: UInt64) {
+        guard let rules, rules.heldSince != .max else { return }
+        let time = now - min(now, rules.heldSince)
+        rules.heldSince = .max
+        rules.grid?.origin.add(time)
+        deadline.add(time)
+        rules.end.add(time)
+    }
+
+    /// The next deadline; `.max` if there is none, or if it depends on the end of a hold.
+    package var knownDeadline: UInt64 { isHeld ? .max : nextDeadline }
+
+    /// The time to the next deadline in nanoseconds, zero if it has passed; nil if no tick remains. During a hold a
+    /// requested extra tick changes nothing: it comes with the end of the hold.
+    package func remaining(at now: UInt64) -> UInt64? {
+        let (next, now) = isHeld ? (deadline, rules?.heldSince ?? now) : (nextDeadline, now)
+        return next == .max ? nil : next - min(next, now)
+    }
+}
+
+extension UInt64 {
+    /// Adds a length; saturates.
+    fileprivate mutating func add(_ length: UInt64) { self = saturatingAdding(length) }
+
+    /// The first multiple of the largest power of two within the tolerance that is not before this instant.
+    fileprivate func roundedUp(within tolerance: UInt64) -> UInt64 {
+        guard tolerance > 1 else { return self }
+        let below: UInt64 = (1 << UInt64(63 - tolerance.leadingZeroBitCount)) - 1
+        let (sum, overflow) = addingReportingOverflow(below)
+        return overflow ? self : sum & ~below
+    }
+}

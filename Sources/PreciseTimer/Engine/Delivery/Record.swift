@@ -1,0 +1,261 @@
+internal import Synchronization
+internal import TimerAlarms
+internal import TimerKernel
+
+/// Everything that the engine knows of one timer, in one object: its numbers, and the user's side of it. It lives while
+/// the timer goes on, a tick of it is on its way, or its handle is held.
+final class Record: TimerRecord, @unchecked Sendable {
+    /// What few timers need. Made on demand.
+    final class ColdFields {
+        /// The timer's name.
+        var label: String?
+        /// Called with the reason when the timer has ended.
+        var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+        /// Those who wait for the return of the last handler.
+        var waits: [HandlerWait] = []
+        /// The error that ended the timer, of its handler or its backend.
+        var error: (any Error)?
+        /// The statistics, while they are collected.
+        var counts: TickCounts?
+        /// Whether the timer began with computed deadlines.
+        var isComputed = false
+        /// Computes the present deadlines.
+        var rule: DeadlineRule?
+        /// The latest of them that had a tick, or was missed.
+        var latestDeadline: UInt64 = 0
+        /// How many times the clock was checked for the rule, and how many of these checks the next deadline has seen.
+        var checks = 0
+        var seenChecks = 0
+        /// Has them computed anew if the wall clock is set.
+        var ruleWatch: RuleWatch?
+    }
+
+    @safe @exclusivity(unchecked) private(set) var cold: ColdFields?
+    @safe @exclusivity(unchecked) var user: UserSide
+
+    /// A timer that no service knows yet. A target is the handle if there is none: ``adopt(_:)``.
+    @inline(__always) init(
+        _ timing: consuming Timing,
+        _ destination: Destination,
+        _ site: CallSite,
+        target: AnyObject?,
+        _ handler: Handler?,
+        label: String?,
+        onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+    ) {
+        user = UserSide(
+            destination: destination,
+            site: site,
+            handleIsTarget: target == nil,
+            target: target,
+            handler: handler
+        )
+        super.init(timing: timing)
+        guard label != nil || onEnd != nil else { return }
+        let cold = needCold()
+        (cold.label, cold.onEnd) = (label, onEnd)
+    }
+
+    /// What few timers need, made if necessary.
+    func needCold() -> ColdFields {
+        if let cold { return cold }
+        let new = ColdFields()
+        cold = new
+        return new
+    }
+}
+
+/// The user's side of a timer: whose it is, what is called, and where.
+///
+/// The service's lock protects everything but two fields. The target is only read. The handler is called by the
+/// delivering thread, and released by the thread that finalizes the timer, when no delivery can call it any more. That
+/// thread also takes what the cold fields have for it. So nobody may copy the whole.
+struct UserSide: ~Copyable {
+    // This order leaves no padding: a million timers are a million records.
+    /// The destination of the ticks.
+    let destination: Destination
+    /// The call in the user's code that scheduled the timer.
+    let site: CallSite
+    /// Whether the target is the timer's handle.
+    let handleIsTarget: Bool
+    /// Whether somebody waits for the return of the last handler.
+    fileprivate(set) var isAwaited = false
+    /// Whether somebody was told that the target was released, which is then how the timer ends.
+    fileprivate(set) var isOrphan = false
+    /// The target; nil if it was released. It must not be released under a lock: this may be the last reference.
+    fileprivate(set) weak var target: AnyObject?
+    fileprivate var handler: Handler?
+    /// The number of delivered ticks.
+    var ticks: UInt64 = 0
+    /// How late the last tick was, in nanoseconds.
+    var lastLateness: UInt64 = 0
+    /// The thread or task that runs the handler.
+    var runner = Runner.nobody
+}
+
+extension TimerRecord {
+    /// The engine's timers are all of its own class.
+    @inline(__always) var record: Record { unsafe unsafeDowncast(self, to: Record.self) }
+}
+
+extension Record {
+    /// Makes the handle the target, in the forms without one. Called once, before a service knows the timer.
+    func adopt(_ handle: PreciseTimer) { if user.handleIsTarget { user.target = handle } }
+
+    /// Notes that somebody was told that the target was released. From then on the timer takes no orders.
+    func becomeOrphan() {
+        user.isOrphan = true
+        timing.refuseOrders()
+    }
+
+    // MARK: Calling the handler of a decided tick, outside any lock
+
+    /// Calls the handler. Returns nil, without a call, if the target was released.
+    func call(_ expiration: Expiration, woke: TimerInstant, _ alarm: any TimerAlarm) -> DeliveredTick? {
+        guard let target = user.target, let call = user.handler?.call else { return nil }
+        // The clock is read last, when all else is ready for the call.
+        let tick = PreciseTimer.Tick(expiration, woke: woke, delivered: alarm.now(notBefore: woke))
+        call(target, tick)
+        return DeliveredTick(expiration: expiration, lateness: tick.nanosecondsLate)
+    }
+
+    /// Calls the handler in a task, on its actor if it has one. Returns no delivered tick, without a call, if the
+    /// target was released.
+    func call(
+        _ expiration: Expiration,
+        woke: TimerInstant,
+        _ alarm: any TimerAlarm,
+        on actor: isolated (any Actor)?,
+        as identity: TaskDelivery
+    ) async -> (DeliveredTick?, HandlerFailure?) {
+        let tick = PreciseTimer.Tick(expiration, woke: woke, delivered: alarm.now)
+        let delivered = DeliveredTick(expiration: expiration, lateness: tick.nanosecondsLate)
+        return await TaskDelivery.$current.withValue(identity) {
+            guard let target = user.target, let handler = user.handler else { return (nil, nil) }
+            return (delivered, await handler.callInTask(actor, target, tick))
+        }
+    }
+
+    // MARK: Waiting, and the end
+
+    /// The last steps after the timer's end, when no thread can call the handler any more. Called once, outside any
+    /// lock. The handler's captures are released before `onEnd` is called.
+    func finalize() {
+        if isDebugBuild, hasLostItsTargetAtOnce { TimerWarning.lostTarget.write(for: self) }
+        // Last: a finished task is released, which would keep this timer alive.
+        defer { if case .task(let tasks) = user.destination { tasks.cancel() } }
+        user.handler = nil
+        guard let cold else { return }
+        cold.rule = nil
+        cold.ruleWatch?.remove(self)
+        if let onEnd = cold.onEnd {
+            // Other threads may read the other fields now, so this is not a `take()` in place.
+            cold.onEnd = nil
+            if let endReason { onEnd(endReason) }
+        }
+        for wait in takeWaits() { wait.handlerReturned(goesOn: false) }
+    }
+
+    /// Lets a caller wait until the running handler has returned and the timer was finalized. Changes nothing if no
+    /// handler is running, or if the caller is inside it. For timers that end.
+    func awaitReturn(_ wait: HandlerWait) {
+        if user.runner != .nobody, !user.runner.isCaller { awaitLastReturn(wait) }
+    }
+
+    /// Lets a caller wait until the last handler has returned, and the timer was finalized if it has ended then.
+    func awaitLastReturn(_ wait: HandlerWait) {
+        user.isAwaited = true
+        needCold().waits.append(wait)
+        wait.expectReturn()
+    }
+
+    /// Those who wait for the return of the last handler, which has returned.
+    func takeWaits() -> [HandlerWait] {
+        guard user.isAwaited, let cold else { return [] }
+        user.isAwaited = false
+        defer { cold.waits = [] }
+        return cold.waits
+    }
+
+    /// Whether somebody waits for the last handler of a timer that goes on, because that handler has set it again.
+    var isAwaitedInVain: Bool { user.isAwaited && !timing.isFinishing && !hasEnded }
+
+    /// Whether one of those who wait wants the timer to end with its last handler in any case.
+    var isAwaitedAsLast: Bool { cold?.waits.contains { $0.endsTimers } ?? false }
+
+    /// The running handler's task; nil if there is no such task, or if the caller is in it: a handler that ends its own
+    /// timer may go on. For timers that end.
+    var taskToCancel: TaskDestination? {
+        guard case .task(let tasks) = user.destination, isInHandler, !user.runner.isCaller else { return nil }
+        return tasks
+    }
+
+    /// Whether it may get another schedule. A timer that is finishing goes on only if its last handler wants that.
+    var mayGoOn: Bool { !hasEnded && (!timing.isFinishing || !user.isOrphan && user.runner.isCaller) }
+
+    // MARK: Facts
+
+    /// The timer's name.
+    var label: String? { cold?.label }
+
+    /// The reason the timer ends if its target is released.
+    var endingIfTargetIsGone: TimerEnding { user.handleIsTarget ? .handleReleased : .targetReleased }
+
+    /// The nominal length of a step; nil for a single deadline, and after the last tick of a schedule with a count.
+    var nominalPeriod: Duration? {
+        if timing.isCountedOut { return nil }
+        return timing.period?.duration ?? timing.fixedDelay.map(Duration.init(wholeNanoseconds:))
+    }
+
+    /// The latest call of the handler that has returned, if somebody timed it.
+    var lastRun: PreciseTimer.HandlerRun? {
+        if case .task(let tasks) = user.destination { return tasks.lastRun }
+        return cold?.counts?.lastRun
+    }
+
+    /// How late the last tick was; nil if there was no tick.
+    var latenessOfLastTick: Duration? { user.ticks == 0 ? nil : Duration(wholeNanoseconds: user.lastLateness) }
+
+    /// How the timer ended, as far as anybody was told; nil if it goes on.
+    var endReason: PreciseTimer.EndReason? {
+        switch user.isOrphan ? endingIfTargetIsGone : ending {
+        case .goesOn: nil
+        case .completed: .completed
+        case .cancelled: .cancelled
+        case .targetReleased: .targetReleased
+        case .handleReleased: .handleReleased
+        case .serviceShutDown: .serviceShutDown
+        case .failed: .failed(cold?.error ?? CancellationError())
+        case .backendFailed:
+            .backendFailed(cold?.error as? TimerError ?? TimerError(.backendFailed, "running a service"))
+        }
+    }
+}
+
+/// A tick that a handler or a consumer has received.
+struct DeliveredTick {
+    let expiration: Expiration
+    /// How late it was, in nanoseconds.
+    let lateness: UInt64
+
+    /// When the handler was called, in nanoseconds on the service's clock.
+    var instant: UInt64 { expiration.deadline + lateness }
+}
+
+extension PreciseTimer.Tick {
+    /// A tick that was found due at one moment and is delivered at another.
+    init(_ expiration: Expiration, woke: TimerInstant, delivered: TimerInstant) {
+        let clock = woke.clock
+        let woke = max(woke.nanoseconds, expiration.deadline)
+        index = Int(clamping: expiration.index)
+        deadline = TimerInstant(nanoseconds: expiration.deadline, clock: clock)
+        self.woke = TimerInstant(nanoseconds: woke, clock: clock)
+        // A wall clock may have been set back in between.
+        self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke), clock: clock)
+        missed = Int(clamping: expiration.missed)
+        isExtra = expiration.isExtra
+    }
+
+    /// ``lateness`` in nanoseconds.
+    var nanosecondsLate: UInt64 { delivered.nanoseconds - deadline.nanoseconds }
+}

@@ -1,0 +1,130 @@
+internal import TimerKernel
+
+/// Timers whose deadlines a rule computes: each before the handler of the former one is called, and anew when the wall
+/// clock was set. The rule is the user's code, so it is asked without the lock.
+extension ServiceCore {
+    /// What a rule is asked in a delivery.
+    private struct Question {
+        let rule: DeadlineRule
+        let sequence: UInt64
+        /// Up to which instant deadlines that have passed share the tick; 0 if each has its own.
+        let limit: UInt64
+        let isLastTick: Bool
+    }
+
+    /// Adds a timer whose deadlines a rule computes.
+    @inline(never)
+    func register(_ record: Record, by rule: DeadlineRule, _ service: AnyObject) throws(TimerError) -> PreciseTimer {
+        let cold = record.needCold()
+        (cold.isComputed, cold.rule) = (true, rule)
+        if clock == .wall { cold.ruleWatch = try watchRule(of: record) }
+        do throws(TimerError) {
+            let timer = try register(record, first(of: rule), service)
+            recomputeIfOutdated(record)
+            return timer
+        } catch {
+            cold.ruleWatch?.remove(record)
+            throw error
+        }
+    }
+
+    /// Gives a timer another rule.
+    ///
+    /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule.
+    @inline(never) func reschedule(_ record: Record, by rule: DeadlineRule) throws(TimerError) {
+        let (isComputed, checks) = locked(inForkedChild: (true, 0)) { _ in
+            (record.cold?.isComputed ?? false, record.cold?.checks ?? 0)
+        }
+        guard isComputed else {
+            let attempted = "rescheduling to \(rule.name) a timer that began with another kind of schedule"
+            throw TimerError(.invalidSchedule, "\(attempted) (end it and schedule a new one)")
+        }
+        try reschedule(record, first(of: rule), by: rule, asOf: checks)
+        recomputeIfOutdated(record)
+    }
+
+    /// Lets a timer go on to its next deadline, while the tick of this one is being delivered. Returns the tick with
+    /// the missed deadlines; nil if the timer ended meanwhile.
+    @inline(never) func advance(_ record: Record, _ expiration: Expiration, at now: TimerInstant) -> Expiration? {
+        // As in a handler, the target is there while the rule is asked.
+        guard let target = record.user.target else { return expiration }
+        defer { withExtendedLifetime(target) {} }
+        let question = locked(inForkedChild: nil) { _ -> Question? in
+            // The timer may have got another schedule, or have ended.
+            guard record.timing.awaitsComputation, !record.hasEnded, let rule = record.cold?.rule else { return nil }
+            return Question(
+                rule: rule,
+                sequence: record.sequence,
+                limit: record.timing.isTheRest ? min(now.nanoseconds, record.timing.end) : 0,
+                isLastTick: record.timing.isFinishing
+            )
+        }
+        var missed: UInt64 = 0
+        if let question {
+            let answer = question.rule.next(after: expiration.deadline, skippingTo: question.limit, on: clock)
+            missed = answer.missed
+            locked(inForkedChild: ()) { _ in
+                // If the user has rescheduled the timer meanwhile, its new deadline stays.
+                guard record.sequence == question.sequence, !record.hasEnded else { return }
+                record.timing.advance(to: question.isLastTick ? nil : answer.next, missed: missed)
+                record.cold?.latestDeadline = answer.latest
+            }
+            recomputeIfOutdated(record)
+        }
+        if locked(inForkedChild: false, { _ in record.hasEnded }) { return nil }
+        return Expiration(index: expiration.index, deadline: expiration.deadline, missed: missed)
+    }
+
+    /// The wall clock was set, or the time zone may have changed. Whoever is computing a deadline of the timer at this
+    /// moment does so once more.
+    func clockWasSet(for record: Record) {
+        locked(inForkedChild: ()) { _ in record.cold?.checks += 1 }
+        recompute(record)
+    }
+
+    /// Computes the next deadline anew if the clock was set while it was computed.
+    private func recomputeIfOutdated(_ record: Record) {
+        let isOutdated = locked(inForkedChild: false) { _ in record.cold.map { $0.checks != $0.seenChecks } ?? false }
+        if isOutdated { recompute(record) }
+    }
+
+    /// Computes the next deadline anew. A deadline that has passed stays: its tick is due. So does that of a timer that
+    /// is being finished: its last tick was decided on.
+    private func recompute(_ record: Record) {
+        typealias Known = (rule: DeadlineRule, deadline: UInt64, latest: UInt64, sequence: UInt64, checks: Int)
+        let known = locked(inForkedChild: nil) { _ -> Known? in
+            guard record.isAdded, record.timing.isComputed, !record.timing.isFinishing else { return nil }
+            guard !record.timing.awaitsComputation, let cold = record.cold, let rule = cold.rule else { return nil }
+            return (rule, record.timing.deadline, cold.latestDeadline, record.sequence, cold.checks)
+        }
+        guard let known else { return }
+        let (now, rule) = (now.nanoseconds, known.rule)
+        guard now < known.deadline, let next = rule.next(after: rule.origin(at: now, latest: known.latest), on: clock)
+        else { return }
+        let isLate = decide(inForkedChild: false) { state in
+            guard record.isAdded, let cold = record.cold, cold.rule === rule, !record.timing.isFinishing else {
+                return false
+            }
+            if record.timing.deadline != known.deadline || record.sequence != known.sequence { return true }
+            cold.seenChecks = known.checks
+            if next != known.deadline { state.arm(state.scheduler.move(record, to: next)) }
+            return false
+        }
+        if isLate { recompute(record) }
+    }
+
+    /// The schedule of a timer that begins with the first deadline of a rule.
+    private func first(of rule: DeadlineRule) throws(TimerError) -> ResolvedSchedule {
+        ResolvedSchedule(.at(try rule.first(after: now)), .computed)
+    }
+}
+
+extension ServiceState {
+    /// Lets a rule compute the deadlines of a timer, or nobody. The former rule is the user's, and is released without
+    /// the lock.
+    mutating func follow(_ rule: DeadlineRule?, by record: Record, asOf checks: Int) {
+        guard let cold = record.cold else { return }
+        if let former = cold.rule { teardown.needMore().released.append(former) }
+        (cold.rule, cold.latestDeadline, cold.seenChecks) = (rule, 0, checks)
+    }
+}

@@ -1,0 +1,177 @@
+internal import TimerAlarms
+internal import TimerKernel
+
+/// All state that a service's lock protects. What a method leaves to be done without the lock is in ``teardown``.
+struct ServiceState: ~Copyable {
+    /// Makes an alarm that has not been started.
+    typealias MakeAlarm = @Sendable () throws(TimerError) -> any TimerAlarm
+
+    /// The phases of a service.
+    enum Phase {
+        /// Not running. The next timer starts the service, on an alarm that this closure makes.
+        case idle(MakeAlarm)
+        /// A thread is starting the alarm.
+        case starting
+        /// Running.
+        case running
+        /// Ended permanently. Scheduling throws this error.
+        case ended(TimerError)
+    }
+
+    private var phase: Phase
+    /// The alarm of a running service.
+    private(set) var alarm: (any TimerAlarm)?
+    /// Makes the alarm of the next epoch after a shutdown; nil for a service that cannot restart.
+    private let restart: MakeAlarm?
+    /// How many times the service was started or shut down. It tells a firing of an earlier alarm apart.
+    private(set) var epoch = 0
+    /// The clock of all instants.
+    let clock: TimerClock
+    /// The alarm of the service if its wall clock is not the kernel's.
+    let steppingAlarm: (any SteppingAlarm)?
+    /// Decides which timers are due.
+    var scheduler = Scheduler()
+    /// What is left to be done without the lock.
+    var teardown = Teardown()
+    /// Sees the ticks, if anybody wants to know of them.
+    var observer = isDebugBuild ? Observer() : nil
+    /// Has computed deadlines computed anew.
+    lazy var ruleWatch = RuleWatch()
+    /// The service, held while a timer is pending, which keeps it alive.
+    private var serviceWhilePending: AnyObject?
+    /// The error that ended an epoch while it was being started.
+    private var endOfStart: TimerError?
+    /// Whether the supervisor checks the service. It does while the service has timers.
+    var isSupervised = false
+    /// What the supervisor knows of the service.
+    var supervision: Supervision
+
+    /// The state of a service that the next timer starts, also after a shutdown.
+    init(startedOnUse makeAlarm: @escaping MakeAlarm, on clock: TimerClock) {
+        phase = .idle(makeAlarm)
+        restart = makeAlarm
+        self.clock = clock
+        steppingAlarm = nil
+        supervision = Supervision(hasOwnThread: true)
+    }
+
+    /// The state of a service with this one alarm.
+    init(own alarm: any TimerAlarm, hasOwnThread: Bool) {
+        phase = .idle { alarm }
+        restart = nil
+        clock = alarm.now.clock
+        steppingAlarm = alarm as? any SteppingAlarm
+        supervision = Supervision(hasOwnThread: hasOwnThread)
+    }
+
+    /// The time on the alarm's clock; nil if the service is not running.
+    var now: TimerInstant? { alarm?.now }
+
+    // MARK: Starting
+
+    /// Begins a start. Returns the alarm's maker and the new epoch; nil if the service is already running.
+    mutating func beginStart() throws(TimerError) -> (MakeAlarm, epoch: Int)? {
+        switch phase {
+        case .running: return nil
+        case .starting: preconditionFailure("one thread at a time starts a service")
+        case .ended(let error): throw error
+        case .idle(let makeAlarm):
+            epoch += 1
+            endOfStart = nil
+            phase = .starting
+            return (makeAlarm, epoch)
+        }
+    }
+
+    /// Notes that the alarm has started. Returns false if the service was shut down in the meantime, and can be started
+    /// again.
+    ///
+    /// - Throws: the error that ended the epoch in the meantime.
+    mutating func finishStart(_ alarm: any TimerAlarm) throws(TimerError) -> Bool {
+        if let endOfStart {
+            if restart != nil, endOfStart.code == .shutDown { return false }
+            throw endOfStart
+        }
+        phase = .running
+        self.alarm = alarm
+        return true
+    }
+
+    /// Notes that a start failed, or that its epoch ended in the meantime: the next timer tries again.
+    mutating func abandonStart(_ makeAlarm: @escaping MakeAlarm, _ epoch: Int) {
+        if epoch == self.epoch { phase = .idle(makeAlarm) }
+    }
+
+    // MARK: Timers
+
+    /// Adds a timer. The service is held while the timer is pending.
+    @inline(__always) mutating func register(
+        _ record: Record,
+        _ schedule: borrowing ResolvedSchedule,
+        _ service: AnyObject
+    ) {
+        if serviceWhilePending == nil { serviceWhilePending = service }
+        if record.timing.isPaused { hold(record) }
+        let order = scheduler.add(record, schedule, at: start(of: schedule))
+        if case .leave = order { return }
+        arm(order)
+    }
+
+    /// The instant from which a schedule counts. The clock is read only if it matters.
+    func start(of schedule: borrowing ResolvedSchedule) -> UInt64 {
+        schedule.countsFromNow ? alarm?.now.nanoseconds ?? 0 : 0
+    }
+
+    /// Lets the time to the next deadline of a paused timer stand still from now on.
+    mutating func hold(_ record: Record) { if let now { record.timing.hold(at: now.nanoseconds) } }
+
+    /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
+    /// handler is running, the timer is finalized after its return, and its task is cancelled unless it is spared.
+    mutating func end(_ record: Record, _ ending: TimerEnding, sparesTask: Bool = false) -> Bool {
+        guard scheduler.end(record, record.user.isOrphan ? record.endingIfTargetIsGone : ending) else { return false }
+        if let observer { observer.ended(record) }
+        if !record.isInHandler {
+            teardown.add(ended: record)
+        } else if !sparesTask, let task = record.taskToCancel {
+            teardown.needMore().tasks.append(task)
+        }
+        releaseServiceIfIdle()
+        return true
+    }
+
+    /// Leaves the service to be released if its last timer has ended.
+    mutating func releaseServiceIfIdle() {
+        if scheduler.count == 0 { teardown.add(service: serviceWhilePending.take()) }
+    }
+
+    // MARK: The end of all timers
+
+    /// Begins the end of all timers: no timer ticks any more. Returns what is left to be done before each of them is
+    /// ended. Returns nil if there is nothing to end, or if `epoch` is given and is not the present one.
+    ///
+    /// A shared service is idle afterwards, and can be started again.
+    mutating func close(epoch: Int?, answering error: TimerError) -> Teardown? {
+        guard epoch == nil || epoch == self.epoch else { return nil }
+        let former = phase
+        if case .ended = phase { return nil }
+        if case .starting = phase { endOfStart = error }
+        phase = restart.map(Phase.idle) ?? .ended(error)
+        // A firing that is still going on belongs to no epoch any more.
+        self.epoch += 1
+        scheduler.close()
+        let more = teardown.needMore()
+        (more.alarm, more.phase) = (alarm.take(), former)
+        return teardown.take()
+    }
+
+    /// Ends a batch of the timers that a close has left. Returns false if there is none.
+    mutating func endBatch(_ ending: TimerEnding, _ error: TimerError) -> Bool {
+        var count = 0
+        while count < Scheduler.batch, let record = scheduler.closing?.record {
+            count += 1
+            if ending == .backendFailed { record.needCold().error = error }
+            _ = end(record, ending)
+        }
+        return count > 0
+    }
+}

@@ -1,0 +1,192 @@
+public import Dispatch
+// The public types of the modules below (TimerInstant, TimerClock, TimerError, and the protocol TimerAlarm) belong to
+// this module's surface: an import of PreciseTimer includes them and their members.
+@_exported public import TimerAlarms
+@_exported public import TimerKernel
+
+/// The forms with an ordinary handler: with a target, and without one.
+extension PreciseTimer {
+    /// Schedules a timer for a target, which it never retains. The timer ends when the target is released.
+    ///
+    /// ```swift
+    /// try PreciseTimer.schedule(.every(.milliseconds(10)), target: controller) { controller, tick in
+    ///     controller.step(missed: tick.missed)
+    /// }
+    /// ```
+    ///
+    /// The handler is called as `deliver` says, never twice at once, and never from inside this call. The target is
+    /// retained during each call of the handler, so its `deinit` may run there. If the target is released, the timer
+    /// ends at its next deadline, or within seconds if that is far away or the timer is paused. The handler's
+    /// captures are the caller's responsibility: a captured target stays alive. O(log n) for n timers on the service.
+    ///
+    /// - Parameters:
+    ///   - schedule: when to tick.
+    ///   - service: the running backend to use.
+    ///   - tolerance: how late a tick may be on purpose; timers with a tolerance share wake-ups. Not negative.
+    ///   - missedTicks: what happens to deadlines that could not be met.
+    ///   - deliver: where the handler runs.
+    ///   - label: a name for ``TimerService/activeTimers``.
+    ///   - paused: whether the timer waits for ``PreciseTimer/resume()``, from which its deadlines then count.
+    ///   - file: the file that ``TimerService/activeTimers`` names.
+    ///   - line: the line that ``TimerService/activeTimers`` names.
+    ///   - target: the object that the handler receives.
+    ///   - onEnd: called once, with the reason the timer ended, on the thread that ended it. If a handler was
+    ///     running, it is called on the handler's thread after the handler has returned. For a released target that
+    ///     may be one of the library's threads. Return quickly.
+    ///   - handler: called with the target and the facts of the tick.
+    /// - Returns: the handle, which may be dropped.
+    /// - Throws: `TimerError` if the schedule makes no sense, or if the system refuses a thread or descriptor.
+    @discardableResult public static func schedule<Target: AnyObject & Sendable>(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        deliver: Delivery = .inline,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        handler: @escaping @Sendable (Target, Tick) -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        return try request.start(schedule, deliver.destination, target: target, Handler(handler), on: service)
+    }
+
+    /// Schedules a timer whose handle is its target. Keep the handle: the timer ends when it is released. The handler
+    /// receives the handle: `{ timer, tick in if tick.index == 9 { timer.cancel() } }` ends after ten ticks.
+    /// A handler that is isolated to an actor, `{ @MainActor timer, tick in lamp.isOn.toggle() }`, runs on that actor,
+    /// wherever `deliver` says. Otherwise like the form with a target, which describes the parameters. If the handle is
+    /// released before the first tick, a debug build reports this on standard error, with the place of this call.
+    public static func schedule(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        deliver: Delivery = .inline,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        if let handler = calledInPlace(handler) {
+            return try request.start(schedule, deliver.destination, target: nil, Handler(handler), on: service)
+        }
+        return try request.start(schedule, target: nil, inTask: handler, on: service)
+    }
+
+    /// Schedules a timer whose handle is its target, and whose handler asks for nothing: `{ print("tick") }`. Keep the
+    /// handle: the timer ends when it is released. Otherwise like the form whose handler receives the handle, also for
+    /// a handler that is isolated to an actor.
+    public static func schedule(
+        _ schedule: Schedule,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: MissedTickPolicy = .skip,
+        deliver: Delivery = .inline,
+        label: String? = nil,
+        paused: Bool = false,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        handler: @escaping @isolated(any) @Sendable () -> Void
+    ) throws(TimerError) -> PreciseTimer {
+        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        if let handler = calledInPlace(handler) {
+            let handler = Handler { (_: PreciseTimer, _) in handler() }
+            return try request.start(schedule, deliver.destination, target: nil, handler, on: service)
+        }
+        let tasks = TaskDestination(handler.isolation)
+        let handler = Handler(inTask: { (_: PreciseTimer, _) in await handler() }, onError: nil)
+        return try request.start(schedule, .task(tasks), target: nil, handler, on: service)
+    }
+}
+
+extension PreciseTimer {
+    /// Where handlers run.
+    ///
+    /// Wherever they run, a timer has at most one running handler, and at most one tick on its way. Deadlines that
+    /// pass before the handler of that tick is called are merged into it and counted in its ``Tick/missed``.
+    @nonexhaustive public enum Delivery: Sendable, CustomStringConvertible {
+        /// On the alarm's thread, with the least lateness. A handler that does not return quickly makes the service's
+        /// other timers late.
+        case inline
+        /// On a Dispatch queue, serial or concurrent. On the main queue, an ordinary handler reaches the main actor's
+        /// state with `MainActor.assumeIsolated`; ``MainActorDelivery`` needs no such call.
+        case queue(DispatchQueue)
+
+        /// The place, as in `queue com.example.work`.
+        public var description: String {
+            switch self {
+            case .inline: "inline"
+            case .queue(let queue): "queue \(queue.label)".onOneLine
+            }
+        }
+
+        /// The engine's value for this delivery.
+        var destination: Destination {
+            switch self {
+            case .inline: .inline
+            case .queue(let queue): .queue(queue)
+            }
+        }
+    }
+
+    /// The main actor, where a handler runs that is isolated to it.
+    public enum MainActorDelivery: Sendable {
+        /// On the main actor. The program must run the main thread's loop: an `async` main, `dispatchMain()` and a main
+        /// run loop do. If it does not, a debug build says so on standard error after five seconds.
+        case mainActor
+    }
+}
+
+extension TimerRequest {
+    /// Makes the timer of a request, on a service. Without a target, its handle is the target.
+    @inline(__always) func start(
+        _ schedule: PreciseTimer.Schedule,
+        _ destination: Destination,
+        target: AnyObject?,
+        _ handler: Handler?,
+        on service: TimerService
+    ) throws(TimerError) -> PreciseTimer {
+        let handler = destination.isPlain ? handler?.checked(site, label) : handler
+        let record = Record(timing, destination, site, target: target, handler, label: label, onEnd: onEnd)
+        return try service.core.register(record, schedule, service)
+    }
+
+    /// The same with a handler that is called in a task, on its actor if it has one.
+    @inline(__always) func start<Target: AnyObject & Sendable>(
+        _ schedule: PreciseTimer.Schedule,
+        target: Target?,
+        inTask handler: @escaping @isolated(any) @Sendable (Target, PreciseTimer.Tick) async throws -> Void,
+        onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)? = nil,
+        on service: TimerService
+    ) throws(TimerError) -> PreciseTimer {
+        let tasks = TaskDestination(handler.isolation)
+        let handler = Handler(inTask: handler, onError: onError)
+        return try start(schedule, .task(tasks), target: target, handler, on: service)
+    }
+}
+
+extension Handler {
+    /// The handler, which, in a debug build, tells before the process ends if it asks for the main actor while it runs
+    /// elsewhere. The Swift runtime ends the process for that.
+    fileprivate func checked(_ site: CallSite, _ label: String?) -> Handler {
+        guard isDebugBuild else { return self }
+        return Handler { (target: AnyObject, tick) in
+            MainActorCheck.watch {
+                call(target, tick)
+            } warning: {
+                site.message(
+                    ofHandler: label,
+                    "asks for the main actor but does not run on it; pass `deliver: .mainActor` and leave the "
+                        + "assumption out, or isolate the handler: `{ @MainActor target, tick in … }`"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+internal import TimerKernel
+
+/// Ending a timer and waiting for its handler.
+extension PreciseTimer {
+    /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
+    ///
+    /// After it returns, no handler of the timer runs or will run. The call that ended the timer returns after the
+    /// handler's captures were released and `onEnd` was called; an `onEnd` of the main actor may still be on its way
+    /// there. Called from inside the handler, or from the `deinit` of a target that dies with the delivery, it returns
+    /// at once. It blocks the calling thread while the handler runs: do not hold a lock that the handler waits for, and
+    /// do not let two handlers wait for each other.
+    ///
+    /// A handler that awaits on an actor can return only there. So this call must not block that actor: a synchronous
+    /// method of the main actor must not wait for a handler of the main actor, nor an actor for its own. A debug build
+    /// stops there, with a message. A release build returns after the cancel, as from inside the handler. No build sees
+    /// what else a handler awaits: if a handler without an actor awaits a method of the caller's actor, neither goes
+    /// on. Use the async form.
+    @available(*, noasync, message: "use the async form (at the top level, in a function of your own)")
+    @discardableResult public func cancelAndWait() -> Bool {
+        let wait = HandlerWait()
+        let isEnding = core.end(record, .cancelled, wait)
+        if wait.isNeeded, core.handlerNeedsCaller(of: record) {
+            assertionFailure(
+                "\(core.name(of: record)): cancelAndWait() blocks the actor on which the running handler must return; "
+                    + "write `await timer.cancelAndWait()`"
+            )
+        } else {
+            wait.blockUntilOver()
+        }
+        return isEnding
+    }
+
+    /// Ends the timer, and waits for a handler that is running. Returns true for the one call that ended it.
+    ///
+    /// Like the blocking form, but without blocking a thread or an actor. It waits even if the task is cancelled. A
+    /// task that the handler created counts as inside while that handler runs, unless it is a detached one: if the
+    /// handler waits for a detached task that waits here, neither goes on.
+    @discardableResult public func cancelAndWait() async -> Bool {
+        let wait = HandlerWait()
+        let isEnding = core.end(record, .cancelled, wait)
+        await wait.untilOver()
+        return isEnding
+    }
+
+    /// Ends the timer after one last tick, and waits for that tick's handler: for work that collects between two ticks,
+    /// and must not be lost at the end.
+    ///
+    /// If deadlines have passed already, the last tick is theirs. Otherwise an extra tick comes as soon as possible
+    /// (``Tick/isExtra``). The timer then ends with ``EndReason/completed``, also one on demand. It has no last tick if
+    /// it is paused, which cancels it, or if it had ended. If its last handler gives it another schedule, it goes on.
+    /// Called from inside the handler, it does not wait.
+    ///
+    /// - Parameter limit: how long to wait, in real time; nil for as long as it takes, and not at all if it is
+    ///   negative. After that the timer is cancelled, and so is the task of its handler.
+    /// - Returns: whether the timer ended with a last tick or, inside the handler, whether it will. False if it goes
+    ///   on, if it was paused, and if another call or the release of its target ended it before.
+    /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
+    ///   the limit, and with ``TimerError/Code/lastTickPending`` if its last tick was not delivered by then.
+    @discardableResult public func finish(within limit: Duration? = nil) async throws(TimerError) -> Bool {
+        let wait = HandlerWait()
+        let hasLastTick = core.finish(record, wait)
+        if !hasLastTick { core.end(record, .cancelled, wait) }
+        try await wait.untilOver(for: [(core, record)], within: limit)
+        // Another call, or the release of the target, may have ended it before its last tick.
+        return hasLastTick && !wait.someGoOn && core.isCompletedOrGoesOn(record)
+    }
+}
+
+extension TimerBag {
+    /// Ends all timers after one last tick each, as ``PreciseTimer/finish(within:)`` does, removes them, and waits for
+    /// their handlers. A timer whose handler gives it another schedule meanwhile is cancelled when that handler has
+    /// returned. Called from inside a handler, it does not wait; if the bag had the only handle of that handler's
+    /// timer, and no target keeps it, the running tick is its last.
+    ///
+    /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
+    /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
+    public func finishAll(within limit: Duration? = nil) async throws(TimerError) {
+        try await endAll(lastTick: true, within: limit)
+    }
+
+    /// Cancels all timers and removes all members, and waits for their handlers that are running. It does not wait for
+    /// members that were removed before. From inside a handler it does not wait for that handler.
+    public func cancelAllAndWait() async { try? await endAll(lastTick: false, within: nil) }
+
+    /// Cancels all timers and removes them, and waits for their handlers that are running, for at most a real time.
+    ///
+    /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
+    public func cancelAllAndWait(within limit: Duration) async throws(TimerError) {
+        try await endAll(lastTick: false, within: limit)
+    }
+
+    /// Ends all timers in one of the two ways.
+    private func endAll(lastTick: Bool, within limit: Duration?) async throws(TimerError) {
+        // Held to the end: a timer whose handle is its target would end with its handle.
+        let members = removeAll()
+        defer { withExtendedLifetime(members) {} }
+        let known = members.flatMap(\.timers).map { ($0.core, $0.record) }
+        try await HandlerWait.end(known, lastTick: lastTick, within: limit)
+    }
+}
+
+extension TimerService {
+    /// Ends your own service, after a last tick of each of its timers if that is wanted, and waits for running
+    /// handlers.
+    ///
+    /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(within:)`` for each timer. A timer
+    /// whose handler gives it another schedule meanwhile is cancelled when that handler has returned. Called from
+    /// inside a handler, the running tick is the last of its timer.
+    ///
+    /// - Parameters:
+    ///   - lastTick: whether each timer that is not paused gets a last tick.
+    ///   - limit: how long to wait, in real time; nil for as long as it takes.
+    ///   - file: the file that a debug build names.
+    ///   - line: the line that a debug build names.
+    /// - Returns: whether this call ended the service.
+    /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit. The service has
+    ///   ended in spite of it.
+    @discardableResult public func shutdownAndWait(
+        lastTick: Bool,
+        within limit: Duration? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws(TimerError) -> Bool {
+        if isShared { return shutdown(file: file, line: line) }
+        let start = ContinuousClock.now
+        // The library's own timers end with the service.
+        let timers = lastTick ? core.survey(\.record).filter { !($0.user.target is any WithoutLastTick) } : []
+        let known = timers.map { (core, $0) }
+        do throws(TimerError) { try await HandlerWait.end(known, lastTick: true, within: limit) } catch {
+            core.shutdown()
+            throw error
+        }
+        let wait = HandlerWait()
+        let isEnding = core.shutdown(wait)
+        try await wait.untilOver(for: core.runningTimers.map { (core, $0) }, within: limit, since: start)
+        return isEnding
+    }
+}
+
+extension ServiceCore {
+    /// Whether a timer has ended after its last deadline, or not yet.
+    fileprivate func isCompletedOrGoesOn(_ record: Record) -> Bool {
+        locked(inForkedChild: false) { _ in record.ending == .completed || !record.hasEnded }
+    }
+
+    /// Whether a handler of a timer is running that the caller is not inside of.
+    fileprivate func runsHandler(of record: Record) -> Bool {
+        locked(inForkedChild: false) { _ in record.user.runner != .nobody && !record.user.runner.isCaller }
+    }
+
+    /// Whether the running handler of a timer can return only on the executor that the caller occupies.
+    fileprivate func handlerNeedsCaller(of record: Record) -> Bool {
+        let destination = locked(inForkedChild: .inline) { _ in record.user.destination }
+        guard case .task(let tasks) = destination, let actor = tasks.actor(for: record) else { return false }
+        return CurrentExecutor.isOf(actor)
+    }
+
+    /// Whether the last tick of a timer that was finished has not come to its handler.
+    fileprivate func awaitsLastTick(_ record: Record) -> Bool {
+        locked(inForkedChild: false) { _ in
+            record.timing.isFinishing && record.endReason == nil && record.user.runner == .nobody
+        }
+    }
+
+    /// The timers whose handlers are running.
+    fileprivate var runningTimers: [Record] {
+        var records: [Record] = []
+        records.reserveCapacity(locked(inForkedChild: 0) { $0.scheduler.runningCount })
+        eachRunningTimer { records.append($0) }
+        return records
+    }
+}
+
+extension HandlerWait {
+    fileprivate typealias Known = (core: ServiceCore, record: Record)
+
+    /// Ends timers for good, with a last tick or without, and waits for their handlers.
+    fileprivate static func end(_ timers: [Known], lastTick: Bool, within limit: Duration?) async throws(TimerError) {
+        let wait = HandlerWait(endsTimers: true)
+        for (core, record) in timers {
+            if !lastTick || !core.finish(record, wait) { core.end(record, .cancelled, wait) }
+        }
+        try await wait.untilOver(for: timers, within: limit)
+    }
+
+    /// Waits for the handlers of timers, for at most a limit that began with an instant, in real time; nil for as long
+    /// as it takes. After that, cancels the timers.
+    ///
+    /// - Throws: `TimerError` that names the timers whose handlers are still running or, if no handler runs, those
+    ///   whose last tick has not come.
+    fileprivate func untilOver(
+        for timers: [Known],
+        within limit: Duration?,
+        since start: ContinuousClock.Instant = .now
+    ) async throws(TimerError) {
+        if await untilOver(within: limit.map { $0.saturatingSubtracting(start.duration(to: .now)) }) { return }
+        let late = timers.filter { $0.core.awaitsLastTick($0.record) }
+        for (core, record) in timers { core.end(record, .cancelled) }
+        let running = timers.filter { $0.core.runsHandler(of: $0.record) }
+        let named = running.isEmpty ? late : running
+        // The last handler may have returned meanwhile.
+        if named.isEmpty { return }
+        let names = named.prefix(3).map { $0.core.name(of: $0.record) } + (named.count > 3 ? ["others"] : [])
+        let (code, what) = running.isEmpty ? (TimerError.Code.lastTickPending, "last tick") : (.handlerRunning, "end")
+        throw TimerError(code, "waiting \(limit?.text ?? "") for the \(what) of \(names.joined(separator: ", "))")
+    }
+}

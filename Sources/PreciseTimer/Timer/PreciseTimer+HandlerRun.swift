@@ -1,0 +1,31 @@
+internal import TimerKernel
+
+extension PreciseTimer {
+    /// One call of a timer's handler. A plain value.
+    public struct HandlerRun: Equatable, Codable, Sendable {
+        /// When the handler was called.
+        public let start: TimerInstant
+        /// How long it ran. For a handler that awaits, this includes the waiting.
+        public let duration: Duration
+        /// The error that it threw, in words, also if `onError` took it; nil if it threw none.
+        public let error: String?
+
+        init(start: TimerInstant, end: TimerInstant, error: (any Error)? = nil) {
+            self.start = start
+            // A wall clock may have been set back.
+            duration = start.duration(to: max(start, end))
+            self.error = error.map { "\($0)" }
+        }
+    }
+
+    /// When the handler that is running now was called; nil if it does not run. For an inline handler, when its
+    /// service's thread woke for it: nobody reads the clock again. From any thread, in constant time.
+    public var runningSince: TimerInstant? {
+        core.locked(inForkedChild: nil) { $0.scheduler.runningSince(record) }.flatMap(core.instant)
+    }
+
+    /// The latest call of the handler that has returned; nil if there was none. Only calls in a task (a handler that
+    /// awaits or throws, or is isolated to an actor) and calls of a timer that collects ``statistics`` are timed:
+    /// others pay for no clock. From any thread, in constant time.
+    public var lastRun: HandlerRun? { core.locked(inForkedChild: nil) { _ in record.lastRun } }
+}

@@ -1,0 +1,228 @@
+internal import TimerKernel
+
+extension PreciseTimer {
+    /// What the ticks of a timer or a service were like since it began to collect statistics. A plain value.
+    ///
+    /// ```swift
+    /// service.collectsStatistics = true
+    /// …
+    /// if let statistics = service.statistics { print(statistics) }
+    /// // 1200 ticks, 3 missed; 99 % at most 87 µs late; handlers 99 % at most 12 µs; longest stall 4.1 ms
+    /// ```
+    ///
+    /// The values of several timers, services or processes can be merged, and those of two moments subtracted.
+    public struct Statistics: Equatable, Codable, Sendable, CustomStringConvertible {
+        /// The longest time for which a deadline waited for its tick.
+        public struct Stall: Equatable, Codable, Sendable, CustomStringConvertible {
+            /// The lateness of the tick.
+            public let length: Duration
+            /// Its deadline.
+            public let deadline: TimerInstant
+
+            /// The stall, as in `4.1 ms since 1500000000 ns (suspending)`.
+            public var description: String { "\(length.shortText) since \(deadline)" }
+        }
+
+        /// How many deadlines got no tick, because another tick stood for them.
+        public private(set) var missed: Int
+        /// How late the ticks were.
+        public private(set) var lateness: Histogram
+        /// How long the handlers ran: from the tick's ``Tick/delivered`` until the handler has returned and its thread
+        /// has the service's lock, usually a fraction of a microsecond later. If a wall clock is set meanwhile, the
+        /// step is in it. Ticks that a task awaits have no handler. The time of a handler that shuts
+        /// its service down is not known.
+        public private(set) var handlerTime: Histogram
+        /// The longest stall; nil if there was no tick.
+        public private(set) var longestStall: Stall?
+
+        /// How many ticks were delivered.
+        public var ticks: Int { lateness.count }
+
+        /// One line, as in `1200 ticks, 3 missed; 99 % at most 87 µs late; handlers 99 % at most 12 µs`.
+        public var description: String {
+            let late = lateness.percentile(0.99).map { "99 % at most \($0.shortText) late" }
+            let handlers = handlerTime.percentile(0.99).map { "handlers 99 % at most \($0.shortText)" }
+            let stall = longestStall.map { "longest stall \($0.length.shortText)" }
+            let counts = "\(counted(ticks, "tick")), \(missed) missed"
+            return [counts, late, handlers, stall].compactMap(\.self).joined(separator: "; ")
+        }
+
+        init(_ numbers: TickCounts.Numbers, _ clock: TimerClock) {
+            missed = Int(clamping: numbers.missed)
+            lateness = Histogram(numbers.lateness)
+            handlerTime = Histogram(numbers.handlerTime)
+            let deadline = TimerInstant(nanoseconds: numbers.longestSince, clock: clock)
+            longestStall = lateness.longest.map { Stall(length: $0, deadline: deadline) }
+        }
+
+        /// Adds other statistics. Of two stalls of the same length, this value's own remains. O(n) for n buckets.
+        public mutating func merge(_ other: Statistics) {
+            missed = missed.saturatingAdding(other.missed)
+            lateness.merge(other.lateness)
+            handlerTime.merge(other.handlerTime)
+            if let stall = other.longestStall, stall.length > longestStall?.length ?? .zero - .nanoseconds(1) {
+                longestStall = stall
+            }
+        }
+
+        /// The statistics of the time between two readings: these ones, without an earlier reading of the same timer
+        /// or service. If the longest stall was before that reading, the result has none. If these statistics have
+        /// fewer ticks than the earlier reading, collecting was turned off and on in between: the result is these
+        /// statistics. After a longer time this cannot be noticed, and the result is meaningless. O(n) for n buckets.
+        public func since(_ earlier: Statistics) -> Statistics {
+            if ticks < earlier.ticks { return self }
+            var rest = self
+            rest.missed -= min(missed, earlier.missed)
+            rest.lateness = lateness.since(earlier.lateness)
+            rest.handlerTime = handlerTime.since(earlier.handlerTime)
+            if longestStall == earlier.longestStall { rest.longestStall = nil }
+            return rest
+        }
+    }
+
+    /// Whether the timer collects ``statistics``; at first it does not. They begin at zero when this becomes true, and
+    /// take 8 KB until it becomes false or the timer and its handle are gone. A timer that has ended cannot begin.
+    public var collectsStatistics: Bool {
+        get { core.collectsStatistics(of: record) }
+        set { core.collectStatistics(newValue, of: record) }
+    }
+
+    /// The statistics so far, also after the timer has ended; nil if they are not collected. From any thread; copies 8
+    /// KB under the service's lock.
+    public var statistics: Statistics? { core.statistics(of: record).map { Statistics($0, core.clock) } }
+}
+
+extension TimerService {
+    /// Whether the service collects ``statistics`` of all its timers; at first it does not. They begin at zero when
+    /// this becomes true, and take 8 KB until it becomes false. A shared service has one such switch for all code in
+    /// the process: do not turn it off there.
+    public var collectsStatistics: Bool {
+        get { core.collectsStatistics(of: nil) }
+        set { core.collectStatistics(newValue, of: nil) }
+    }
+
+    /// The statistics so far, of timers that have ended, too; nil if they are not collected. From any thread; copies 8
+    /// KB under the service's lock.
+    public var statistics: PreciseTimer.Statistics? {
+        core.statistics(of: nil).map { PreciseTimer.Statistics($0, core.clock) }
+    }
+}
+
+extension ServiceCore {
+    /// Whether the statistics of a timer, or of the service, are collected.
+    fileprivate func collectsStatistics(of record: Record?) -> Bool {
+        locked(inForkedChild: false) { $0.counts(of: record) != nil }
+    }
+
+    /// The numbers of a timer's or the service's statistics, which are all that is copied under the lock; nil if they
+    /// are not collected.
+    fileprivate func statistics(of record: Record?) -> TickCounts.Numbers? {
+        locked(inForkedChild: nil) { $0.counts(of: record)?.numbers }
+    }
+}
+
+extension PreciseTimer.Statistics {
+    /// Counts of durations in buckets, whose width is at most an eighth of their durations. A plain value.
+    public struct Histogram: Equatable, Codable, Sendable, CustomStringConvertible {
+        /// One bucket that has a duration.
+        public struct Bucket: Equatable, Codable, Sendable {
+            /// The longest duration that the bucket can have.
+            public let upperBound: Duration
+            /// How many durations it has.
+            public let count: Int
+        }
+
+        /// The buckets that have a duration, from the shortest to the longest.
+        public private(set) var buckets: [Bucket]
+        /// The sum of all durations.
+        public private(set) var total: Duration
+        /// The longest duration; nil if there is no duration. After ``since(_:)`` it may be the end of the last bucket.
+        public private(set) var longest: Duration?
+
+        /// How many durations there are.
+        public private(set) var count: Int
+
+        /// The mean duration; nil if there is no duration.
+        public var mean: Duration? { count == 0 ? nil : total / count }
+
+        /// One line, as in `1200, 50 % at most 30 µs, 99 % at most 87 µs, the longest 120 µs`.
+        public var description: String {
+            guard let half = percentile(0.5), let most = percentile(0.99), let longest else { return "empty" }
+            let (middle, end) = (half.shortText, most.shortText)
+            return "\(count), 50 % at most \(middle), 99 % at most \(end), the longest \(longest.shortText)"
+        }
+
+        init(_ histogram: LogHistogram) {
+            let (counts, indices) = (histogram.counts, 0..<LogHistogram.size)
+            buckets = indices.filter { counts[$0] > 0 }
+                .map {
+                    Bucket(
+                        upperBound: Duration(wholeNanoseconds: LogHistogram.greatest(in: $0)),
+                        count: Int(clamping: counts[$0])
+                    )
+                }
+            total = Duration(wholeNanoseconds: histogram.total)
+            count = Int(clamping: histogram.count)
+            longest = histogram.count == 0 ? nil : Duration(wholeNanoseconds: histogram.longest)
+        }
+
+        /// The duration that a share of all durations does not exceed, rounded up to the end of its bucket, by at most
+        /// an eighth. O(n) for n buckets, which are at most 496.
+        ///
+        /// - Parameter share: 0.5 for the median, 0.99 for the 99th percentile; a value outside of 0 to 1, such
+        ///   as 50, is a programming error.
+        /// - Returns: the duration; nil if there is no duration.
+        public func percentile(_ share: Double) -> Duration? {
+            precondition((0...1).contains(share), "a share is from 0 to 1: 0.5 for the median, and not 50")
+            guard let longest else { return nil }
+            let rank = share < 1 ? Int((share * Double(count)).rounded(.up)) : count
+            var seen = 0
+            for bucket in buckets {
+                seen = seen.saturatingAdding(bucket.count)
+                if seen >= rank { return min(bucket.upperBound, longest) }
+            }
+            return longest
+        }
+
+        /// Adds the durations of another histogram. A sum that is too great to represent becomes the greatest.
+        public mutating func merge(_ other: Histogram) {
+            buckets = combined(with: other) { $0.saturatingAdding($1) }
+            total = total.saturatingAdding(other.total)
+            count = count.saturatingAdding(other.count)
+            longest = [longest, other.longest].compactMap(\.self).max()
+        }
+
+        /// The durations without those of an earlier reading of the same histogram.
+        public func since(_ earlier: Histogram) -> Histogram {
+            var rest = self
+            rest.buckets = combined(with: earlier) { $0 - min($0, $1) }
+            rest.total = total > earlier.total ? total.saturatingSubtracting(earlier.total) : .zero
+            rest.count = count - min(count, earlier.count)
+            rest.longest = rest.buckets.last.map { min($0.upperBound, longest ?? $0.upperBound) }
+            return rest
+        }
+
+        /// The buckets of both histograms, with a new count for each.
+        private func combined(with other: Histogram, _ combine: (Int, Int) -> Int) -> [Bucket] {
+            let (own, others) = (sizes, other.sizes)
+            return Set(own.keys).union(others.keys).sorted()
+                .map { Bucket(upperBound: $0, count: combine(own[$0] ?? 0, others[$0] ?? 0)) }
+                .filter { $0.count > 0 }
+        }
+
+        /// The counts by the ends of their buckets. A decoded histogram may have a bucket twice.
+        private var sizes: [Duration: Int] {
+            Dictionary(buckets.map { ($0.upperBound, $0.count) }) { $0.saturatingAdding($1) }
+        }
+    }
+}
+
+extension Duration {
+    /// The duration, rounded up to three digits: a bucket's end has more digits than it knows.
+    fileprivate var shortText: String {
+        guard let nanoseconds = nanosecondsUnlessNegative, nanoseconds < .max else { return text }
+        var step: UInt64 = 1
+        while nanoseconds / step >= 1_000 { step *= 10 }
+        return Duration(wholeNanoseconds: (nanoseconds + step - 1) / step * step).text
+    }
+}

@@ -1,0 +1,79 @@
+extension PreciseTimer {
+    /// The facts of one call to a handler. A plain value.
+    public struct Tick: Hashable, Sendable {
+        /// The number of this tick's deadline, from 0. It grows by 1 + ``missed`` from tick to tick. That of an extra
+        /// tick is the number of the next deadline.
+        public let index: Int
+        /// When the tick was due: the oldest deadline that had not had a tick. That of an extra tick is the instant at
+        /// which it was asked for.
+        public let deadline: TimerInstant
+        /// Whether the tick was asked for with ``PreciseTimer/fire()`` or ``PreciseTimer/finish(within:)``, and stands
+        /// for no deadline. Over all other ticks, the sum of 1 + ``missed`` is the number of deadlines, exactly.
+        public let isExtra: Bool
+        /// When the alarm's thread read the clock and found the tick due.
+        public let woke: TimerInstant
+        /// When the handler was called.
+        public let delivered: TimerInstant
+        /// How many later deadlines had passed as well and get no tick.
+        public let missed: Int
+
+        /// How long after its deadline the tick was delivered. Never negative.
+        public var lateness: Duration { deadline.duration(to: delivered) }
+        /// The part of ``lateness`` before the alarm's thread woke.
+        public var wakeLateness: Duration { deadline.duration(to: woke) }
+        /// The part of ``lateness`` between the wake-up and the handler.
+        public var hopLateness: Duration { woke.duration(to: delivered) }
+
+        /// The facts of a tick, for tests of code that receives ticks.
+        ///
+        /// Negative counts, and instants in another order, or of different clocks, are a programming error.
+        ///
+        /// - Parameters:
+        ///   - index: the number of the deadline.
+        ///   - deadline: when the tick was due.
+        ///   - woke: when the tick was found due, not before the deadline; nil for the deadline itself.
+        ///   - delivered: when the handler was called, not before `woke`; nil for `woke` itself.
+        ///   - missed: how many later deadlines had passed as well.
+        ///   - isExtra: whether the tick stands for no deadline.
+        public init(
+            index: Int = 0,
+            deadline: TimerInstant,
+            woke: TimerInstant? = nil,
+            delivered: TimerInstant? = nil,
+            missed: Int = 0,
+            isExtra: Bool = false
+        ) {
+            let woke = woke ?? deadline
+            let delivered = delivered ?? woke
+            precondition(index >= 0 && missed >= 0, "a tick's counts are not negative")
+            precondition(deadline <= woke && woke <= delivered, "a tick wakes and is delivered after its deadline")
+            self.index = index
+            self.deadline = deadline
+            self.woke = woke
+            self.delivered = delivered
+            self.missed = missed
+            self.isExtra = isExtra
+        }
+    }
+}
+
+extension PreciseTimer.Tick: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case index, deadline, isExtra, woke, delivered, missed
+    }
+
+    /// Decodes a tick. Refuses instants in another order than that of a tick, or of different clocks.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        index = Int(clamping: try values.decode(UInt64.self, forKey: .index))
+        deadline = try values.decode(TimerInstant.self, forKey: .deadline)
+        isExtra = try values.decodeIfPresent(Bool.self, forKey: .isExtra) ?? false
+        woke = try values.decode(TimerInstant.self, forKey: .woke)
+        delivered = try values.decode(TimerInstant.self, forKey: .delivered)
+        missed = Int(clamping: try values.decode(UInt64.self, forKey: .missed))
+        let isOfOneClock = woke.clock == deadline.clock && delivered.clock == deadline.clock
+        if isOfOneClock, deadline <= woke, woke <= delivered { return }
+        let order = "the instants of a tick are of one clock, and in the order deadline, woke, delivered"
+        throw DecodingError.dataCorruptedError(forKey: .delivered, in: values, debugDescription: order)
+    }
+}

@@ -1,0 +1,239 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Timers with computed deadlines end: with a last tick, also if the clock is set back meanwhile, by their rule, and
+/// with their target.
+@Suite(.waits("queues and tasks have threads of their own"), .timeLimit(.minutes(60))) struct ComputedEndingTests {
+    private typealias Rule = @Sendable (TimerInstant) -> TimerInstant?
+
+    private let virtual = VirtualTime(clock: .wall)
+    private let log = Log()
+    private let reasons = Notes<PreciseTimer.EndReason>()
+    /// An actor is the target of its timers.
+    private let places = Notes<Place>()
+
+    private func schedule(
+        _ policy: PreciseTimer.MissedTickPolicy = .skip,
+        deliver: PreciseTimer.Delivery = .inline,
+        _ rule: @escaping Rule
+    ) throws -> PreciseTimer {
+        try PreciseTimer.schedule(
+            .computed("computed", rule),
+            on: virtual.service,
+            missedTicks: policy,
+            deliver: deliver,
+            target: log,
+            onEnd: { [reasons] in reasons.append($0) },
+            handler: { $0.note($1) }
+        )
+    }
+
+    /// Where a handler runs; nil is a task without an actor.
+    private static let kinds: [DeliveryKind?] = [.inline, .serialQueue, .mainActor, .actor, nil]
+
+    private func schedule(
+        at kind: DeliveryKind?,
+        target: some AnyObject & Sendable,
+        _ rule: @escaping Rule
+    ) throws -> PreciseTimer {
+        let (schedule, log) = (PreciseTimer.Schedule.computed("computed", rule), log)
+        let onEnd: @Sendable (PreciseTimer.EndReason) -> Void = { [reasons] in reasons.append($0) }
+        if let place = kind.map(Place.init) {
+            places.append(place)
+            return try place.schedule(schedule, on: virtual.service, target: target, onEnd: onEnd) { log.note($0) }
+        }
+        return try PreciseTimer.schedule(schedule, on: virtual.service, target: target, onEnd: onEnd) { _, tick in
+            await Task.yield()
+            log.note(tick)
+        }
+    }
+
+    // MARK: With a last tick
+
+    /// Begins to finish a timer: the call runs up to its wait.
+    private func finish(_ timer: PreciseTimer) -> Task<Bool, any Error> {
+        Task.immediate { try await timer.finish() }
+    }
+
+    /// Sets the clock back by an hour.
+    private func setBack() {
+        virtual.inject(.stepClock(by: .seconds(-3_600)))
+        virtual.advanceWithoutSettling(by: .zero)
+    }
+
+    /// Lets hours pass, and expects the timer to end with a last tick.
+    private func expectEnd(of finishing: Task<Bool, any Error>) async throws {
+        await virtual.advance(by: .seconds(4 * 3_600))
+        try #require(reasons.all == [.completed])
+        #expect(try await finishing.value)
+    }
+
+    /// The extra tick waits for its round, or is on its way to a queue.
+    @Test(arguments: [false, true]) func aStepBackAddsNoTickToAnExtraLastTick(isOnItsWay: Bool) async throws {
+        let queue = SuspendedQueue()
+        let timer = try schedule(deliver: isOnItsWay ? .queue(queue.queue) : .inline) { $0.advanced(by: .seconds(600)) }
+        let finishing = finish(timer)
+        if isOnItsWay { virtual.advanceWithoutSettling(by: .zero) }
+        setBack()
+        queue.letRun()
+        try await expectEnd(of: finishing)
+        #expect(log.ticks.map(\.isExtra) == [true])
+    }
+
+    /// The last tick has a deadline that has passed, and is late or on its way to a queue. Perhaps the rule answers
+    /// later from now on.
+    @Test(arguments: [false, true], [false, true])
+    func aStepBackLeavesTheLastTickItsDeadline(isOnItsWay: Bool, isLater: Bool) async throws {
+        let (queue, step) = (SuspendedQueue(), Box<Int>())
+        let deadline = virtual.now.advanced(by: .seconds(10))
+        let timer = try schedule(deliver: isOnItsWay ? .queue(queue.queue) : .inline) {
+            $0.advanced(by: .seconds(step.value ?? 10))
+        }
+        if !isOnItsWay { virtual.inject(.wakeLate(by: .seconds(60))) }
+        virtual.advanceWithoutSettling(by: .seconds(25))
+        let finishing = finish(timer)
+        if isLater { step.value = 7_200 }
+        setBack()
+        queue.letRun()
+        try await expectEnd(of: finishing)
+        #expect(log.ticks.map(\.deadline) == [deadline])
+    }
+
+    /// The watch of the clock asks the rule. Meanwhile the deadline passes, and the timer is finished.
+    @Test func aFinishWhileADeadlineIsComputedAnewKeepsItsTick() async throws {
+        let (timer, finishing, asked) = (Box<PreciseTimer>(), Box<Task<Bool, any Error>>(), Count())
+        let (queue, virtual, deadline) = (SuspendedQueue(), virtual, virtual.now.advanced(by: .seconds(10)))
+        timer.value = try schedule(deliver: .queue(queue.queue)) { instant in
+            if asked.add(1) == 1 { return deadline }
+            if asked.value == 2 {
+                virtual.jump(by: .seconds(3_620))
+                finishing.value = timer.value.map(finish)
+            }
+            return instant.advanced(by: .seconds(7_200))
+        }
+        setBack()
+        queue.letRun()
+        try await expectEnd(of: try #require(finishing.value))
+        #expect(log.ticks.map(\.deadline) == [deadline])
+        timer.value = nil
+    }
+
+    @Test(arguments: [PreciseTimer.MissedTickPolicy.skip, .catchUp(limit: 3)])
+    func aFinishInsideTheRuleLosesNoPassedDeadline(policy: PreciseTimer.MissedTickPolicy) throws {
+        let (timer, asked) = (Box<PreciseTimer>(), Count())
+        timer.value = try schedule(policy) { instant in
+            if asked.add(1) == 2 { _ = timer.value.map(finish) }
+            return instant.advanced(by: .seconds(1))
+        }
+        virtual.jump(by: .milliseconds(5_500))
+        virtual.advance(by: .seconds(5))
+        #expect(log.ticks.filter { !$0.isExtra }.accounted == 5)
+        #expect(reasons.all == [.completed])
+        timer.value = nil
+    }
+
+    // MARK: By the rule, which is inside the handler
+
+    enum Ending: CaseIterable {
+        case cancel, cancelAndWait, shutdown
+
+        var reason: PreciseTimer.EndReason { self == .shutdown ? .serviceShutDown : .cancelled }
+
+        func end(_ timer: PreciseTimer, of service: TimerService) {
+            switch self {
+            case .cancel: timer.cancel()
+            case .cancelAndWait: timer.cancelAndWait()
+            case .shutdown: service.shutdown()
+            }
+        }
+    }
+
+    @Test(arguments: kinds, Ending.allCases)
+    func aRuleThatEndsItsTimerNeitherWaitsNorStartsTheHandler(kind: DeliveryKind?, ending: Ending) async throws {
+        let (timer, asked, cancelled, service) = (Box<PreciseTimer>(), Count(), Notes<Bool>(), virtual.service)
+        timer.value = try schedule(at: kind, target: log) { instant in
+            if asked.add(1) == 2, let timer = timer.value {
+                ending.end(timer, of: service)
+                cancelled.append(Task.isCancelled)
+            }
+            return instant.advanced(by: .seconds(1))
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        try #require(await soon { !reasons.all.isEmpty })
+        await virtual.advance(by: .seconds(1))
+        #expect(reasons.all == [ending.reason])
+        #expect(cancelled.all == [false], "the task of the rule goes on")
+        #expect(log.count == 0)
+        timer.value = nil
+    }
+
+    @Test(arguments: [false, true]) func aRuleThatEndsItsTimerLeavesItsConsumerNoTick(byShutdown: Bool) async throws {
+        let (consumer, asked, log, service) = (Box<Task<Void, any Error>>(), Count(), log, virtual.service)
+        let schedule = PreciseTimer.Schedule.computed { instant in
+            if asked.add(1) == 2 { if byShutdown { service.shutdown() } else { consumer.value?.cancel() } }
+            return instant.advanced(by: .seconds(1))
+        }
+        let ticks = PreciseTimer.ticks(schedule, on: service)
+        consumer.value = Task { for try await tick in ticks { log.note(tick) } }
+        try #require(await soon { virtual.pendingCount == 1 })
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        try await consumer.value?.value
+        #expect(log.count == 0)
+        #expect(asked.value == 2)
+        consumer.value = nil
+    }
+
+    @Test(arguments: kinds) func theRuleOfTheLastTickMayLetTheTimerGoOn(kind: DeliveryKind?) async throws {
+        let (timer, asked, refusals) = (Box<PreciseTimer>(), Count(), Notes<String>())
+        timer.value = try schedule(at: kind, target: log) { instant in
+            if asked.add(1) == 2 {
+                do { try timer.value?.reschedule(.computed { $0.advanced(by: .seconds(9)) }) } catch {
+                    refusals.append("\(error)")
+                }
+            }
+            return instant.advanced(by: .seconds(1))
+        }
+        virtual.inject(.wakeLate(by: .seconds(60)))
+        virtual.advanceWithoutSettling(by: .milliseconds(1_500))
+        let finishing = finish(try #require(timer.value))
+        await virtual.advance(by: .seconds(60))
+        #expect(refusals.all == [])
+        #expect(try await !finishing.value)
+        #expect(timer.value?.state == .scheduled)
+        timer.value = nil
+    }
+
+    // MARK: With the target
+
+    @Test(arguments: [DeliveryKind.inline, .serialQueue, .mainActor, nil])
+    func theRuleOfAReleasedTargetIsNotAsked(kind: DeliveryKind?) async throws {
+        let asked = Count()
+        var target: Thing? = Thing()
+        _ = try schedule(at: kind, target: try #require(target)) { instant in
+            asked.add(1)
+            return instant.advanced(by: .milliseconds(500))
+        }
+        target = nil
+        virtual.advanceWithoutSettling(by: .milliseconds(500))
+        try #require(await soon { !reasons.all.isEmpty })
+        #expect(reasons.all == [.targetReleased])
+        #expect(asked.value == 1)
+    }
+
+    @Test func theTargetIsThereWhileItsRuleIsAsked() throws {
+        let (target, asked, released, before) = (Box<Thing>(), Count(), Count(), Notes<Int>())
+        target.value = Thing { released.add(1) }
+        _ = try schedule(at: .inline, target: try #require(target.value)) { instant in
+            if asked.add(1) == 2 {
+                target.value = nil
+                before.append(released.value)
+            }
+            return instant.advanced(by: .milliseconds(500))
+        }
+        virtual.advance(by: .milliseconds(500))
+        #expect(before.all == [0] && released.value == 1)
+        #expect(reasons.all == [.targetReleased])
+    }
+}
