@@ -81,7 +81,7 @@ import Testing
     @Test func anErrorThatEndsATimerWithComputedDeadlinesUnheardIsTold() async throws {
         let result = try #require(
             await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                let (service, log) = (try TimerService(.usual, clock: .wall), Log())
+                let (service, log) = (TimerService.wall, Log())
                 let timer = try PreciseTimer.schedule(
                     .computed { $0.advanced(by: .milliseconds(1)) },
                     on: service,
