@@ -1,9 +1,11 @@
-internal import Synchronization
 internal import TimerAlarms
 internal import TimerKernel
 
 /// Everything that the engine knows of one timer, in one object: its numbers, and the user's side of it. It lives while
 /// the timer goes on, a tick of it is on its way, or its handle is held.
+///
+/// It is `@unchecked Sendable`, as its numbers are: the service's lock protects it, but for the two fields that
+/// ``UserSide`` names.
 final class Record: TimerRecord, @unchecked Sendable {
     /// What few timers need. Made on demand.
     final class ColdFields {
@@ -230,32 +232,4 @@ extension Record {
             .backendFailed(cold?.error as? TimerError ?? TimerError(.backendFailed, "running a service"))
         }
     }
-}
-
-/// A tick that a handler or a consumer has received.
-struct DeliveredTick {
-    let expiration: Expiration
-    /// How late it was, in nanoseconds.
-    let lateness: UInt64
-
-    /// When the handler was called, in nanoseconds on the service's clock.
-    var instant: UInt64 { expiration.deadline + lateness }
-}
-
-extension PreciseTimer.Tick {
-    /// A tick that was found due at one moment and is delivered at another.
-    init(_ expiration: Expiration, woke: TimerInstant, delivered: TimerInstant) {
-        let clock = woke.clock
-        let woke = max(woke.nanoseconds, expiration.deadline)
-        index = Int(clamping: expiration.index)
-        deadline = TimerInstant(nanoseconds: expiration.deadline, clock: clock)
-        self.woke = TimerInstant(nanoseconds: woke, clock: clock)
-        // A wall clock may have been set back in between.
-        self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke), clock: clock)
-        missed = Int(clamping: expiration.missed)
-        isExtra = expiration.isExtra
-    }
-
-    /// ``lateness`` in nanoseconds.
-    var nanosecondsLate: UInt64 { delivered.nanoseconds - deadline.nanoseconds }
 }
