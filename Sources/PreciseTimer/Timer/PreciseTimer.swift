@@ -19,7 +19,8 @@ internal import TimerKernel
 /// ```
 ///
 /// All members may be used from any thread, and from inside a handler. They take O(log n) time for n timers on the
-/// service. They never deliver a tick themselves: a tick that a call makes due comes with the service's next round.
+/// service. They never deliver a tick themselves: a tick that a call makes due comes with the service's next round,
+/// which is the next firing of its alarm.
 public final class PreciseTimer: Sendable {
     let record: Record
     let core: ServiceCore
