@@ -1,0 +1,63 @@
+#if os(Linux) && !KQUEUE
+import Testing
+
+/// Every order of the single operations of threads that take one lock, with the code of the library on a model of the
+/// kernel. Two threads never hold it at once, and no thread waits for ever.
+@Suite(.timeLimit(.minutes(60))) struct LockOrderTests {
+    private static let isLong = SmallWorldTests.isLong
+
+    private static let plans: [LockPlan] = [
+        LockPlan(name: "two threads", holds: isLong ? 3 : 2),
+        LockPlan(name: "three threads", threads: 3, holds: isLong ? 2 : 1),
+        LockPlan(name: "a kernel that refuses now and then", holds: 2, refusals: isLong ? 3 : 1),
+        LockPlan(name: "three threads and refusals", threads: 3, refusals: isLong ? 2 : 1),
+        LockPlan(name: "a kernel that refuses always", threads: isLong ? 3 : 2, holds: 2, refusesAll: true),
+        LockPlan(name: "a thread that ends", threads: 3, refusals: isLong ? 1 : 0, ends: true),
+        LockPlan(name: "a lock that is taken twice", threads: 3, takesTwice: true),
+        LockPlan(name: "taken twice on a kernel that refuses always", refusesAll: true, takesTwice: true),
+    ]
+
+    @Test(arguments: plans)
+    func noOrderLetsTwoThreadsInOrLeavesOneWaiting(of plan: LockPlan) {
+        let all = Exploration { LockWorld(plan) }
+        #expect(all.fault == nil, "\(all)")
+        #expect(all.orders > 10, "\(all)")
+        if Self.isLong { print("\(plan.name): \(all)") }
+    }
+
+    // MARK: Planted faults
+
+    @Test func aReleaseThatForgetsThoseWhoWaitIsFound() {
+        expect(.forgetsThoseWhoWait, breaks: "B waits for ever", after: 8)
+    }
+
+    @Test func aThreadThatTakesARefusalForTheLockIsFound() {
+        expect(.believesTheKernel, refusals: 1, breaks: "A and B hold the lock at once", after: 3)
+    }
+
+    @Test func aThreadThatGoesOnWithTheLockOfAnEndedThreadIsFound() {
+        expect(.forgetsTheEnd, ends: true, breaks: "B holds a lock that a thread left taken", after: 4)
+    }
+
+    @Test func aThreadThatLooksBeforeItWritesIsFound() {
+        expect(.looksBeforeWriting, breaks: "A and B hold the lock at once", after: 4)
+    }
+
+    private func expect(
+        _ plant: LockPlant,
+        refusals: Int = 0,
+        ends: Bool = false,
+        breaks fault: String,
+        after steps: Int
+    ) {
+        let plan = LockPlan(name: "planted", refusals: refusals, ends: ends, plant: plant)
+        let found = Exploration { LockWorld(plan) }
+        #expect(found.fault == fault, "\(found)")
+        #expect(found.trace.count == steps, "\(found)")
+    }
+}
+
+extension LockPlan: CustomTestStringConvertible {
+    var testDescription: String { name }
+}
+#endif
