@@ -170,8 +170,8 @@ final class LockWorld: World {
             let move = next(thread)
             let refused = refusals == 0 ? [] : [false, true].map { LockStep.isRefused(thread, isNoted: $0) }
             switch move {
-            // It would only find the lock taken once more. A holder that sleeps goes on.
-            case .sleep: return word == 0 || threads[thread].call == .release ? [.goesOn(thread)] : []
+            // While another thread holds the lock, a try after the sleep would change nothing.
+            case .sleep: return holder.map { $0 == thread || threads[$0].hasEnded } ?? true ? [.goesOn(thread)] : []
             case .lockInKernel: return (plan.refusesAll ? [] : [.goesOn(thread)]) + refused + always(thread)
             case .unlockInKernel where !queue.isEmpty && holder == thread:
                 return queue.map { .handsOver(thread, to: $0) } + refused.prefix(1)
