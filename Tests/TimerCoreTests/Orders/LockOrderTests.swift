@@ -9,12 +9,11 @@ import Testing
     private static let plans: [LockPlan] = [
         LockPlan(name: "two threads", holds: isLong ? 3 : 2),
         LockPlan(name: "three threads", threads: 3),
-        LockPlan(name: "a kernel that refuses now and then", holds: 2, refusals: isLong ? 3 : 1),
-        LockPlan(name: "three threads and refusals", threads: 3, refusals: isLong ? 2 : 1),
-        LockPlan(name: "three threads that it refuses always", threads: 3, refusesAll: true),
-        LockPlan(name: "a kernel that refuses always", holds: 2, refusesAll: true),
-        LockPlan(name: "a thread that ends", threads: 3, refusals: isLong ? 2 : 1, ends: true),
-        LockPlan(name: "a lock that is taken twice", threads: 3, takesTwice: true),
+        LockPlan(name: "a kernel that refuses now and then", holds: isLong ? 2 : 1, refusals: isLong ? 3 : 2),
+        LockPlan(name: "three threads and refusals", threads: isLong ? 3 : 2, refusals: isLong ? 2 : 1),
+        LockPlan(name: "a kernel that refuses always", threads: isLong ? 3 : 2, refusesAll: true),
+        LockPlan(name: "a thread that ends", threads: 3, refusals: isLong ? 2 : 0, ends: true),
+        LockPlan(name: "a lock that is taken twice", threads: isLong ? 3 : 2, takesTwice: true),
         LockPlan(name: "taken twice on a kernel that refuses always", refusesAll: true, takesTwice: true),
     ]
 
