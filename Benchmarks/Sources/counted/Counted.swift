@@ -33,7 +33,7 @@ enum Counted {
     }
 
     private static func price(of operation: Operation) throws -> Int {
-        let count = 2_000
+        let count = operation.repetitions
         let difference = try lowest(operation, 2 * count) - lowest(operation, count)
         return Int((Double(difference) / Double(count)).rounded())
     }
@@ -73,6 +73,11 @@ enum Operation: String, CaseIterable {
     case tick
     case tickWithStatistics = "tick-with-statistics"
     case tickWithOwnStatistics = "tick-with-own-statistics"
+    case tolerantTick = "tolerant-tick"
+
+    /// N of the counts of N and 2 N. Ticks with a tolerance come some hundred in a round, so only many of them have a
+    /// usual number of rounds.
+    var repetitions: Int { self == .tolerantTick ? 50_000 : 2_000 }
 
     /// Performs the operation `count` times on one thread, without the kernel.
     func perform(_ count: Int) throws {
@@ -102,6 +107,23 @@ enum Operation: String, CaseIterable {
                 timer.collectsStatistics = self == .tickWithOwnStatistics
             }
             while target.ticks < count { alarm.advance(by: 1_000_000) }
+        case .tolerantTick:
+            try tolerantTimers(10_000, on: service, target, alarm)
+            // The first second is not counted: after it the phases of the timers have mixed.
+            let start = 250_000
+            while target.ticks < start + count { alarm.advanceToDeadline() }
+        }
+    }
+
+    /// Timers of 10 to 100 ms that may tick a millisecond late.
+    private func tolerantTimers(_ count: Int, on service: TimerService, _ target: Target, _ alarm: ManualAlarm) throws {
+        for number in 0..<count {
+            // The periods come in a mixed order: 7,919 has no common factor with the number of timers.
+            let period = Duration.nanoseconds(10_000_000 + number * 7_919 % count * 9_000)
+            try PreciseTimer.schedule(.every(period), on: service, tolerance: .milliseconds(1), target: target) {
+                $0.tick($1)
+            }
+            alarm.pass(nanoseconds: 900)
         }
     }
 
@@ -115,7 +137,7 @@ enum Operation: String, CaseIterable {
     }
 }
 
-/// An alarm without a thread: `advance` moves its clock and fires it.
+/// An alarm without a thread: it fires if it is told to, and its clock moves only then.
 final class ManualAlarm: TimerAlarm {
     private let time = Atomic<UInt64>(1_000_000_000)
     /// A structure: a function that stands alone in a mutex is wrapped once more with each access.
@@ -124,6 +146,8 @@ final class ManualAlarm: TimerAlarm {
     }
 
     private let onFire = Mutex(Firing())
+    /// The deadline that is set, or `.max`.
+    private let deadline = Atomic<UInt64>(.max)
 
     var now: TimerInstant { TimerInstant(nanoseconds: time.load(ordering: .relaxed)) }
 
@@ -131,14 +155,27 @@ final class ManualAlarm: TimerAlarm {
         self.onFire.withLock { $0.call = onFire }
     }
 
-    func set(_ deadline: TimerInstant?) {}
+    func set(_ deadline: TimerInstant?) { self.deadline.store(deadline?.nanoseconds ?? .max, ordering: .relaxed) }
 
     func stop() { onFire.withLock { $0.call = nil } }
 
+    /// Lets time pass, and fires.
     func advance(by nanoseconds: UInt64) {
-        time.add(nanoseconds, ordering: .relaxed)
-        onFire.withLock { $0.call }?()
+        pass(nanoseconds: nanoseconds)
+        fire()
     }
+
+    /// Lets time pass until the deadline that is set, and fires then, as an alarm of the kernel does.
+    func advanceToDeadline() {
+        let deadline = deadline.load(ordering: .relaxed)
+        if deadline > time.load(ordering: .relaxed) { time.store(deadline, ordering: .relaxed) }
+        fire()
+    }
+
+    /// Lets time pass without a firing.
+    func pass(nanoseconds: UInt64) { time.add(nanoseconds, ordering: .relaxed) }
+
+    private func fire() { onFire.withLock { $0.call }?() }
 }
 
 /// The timers' target.
