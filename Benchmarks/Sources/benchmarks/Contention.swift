@@ -1,13 +1,14 @@
 import ArgumentParser
 import Dispatch
+import Foundation
 import PreciseTimer
 
 /// How much scheduling threads slow each other and the ticks.
 struct Contention: Measurement {
     static let configuration = CommandConfiguration(
-        abstract: "Scheduling on one service by several threads at once, and beside its ticks."
+        abstract: "Scheduling by several threads at once, on one service or on one each, and beside ticks."
     )
-    static let heading = "Contention on one service"
+    static let heading = "Contention: several threads at once"
 
     @OptionGroup var options: Options
 
@@ -24,17 +25,44 @@ struct Contention: Measurement {
         }
         var table = Table(
             title: "Per second; × the first row of its kind",
-            columns: ["", "PreciseTimer", "Dispatch", "PreciseTimer ÷ Dispatch", "asked"]
+            columns: ["", "PreciseTimer", "Dispatch", "PreciseTimer ÷ Dispatch"],
+            remarks: remarks(figures[0], figures[1])
         )
         for row in ContentionRow.allCases {
             let cells = figures.map { own in
                 own[row]?.text(.perSecond, against: row == row.reference ? nil : own[row.reference]) ?? "–"
             }
-            let ratio = zip(figures[0][row]?.values ?? [], figures[1][row]?.values ?? []).map { $0 / $1 }
-            let quotient = Figures(values: ratio).median.map { "\($0.short) ×" } ?? "–"
-            table.rows.append([row.rawValue] + cells + [quotient, row.asked])
+            table.rows.append([row.rawValue] + cells + [figures[0][row]?.quotient(figures[1][row]) ?? "–"])
         }
         return [table]
+    }
+
+    /// These are rates: a row is behind if the reference's rate is the higher one.
+    private static func remarks(_ own: [ContentionRow: Figures], _ dispatch: [ContentionRow: Figures]) -> [String] {
+        func slowdown(_ row: ContentionRow) -> Behind.Row { (row.rawValue, own[row.reference]?.ratio(to: own[row])) }
+        let processors = ProcessInfo.processInfo.activeProcessorCount
+        let few = processors < 8 ? "This machine has \(processors) processors: more threads than that take turns." : nil
+        func ideal(_ row: ContentionRow, _ threads: Int) -> Behind.Row {
+            let (name, ratio) = slowdown(row)
+            return (name, ratio.map { $0 * Double(min(threads, processors)) })
+        }
+        let shared = "one lock guards a service. Threads that schedule much need a service each"
+        let apart = "services share no lock, but the threads share the allocator, and the machine with other programs"
+        let beside = "the ticks and the other thread's calls take turns at the service's lock"
+        let rivals = ContentionRow.allCases.map { ($0.rawValue, dispatch[$0]?.ratio(to: own[$0])) }
+        return [
+            few,
+            Behind.remark([slowdown(.two), slowdown(.eight)], above: Behind.peer, "the time of 1 thread", shared),
+            Behind.remark([ideal(.twoApart, 2), ideal(.fourApart, 4)], above: 1.25, "the time if none waited", apart),
+            Behind.remark(
+                [slowdown(.ticksBeside), slowdown(.pairsBeside)],
+                above: Behind.peer,
+                "the time alone",
+                beside
+            ),
+            Behind.remark(rivals, above: Behind.peer, "the time of Dispatch", ""),
+        ]
+        .compactMap(\.self)
     }
 
     private static func measure(_ type: any Contender.Type) throws -> [ContentionRow: Double] {
@@ -46,12 +74,14 @@ struct Contention: Measurement {
             figures[row] = workers.stop { contender.settle() }
             contender.close()
         }
-        let pair = try (type.init(), type.init())
-        let workers = [pair.0, pair.1].map { Workers(1, $0.pairs()) }
-        Clock.sleep(milliseconds: 300)
-        figures[.apart] = workers[0].stop { pair.0.settle() } + workers[1].stop { pair.1.settle() }
-        pair.0.close()
-        pair.1.close()
+        for (row, services) in [(ContentionRow.twoApart, 2), (.fourApart, 4)] {
+            let contenders = try (0..<services).map { _ in try type.init() }
+            let workers = contenders.map { Workers(1, $0.pairs()) }
+            Clock.sleep(milliseconds: 300)
+            figures[row] = zip(workers, contenders).map { worker, contender in worker.stop { contender.settle() } }
+                .reduce(0, +)
+            for contender in contenders { contender.close() }
+        }
         let contender = try type.init()
         try contender.storm()
         figures[.ticks] = 1e9 / Ticks.price()
@@ -65,28 +95,19 @@ struct Contention: Measurement {
 
 /// The figures of one contender.
 enum ContentionRow: String, CaseIterable {
-    case one = "pairs by 1 thread"
-    case two = "pairs by 2 threads"
-    case eight = "pairs by 8 threads"
-    case apart = "pairs by 2 threads, each on a service of its own"
+    case one = "pairs by 1 thread on 1 service"
+    case two = "pairs by 2 threads on 1 service"
+    case eight = "pairs by 8 threads on 1 service"
+    case twoApart = "pairs by 2 threads on 2 services, one each"
+    case fourApart = "pairs by 4 threads on 4 services, one each"
     case ticks = "ticks of 1,000 always-due timers"
     case ticksBeside = "the same beside a churning thread"
     case pairsBeside = "that thread's pairs at the same time"
 
     var reference: ContentionRow {
         switch self {
-        case .one, .two, .eight, .apart, .pairsBeside: .one
+        case .one, .two, .eight, .twoApart, .fourApart, .pairsBeside: .one
         case .ticks, .ticksBeside: .ticks
-        }
-    }
-
-    var asked: String {
-        switch self {
-        case .one, .ticks: ""
-        case .two, .eight: "≥ 0.8 ×"
-        case .apart: "≥ 1.7 ×"
-        case .ticksBeside: "≥ 1 M/s"
-        case .pairsBeside: "≥ 0.5 M/s"
         }
     }
 }

@@ -24,7 +24,7 @@ struct IdleRefresh: Measurement {
         for _ in options.rounds(with: keys) {
             for (index, side) in Side.allCases.enumerated() { figures[index].values.append(try run(side)) }
         }
-        let reference = figures[Side.allCases.firstIndex(of: .dispatch) ?? 0]
+        let (own, nio, reference) = (figures[0], figures[1], figures[2])
         var table = Table(
             title: "Postponing one of 10,000 time-outs of 30 s, at random; × a dictionary of Dispatch timers",
             columns: ["", "time per refresh"],
@@ -39,6 +39,11 @@ struct IdleRefresh: Measurement {
         for (side, figure) in zip(Side.allCases, figures) {
             table.rows.append([side.rawValue, figure.text(.nanoseconds, against: side == .dispatch ? nil : reference)])
         }
+        table.remarks += [(Side.dispatch, reference), (.nio, nio)]
+            .compactMap { side, other in
+                let name = Side.ours.rawValue
+                return Behind.remark([(name, own.ratio(to: other))], above: Behind.peer, "the \(side.rawValue)", "")
+            }
         return [table]
     }
 

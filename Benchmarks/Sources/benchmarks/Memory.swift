@@ -17,7 +17,7 @@ struct Memory: Measurement {
     static func tables(_ options: Options) throws -> [Table] {
         var table = Table(
             title: "Bytes per timer at \(grouped(options.many)) (Dispatch at 100,000); × Dispatch",
-            columns: ["", "resident", "allocated", "stays of the peak", "asked"],
+            columns: ["", "resident", "allocated", "stays of the peak"],
             remarks: ["One round, each row in a separate process: the figures hardly vary."]
         )
         var rows: [MemoryCase.Kind: [String: Double]] = [:]
@@ -33,8 +33,14 @@ struct Memory: Measurement {
                     return rows[kind]?[name].map { Figures(values: [$0]).text(.bytes, against: reference) } ?? "–"
                 }
             let stays = rows[kind]?["stays"].map { "\(($0 * 100).short) %" } ?? "–"
-            table.rows.append([kind.title] + sizes + [stays, kind.asked])
+            table.rows.append([kind.title] + sizes + [stays])
         }
+        let ratios = MemoryCase.Kind.allCases.filter(\.isOurs)
+            .map { kind -> Behind.Row in
+                let sizes = [rows[kind]?["resident"], rows[.dispatch]?["resident"]].compactMap(\.self)
+                return (kind.title, sizes.count == 2 ? sizes[0] / sizes[1] : nil)
+            }
+        table.remarks += [Behind.remark(ratios, above: Behind.peer, "Dispatch's memory", "")].compactMap(\.self)
         return [table]
     }
 }
@@ -51,14 +57,7 @@ extension MemoryCase.Kind {
         }
     }
 
-    fileprivate var asked: String {
-        switch self {
-        case .dropped: "≤ 200 B, ≤ 10 % stays"
-        case .held: "≤ 300 B, ≤ 10 % stays"
-        case .ownTarget, .ownTargetHeld: "≤ 300 B"
-        case .dispatch, .nio: ""
-        }
-    }
+    fileprivate var isOurs: Bool { self != .dispatch && self != .nio }
 }
 
 /// The memory of many timers of one kind, measured in a separate process.

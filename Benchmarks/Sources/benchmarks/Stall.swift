@@ -37,7 +37,7 @@ struct Stall: Measurement {
         case extra
     }
 
-    private static func figures(_ reading: Scene.Reading, _ extra: Double) -> [Column: Double] {
+    private static func figures(_ reading: LoadedService.Reading, _ extra: Double) -> [Column: Double] {
         let (own, control) = (reading.calls.own, reading.calls.control)
         var figures: [Column: Double] = [
             .longest: Double(own.longest),
@@ -58,18 +58,24 @@ struct Stall: Measurement {
     private static func calls(_ seen: [StallRow: [Column: Figures]], _ options: Options) -> Table {
         var table = Table(
             title: "Longest schedule or cancel, N = \(grouped(options.many)); × calls to another service meanwhile",
-            columns: ["", "longest", "control", "p99.99", "control p99.99", "asked"],
+            columns: ["", "longest", "control", "p99.99", "control p99.99"],
             remarks: [
                 "The control's calls alternate with the others in the same thread: its wait is the machine's noise."
             ]
         )
+        let rows = StallRow.allCases.map { ($0.rawValue, seen[$0]?[.high]?.ratio(to: seen[$0]?[.controlHigh])) }
+        let why =
+            "another thread holds the lock for one call or one batch of timers. If the machine stops it meanwhile, the "
+            + "call waits as long"
+        let reference = "the control's p99.99"
+        table.remarks += [Behind.remark(rows, above: Behind.floor, reference, why)].compactMap(\.self)
         for row in StallRow.allCases {
             guard let figures = seen[row] else { continue }
             let cells = [
                 figures[.longest]?.text(.time, against: figures[.control]), figures[.control]?.text(.time),
                 figures[.high]?.text(.time, against: figures[.controlHigh]), figures[.controlHigh]?.text(.time),
             ]
-            table.rows.append([row.rawValue] + cells.map { $0 ?? "–" } + ["≤ 1 ms"])
+            table.rows.append([row.rawValue] + cells.map { $0 ?? "–" })
         }
         return table
     }
@@ -84,14 +90,17 @@ struct Stall: Measurement {
             let others = [Column.calm, .middleLateness, .longestLateness].map { figures[$0]?.text(.time) ?? "–" }
             table.rows.append([row.rawValue, high.text(.time, against: figures[.calm])] + others)
         }
+        let due = [StallRow.equal, .spread].map { ($0.rawValue, seen[$0]?[.highLateness]?.ratio(to: seen[$0]?[.calm])) }
+        let why = "a service calls one handler after the other, and the N timers were due before"
+        table.remarks = [Behind.remark(due, above: Behind.floor, "the p99 without", why)].compactMap(\.self)
         return table
     }
 
     private static func extras(_ seen: [StallRow: [Column: Figures]]) -> Table {
         let rows = StallRow.allCases.map { row in
-            [row.rawValue, row.extra.name, seen[row]?[.extra]?.text(row.extra.unit) ?? "–", row.extra.asked]
+            [row.rawValue, row.extra.name, seen[row]?[.extra]?.text(row.extra.unit) ?? "–"]
         }
-        return Table(title: "What was done meanwhile", columns: ["", "measured", "figure", "asked"], rows: rows)
+        return Table(title: "What was done meanwhile", columns: ["", "measured", "figure"], rows: rows)
     }
 }
 
@@ -105,34 +114,33 @@ enum StallRow: String, CaseIterable {
     case shutdown = "shutdown() with N"
     case storm = "4 catching up at 1 ns, beside N"
 
-    /// The figure that the load itself yields, and its required value.
-    var extra: (name: String, unit: Unit, asked: String) {
+    /// The figure that the load itself yields.
+    var extra: (name: String, unit: Unit) {
         switch self {
-        case .equal, .spread: ("from the first tick to the last", .time, "")
-        case .growth: ("longest schedule of the growing thread", .time, "≤ 1 ms")
-        case .snapshot, .lastOfMany: ("the call itself", .time, "")
-        case .shutdown: ("the call itself", .time, "")
-        case .storm: ("ticks per second", .perSecond, "")
+        case .equal, .spread: ("from the first tick to the last", .time)
+        case .growth: ("longest schedule of the growing thread", .time)
+        case .snapshot, .lastOfMany, .shutdown: ("the call itself", .time)
+        case .storm: ("ticks per second", .perSecond)
         }
     }
 
     /// Loads a service with about `count` timers. Returns the watch's reading, and the extra figure.
-    func measure(_ count: Int) throws -> (Scene.Reading, Double) {
-        let scene = try Scene()
-        defer { scene.close() }
+    func measure(_ count: Int) throws -> (LoadedService.Reading, Double) {
+        let loaded = try LoadedService()
+        defer { loaded.close() }
         var extra = 0.0
         var timers: [PreciseTimer] = []
-        if self == .equal || self == .spread { return try due(count, scene) }
-        if self != .growth { timers = try scene.fill(count) }
+        if self == .equal || self == .spread { return try due(count, loaded) }
+        if self != .growth { timers = try loaded.fill(count) }
         if self == .lastOfMany { for timer in timers.dropLast() { timer.cancel() } }
-        let reading = try scene.watch {
+        let reading = try loaded.watch {
             switch self {
-            case .growth: extra = try grow(count / 10 * 21, scene)
-            case .snapshot, .lastOfMany: extra = Clock.time { _ = scene.service.activeTimers }
-            case .shutdown: extra = Clock.time { scene.service.shutdown() }
+            case .growth: extra = try grow(count / 10 * 21, loaded)
+            case .snapshot, .lastOfMany: extra = Clock.time { _ = loaded.service.activeTimers }
+            case .shutdown: extra = Clock.time { loaded.service.shutdown() }
             default:
                 for _ in 0..<4 {
-                    timers.append(try scene.timer(.every(.nanoseconds(1)), .catchUp(limit: 100_000)))
+                    timers.append(try loaded.timer(.every(.nanoseconds(1)), .catchUp(limit: 100_000)))
                 }
                 extra = 1e9 / Ticks.price()
                 Clock.sleep(milliseconds: 500)
@@ -143,20 +151,20 @@ enum StallRow: String, CaseIterable {
         return (reading, extra)
     }
 
-    private func due(_ count: Int, _ scene: Scene) throws -> (Scene.Reading, Double) {
+    private func due(_ count: Int, _ loaded: LoadedService) throws -> (LoadedService.Reading, Double) {
         var timers: [PreciseTimer] = []
         let deadline = try Lead.scheduled(count: count) { deadline in
             Ticks.expect(count)
             timers = try (0..<UInt64(count))
                 .map { number in
                     let offset = self == .spread ? number * 7_919 % 1_000_000 : 0
-                    return try scene.timer(.once(at: TimerInstant(nanoseconds: deadline + offset)))
+                    return try loaded.timer(.once(at: TimerInstant(nanoseconds: deadline + offset)))
                 }
             return { for timer in timers { timer.cancel() } }
         }
         Clock.sleep(until: deadline - min(deadline, 60_000_000))
         var extra = 0.0
-        let reading = try scene.watch {
+        let reading = try loaded.watch {
             let (first, last) = try Ticks.wait()
             extra = Double(last - first)
         }
@@ -165,11 +173,11 @@ enum StallRow: String, CaseIterable {
     }
 
     /// The longest of `count` schedule calls.
-    private func grow(_ count: Int, _ scene: Scene) throws -> Double {
+    private func grow(_ count: Int, _ loaded: LoadedService) throws -> Double {
         var longest: UInt64 = 0
         for number in 0..<count {
             let start = Clock.now()
-            _ = try scene.timer(.once(after: .nanoseconds(7_200_000_000_000 + number * 1_000)))
+            _ = try loaded.timer(.once(after: .nanoseconds(7_200_000_000_000 + number * 1_000)))
             longest = max(longest, Clock.now() - start)
         }
         return Double(longest)

@@ -21,18 +21,24 @@ struct TimeOuts: Measurement {
         for _ in options.rounds(with: 1) {
             for (index, side) in Side.allCases.enumerated() { figures[index].values.append(run(side)) }
         }
-        let reference = figures[Side.allCases.firstIndex(of: .taskGroup) ?? 0]
+        let (own, reference, floor) = (figures[0], figures[1], figures[2])
+        let name = Side.ours.rawValue
+        let why = "PreciseTimer also schedules a timer, cancels it, and passes on a cancellation"
+        let behind = [
+            Behind.remark([(name, own.ratio(to: reference))], above: Behind.peer, "the task group", ""),
+            Behind.remark([(name, own.ratio(to: floor))], above: Behind.floor, "the bare task", why),
+        ]
         var table = Table(
             title: "One operation that ends at once, with a time-out of an hour; × a task group with Task.sleep",
-            columns: ["", "time per operation", "asked"],
+            columns: ["", "time per operation", "÷ bare task"],
             remarks: [
                 "20,000 operations one after the other, in one task. The bare task is the floor: a task, awaited, "
                     + "without a time-out."
-            ]
+            ] + behind.compactMap(\.self)
         )
         for (side, figure) in zip(Side.allCases, figures) {
             let text = figure.text(.nanoseconds, against: side == .taskGroup ? nil : reference)
-            table.rows.append([side.rawValue, text, side == .ours ? "≤ 1 ×" : ""])
+            table.rows.append([side.rawValue, text, side == .bare ? "" : figure.quotient(floor)])
         }
         return [table]
     }

@@ -31,14 +31,23 @@ struct WakeUps: Measurement {
             }
         }
         var table = Table(
-            title: "Per tick; × Dispatch",
-            columns: ["", "context switches", "system calls", "asked"],
+            title: "Per tick; × the same mechanism without PreciseTimer",
+            columns: ["", "context switches", "system calls"],
             remarks: strace == nil ? ["strace is not installed: system calls were not counted."] : []
         )
         for kind in WakeUpCase.Kind.allCases {
             let cells = [switches, calls]
-                .map { $0[kind]?.text(.count, against: kind == .dispatch ? nil : $0[.dispatch]) ?? "–" }
-            table.rows.append([kind.title] + cells + [kind.asked])
+                .map { figures in
+                    figures[kind]?.text(.count, against: kind.bare.flatMap { figures[$0] }) ?? "–"
+                }
+            table.rows.append([kind.title] + cells)
+        }
+        let why = "PreciseTimer sets each deadline, and the loop or event beside it repeats by itself"
+        for (name, figures, why) in [("context switches", switches, ""), ("system calls", calls, why)] {
+            let rows = WakeUpCase.Kind.allCases
+                .map { kind in (kind.title, figures[kind]?.ratio(to: kind.bare.flatMap { figures[$0] })) }
+            let reference = "the \(name) of the mechanism alone"
+            table.remarks += [Behind.remark(rows, above: 1.25, reference, why)].compactMap(\.self)
         }
         return [table]
     }
@@ -72,11 +81,13 @@ extension WakeUpCase.Kind {
         }
     }
 
-    fileprivate var asked: String {
+    /// The same mechanism without this library.
+    fileprivate var bare: WakeUpCase.Kind? {
         switch self {
-        case .ourDispatch: "≤ 2.1 switches"
-        case .ourTimerFD: "1 system call"
-        default: ""
+        case .ourDispatch: .dispatch
+        case .ourTimerFD: .timerFD
+        case .ourLibevent: .libevent
+        case .dispatch, .timerFD, .libevent: nil
         }
     }
 }

@@ -16,12 +16,18 @@ struct Figures {
         Figures(values: zip(values, reference.values).map { $0 / max($1, .leastNonzeroMagnitude) })
     }
 
+    /// The median of the quotients of the same rounds; nil without a common round.
+    func ratio(to reference: Figures?) -> Double? { reference.flatMap { ratios(to: $0).median } }
+
+    /// The median of these quotients, as in `2.15 ×`.
+    func quotient(_ reference: Figures?) -> String { ratio(to: reference).map { "\($0.short) ×" } ?? "–" }
+
     /// The median in a unit, as in `412 ns`.
     func text(_ unit: Unit) -> String { median.map { unit.text($0) } ?? "–" }
 
     /// The median ratio, then the median, as in `0.43 × (412 ns)`; without a reference the median only.
     func text(_ unit: Unit, against reference: Figures?) -> String {
-        guard median != nil, let ratio = reference.flatMap({ ratios(to: $0).median }) else { return text(unit) }
+        guard let ratio = ratio(to: reference) else { return text(unit) }
         return "\(ratio.short) × (\(text(unit)))"
     }
 }
@@ -33,6 +39,7 @@ enum Unit {
     case time
     case perSecond
     case bytes
+    case percent
     case count
 
     func text(_ value: Double) -> String {
@@ -44,6 +51,7 @@ enum Unit {
         case .time: "\(value.short) ns"
         case .perSecond: value >= 1e6 ? "\((value / 1e6).short) M/s" : "\((value / 1e3).short) k/s"
         case .bytes: "\(value.short) B"
+        case .percent: "\(value.short) %"
         case .count: value.short
         }
     }

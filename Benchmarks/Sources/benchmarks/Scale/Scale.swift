@@ -39,71 +39,9 @@ struct Scale: Measurement {
                 results[key, default: Figures()].values += figure.map { [$0] } ?? []
             }
         }
-        let tables = options.counts.flatMap { count in
-            Sample.Order.allCases.map { table(results, count, $0) }
-        }
-        return tables + [tickTable(results)] + (beside == nil ? [] : quotes.tables(results))
-    }
-
-    private static func table(_ results: [ScaleKey: Figures], _ count: Int, _ order: Sample.Order) -> Table {
-        let reference = Side.dispatch.takesPart(with: count) ? Side.dispatch : .heap
-        var table = Table(
-            title: "\(grouped(count)) timers, \(order.rawValue) deadlines; × \(reference.title)",
-            columns: [""] + Side.allCases.map(\.title) + ["asked"]
-        )
-        let first = Operation.pairAlone
-        for operation in Operation.allCases where operation != .tick && (operation != first || count == 1_000) {
-            table.rows.append(row(results, count, order, operation, reference, operation.rawValue))
-        }
-        let absent = Side.allCases.filter { !$0.takesPart(with: count) }.map(\.title)
-        if !absent.isEmpty {
-            let limit = grouped(DispatchTimers.mostTimers)
-            let who = absent.joined(separator: " and ")
-            table.remarks.append("\(who): up to \(limit) only, as a million take too long and too much memory.")
-        }
-        if count > 1_000 {
-            let number = grouped(LoopTasks.operations(with: count))
-            table.remarks.append("SwiftNIO: \(number) cancels and pairs, as each searches all pending tasks.")
-        }
-        return table
-    }
-
-    private static func tickTable(_ results: [ScaleKey: Figures]) -> Table {
-        let title = "One tick of \(grouped(Storm.timers)) timers that are always due; × Dispatch"
-        return Table(
-            title: title,
-            columns: [""] + Side.allCases.map(\.title) + ["asked"],
-            rows: [row(results, 0, .sequential, .tick, .dispatch, "tick")]
-        )
-    }
-
-    private static func row(
-        _ results: [ScaleKey: Figures],
-        _ count: Int,
-        _ order: Sample.Order,
-        _ operation: Operation,
-        _ reference: Side,
-        _ name: String
-    ) -> [String] {
-        func figures(_ side: Side) -> Figures? {
-            results[ScaleKey(side: side, count: count, order: order, operation: operation)]
-        }
-        let cells = Side.allCases.map { side in
-            figures(side)?.text(.nanoseconds, against: side == reference ? nil : figures(reference)) ?? "–"
-        }
-        return [name] + cells + [Self.asked(operation, count, order)]
-    }
-
-    private static func asked(_ operation: Operation, _ count: Int, _ order: Sample.Order) -> String {
-        switch (operation, order == .random && count >= 1_000_000) {
-        case (.pairAlone, _), (.pair, _): "≤ 250 ns"
-        case (.reschedule, false): "≤ 50 ns"
-        case (.reschedule, true): "≤ 600 ns"
-        case (.cancel, true): "≤ 800 ns"
-        case (.fire, true): "≤ 1,200 ns"
-        case (.tick, _): "≤ 200 ns"
-        default: ""
-        }
+        let tables = ScaleTables(results: results)
+        let scales = options.counts.flatMap { count in Sample.Order.allCases.map { tables.table(count, $0) } }
+        return scales + [tables.tickTable()] + (beside == nil ? [] : quotes.tables(results))
     }
 }
 

@@ -4,7 +4,7 @@ import PreciseTimer
 import Synchronization
 
 /// A service under load, and the watch on its calls.
-struct Scene {
+struct LoadedService {
     /// The times recorded during the load.
     struct Reading {
         var calls = Watch.Record()
