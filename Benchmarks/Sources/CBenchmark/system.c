@@ -33,6 +33,17 @@ void bench_timerfd_loop(uint64_t period, uint64_t ticks) {
     close(descriptor);
 }
 
+uint64_t bench_now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+void bench_set(int descriptor, uint64_t instant) {
+    struct itimerspec setting = {{0, 0}, {(time_t)(instant / 1000000000), (long)(instant % 1000000000)}};
+    timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &setting, NULL);
+}
+
 void bench_spin_until_parent_ends(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     // The parent may have ended before that call.

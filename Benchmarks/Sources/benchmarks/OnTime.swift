@@ -38,9 +38,9 @@ struct OnTimeCase: ParsableCommand {
         }
         Clock.sleep(milliseconds: 300)
         record.begin()
-        let (start, own, theirs) = (Clock.now(), Self.processorTime, others.map(\.processorTime).reduce(0, +))
+        let (start, own, theirs) = (Clock.now(), Clock.processorTime, others.map(\.processorTime).reduce(0, +))
         Clock.sleep(milliseconds: milliseconds)
-        let (end, ownEnd, theirsEnd) = (Clock.now(), Self.processorTime, others.map(\.processorTime).reduce(0, +))
+        let (end, ownEnd, theirsEnd) = (Clock.now(), Clock.processorTime, others.map(\.processorTime).reduce(0, +))
         service.shutdown()
         // A handler may still be running.
         Clock.sleep(milliseconds: 20)
@@ -48,13 +48,6 @@ struct OnTimeCase: ParsableCommand {
         let elapsed = Double(end - start)
         Program.report("CPU %", 100 * Double(ownEnd - own) / elapsed)
         if beside > 0, !apart { Program.report("the others' CPU %", 100 * Double(theirsEnd - theirs) / elapsed) }
-    }
-
-    /// The processor time of this process, in nanoseconds.
-    private static var processorTime: UInt64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 }
 

@@ -1,4 +1,4 @@
-// The C parts of the benchmarks: a bare heap, the allocator's figures, a loop over a timer descriptor, and a spin.
+// The C parts of the benchmarks: a bare heap, the allocator's figures, loops over a timer descriptor, and a spin.
 
 #ifndef C_BENCHMARK_H
 #define C_BENCHMARK_H
@@ -27,6 +27,24 @@ void bench_trim(void);
 
 // Reads a timerfd with an interval, once for each tick, until `ticks` have passed.
 void bench_timerfd_loop(uint64_t period, uint64_t ticks);
+
+// Nanoseconds of the monotonic clock.
+uint64_t bench_now(void);
+// Sets a timerfd of that clock for an instant.
+void bench_set(int descriptor, uint64_t instant);
+
+// The floor of timers with a tolerance: a heap by wake times, a timerfd, and a function to call for each tick. A timer
+// wakes at the first multiple of the largest power of two within the tolerance that is not before its deadline, as
+// PreciseTimer's do. One thread; no handle, lock or target. Does not return.
+void bench_tolerant_loop(const uint64_t *periods, uint32_t count, uint64_t tolerance, void (*handler)(void));
+
+// The floor of idle time-outs: a hash table of structures under a mutex, and a thread with a heap and a timerfd. To
+// postpone a time-out only stores its new instant; the thread moves it in the heap when the old one has come. All have
+// one length, and nothing is called when one passes. It lives as long as the process.
+typedef struct bench_timeouts bench_timeouts;
+
+bench_timeouts *bench_timeouts_new(uint32_t keys, uint64_t timeout);
+void bench_timeouts_refresh(bench_timeouts *timeouts, uint64_t key);
 
 // Spins. The kernel ends this process with its parent.
 void bench_spin_until_parent_ends(void);
