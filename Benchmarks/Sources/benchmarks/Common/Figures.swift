@@ -39,6 +39,8 @@ enum Unit {
     case time
     case perSecond
     case bytes
+    /// A size, counted in bytes.
+    case megabytes
     case percent
     case count
 
@@ -51,6 +53,7 @@ enum Unit {
         case .time: "\(value.short) ns"
         case .perSecond: value >= 1e6 ? "\((value / 1e6).short) M/s" : "\((value / 1e3).short) k/s"
         case .bytes: "\(value.short) B"
+        case .megabytes: "\((value / 1e6).short) MB"
         case .percent: "\(value.short) %"
         case .count: value.short
         }
