@@ -78,7 +78,7 @@ struct SceneCase: ParsableCommand {
     private func measureShare(_ body: () -> Void) {
         let (instant, time) = (Clock.now(), Clock.processorTime)
         body()
-        Program.report("% of a core", 100 * Double(Clock.processorTime - time) / Double(Clock.now() - instant))
+        Program.report("core %", 100 * Double(Clock.processorTime - time) / Double(Clock.now() - instant))
     }
 }
 

@@ -50,7 +50,7 @@ struct Scenes: Measurement {
     private static func measure(_ scene: Scene, _ side: SceneCase.Side, _ options: Options) throws -> Double {
         let arguments = ["scene-case", scene.rawValue, side.rawValue] + (options.quick ? ["--quick"] : [])
         let figures = try Program.figures(of: arguments)
-        guard let figure = figures["nanoseconds per tick"] ?? figures["% of a core"] else {
+        guard let figure = figures["nanoseconds per tick"] ?? figures["core %"] else {
             throw Program.Failure(description: "\(arguments.joined(separator: " ")) gave no figure")
         }
         return figure
