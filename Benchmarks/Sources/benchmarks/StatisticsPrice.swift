@@ -36,7 +36,7 @@ struct StatisticsPrice: Measurement {
             let differences = figures.dropFirst()
                 .map { side in
                     let added = Figures(values: zip(side.values, without.values).map { $0 - $1 })
-                    return "+ \(added.text(.nanoseconds))"
+                    return added.median.map { "\($0 < 0 ? "-" : "+") \(Unit.nanoseconds.text(abs($0)))" } ?? "–"
                 }
             let name = count == 1 ? "1 timer" : "\(grouped(count)) timers"
             table.rows.append([name, without.text(.nanoseconds)] + differences)
