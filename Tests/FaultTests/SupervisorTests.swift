@@ -108,6 +108,34 @@ struct SupervisorTests {
         }
     }
 
+    /// Sweeps without a budget would take more than twice the time. Sweeps that always began anew would never come to
+    /// the first timer.
+    @Test func manyTimersAtRestTakeLittleTimeAndAReleasedTargetIsFoundAmongThem() async {
+        await #expect(processExitsWith: .success) {
+            Fault.endIfHung()
+            SupervisorClock.hurry()
+            let (service, targets, reasons) = (
+                try TimerService(.timerFD), Box<[Thing]>(), Notes<PreciseTimer.EndReason>()
+            )
+            targets.value = (0..<Effort.of(400_000, thorough: 1_000_000)).map { _ in Thing() }
+            for target in targets.value ?? [] {
+                try PreciseTimer.schedule(
+                    .once(after: .seconds(3_600)),
+                    on: service,
+                    target: target,
+                    onEnd: { reasons.append($0) },
+                    handler: { _, _ in }
+                )
+            }
+            // Ten sweeps, each of 8 ms and a part, and the watchdog.
+            let before = Reading.cpuSeconds
+            pause(.seconds(1))
+            #expect(Reading.cpuSeconds - before < 0.15)
+            targets.value?.removeFirst()
+            #expect(eventually { reasons.all == [.targetReleased] })
+        }
+    }
+
     /// Fault 50. The checks of the alarms would follow each other at once.
     @Test(.enabled(if: Tools.canTrace, Tools.noTracing), arguments: ["EPERM", "ENOSYS"])
     func aSleepThatTheSystemRefusesEndsNoTimerAndKeepsNoProcessorBusy(error: String) async throws {

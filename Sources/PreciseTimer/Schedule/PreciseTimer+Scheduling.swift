@@ -16,8 +16,9 @@ extension PreciseTimer {
     ///
     /// The handler is called as `deliver` says, never twice at once, and never from inside this call. The target is
     /// retained during each call of the handler, so its `deinit` may run there. If the target is released, the timer
-    /// ends at its next deadline, or within seconds if that is far away or the timer is paused. The handler's
-    /// captures are the caller's responsibility: a captured target stays alive. O(log n) for n timers on the service.
+    /// ends at its next deadline. If that is far away, or the timer is paused, it ends within about four seconds, or
+    /// later if the service has more than 100,000 timers. The handler's captures are the caller's responsibility: a
+    /// captured target stays alive. O(log n) for n timers on the service.
     ///
     /// - Parameters:
     ///   - schedule: when to tick.

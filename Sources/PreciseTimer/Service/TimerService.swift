@@ -92,7 +92,8 @@ extension TimerService {
         public let nextDeadline: TimerInstant?
         /// Whether its ticks are held back.
         public let isPaused: Bool
-        /// Whether its target is alive. A timer whose target was released ends within seconds.
+        /// Whether its target is alive. A timer whose target was released ends within about four seconds, or later if
+        /// the service has more than 100,000 timers.
         public let isTargetAlive: Bool
         /// How many ticks it has had.
         public let ticks: Int

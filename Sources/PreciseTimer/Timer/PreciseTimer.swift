@@ -45,7 +45,7 @@ public final class PreciseTimer: Sendable {
     /// Holds back all ticks until ``resume()``.
     ///
     /// As with ``cancel()``, at most a handler that is already running on another thread finishes. A paused timer ends
-    /// within seconds if its target is released.
+    /// within about four seconds if its target is released, or later if its service has more than 100,000 timers.
     ///
     /// The time to the next deadline stands still, as on a stopwatch: a timer that was paused 200 ms before its
     /// deadline ticks 200 ms after it is resumed, and all later deadlines are later by the length of the pause, too,

@@ -30,20 +30,26 @@ extension ServiceCore {
         }
     }
 
-    /// Ends the timers whose target was released, among those of the quota. Does nothing during another sweep: a
-    /// callback may keep its thread there.
+    /// Ends the timers whose target was released, among those of the quota, within the sweep's budget. The next sweep
+    /// goes on with the timers after them. Does nothing during another sweep: a callback may keep its thread there.
     func sweep() {
         guard let quota = locked({ $0.beginSweep() }) else { return }
-        endTimersOfDeadTargets(among: quota)
+        var (budget, endedTimers) = (SweepBudget(for: quota), false)
+        while let part = budget.next(at: Thread.processorTime, endedTimers: endedTimers) {
+            endedTimers = endTimersOfDeadTargets(among: part)
+        }
         locked(inForkedChild: ()) { $0.supervision.isSweeping = false }
     }
 
     /// Ends the timers whose target was released, among the next `count` timers. It works in batches, so that no
-    /// other thread waits long for the lock.
-    func endTimersOfDeadTargets(among count: Int) {
+    /// other thread waits long for the lock. Returns whether it ended any.
+    @discardableResult func endTimersOfDeadTargets(among count: Int) -> Bool {
+        var hasEnded = false
         for _ in stride(from: 0, to: count, by: Scheduler.batch) {
-            decide(inForkedChild: ()) { $0.endTimersOfDeadTargets(among: Scheduler.batch) }
+            let ends = decide(inForkedChild: false) { $0.endTimersOfDeadTargets(among: Scheduler.batch) }
+            hasEnded = hasEnded || ends
         }
+        return hasEnded
     }
 }
 
@@ -81,18 +87,25 @@ extension ServiceState {
         return supervision.quota.next(of: scheduler.count)
     }
 
-    /// Ends the timers whose target was released, among the next `count` timers of this pass.
-    fileprivate mutating func endTimersOfDeadTargets(among count: Int) {
+    /// Ends the timers whose target was released, among the next `count` timers of this pass. Returns whether it ended
+    /// any.
+    fileprivate mutating func endTimersOfDeadTargets(among count: Int) -> Bool {
+        let before = scheduler.count
+        var living: [AnyObject] = []
+        living.reserveCapacity(count)
         for _ in 0..<min(count, scheduler.count) where scheduler.count > 0 {
             let remaining = supervision.position > 0 ? min(supervision.position, scheduler.count) : scheduler.count
             supervision.position = remaining - 1
             let record = scheduler[supervision.position].record
             if let target = record.user.target {
-                // This may be the last reference to it.
-                teardown.needMore().released.append(target)
+                // Without `consume` a second reference is made and dropped, and a look takes twice the time.
+                living.append(consume target)
             } else {
                 _ = end(record, record.endingIfTargetIsGone)
             }
         }
+        // These may be the last references to the targets. This hold of the lock leaves no others.
+        teardown.needMore().released = living
+        return scheduler.count < before
     }
 }
