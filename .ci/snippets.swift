@@ -25,6 +25,7 @@ final class Model: Sendable {
 }
 
 final class Connection: Sendable {
+    var id: Int { 7 }
     func close() {}
     func connect() {}
     func ping() {}

@@ -48,6 +48,7 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
     "Poller": [],
     "Retry": [ours("PreciseTimerPatterns")],
     "Server": [ours("PreciseTimerPatterns")],
+    "ServicePerCore": [],
     "Timeouts": [ours("PreciseTimerPatterns")],
     "ViewModel": [],
     "WallClock": [ours("PreciseTimerFoundation"), ours("PreciseTimerTestKit")],
