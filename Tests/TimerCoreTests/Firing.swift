@@ -96,7 +96,7 @@ extension Scheduler {
     mutating func resume(_ timer: TimerRecord) -> AlarmOrder? { resume(timer, at: 0) }
 
     /// Cancels a timer.
-    mutating func end(_ timer: TimerRecord) -> Bool { end(timer, .cancelled) }
+    mutating func end(_ timer: TimerRecord) -> Bool { end(timer, .cancelled) != nil }
 
     /// Ends a delivery.
     mutating func finish(

@@ -1,7 +1,8 @@
 import PreciseTimer
 import Testing
 
-/// Why the scheduler has two queues: what one would do, by wake times or by deadlines, and which promise that breaks.
+/// Why the scheduler has a queue for each tolerance, and one of deferred timers: what a single queue would do, by wake
+/// times or by deadlines, and which promise that breaks.
 final class OneQueueTests {
     private var scheduler = Scheduler()
 

@@ -18,15 +18,29 @@ final class SchedulerBatchTests {
         #expect(newer.stage == .dispatched)
     }
 
-    @Test func aThousandTimersWithAToleranceAreGatheredInBatches() {
-        let timers = (0..<1_000).map { scheduler.add(once(at: 2_000 - UInt64($0)), tolerance: 4_096).timer }
-        #expect(scheduler.nextWakeTime == 4_096)
-        #expect(asks(at: 4_096) == 1_000 / Scheduler.batch)
-        #expect(timers[999].stage == .dispatched)
-        #expect(scheduler.takeNext() == timers[998])
+    @Test func aThousandDeferredTimersAreGatheredInBatches() {
+        scheduler.beginRound(at: 10)
+        #expect(scheduler.firstDue() == nil, "the round knows its timers from now on")
+        let timers = (0..<1_000).map { scheduler.add(once(at: 10 - UInt64($0 % 2)), tolerance: 1).timer }
+        #expect(scheduler.firstDue() == nil && !scheduler.hasDue, "what comes due in a round waits for the next")
+        #expect(scheduler.endRound() == .set(9))
+        #expect(asks(at: 10) == 1_000 / Scheduler.batch)
+        #expect(timers[1].stage == .dispatched)
+        #expect(scheduler.takeNext() == timers[3])
     }
 
-    /// While timers leave the coalescing queue, nothing need be in the queue of deadlines.
+    /// A batch may gather only timers that were postponed meanwhile. Nothing is due then, and others are left.
+    @Test func aDeferredTimerBehindAHundredPostponedOnesHasItsTurnInTheSameRound() {
+        scheduler.beginRound(at: 10)
+        #expect(scheduler.firstDue() == nil)
+        let postponed = (0..<100).map { _ in scheduler.add(once(at: 9)).timer }
+        let timer = scheduler.add(once(at: 10)).timer
+        #expect(scheduler.endRound() == .set(9))
+        for timer in postponed { #expect(scheduler.reschedule(timer, on: once(at: 1_000)) == .leave) }
+        #expect(asks(at: 10) == 1)
+        #expect(timer.stage == .dispatched)
+    }
+
     @Test func aTimerBehindAHundredPostponedOnesHasItsTurnInTheSameRound() {
         let postponed = (0..<100).map { _ in scheduler.add(once(at: 10), tolerance: 64).timer }
         let timer = scheduler.add(once(at: 11), tolerance: 64).timer

@@ -11,7 +11,7 @@ final class SchedulerCloseTests {
         scheduler.close()
         #expect(scheduler.end(timers[2]) == true)
         var ended = 0
-        while let timer = scheduler.closing, scheduler.end(timer, .serviceShutDown) { ended += 1 }
+        while let timer = scheduler.closing, scheduler.end(timer, .serviceShutDown) != nil { ended += 1 }
         #expect(ended == 3)
         #expect(timers[1...2].allSatisfy { $0.ending == .cancelled })
         #expect([0, 3, 4].allSatisfy { timers[$0].ending == .serviceShutDown })
@@ -25,7 +25,7 @@ final class SchedulerCloseTests {
         let newer = scheduler.add(every(10, from: 15)).timer
         #expect(scheduler.firing(at: 30).ticks == [Ticked(newer, 0, 15, missed: 1)])
         #expect(scheduler.count == 4)
-        while let timer = scheduler.closing { #expect(scheduler.end(timer, .serviceShutDown) && timer != newer) }
+        while let timer = scheduler.closing { #expect(scheduler.end(timer, .serviceShutDown) != nil && timer != newer) }
         #expect(scheduler.count == 1)
         #expect(scheduler.firing(at: 35).ticks == [Ticked(newer, 2, 35)])
     }
@@ -53,7 +53,7 @@ final class SchedulerCloseTests {
         }
         #expect(scheduler.nextWakeTime == nil)
         #expect(scheduler.closing == timer)
-        #expect(scheduler.end(timer, .serviceShutDown) == true)
+        #expect(scheduler.end(timer, .serviceShutDown) == timer)
     }
 
     /// After a close there is no alarm to set. An order for it would be lost, and the next alarm would stay unset.
@@ -92,5 +92,12 @@ final class SchedulerCloseTests {
         #expect(firing.ticks.map(\.timer) == [old[0]])
         #expect(scheduler.firing(at: 11).ticks.map(\.timer) == [newer])
         #expect(scheduler.closing == old[1])
+    }
+
+    @Test func anAlarmDoesNotRepeatWithThePeriodOfATimerThatMustBeEnded() {
+        _ = scheduler.add(every(10, from: 20))
+        scheduler.close()
+        #expect(scheduler.add(once(at: 50)).alarm == .set(50))
+        #expect(scheduler.periodFromNext == nil)
     }
 }

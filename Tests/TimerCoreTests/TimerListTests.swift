@@ -16,7 +16,7 @@ struct TimerListTests {
                 weak.append { [weak timer = list[list.count - 1]] in timer }
             }
             #expect(weak.allSatisfy { $0() != nil })
-            if let timer = weak[1]() { list.remove(timer) }
+            if let timer = weak[1]() { _ = list.remove(timer) }
             #expect(weak[1]() == nil)
             #expect(list.count == 2_999)
         }
@@ -30,14 +30,14 @@ struct TimerListTests {
         list.close()
         for timer in timers[4...] { list.append(timer) }
         #expect(timers.map { $0.listPosition < list.closing } == [true, true, true, true, false, false, false])
-        list.remove(timers[1])
-        list.remove(timers[4])
+        _ = list.remove(timers[1])
+        _ = list.remove(timers[4])
         #expect(list.closing == 3)
         #expect(
             [0, 2, 3].allSatisfy { (timers[$0].listPosition < list.closing) }
                 && timers[5...].allSatisfy { $0.listPosition >= list.closing }
         )
-        while list.closing > 0 { list.remove(list[Int(list.closing) - 1]) }
+        while list.closing > 0 { _ = list.remove(list[Int(list.closing) - 1]) }
         #expect(list.count == 2)
     }
 
@@ -50,7 +50,7 @@ struct TimerListTests {
             list.close()
             for timer in timers[closed...] { list.append(timer) }
             for (removed, number) in order.enumerated() {
-                list.remove(timers[number])
+                _ = list.remove(timers[number])
                 let isInPlace = (0..<list.count).allSatisfy { list[$0].listPosition == $0 }
                 try #require(isInPlace && list.closing == closed - removed - 1, "\(order)")
                 #expect(timers[closed...].allSatisfy { $0.listPosition >= list.closing }, "\(order)")
@@ -80,7 +80,7 @@ struct TimerListTests {
                 case 1..<5: list.append(TimerRecord())
                 default:
                     let leaving = list[Int.random(in: 0..<list.count, using: &random)]
-                    list.remove(leaving)
+                    _ = list.remove(leaving)
                     missed.removeAll { $0 == leaving }
                 }
             }

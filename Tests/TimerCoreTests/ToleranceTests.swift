@@ -38,6 +38,56 @@ final class ToleranceTests {
         #expect(outcome.ticks == 1_000)
     }
 
+    /// The deferred ones are found first, which must not give them the first turns.
+    @Test func timersThatWereDeferredTickInOrderOfDeadlineDespiteTheirTolerances() {
+        let (first, exact) = (scheduler.add(once(at: 10)).timer, TimerRecord())
+        let tolerant = TimerRecord(tolerance: 64)
+        let firing = scheduler.firing(at: 64) { scheduler, _ in
+            _ = scheduler.add(exact, on: once(at: 50))
+            _ = scheduler.add(tolerant, on: once(at: 20))
+        }
+        #expect(firing == Firing(ticks: [Ticked(first, 0, 10)], completed: [first], alarm: .set(50)))
+        let (earlier, later) = (scheduler.add(once(at: 5)).timer, scheduler.add(once(at: 60), tolerance: 8).timer)
+        #expect(scheduler.firing(at: 64).ticks.map(\.timer) == [earlier, tolerant, exact, later])
+    }
+
+    @Test func anExtraTickDoesNotWaitForAWakeTime() {
+        let timer = scheduler.add(every(1_000, from: 1_000), tolerance: 64).timer
+        #expect(scheduler.nextWakeTime == 1_024)
+        #expect(scheduler.fire(timer, at: 100) == .set(100))
+        let extra = scheduler.firing(at: 100)
+        #expect(extra == Firing(ticks: [Ticked(timer, 0, 100, isExtra: true)], alarm: .set(1_024)))
+    }
+
+    @Test func anExtraTickEndsTheWaitForAWakeTime() {
+        let timer = scheduler.add(every(1_000, from: 1_000), tolerance: 64).timer
+        #expect(scheduler.fire(timer, at: 1_010) == .set(1_010))
+        #expect(scheduler.nextWakeTime == 1_010)
+        #expect(scheduler.firing(at: 1_010).ticks == [Ticked(timer, 0, 1_000)])
+    }
+
+    /// The instant of the request may be before that of the round: its thread read the clock, and then waited for the
+    /// lock.
+    @Test func anExtraTickTakesNoTurnFromATimerThatIsDueInTheRound() {
+        let (first, timer) = (scheduler.add(once(at: 5)).timer, scheduler.add(once(at: 10), tolerance: 64).timer)
+        let firing = scheduler.firing(at: 70) { scheduler, ticked in
+            if ticked.timer == first { _ = scheduler.fire(timer, at: 60) }
+        }
+        #expect(firing.ticks == [Ticked(first, 0, 5), Ticked(timer, 0, 10)])
+        let extra = Ticked(timer, 1, 60, isExtra: true)
+        #expect(scheduler.firing(at: 70) == Firing(ticks: [extra], completed: [timer]))
+    }
+
+    /// An alarm that repeats by itself would fire at deadlines.
+    @Test func anAlarmDoesNotRepeatForATimerWithATolerance() {
+        _ = scheduler.add(every(1_000, from: 1_000), tolerance: 64)
+        #expect(scheduler.periodFromNext == nil)
+        _ = scheduler.add(every(1_000, from: 1_030))
+        #expect(scheduler.periodFromNext == nil, "the wake time at 1,024 comes first")
+        _ = scheduler.add(every(1_000, from: 1_020))
+        #expect(scheduler.periodFromNext == 1_000)
+    }
+
     /// Runs a thousand timers of one deadline each to the end, with a round at each wake time of the scheduler.
     private func run(tolerance: (Int) -> UInt64) -> Outcome {
         var (random, outcome) = (SeededGenerator(seed: 11), Outcome())

@@ -10,7 +10,7 @@
 package struct DeadlineQueue: ~Copyable {
     /// A timer at an instant. It does not retain the timer: the owner of the queue must.
     @safe struct Element: BitwiseCopyable {
-        /// When the element leaves the queue, in nanoseconds on the queue's clock.
+        /// The timer's place in the order, in nanoseconds on the queue's clock. It leaves the queue then, or later.
         let nanoseconds: UInt64
         /// The order of scheduling, which decides between equal instants.
         let sequence: UInt64
@@ -24,7 +24,7 @@ package struct DeadlineQueue: ~Copyable {
 
         var timer: TimerRecord { unsafe reference.takeUnretainedValue() }
 
-        /// Whether this element leaves the queue before another.
+        /// Whether this element comes before another.
         @inline(__always) func precedes(_ other: Element) -> Bool {
             // One comparison of 128-bit numbers avoids a branch that the processor may predict wrongly.
             UInt128(nanoseconds) << 64 | UInt128(sequence) < UInt128(other.nanoseconds) << 64 | UInt128(other.sequence)
@@ -53,17 +53,14 @@ package struct DeadlineQueue: ~Copyable {
     /// The earliest element, or nil if the queue is empty. Constant time.
     var first: Element? { elements.count > 0 ? elements[0] : nil }
 
-    /// When a timer of this queue leaves it. Constant time.
-    func instant(of timer: TimerRecord) -> UInt64 { elements[Int(timer.position)].nanoseconds }
-
-    /// Whether one of the timers that leave the queue by an instant has a property. O(n) for n of them.
+    /// Whether one of the timers whose place is at or before an instant has a property. O(n) for n of them.
     func contains(by instant: UInt64, from top: Int = 0, where has: (TimerRecord) -> Bool) -> Bool {
         guard top < elements.count, elements[top].nanoseconds <= instant else { return false }
         return has(elements[top].timer) || (1...4).contains { contains(by: instant, from: 4 * top + $0, where: has) }
     }
 
     /// Queues a timer, which must be in no queue. O(log n).
-    package mutating func push(_ timer: TimerRecord, at nanoseconds: UInt64) {
+    @inline(__always) package mutating func push(_ timer: TimerRecord, at nanoseconds: UInt64) {
         assert(timer.position < 0, "a timer is in one queue at most")
         let element = Element(timer, at: nanoseconds)
         elements.append(element)

@@ -66,7 +66,7 @@ package struct ResolvedSchedule: Sendable {
     }
 
     /// The instant of step 0, for a start at `now`.
-    func origin(at now: UInt64) -> UInt64 {
+    @inline(__always) func origin(at now: UInt64) -> UInt64 {
         switch start {
         case .after(let delay): now.saturatingAdding(delay)
         case .afterOneStep: now

@@ -3,13 +3,13 @@ extension Scheduler {
     /// A description of the first broken invariant, within or between the list, the queues and the alarm; or
     /// nil. O(n).
     package var brokenInvariant: String? {
-        if let broken = deadlines.brokenInvariant ?? coalescing.brokenInvariant { return broken }
+        if let broken = waiting.brokenInvariant { return broken }
         if round == nil, timers.closing == 0, armed > nextWakeTime ?? .max { return "the alarm is set too late" }
         var queued = 0
         for position in 0..<timers.count {
             let timer = timers[position]
             if timer.listPosition != position { return "a timer has a wrong position in the list" }
-            let isWaiting = timer.stage == .queued || timer.stage == .coalescing
+            let isWaiting = timer.stage == .queued
             let isQueued = isWaiting || timer.stage == .firing && timer.position >= 0
             if isQueued { queued += 1 }
             if timer.stage == .firing, let broken = brokenPosition(of: timer) { return broken }
@@ -18,20 +18,20 @@ extension Scheduler {
             if isWaiting != mustWait { return "a waiting timer is in no queue, or a queued timer does not wait" }
             if let broken = brokenPosition(of: timer) { return broken }
         }
-        let total = deadlines.count + coalescing.count
-        return queued == total ? nil : "a queue has a timer that the list does not have"
+        return queued == waiting.count ? nil : "a queue has a timer that the list does not have"
     }
 
     private func brokenPosition(of timer: Timer) -> String? {
-        switch timer.stage {
-        case .firing where timer.position >= 0 && deadlines.elements[Int(timer.position)].timer !== timer:
-            "a firing timer is not at its position"
-        case .queued where deadlines.elements[Int(timer.position)].nanoseconds > timer.timing.nextDeadline:
-            "a timer comes out after its deadline"
-        case .coalescing where coalescing.elements[Int(timer.position)].nanoseconds > timer.timing.wakeTime:
-            "a timer comes out after its wake time"
-        default: nil
+        if timer.position < 0 || timer.isInDelivery && timer.stage != .firing { return nil }
+        let element = waiting.element(of: timer)
+        if element.timer !== timer { return "a timer is not at its position" }
+        if timer.stage == .firing { return nil }
+        let isDeferred = timer.queue == DeadlineQueues.deferred
+        if element.nanoseconds > timer.timing.nextDeadline, !isDeferred {
+            return "a timer comes out after its deadline"
         }
+        let isLate = waiting.wakeTime(of: timer) > max(timer.timing.wakeTime, round ?? 0)
+        return isLate ? "a timer comes out after its wake time" : nil
     }
 
     /// In debug builds, stops at a change that broke an invariant, or soon after. A change checks 8 timers on the

@@ -20,7 +20,7 @@ extension Scheduler {
         timer.sequence = takeSequence()
         timer.timing.begin(schedule, at: now, using: &random)
         // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is then queued anew.
-        if timer.stage == .queued, timer.timing.isAhead(of: max(deadlines.instant(of: timer), round ?? 0)) {
+        if timer.stage == .queued, timer.timing.isAhead(of: max(waiting.element(of: timer).nanoseconds, round ?? 0)) {
             return .leave
         }
         return enqueue(timer)
@@ -69,11 +69,12 @@ extension Scheduler {
     /// Asks for an extra tick, which does not change the grid. Nil if the timer had ended.
     package mutating func fire(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded { return nil }
-        let (deadline, wakeTime) = (timer.timing.nextDeadline, timer.timing.wakeTime)
+        let deadline = timer.timing.nextDeadline
         timer.timing.askForExtra(at: now)
         // A timer that is already due keeps its turn, unless the extra tick makes the wake time that it waits for
         // earlier.
-        let keepsItsTurn = timer.stage == .queued || timer.timing.wakeTime == wakeTime
+        let keepsItsTurn =
+            timer.stage == .queued && waiting.wakeTime(of: timer) <= max(timer.timing.wakeTime, round ?? 0)
         return timer.timing.nextDeadline == deadline && keepsItsTurn ? .leave : enqueue(timer)
     }
 

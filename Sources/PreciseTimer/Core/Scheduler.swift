@@ -13,16 +13,9 @@
 /// ``beginRound(at:)`` and ``endRound()``: an alarm does not fire again before the caller has handled its last firing.
 /// No method does more than a ``batch`` of steps of O(log n).
 ///
-/// There are two queues, because timers wake at one instant and have their turn by another. The coalescing queue has
-/// the timers that must not come out at their deadline. These are timers with a tolerance, which wait for a later wake
-/// time that they share with others, and timers that came due during a round, which wait for the next one. All others
-/// are in the queue of deadlines. A due timer of the coalescing queue moves there when its round begins.
-///
-/// One queue, by wake times, would break one of three promises. Of two timers with the same wake time, the one with the
-/// earlier deadline would not tick first, unless all due timers were sorted before the first tick, which the first one
-/// would pay for with its lateness. If the one queue was by deadlines, a timer with a tolerance would be found at its
-/// deadline, and wake the thread then. And a timer that a handler makes due again and again would have the earliest
-/// deadline of all each time, and would keep the others from their turn. `OneQueueTests` show all three.
+/// A timer waits in the queue of its tolerance (``DeadlineQueues``). One that comes due during a round is deferred to
+/// the next: a timer that a handler makes due again and again would have the earliest deadline of all each time, and
+/// would keep the others from their turn. `OneQueueTests` show what a single queue would break.
 @safe package struct Scheduler: ~Copyable {
     package typealias Timer = TimerRecord
 
@@ -30,8 +23,7 @@
     package static var batch: Int { 64 }
 
     var timers = TimerList()
-    var deadlines = DeadlineQueue()
-    var coalescing = DeadlineQueue()
+    var waiting = DeadlineQueues()
     /// The timers that run and are in no queue, and the one whose handler the round calls itself. That one is not
     /// retained, like the others.
     private var running = RunningTimers()
@@ -40,14 +32,14 @@
     /// Draws the random lengths of schedules.
     package var random = SeededGenerator(seed: .random(in: 0 ... .max))
     /// The instant of the alarm's next firing, as last ordered. Outside a round it is never later than
-    /// ``nextWakeTime``, unless all timers must be ended.
+    /// ``nextWakeTime``, unless some timers must still be ended.
     var armed: UInt64 = .max
     /// The period at which the alarm repeats by itself, in nanoseconds; 0 if it does not repeat.
     private var armedPeriod: UInt64 = 0
     /// The instant of the present round, or nil between rounds.
     package internal(set) var round: UInt64?
-    /// Whether due timers may still have to move from the coalescing queue to the queue of deadlines.
-    private var isGathering = false
+    /// Whether timers may still be left that were deferred to this round, in which nobody has had a turn yet.
+    private var hasDeferred = false
     /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
     /// Counts the changes since all invariants were checked last.
@@ -79,15 +71,15 @@
         switch timer.stage {
         case .firing: round
         case .running: running.since(timer)
-        case .idle, .queued, .coalescing, .dispatched: nil
+        case .idle, .queued, .dispatched: nil
         }
     }
 
     /// When the first timer comes out of its queue, or nil if no timer waits. This may be earlier than the earliest
-    /// deadline, if that was postponed. Constant time.
+    /// wake time, if that was postponed. Constant time.
     package var nextWakeTime: UInt64? {
-        let first = min(deadlines.firstInstant, coalescing.firstInstant)
-        return first == .max ? nil : first
+        let next = waiting.next.wakeTime
+        return next == .max ? nil : next
     }
 
     /// The instant that the alarm is set to, if that instant has passed and no round is in progress. Constant time.
@@ -99,7 +91,8 @@
     /// fires.
     package mutating func beginRound(at now: UInt64) {
         round = now
-        isGathering = true
+        hasDeferred = true
+        waiting.beginRound()
         repeats = Self.batch
         // A firing unsets the alarm, unless the alarm repeats. After an early firing `endRound` sets the alarm again
         // or, if no timer waits, disarms a repeating alarm.
@@ -112,12 +105,12 @@
     package mutating func firstDue() -> Timer? {
         guard let round else { return nil }
         for _ in 0..<Self.batch {
-            if isGathering, coalescing.firstInstant <= round, let first = coalescing.first {
+            if hasDeferred, let first = waiting.first(of: DeadlineQueues.deferred), first.nanoseconds <= round {
                 moveOn(first.timer)
                 continue
             }
-            isGathering = false
-            guard let first = deadlines.first, first.nanoseconds <= round else { return nil }
+            hasDeferred = false
+            guard let first = waiting.first(by: round) else { return nil }
             let timer = first.timer
             let isTrue = timer.timing.nextDeadline == first.nanoseconds && timer.sequence == first.sequence
             if isTrue, timer.stage == .queued, timer.listPosition >= timers.closing { return timer }
@@ -129,8 +122,11 @@
 
     /// Whether further timers may be due in this round.
     package var hasDue: Bool {
-        let first = isGathering ? min(deadlines.firstInstant, coalescing.firstInstant) : deadlines.firstInstant
-        return round.map { first <= $0 && first != .max } ?? false
+        mutating get {
+            guard let round else { return false }
+            let deferred = hasDeferred ? waiting.first(of: DeadlineQueues.deferred) : nil
+            return deferred.map { $0.nanoseconds <= round } ?? false || waiting.first(by: round) != nil
+        }
     }
 
     /// Takes the first due timer out of its queue. It is on its way to its handler from now on. O(log n).
@@ -180,8 +176,9 @@
         let goesOn = !timer.hasEnded && timer.listPosition >= timers.closing
         if keepsPosition, goesOn, timer.timing.isAhead(of: max(instant, round ?? 0)) {
             // Nearly every timer takes this path.
-            deadlines.postpone(timer, to: timer.timing.nextDeadline)
-            return orderIfEarlier()
+            waiting.postpone(timer, to: timer.timing.nextDeadline)
+            checkInvariants()
+            return .leave
         }
         let catchesUp = timer.timing.catchesUp(at: instant)
         if timer.hasEnded { return .leave }
@@ -192,7 +189,9 @@
             _ = end(timer, .completed)
         } else if catchesUp, repeats > 0, timer.listPosition >= timers.closing {
             repeats -= 1
-            push(timer, .queued, at: timer.timing.nextDeadline)
+            // Its tolerance is over.
+            let deadline = timer.timing.nextDeadline
+            push(timer, to: (queue: 0, deadline, deadline))
         } else {
             return enqueue(timer)
         }
@@ -210,14 +209,15 @@
             (armed, armedPeriod) = (.max, 0)
             if next == nil { return .disarm }
         }
-        return orderIfEarlier()
+        return orderIfEarlier(nextWakeTime ?? .max)
     }
 
     /// The period of the timer with the earliest deadline, in nanoseconds; nil if a wake time comes first, or if its
-    /// period is not a whole number of nanoseconds. An alarm that is set to that deadline may repeat by itself with
-    /// this period.
+    /// period is not a whole number of nanoseconds. An alarm that was just set to that deadline may repeat by itself
+    /// with this period.
     package var periodFromNext: UInt64? {
-        deadlines.firstInstant < coalescing.firstInstant ? deadlines.first?.timer.timing.wholePeriod : nil
+        let next = waiting.next
+        return next == (0, armed) ? waiting.first(of: 0)?.timer.timing.wholePeriod : nil
     }
 
     /// Records that the alarm repeats by itself, from the deadline that it was set to.
@@ -227,28 +227,27 @@
     /// O(log n) for each of them.
     package mutating func settle(atMost count: Int) {
         for _ in 0..<count {
-            if let first = deadlines.first, first.nanoseconds <= coalescing.firstInstant {
-                if first.timer.timing.nextDeadline == first.nanoseconds { return }
-                moveOn(first.timer)
-            } else if let first = coalescing.first, first.timer.timing.wakeTime != first.nanoseconds {
-                moveOn(first.timer)
-            } else {
-                return
-            }
+            let queue = waiting.next.queue
+            guard let first = waiting.first(of: queue) else { return }
+            let timer = first.timer
+            let isDeferred = queue == DeadlineQueues.deferred
+            if first.nanoseconds == (isDeferred ? timer.timing.wakeTime : timer.timing.nextDeadline) { return }
+            moveOn(timer)
         }
     }
 
     // MARK: The end
 
-    /// Ends a timer, which has no tick any more. Returns false if it had ended or was never added. The alarm stays
-    /// as it is, because a spare firing is cheaper than a system call for every cancelled timer. O(log n).
-    package mutating func end(_ timer: Timer, _ ending: TimerEnding) -> Bool {
-        if timer.hasEnded || !timer.isAdded { return false }
+    /// Ends a timer, which has no tick any more. Returns it, with the reference of the list; nil if it had ended or was
+    /// never added. The alarm stays as it is, because a spare firing is cheaper than a system call for every cancelled
+    /// timer. O(log n).
+    package mutating func end(_ timer: Timer, _ ending: TimerEnding) -> Timer? {
+        if timer.hasEnded || !timer.isAdded { return nil }
         timer.ending = ending
         dequeue(timer)
-        timers.remove(timer)
+        let ended = timers.remove(timer)
         checkInvariants()
-        return true
+        return ended
     }
 
     /// Records that the alarm is stopped: none of the present timers ticks any more, and each must be ended.
@@ -272,65 +271,70 @@
 
     /// Queues a timer by its next deadline, unless it is in delivery. One that is due waits for the next round.
     mutating func enqueue(_ timer: Timer) -> AlarmOrder {
-        if !timer.isInDelivery { requeue(timer) }
-        return orderIfEarlier()
+        orderIfEarlier(timer.isInDelivery ? .max : requeue(timer))
     }
 
-    /// Takes a timer that must not wait any more, or not yet, out of its queue, and queues one that must.
-    mutating func requeue(_ timer: Timer) {
-        guard let (queue, instant) = whereToWait(timer, isFirst: false) else { return dequeue(timer) }
-        if timer.stage != queue {
+    /// Takes a timer that must not wait any more, or not yet, out of its queue, and queues one that must. Returns its
+    /// wake time; `.max` if it does not wait.
+    @discardableResult mutating func requeue(_ timer: Timer) -> UInt64 {
+        guard let place = whereToWait(timer, isFirst: false) else {
             dequeue(timer)
-            push(timer, queue, at: instant)
-        } else if queue == .queued {
-            // It only ever moves forward in its queue.
-            deadlines.hasten(timer, to: instant)
-        } else {
-            coalescing.hasten(timer, to: instant)
+            return .max
         }
+        if timer.stage == .queued, timer.queue == place.queue {
+            // It only ever moves forward in its queue.
+            waiting.hasten(timer, to: place.instant)
+        } else {
+            if timer.stage != .idle { dequeue(timer) }
+            push(timer, to: place)
+        }
+        return place.wakeTime
     }
 
     /// Moves the first timer of a queue to where it belongs by now.
     private mutating func moveOn(_ timer: Timer) {
         dequeue(timer)
         if timer.isInDelivery { return }
-        if let (queue, instant) = whereToWait(timer, isFirst: true) { push(timer, queue, at: instant) }
+        if let place = whereToWait(timer, isFirst: true) { push(timer, to: place) }
     }
 
-    /// The queue in which a timer waits, and its instant there; nil if it does not wait. A due timer that was the first
-    /// of its queue gets its turn in this round, by its deadline; any other one waits for the next round.
-    @inline(__always) private func whereToWait(_ timer: Timer, isFirst: Bool) -> (Stage, UInt64)? {
+    /// A place in a queue.
+    private typealias Place = (queue: Int, instant: UInt64, wakeTime: UInt64)
+
+    /// Where a timer waits; nil if it does not wait. A due timer that was the first of its queue gets its turn in this
+    /// round, by its deadline; any other one waits for the next round.
+    @inline(__always) private func whereToWait(_ timer: Timer, isFirst: Bool) -> Place? {
         let (deadline, wakeTime) = (timer.timing.nextDeadline, timer.timing.wakeTime)
         if deadline == .max || timer.timing.isPaused || timer.listPosition < timers.closing { return nil }
-        let isDue = round.map { wakeTime <= $0 } ?? false
-        let byDeadline = isDue ? isFirst : wakeTime == deadline
-        return byDeadline ? (.queued, deadline) : (.coalescing, wakeTime)
+        let (queue, isDue) = (timer.timing.toleranceBit, round.map { wakeTime <= $0 } ?? false)
+        let byDeadline = isDue ? isFirst : queue > 0 || wakeTime == deadline
+        return byDeadline ? (queue, deadline, wakeTime) : (DeadlineQueues.deferred, wakeTime, wakeTime)
     }
 
-    private mutating func push(_ timer: Timer, _ queue: Stage, at instant: UInt64) {
-        timer.stage = queue
-        if queue == .queued { deadlines.push(timer, at: instant) } else { coalescing.push(timer, at: instant) }
+    private mutating func push(_ timer: Timer, to place: Place) {
+        timer.stage = .queued
+        waiting.push(timer, to: place.queue, at: place.instant)
     }
 
     /// Takes a timer out of its queue, if it is in one.
     private mutating func dequeue(_ timer: Timer) {
         switch timer.stage {
-        case .queued: deadlines.remove(timer)
-        case .coalescing: coalescing.remove(timer)
+        case .queued: waiting.remove(timer)
         // It stays in its handler.
-        case .firing where timer.position >= 0: return deadlines.remove(timer)
+        case .firing where timer.position >= 0: return waiting.remove(timer)
         case .idle, .firing, .dispatched, .running: return
         }
         timer.stage = .idle
     }
 
-    private mutating func orderIfEarlier() -> AlarmOrder {
+    /// The order after a timer was queued that wakes at an instant. The alarm is set early enough for all others.
+    private mutating func orderIfEarlier(_ wakeTime: UInt64) -> AlarmOrder {
         defer { checkInvariants() }
         // After a close there is no alarm before the next timer is added, and an order for it would be lost.
-        guard round == nil, timers.hasOpen, let next = nextWakeTime, next < armed else { return .leave }
-        armed = next
+        guard wakeTime < armed, round == nil, timers.hasOpen else { return .leave }
+        armed = wakeTime
         armedPeriod = 0
-        return .set(next)
+        return .set(wakeTime)
     }
 }
 

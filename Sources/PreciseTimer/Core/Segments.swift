@@ -6,13 +6,15 @@
     /// The number of values.
     private(set) var count = 0
     /// The segments. The directory is small, and is copied when it is full.
-    private var directory: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
-    private var capacityOfDirectory = 8
+    private var directory: UnsafeMutablePointer<UnsafeMutablePointer<Element>>?
+    private var capacityOfDirectory = 0
     private var segments = 0
 
-    init() { unsafe directory = .allocate(capacity: capacityOfDirectory) }
+    /// An empty list, which allocates nothing.
+    init() {}
 
     deinit {
+        guard let directory = unsafe directory else { return }
         for segment in 0..<segments { unsafe directory[segment].deallocate() }
         unsafe directory.deallocate()
     }
@@ -28,7 +30,7 @@
         @inline(__always) get {
             assert(position >= 0 && position < count, "there is no such position")
             let padded = position &+ padding
-            return unsafe directory[padded &>> shift] + (padded & (1 &<< shift - 1))
+            return unsafe directory.unsafelyUnwrapped[padded &>> shift] + (padded & (1 &<< shift - 1))
         }
     }
 
@@ -46,19 +48,23 @@
         // One empty segment is kept, so that a list that grows and shrinks by one value allocates nothing.
         guard segments > 1, count &+ padding <= max((segments &- 2) &<< shift, padding) else { return }
         segments -= 1
-        unsafe directory[segments].deallocate()
+        unsafe directory.unsafelyUnwrapped[segments].deallocate()
     }
 
     private mutating func addSegment() {
-        if segments == capacityOfDirectory {
-            let larger = UnsafeMutablePointer<UnsafeMutablePointer<Element>>.allocate(capacity: segments * 2)
+        if segments == capacityOfDirectory { growDirectory() }
+        unsafe directory.unsafelyUnwrapped[segments] = .allocate(capacity: 1 << shift)
+        segments += 1
+    }
+
+    private mutating func growDirectory() {
+        capacityOfDirectory = max(8, segments * 2)
+        let larger = UnsafeMutablePointer<UnsafeMutablePointer<Element>>.allocate(capacity: capacityOfDirectory)
+        if let directory = unsafe directory {
             unsafe larger.moveInitialize(from: directory, count: segments)
             unsafe directory.deallocate()
-            unsafe directory = larger
-            capacityOfDirectory = segments * 2
         }
-        unsafe directory[segments] = .allocate(capacity: 1 << shift)
-        segments += 1
+        unsafe directory = larger
     }
 }
 

@@ -2,12 +2,10 @@
 package enum Stage: UInt8, Sendable {
     /// It is in no queue: it has no next deadline, or not yet, or is paused, or has ended.
     case idle
-    /// It is in the queue of deadlines.
+    /// It is in a queue, and waits for its wake time or for the next round.
     case queued
-    /// It is in the coalescing queue, and leaves it at its wake time.
-    case coalescing
-    /// It is in its handler, which the round calls itself. It keeps its position in the queue of deadlines meanwhile,
-    /// unless it ends, or a round within that handler meets it there.
+    /// It is in its handler, which the round calls itself. It keeps its position in its queue meanwhile, unless it
+    /// ends, or a round within that handler meets it there.
     case firing
     /// It is due, and its tick is on its way to its handler.
     case dispatched

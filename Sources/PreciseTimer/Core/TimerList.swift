@@ -28,8 +28,8 @@
         unsafe elements.append(Element(reference: .passRetained(timer)))
     }
 
-    /// Removes a timer. The caller holds it, so the reference released here is never the last. Constant time.
-    mutating func remove(_ timer: TimerRecord) {
+    /// Removes a timer, and returns it with the list's reference. Constant time.
+    @discardableResult mutating func remove(_ timer: TimerRecord) -> TimerRecord {
         var hole = Int(timer.listPosition)
         let element = elements[hole]
         if timer.listPosition < closing {
@@ -41,7 +41,7 @@
         if hole != elements.count &- 1 { move(elements.count &- 1, to: hole) }
         elements.removeLast()
         timer.listPosition = -1
-        unsafe element.reference.release()
+        return unsafe element.reference.takeRetainedValue()
     }
 
     /// Marks all present timers as timers that must be ended.

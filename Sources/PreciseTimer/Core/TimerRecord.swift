@@ -11,6 +11,8 @@
     @safe @exclusivity(unchecked) final var position: Int32 = -1
     /// The position in the list of all timers; -1 outside.
     @safe @exclusivity(unchecked) final var listPosition: Int32 = -1
+    /// Which of the queues of waiting timers it is in, or was in last.
+    @safe @exclusivity(unchecked) final var queue: UInt8 = 0
     /// What the timer is doing.
     @safe @exclusivity(unchecked) package internal(set) final var stage = Stage.idle
     /// Whether the timer has ended, and why.
@@ -32,7 +34,7 @@
     package final var isInDelivery: Bool { stage.rawValue >= Stage.firing.rawValue }
 
     /// Whether the handler is running.
-    package final var isInHandler: Bool { stage == .firing || stage == .running }
+    @inline(__always) package final var isInHandler: Bool { stage == .firing || stage == .running }
 
     /// Whether the next deadline is counted from the return of the handler. The timing of a timer that has ended
     /// stays as it is: who finalizes it reads it without a lock.

@@ -10,7 +10,6 @@ package struct Timing: ~Copyable {
         var burstLimit = 1
         /// Whether the grid starts anew at a tick that has missed deadlines.
         var restartsLate = false
-        var tolerance: UInt64 = 0
         /// The present grid, if the timer has a period, and the number that its step 0 has, or would have: it wraps.
         var grid: Grid?
         var firstIndex: UInt64 = 0
@@ -54,6 +53,8 @@ package struct Timing: ~Copyable {
     private var length: UInt64 = .max
     private var rules: Rules?
     private var flags: Flags = []
+    /// The binary logarithm of the largest power of two within the tolerance; 0 without a tolerance.
+    private let coarseness: UInt8
 
     /// A timing without a deadline.
     ///
@@ -63,10 +64,11 @@ package struct Timing: ~Copyable {
     ///   - tolerance: how late a tick may be on purpose, in nanoseconds.
     ///   - isPaused: whether ticks are held back.
     package init(burstLimit: Int = 1, restartsLate: Bool = false, tolerance: UInt64 = 0, isPaused: Bool = false) {
+        coarseness = tolerance > 1 ? UInt8(63 - tolerance.leadingZeroBitCount) : 0
         self.isPaused = isPaused
-        if burstLimit == 1, !restartsLate, tolerance == 0 { return }
+        if burstLimit == 1, !restartsLate { return }
         let rules = needRules()
-        (rules.burstLimit, rules.restartsLate, rules.tolerance) = (burstLimit, restartsLate, tolerance)
+        (rules.burstLimit, rules.restartsLate) = (burstLimit, restartsLate)
     }
 
     private mutating func needRules() -> Rules {
@@ -143,7 +145,10 @@ package struct Timing: ~Copyable {
     /// When to wake for the next tick: at its deadline or, with a tolerance, at the first round instant from the
     /// deadline on, which other timers are likely to share. Round instants are the multiples of the largest power of
     /// two within the tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
-    package var wakeTime: UInt64 { rules.map { min(deadline.roundedUp(within: $0.tolerance), $0.extra) } ?? deadline }
+    package var wakeTime: UInt64 { min(deadline.roundedUp(toBit: Int(coarseness)), extra) }
+
+    /// The lowest bit of the round instants that the next tick may wait for. An extra tick waits for none.
+    var toleranceBit: Int { extra == .max ? Int(coarseness) : 0 }
 
     /// Whether the timing has no rules, and waits for a deadline after an instant.
     @inline(__always) func isAhead(of instant: UInt64) -> Bool {
@@ -419,10 +424,9 @@ extension UInt64 {
     /// Adds a length; saturates.
     fileprivate mutating func add(_ length: UInt64) { self = saturatingAdding(length) }
 
-    /// The first multiple of the largest power of two within the tolerance that is not before this instant.
-    fileprivate func roundedUp(within tolerance: UInt64) -> UInt64 {
-        guard tolerance > 1 else { return self }
-        let below: UInt64 = (1 << UInt64(63 - tolerance.leadingZeroBitCount)) - 1
+    /// The first multiple of 2^bit that is not before this instant; this instant itself if there is none.
+    @inline(__always) func roundedUp(toBit bit: Int) -> UInt64 {
+        let below: UInt64 = (1 &<< UInt64(truncatingIfNeeded: bit)) &- 1
         let (sum, overflow) = addingReportingOverflow(below)
         return overflow ? self : sum & ~below
     }

@@ -134,7 +134,7 @@ struct SmallEngine: ~Copyable {
     /// Ends a timer. Returns false if it had ended before.
     mutating func end(_ timer: SmallTimer, _ ending: TimerEnding, by thread: Int) -> Bool {
         note(2, timer.number, by: thread)
-        guard scheduler.end(timer.record, ending) else { return false }
+        guard scheduler.end(timer.record, ending) != nil else { return false }
         timer.endedBy = thread
         if plant == .finalizesARunningTimer || !timer.record.isInHandler { teardown.timers.append(timer.number) }
         releaseServiceIfIdle()

@@ -171,5 +171,5 @@ final class SmallTimer {
     var wakeTime: UInt64 { record.timing.wakeTime }
 
     /// Whether it is in a queue.
-    var isQueued: Bool { [.queued, .coalescing, .firing].contains(record.stage) }
+    var isQueued: Bool { [.queued, .firing].contains(record.stage) }
 }

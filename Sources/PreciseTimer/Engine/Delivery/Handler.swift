@@ -17,7 +17,7 @@ struct Handler: Sendable {
     private let function: Plain<AnyObject>
 
     /// A plain function.
-    init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void) {
+    @inline(__always) init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void) {
         function = unsafe unsafeBitCast(Plain(call: call), to: Plain<AnyObject>.self)
     }
 

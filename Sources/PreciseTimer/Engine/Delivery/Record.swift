@@ -193,7 +193,9 @@ extension Record {
     }
 
     /// Whether it may get another schedule. A timer that is finishing goes on only if its last handler wants that.
-    var mayGoOn: Bool { !hasEnded && (!timing.isFinishing || !user.isOrphan && user.runner.isCaller) }
+    @inline(__always) var mayGoOn: Bool {
+        !hasEnded && (!timing.isFinishing || !user.isOrphan && user.runner.isCaller)
+    }
 
     // MARK: Facts
 

@@ -60,10 +60,7 @@ extension ServiceCore {
             }
             return false
         }
-        let isAnyTask = locked { state in
-            state.scheduler.deadlines.contains(by: instant.nanoseconds, where: isTask)
-                || state.scheduler.coalescing.contains(by: instant.nanoseconds, where: isTask)
-        }
+        let isAnyTask = locked { $0.scheduler.waiting.contains(by: instant.nanoseconds, where: isTask) }
         return isAnyTask ? .task : work
     }
 }

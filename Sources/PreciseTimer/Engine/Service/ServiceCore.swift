@@ -87,8 +87,8 @@ final class ServiceCore: @unchecked Sendable {
 
     /// Adds a timer, and sets the alarm if the timer's first deadline is the earliest of all. Returns the
     /// timer's handle.
-    func register(
-        _ record: Record,
+    @inline(__always) func register(
+        _ record: consuming Record,
         _ schedule: PreciseTimer.Schedule,
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
@@ -97,21 +97,21 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func register(
-        _ record: Record,
+        _ record: consuming Record,
         _ schedule: ResolvedSchedule,
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
         let handle = PreciseTimer(record, of: self)
-        record.adopt(handle)
+        handle.record.adopt(handle)
         while true {
             var failure: TimerError?
             let isAdded = decide(inForkedChild: nil) { state -> Bool? in
                 guard state.isSupervised, state.alarm != nil else { return false }
-                state.register(record, schedule, service)
+                state.register(handle.record, schedule, service)
                 if state.teardown.isEmpty { return true }
                 // The caller gets the error, and no timer existed, so `onEnd` must not be called.
                 failure = state.teardown.more?.failure?.error
-                record.cold?.onEnd = nil
+                handle.record.cold?.onEnd = nil
                 return true
             }
             if let failure { throw failure }

@@ -128,10 +128,12 @@ struct ServiceState: ~Copyable {
     /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
     /// handler is running, the timer is finalized after its return, and its task is cancelled unless it is spared.
     mutating func end(_ record: Record, _ ending: TimerEnding, sparesTask: Bool = false) -> Bool {
-        guard scheduler.end(record, record.user.isOrphan ? record.endingIfTargetIsGone : ending) else { return false }
-        if let observer { observer.ended(record) }
+        guard let ended = scheduler.end(record, record.user.isOrphan ? record.endingIfTargetIsGone : ending) else {
+            return false
+        }
+        observer?.ended(record)
         if !record.isInHandler {
-            teardown.add(ended: record)
+            teardown.add(ended: ended.record)
         } else if !sparesTask, let task = record.taskToCancel {
             teardown.needMore().tasks.append(task)
         }

@@ -37,7 +37,7 @@ struct Teardown: ~Copyable {
     private(set) var more: More?
 
     /// Leaves a timer that has ended to be finalized.
-    @inline(__always) mutating func add(ended record: Record) {
+    @inline(__always) mutating func add(ended record: consuming Record) {
         if timer == nil { timer = record } else { needMore().timers.append(record) }
         isEmpty = false
     }

@@ -1,5 +1,5 @@
-/// How many timers of a service a sweep covers: enough for each timer to have its turn in one of the next four sweeps,
-/// however many timers end meanwhile. A pure value.
+/// How many timers of a service a sweep covers at most: enough for each timer to have its turn in one of the next four
+/// sweeps, however many timers end meanwhile, if the sweeps' budget suffices. A pure value.
 package struct SweepQuota: Sendable {
     /// The least quota, unless there are fewer timers.
     private static var least: Int { 4_096 }
