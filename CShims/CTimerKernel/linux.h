@@ -37,7 +37,7 @@ static inline int futex_sleep(const struct timespec *instant) {
 }
 
 // Sleeps until an instant of the suspending clock. Signals do not end the sleep. If a sandbox refuses
-// clock_nanosleep(2), the thread waits on a futex: without these no lock works either.
+// clock_nanosleep(2), the thread waits on a futex.
 static inline void sleep_until(const struct timespec *instant) {
     int error;
     do {

@@ -14,12 +14,9 @@ extension Duration {
     /// `UInt64.max`, which stands for forever.
     package var nanosecondsUnlessNegative: UInt64? {
         let attoseconds = attoseconds
-        // Dividing 128 bits by 64 is several times as fast as dividing by 128. The condition keeps the quotient
-        // within 63 bits.
-        let (high, low) = (UInt64(truncatingIfNeeded: attoseconds >> 64), UInt64(truncatingIfNeeded: attoseconds))
-        if high < 1_000_000_000 / 2 {
-            let (whole, rest) = (1_000_000_000 as UInt64).dividingFullWidth((high, low))
-            return rest > 0 ? whole + 1 : whole
+        // Nearly every length takes this path: dividing unsigned numbers is faster, and the sum cannot overflow.
+        if attoseconds >= 0, attoseconds < Int128(Int64.max) * 1_000_000_000 {
+            return UInt64(truncatingIfNeeded: (UInt128(truncatingIfNeeded: attoseconds) + 999_999_999) / 1_000_000_000)
         }
         if attoseconds < 0 { return nil }
         let nanoseconds = nanosecondsRoundedUp

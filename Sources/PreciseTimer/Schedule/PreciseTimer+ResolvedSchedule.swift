@@ -6,7 +6,17 @@ extension PreciseTimer.Schedule {
     /// The schedule in nanoseconds, on a clock.
     ///
     /// - Throws: `TimerError` if the schedule makes no sense, or starts at an instant of another clock.
-    func resolved(on clock: TimerClock) throws(TimerError) -> ResolvedSchedule {
+    @inline(__always) func resolved(on clock: TimerClock) throws(TimerError) -> ResolvedSchedule {
+        // The way of most time-outs is short.
+        if case .after(let delay) = start, case .once = repetition, modifiers == nil,
+            let nanoseconds = delay.nanosecondsUnlessNegative
+        {
+            return ResolvedSchedule(.after(nanoseconds), .once)
+        }
+        return try checked(on: clock)
+    }
+
+    @inline(never) private func checked(on clock: TimerClock) throws(TimerError) -> ResolvedSchedule {
         let repetition = try resolvedRepetition()
         var resolved = ResolvedSchedule(try resolvedStart(on: clock), repetition)
         if modifiers != nil { resolved.modifiers = try resolvedModifiers() }
@@ -103,7 +113,7 @@ extension PreciseTimer.Schedule {
 
 extension PreciseTimer.MissedTickPolicy {
     /// Refuses a policy that makes no sense.
-    func validate() throws(TimerError) {
+    @inline(__always) func validate() throws(TimerError) {
         if case .catchUp(let limit) = self, limit < 1 {
             throw TimerError(.invalidSchedule, "catching up at most \(limit) ticks (the limit must be at least 1)")
         }

@@ -51,8 +51,9 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(schedule, deliver.destination, target: target, Handler(handler), on: service)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
+        let handler = Handler(handler)
+        return try request.start(schedule, deliver.destination, target: target, handler, on: service, label, onEnd)
     }
 
     /// Schedules a timer whose handle is its target. Keep the handle: the timer ends when it is released. The handler
@@ -73,11 +74,12 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
         if let handler = calledInPlace(handler) {
-            return try request.start(schedule, deliver.destination, target: nil, Handler(handler), on: service)
+            let handler = Handler(handler)
+            return try request.start(schedule, deliver.destination, target: nil, handler, on: service, label, onEnd)
         }
-        return try request.start(schedule, target: nil, inTask: handler, on: service)
+        return try request.start(schedule, target: nil, inTask: handler, on: service, label, onEnd)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler asks for nothing: `{ print("tick") }`. Keep the
@@ -96,14 +98,14 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable () -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
         if let handler = calledInPlace(handler) {
             let handler = Handler { (_: PreciseTimer, _) in handler() }
-            return try request.start(schedule, deliver.destination, target: nil, handler, on: service)
+            return try request.start(schedule, deliver.destination, target: nil, handler, on: service, label, onEnd)
         }
         let tasks = TaskDestination(handler.isolation)
         let handler = Handler(inTask: { (_: PreciseTimer, _) in await handler() }, onError: nil)
-        return try request.start(schedule, .task(tasks), target: nil, handler, on: service)
+        return try request.start(schedule, .task(tasks), target: nil, handler, on: service, label, onEnd)
     }
 }
 
@@ -151,10 +153,12 @@ extension TimerRequest {
         _ schedule: PreciseTimer.Schedule,
         _ destination: Destination,
         target: AnyObject?,
-        _ handler: Handler?,
-        on service: TimerService
+        _ handler: consuming Handler?,
+        on service: TimerService,
+        _ label: String?,
+        _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
-        let handler = destination.isPlain ? handler?.checked(site, label) : handler
+        if isDebugBuild, destination.isPlain { handler = handler?.checked(site, label) }
         let record = Record(timing, destination, site, target: target, handler, label: label, onEnd: onEnd)
         return try service.core.register(record, schedule, service)
     }
@@ -165,11 +169,13 @@ extension TimerRequest {
         target: Target?,
         inTask handler: @escaping @isolated(any) @Sendable (Target, PreciseTimer.Tick) async throws -> Void,
         onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)? = nil,
-        on service: TimerService
+        on service: TimerService,
+        _ label: String?,
+        _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
         let tasks = TaskDestination(handler.isolation)
         let handler = Handler(inTask: handler, onError: onError)
-        return try start(schedule, .task(tasks), target: target, handler, on: service)
+        return try start(schedule, .task(tasks), target: target, handler, on: service, label, onEnd)
     }
 }
 
@@ -177,8 +183,7 @@ extension Handler {
     /// The handler, which, in a debug build, tells before the process ends if it asks for the main actor while it runs
     /// elsewhere. The Swift runtime ends the process for that.
     fileprivate func checked(_ site: CallSite, _ label: String?) -> Handler {
-        guard isDebugBuild else { return self }
-        return Handler { (target: AnyObject, tick) in
+        Handler { (target: AnyObject, tick) in
             MainActorCheck.watch {
                 call(target, tick)
             } warning: {

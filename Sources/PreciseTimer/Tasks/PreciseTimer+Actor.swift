@@ -24,9 +24,10 @@ extension PreciseTimer {
         onError: (@Sendable (isolated Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
         let handler = Handler(onTarget: handler, onError: onError)
-        return try request.start(schedule, .task(TaskDestination(.target)), target: target, handler, on: service)
+        let tasks = Destination.task(TaskDestination(.target))
+        return try request.start(schedule, tasks, target: target, handler, on: service, label, onEnd)
     }
 
     // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
@@ -47,8 +48,9 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
         let handler = Handler(onTarget: handler, onError: nil)
-        return try request.start(schedule, .task(TaskDestination(.target)), target: target, handler, on: service)
+        let tasks = Destination.task(TaskDestination(.target))
+        return try request.start(schedule, tasks, target: target, handler, on: service, label, onEnd)
     }
 }

@@ -29,8 +29,9 @@ extension PreciseTimer {
         onError: (@MainActor @Sendable (Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @MainActor @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, ending(target, onEnd))
-        return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
+        let onEnd = ending(target, onEnd)
+        return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 
     // Without this form, the compiler would take the handler for one that awaits, where a lock or
@@ -51,8 +52,8 @@ extension PreciseTimer {
         onEnd: (@MainActor @Sendable (Target?, EndReason) -> Void)? = nil,
         handler: @escaping @MainActor @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, ending(target, onEnd))
-        return try request.start(schedule, target: target, inTask: handler, on: service)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
+        return try request.start(schedule, target: target, inTask: handler, on: service, label, ending(target, onEnd))
     }
 
     /// Schedules a timer whose handle is its target, and whose handler and `onEnd` run on the main actor and are
@@ -72,8 +73,9 @@ extension PreciseTimer {
         onError: (@MainActor @Sendable (PreciseTimer, any Error) async throws -> Void)? = nil,
         handler: @escaping @MainActor @Sendable (PreciseTimer, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, ending(onEnd))
-        return try request.start(schedule, target: nil, inTask: handler, onError: onError, on: service)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
+        let onEnd = ending(onEnd)
+        return try request.start(schedule, target: nil, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 
     /// An `onEnd` that is called in a task of the main actor.

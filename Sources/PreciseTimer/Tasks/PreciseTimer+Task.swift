@@ -34,8 +34,8 @@ extension PreciseTimer {
         onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
+        return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler may await and throw, or is isolated to a global
@@ -54,8 +54,8 @@ extension PreciseTimer {
         onError: (@isolated(any) @Sendable (PreciseTimer, any Error) async throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(schedule, target: nil, inTask: handler, onError: onError, on: service)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
+        return try request.start(schedule, target: nil, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 
     // Without this form, the compiler would choose the one for ordinary handlers if an isolated handler neither awaits
@@ -76,7 +76,7 @@ extension PreciseTimer {
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let request = try TimerRequest(tolerance, missedTicks, label, paused, file, line, onEnd)
-        return try request.start(schedule, target: target, inTask: handler, on: service)
+        let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
+        return try request.start(schedule, target: target, inTask: handler, on: service, label, onEnd)
     }
 }

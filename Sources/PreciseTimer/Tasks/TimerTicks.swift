@@ -84,8 +84,10 @@ extension PreciseTimer {
         line: UInt = #line
     ) -> TimerTicks {
         TimerTicks(schedule: schedule) { mailbox throws(TimerError) in
-            let request = try TimerRequest(tolerance, missedTicks, label, false, file, line) { mailbox.end($0) }
-            return try request.start(schedule, .mailbox(mailbox), target: mailbox, nil, on: service)
+            let request = try TimerRequest(tolerance, missedTicks, false, file, line)
+            return try request.start(schedule, .mailbox(mailbox), target: mailbox, nil, on: service, label) {
+                mailbox.end($0)
+            }
         }
     }
 }

@@ -114,7 +114,7 @@ extension LockSteps where Self: ~Copyable {
     }
     func lockInKernel() -> CInt { unsafe futex_lock(word) }
     func unlockInKernel() -> CInt { unsafe futex_unlock(word) }
-    func sleep() { usleep(100) }
+    func sleep() { KernelClock.sleep(for: .microseconds(100)) }
     func stop(_ reason: LockAnswer) -> Never { fatalError(reason.rawValue) }
 }
 #endif
