@@ -219,6 +219,19 @@ final class SchedulerControlTests {
         #expect(firing.ticks == [Ticked(late, 0, 76), Ticked(other, 0, 100), Ticked(late, 1, 152)])
     }
 
+    /// It is still where it was before it was postponed, and comes out there.
+    @Test func anExtraTickOfAPostponedTimerWaitsForTheNextRound() {
+        let other = scheduler.add(once(at: 50)).timer
+        let timer = scheduler.add(once(at: 100), tolerance: 16).timer
+        let firing = scheduler.firing(at: 125) { scheduler, _ in
+            #expect(scheduler.reschedule(timer, on: once(at: 124)) == .leave, "which wakes at 128")
+            #expect(scheduler.fire(timer, at: 125) == .leave)
+        }
+        #expect(firing.ticks == [Ticked(other, 0, 50)])
+        #expect(firing.alarm == .set(125))
+        #expect(scheduler.firing(at: 125).ticks.map(\.due.deadline) == [124])
+    }
+
     @Test func aTimerResumedAtTheEndOfItsHopSetsTheAlarm() {
         let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 3)).timer
         #expect(scheduler.take(at: 35) == timer)

@@ -69,12 +69,11 @@ extension Scheduler {
     /// Asks for an extra tick, which does not change the grid. Nil if the timer had ended.
     package mutating func fire(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded { return nil }
-        let deadline = timer.timing.nextDeadline
+        let (deadline, wakeTime) = (timer.timing.nextDeadline, timer.timing.wakeTime)
         timer.timing.askForExtra(at: now)
         // A timer that is already due keeps its turn, unless the extra tick makes the wake time that it waits for
         // earlier.
-        let keepsItsTurn =
-            timer.stage == .queued && waiting.wakeTime(of: timer) <= max(timer.timing.wakeTime, round ?? 0)
+        let keepsItsTurn = timer.timing.wakeTime == wakeTime || hasTurn(timer)
         return timer.timing.nextDeadline == deadline && keepsItsTurn ? .leave : enqueue(timer)
     }
 

@@ -298,6 +298,12 @@
         if let place = whereToWait(timer, isFirst: true) { push(timer, to: place) }
     }
 
+    /// Whether a timer is at its own place in a queue, and comes out in this round.
+    func hasTurn(_ timer: Timer) -> Bool {
+        guard let round, timer.stage == .queued, waiting.wakeTime(of: timer) <= round else { return false }
+        return waiting.element(of: timer).nanoseconds == timer.timing.nextDeadline
+    }
+
     /// A place in a queue.
     private typealias Place = (queue: Int, instant: UInt64, wakeTime: UInt64)
 

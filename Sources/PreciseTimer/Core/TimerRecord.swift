@@ -12,7 +12,7 @@
     /// The position in the list of all timers; -1 outside.
     @safe @exclusivity(unchecked) final var listPosition: Int32 = -1
     /// Which of the queues of waiting timers it is in, or was in last.
-    @safe @exclusivity(unchecked) final var queue: UInt8 = 0
+    @safe @exclusivity(unchecked) package internal(set) final var queue: UInt8 = 0
     /// What the timer is doing.
     @safe @exclusivity(unchecked) package internal(set) final var stage = Stage.idle
     /// Whether the timer has ended, and why.

@@ -160,6 +160,7 @@ final class SmallTimer {
         for number in [runner, endedBy, burst, finals, isQueued ? moves : 0] { hasher.combine(number) }
         for fact in [isAdded, isHeld, isClosed, targetIsGone, isInHandler, isOver] { hasher.combine(fact) }
         hasher.combine(record.stage)
+        hasher.combine(isQueued ? record.queue : 0)
         hasher.combine(record.ending)
         hasher.combine(waiting)
     }
