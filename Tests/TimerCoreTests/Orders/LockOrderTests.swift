@@ -1,4 +1,5 @@
 #if os(Linux) && !KQUEUE
+import TestSupport
 import Testing
 
 /// Every order of the single operations of threads that take one lock, with the code of the library on a model of the
@@ -17,9 +18,9 @@ import Testing
         LockPlan(name: "taken twice on a kernel that refuses always", refusesAll: true, takesTwice: true),
     ]
 
-    @Test(arguments: plans)
-    func noOrderLetsTwoThreadsInOrLeavesOneWaiting(of plan: LockPlan) {
-        let all = Exploration { LockWorld(plan) }
+    @Test(.alone("every order of the steps is taken"), arguments: plans)
+    func noOrderLetsTwoThreadsInOrLeavesOneWaiting(of plan: LockPlan) async throws {
+        let all = try await onOwnThread { Exploration { LockWorld(plan) } }
         #expect(all.fault == nil, "\(all)")
         #expect(all.orders > 10, "\(all)")
         if Self.isLong { print("\(plan.name): \(all)") }

@@ -10,9 +10,9 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct SmallWorldTests {
     static let isLong = Effort.isThorough
 
-    @Test(arguments: Plan.all(isLong: isLong))
-    func everyOrderKeepsThePromises(of plan: Plan) {
-        let all = Exploration { SmallWorld(plan) }
+    @Test(.alone("every order of the steps is taken"), arguments: Plan.all(isLong: isLong))
+    func everyOrderKeepsThePromises(of plan: Plan) async throws {
+        let all = try await onOwnThread { Exploration { SmallWorld(plan) } }
         #expect(all.fault == nil, "\(all)")
         #expect(all.orders > 100, "\(all)")
         if Self.isLong { print("\(plan.name): \(all)") }
@@ -21,13 +21,17 @@ import Testing
     /// Worlds are taken for equal if all the numbers are equal on which later steps depend. If a number were forgotten,
     /// the search would lose orders.
     @Test(
+        .alone("every order of the steps is taken, twice"),
         arguments: Plan.all(isLong: false).filter { isLong || ["tolerance", "late ticks of a hop"].contains($0.name) }
     )
-    func noOrderIsLostBetweenWorldsThatAreTakenForEqual(of plan: Plan) {
-        var (plan, careful) = (plan, plan)
-        (plan.time, careful.time) = (Self.isLong ? 2 : 1, Self.isLong ? 2 : 1)
-        careful.mergesByCalls = true
-        #expect(Exploration { SmallWorld(plan) }.orders == Exploration { SmallWorld(careful) }.orders)
+    func noOrderIsLostBetweenWorldsThatAreTakenForEqual(of plan: Plan) async throws {
+        let orders = try await onOwnThread {
+            var (plan, careful) = (plan, plan)
+            (plan.time, careful.time) = (Self.isLong ? 2 : 1, Self.isLong ? 2 : 1)
+            careful.mergesByCalls = true
+            return [Exploration { SmallWorld(plan) }.orders, Exploration { SmallWorld(careful) }.orders]
+        }
+        #expect(orders[0] == orders[1])
     }
 
     // MARK: Planted faults
