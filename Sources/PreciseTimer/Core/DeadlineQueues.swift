@@ -61,8 +61,8 @@
         return queue == Self.deferred ? instant : instant.roundedUp(toBit: queue)
     }
 
-    /// Whether a queue that may have a timer is one that the body accepts. The others are left out: a debug build checks
-    /// the queues after each change.
+    /// Whether the body accepts a queue that may have a timer. The others are left out: a debug build checks the queues
+    /// after each change.
     private func anyQueue(_ accepts: (borrowing DeadlineQueue) -> Bool) -> Bool {
         var rest = used
         while rest != 0 {
