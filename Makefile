@@ -1,6 +1,6 @@
 # A newcomer runs `make compare` and `make test`. Each target installs libevent's headers if they are missing.
 
-.PHONY: compare test thorough check docs bench examples gallery verdicts races soak fuzz hunt lint libevent
+.PHONY: compare test thorough check docs bench examples verdicts races soak fuzz hunt lint libevent
 
 # Swift 6.3 orders the traits of a package at random for each build, and compiles everything again if the order has
 # changed: https://github.com/swiftlang/swift-package-manager/issues/10525
@@ -15,7 +15,7 @@ test: libevent
 	PRECISE_TIMER_STEP_CLOCK=1 swift test --skip-build --filter ClockStepTests
 
 # What takes long, besides the tests: other builds, floods, the sanitizers, short searches. About 14 minutes.
-thorough: libevent
+thorough:
 	.ci/run no-traits thorough-tests release-tests soak fuzz thread-sanitizer address-sanitizer
 
 # Build, tests and lint, to run before each commit. All stages: .ci/run
@@ -42,13 +42,9 @@ examples: libevent
 	done
 	swift test --package-path Examples --skip-build
 
-# Documentation/gallery, README's sample and the pictures, from this machine idle and busy. Two minutes, and chromium.
-gallery: libevent
-	.ci/gallery
-
 # How far the verdicts of compare-backends can be believed here. Takes half an hour, during which nothing else may run.
 verdicts: libevent
-	.ci/verdicts
+	Benchmarks/verdicts
 
 # The instrument's own threads under the thread sanitizer. Takes some 7 minutes.
 races: libevent
@@ -58,7 +54,7 @@ races: libevent
 # A minute each, or SECONDS.
 SECONDS ?= 60
 soak: libevent
-	.ci/soak $(SECONDS)
+	swift run -c release timer-soak --seconds $(SECONDS) $(OPTIONS)
 
 fuzz: libevent
 	.ci/fuzz $(SECONDS)
@@ -76,8 +72,9 @@ lint:
 	swift format lint --strict --recursive Sources Tests .ci Package.swift \
 	    Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources \
 	    Examples/Tests
-	.ci/prose
-	.ci/rooms --quiet
+	@! LC_ALL=C.UTF-8 git grep -nE '^.{121,}' -- '*.swift' README.md CONTRIBUTING.md CHANGELOG.md .ci Makefile || \
+	    { echo "these lines have more than 120 columns" >&2; exit 1; }
+	.ci/rooms
 	.ci/mutations --check
 
 # The libevent backend is built with libevent's headers.

@@ -202,6 +202,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "Swift5Tests",
+            dependencies: ["PreciseTimer", "PreciseTimerPatterns", "TestSupport"],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
+        .testTarget(
             name: "PreciseTimerTestKitTests",
             dependencies: [
                 "PreciseTimer", "PreciseTimerPatterns", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel",

@@ -1,8 +1,11 @@
 """The lives of a service, each with one system call failed, and what can come of one."""
 import collections
 import errno
+import fnmatch
+import functools
 import json
 import os
+import pathlib
 import re
 import signal
 
@@ -175,3 +178,21 @@ def crash(run):
         return Outcome("crash", f"status {run.status}")
     frame, library = frames[0].rsplit(" in ", 1)
     return Outcome(f"crash in {library}", f"{signal.Signals(-run.status).name} in {frame}")
+
+
+@functools.cache
+def known_outcomes():
+    """Patterns for life, call, error and outcome, and the reason."""
+    lines = pathlib.Path(__file__).with_name("known.txt").read_text(encoding="utf-8").splitlines()
+    return [line.split(None, 3)[:3] + [part.strip() for part in line.split(None, 3)[3].split("|", 1)]
+            for line in lines if line and not line.startswith("#")]
+
+
+def reasons(case, found):
+    """The numbers of the known outcomes that an outcome is one of."""
+    texts = (case.life, case.call, case.error, found.name)
+    return [number for number, known in enumerate(known_outcomes()) if all(map(fnmatch.fnmatchcase, texts, known))]
+
+
+def is_known(case, found):
+    return bool(reasons(case, found))

@@ -93,7 +93,7 @@ struct MeasurementOptions: ParsableArguments {
     @Flag(help: "Show no progress.")
     var quiet = false
 
-    // For tests, for `.ci/verdicts`, and for the laps of `against`.
+    // For tests, for `Benchmarks/verdicts`, and for the laps of `against`.
     @Option(parsing: .unconditional, help: .hidden, transform: { try WholeNumber.parse($0) }) var laps: Int?
     @Option(parsing: .unconditional, help: .hidden, transform: { try WholeNumber.parse($0) }) var deadlines: UInt64?
     @Option(parsing: .unconditionalSingleValue, help: .hidden, transform: { try Planted.parse($0) }) var plant:

@@ -4,7 +4,7 @@ import Foundation
 import PreciseTimer
 import Synchronization
 
-/// How late the ticks of one service are, beside busy processes or none, and what they cost. For `.ci/beside`.
+/// How late the ticks of one service are, beside busy processes or none, and what they cost. For `Benchmarks/beside`.
 struct OnTimeCase: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "on-time-case", shouldDisplay: false)
 
