@@ -79,3 +79,13 @@ package final class Spinner: Sendable {
     /// In nanoseconds.
     private static let second: UInt64 = 1_000_000_000
 }
+
+extension Spinner {
+    /// What a spinner does, at one moment.
+    package struct Report: Sendable {
+        /// The plan's state.
+        package let plan: SpinPlan
+        /// Why the thread does not spin; nil if it may.
+        package let obstacle: String?
+    }
+}

@@ -68,3 +68,40 @@ enum ServicePerCore {
         print("connections: \(connections.count), in shards of \(counts); 100 of them closed")
     }
 }
+
+/// A part of a server: the thread that serves its connections, and the service that has their time-outs.
+struct Shard: Sendable {
+    /// Stands for an event loop.
+    let queue: DispatchQueue
+    let service: TimerService
+
+    init(_ number: Int) throws(TimerError) {
+        queue = DispatchQueue(label: "shard \(number)")
+        service = try TimerService(.timerFD)
+    }
+}
+
+extension [Shard] {
+    /// The shard of a connection, which is the same one until the program ends.
+    func shard(of id: some Hashable) -> Shard { self[abs(id.hashValue % count)] }
+}
+
+/// A connection that is closed if no byte arrives in time.
+final class Connection: Sendable {
+    let id: Int
+    private let closed = Atomic(false)
+
+    var isClosed: Bool { closed.load(ordering: .acquiring) }
+
+    init(id: Int) { self.id = id }
+
+    func expectByte(on service: TimerService, within patience: Duration = .seconds(30)) -> PreciseTimer {
+        do {
+            return try PreciseTimer.schedule(.once(after: patience), on: service, target: self) { connection, _ in
+                connection.closed.store(true, ordering: .releasing)
+            }
+        } catch {
+            fail("\(error)")
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import Synchronization
+internal import TimerKernel
+
+/// A warning of debug builds about a timer, on standard error. A process writes each for the first 16 call sites, and
+/// once for each of them.
+final class TimerWarning: Sendable {
+    /// The handle was released before the first tick.
+    static let droppedHandle = TimerWarning { _ in
+        "the handle of this timer was dropped before its first tick, which ended the timer; keep the handle, or "
+            + "schedule with a target"
+    }
+    /// The target was released before the first tick.
+    static let lostTarget = TimerWarning { _ in
+        "the target of this timer was released before its first tick, which ended the timer; if that was not "
+            + "intended, keep the target: the timer does not"
+    }
+    /// An error ended the timer, and nobody was told.
+    static let unheardError = TimerWarning { error in
+        "the handler of this timer threw an error, which ended the timer, and nobody was told: \(error); pass "
+            + "`onError:`, and the timer goes on, or `onEnd:`"
+    }
+
+    private let text: @Sendable (_ detail: String) -> String
+    private let sites = Lock(Set<CallSite>())
+
+    private init(_ text: @escaping @Sendable (String) -> String) { self.text = text }
+
+    /// Writes it, unless it was written before.
+    func write(for record: Record, _ detail: String = "") {
+        let isNew = sites.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(record.user.site).inserted }
+        if isNew { StandardError.writeLine(record.user.site.message(text(detail))) }
+    }
+}
+
+extension Record {
+    /// Whether a released target ended the timer before its first tick, although it had a period.
+    var hasLostItsTargetAtOnce: Bool {
+        ending == .targetReleased && user.ticks == 0 && timing.leastPeriod != .max && !timing.isOnDemand
+    }
+}
+
+/// The warnings of debug builds about handlers that run for longer than their period.
+package enum SlowHandlerWarnings {
+    /// How many are left. A process is warned of the first 16 call sites: a test run may have thousands. Relaxed: the
+    /// count orders nothing.
+    fileprivate static let left = Atomic(16)
+
+    /// Turns them off in this process, for a program whose handlers are slow on purpose.
+    package static func turnOff() { left.store(0, ordering: .relaxed) }
+}
+
+extension SlowSite {
+    /// Warns the developer about a handler that runs for longer than its period.
+    func warn() {
+        guard SlowHandlerWarnings.left.subtract(1, ordering: .relaxed).oldValue > 0 else { return }
+        let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
+        let calls = "in \(count) calls, once for \(time)"
+        let deadlines = missed == 1 ? "1 deadline" : "\(missed) deadlines"
+        // Elsewhere it makes no other timer late.
+        let elsewhere = "for longer than its period, \(period), \(calls): \(deadlines) had no tick;"
+        let text =
+            switch way {
+            case .inline:
+                "ran for longer than \(period), its period or that of another timer on its thread, \(calls); ticks are "
+                    + "late: do less in it, or let it run elsewhere (`deliver: .queue`)"
+            case .onQueue: "ran \(elsewhere) do less in it, or use a longer period or `.fixedDelay`"
+            case .inTask: "ran or awaited \(elsewhere) use a longer period or `.fixedDelay`"
+            }
+        StandardError.writeLine(site.message(ofHandler: label, text))
+    }
+}
+
+/// Whether this is a debug build, which warns the developer on standard error.
+var isDebugBuild: Bool {
+    #if DEBUG
+    true
+    #else
+    false
+    #endif
+}
