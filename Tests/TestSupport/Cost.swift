@@ -28,7 +28,7 @@ package struct Cost: TestTrait, SuiteTrait, TestScoping {
         await Turnstile.shared.enter(places)
         defer { Turnstile.shared.leave(places) }
         try await Self.$isInside.withValue(true) {
-            try await withTaskExecutorPreference(OwnThreads.shared) { try await function() }
+            try await withTaskExecutorPreference(OwnThreads.shared) { try await repeatedIfStarved(test: function) }
         }
     }
 
