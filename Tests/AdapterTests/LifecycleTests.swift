@@ -8,7 +8,35 @@ import ServiceLifecycleTestKit
 import TestSupport
 import Testing
 
+/// The end of a program's timers in a group of services.
 @Suite(.waits("a shutdown by a signal, while timers tick"), .timeLimit(.minutes(60))) struct LifecycleTests {
+    private let service: TimerService
+    private let bag = TimerBag()
+    private let log = Log()
+    private let isInside = Gate()
+    private let mayReturn = Gate()
+    private let hasReturned = Gate()
+
+    init() throws { service = try TimerService(.usual) }
+
+    private func tick(every period: Duration = .milliseconds(1), for target: Log? = nil) throws -> PreciseTimer {
+        try PreciseTimer.schedule(.every(period), on: service, target: target ?? log) { $0.note($1) }
+    }
+
+    /// A timer whose handler stays on a queue until it may return.
+    private func stay() throws -> PreciseTimer {
+        try PreciseTimer.schedule(
+            .every(.milliseconds(1)),
+            on: service,
+            deliver: .queue(DispatchQueue(label: "test.lifecycle")),
+            target: log
+        ) { [isInside, mayReturn, hasReturned] _, _ in
+            isInside.open()
+            mayReturn.pass()
+            hasReturned.open()
+        }
+    }
+
     @Test func aShutdownIsDumpedWithItsTimers() async {
         await #expect(processExitsWith: .success) {
             let (service, bag) = (try TimerService(.usual), TimerBag())
@@ -17,119 +45,81 @@ import Testing
         }
     }
 
+    /// Runs a shutdown. Returns whether the handler that stays has returned before it.
+    private func run(_ shutdown: TimerShutdown) async throws -> Bool {
+        try await shutdown.run()
+        return hasReturned.isPassable
+    }
+
     @Test func aServiceEndsWithTheProgramAndWaitsForItsHandlers() async throws {
-        let service = try TimerService(.usual)
-        let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Notes<Bool>())
-        let endings = Notes<PreciseTimer.EndReason>()
-        let target = Log()
-        try PreciseTimer.schedule(
-            .every(.milliseconds(1)),
-            on: service,
-            deliver: .queue(DispatchQueue(label: "test.lifecycle")),
-            target: target,
-            onEnd: endings.append
-        ) { _, _ in
-            isInside.open()
-            mayReturn.pass()
-            hasReturned.append(true)
+        let (timer, shutdown) = (try stay(), try TimerShutdown(of: service))
+        let hasReturned = try await testGracefulShutdown { trigger in
+            async let hasReturned = run(shutdown)
+            await isInside.pass()
+            trigger.triggerGracefulShutdown()
+            #expect(await soon { service.activeTimers.isEmpty })
+            mayReturn.open()
+            return try await hasReturned
         }
-        let shutdown = try TimerShutdown(of: service)
-        try await testGracefulShutdown { trigger in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    try await shutdown.run()
-                    #expect(hasReturned.all == [true])
-                }
-                await isInside.pass()
-                trigger.triggerGracefulShutdown()
-                #expect(await soon { service.activeTimers.isEmpty })
-                mayReturn.open()
-                try await group.waitForAll()
-            }
-        }
-        #expect(endings.all == [.serviceShutDown])
+        #expect(hasReturned)
+        #expect(timer.state == .ended(.serviceShutDown))
     }
 
     @Test func aGroupEndsTheTimersOfABagAndLeavesTheOthers() async throws {
-        let service = try TimerService(.usual)
-        let (bag, log, other) = (TimerBag(), Log(), Log())
-        let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
-        timer.store(in: bag)
-        let remaining = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: other) { $0.note($1) }
+        let other = Log()
+        let (timer, remaining) = (try tick().store(in: bag), try tick(for: other))
         let group = ServiceGroup(services: [TimerShutdown(of: bag)], logger: Logger(label: "test"))
         async let running: Void = group.run()
         #expect(await soon { log.count > 2 })
         await group.triggerGracefulShutdown()
         try await running
-        #expect(timer.state == .ended(.cancelled))
-        #expect(remaining.state == .scheduled)
+        #expect([timer.state, remaining.state] == [.ended(.cancelled), .scheduled])
         service.shutdown()
     }
 
-    @Test func theEndOfABagWaitsForItsHandlers() async throws {
-        let (service, bag, target) = (try TimerService(.usual), TimerBag(), Log())
-        let (isInside, mayReturn, isOver) = (Gate(), Gate(), Gate())
-        let queue = DispatchQueue(label: "test.lifecycle")
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, deliver: .queue(queue), target: target) {
-            _,
-            _ in
-            isInside.open()
-            mayReturn.pass()
-        }
-        .store(in: bag)
+    @Test(arguments: [nil, Duration.seconds(3_600)])
+    func theEndOfABagWaitsForItsHandlers(limit: Duration?) async throws {
+        try stay().store(in: bag)
         await isInside.pass()
-        let task = Task {
-            try await TimerShutdown(of: bag).run()
-            isOver.open()
-        }
+        let task = Task { try await run(TimerShutdown(of: bag, within: limit)) }
         task.cancel()
         #expect(await soon { service.activeTimers.isEmpty })
         // Long enough for a call that does not wait.
         try await Task.sleep(for: .milliseconds(20))
-        #expect(!isOver.isPassable)
         mayReturn.open()
-        try await task.value
+        #expect(try await task.value)
         service.shutdown()
     }
 
-    @Test func aCancelledTaskEndsTheTimers() async throws {
-        let service = try TimerService(.usual)
-        let log = Log()
-        let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
-        let shutdown = try TimerShutdown(of: service)
+    /// Runs a shutdown in a task that is cancelled.
+    private func cancel(_ shutdown: TimerShutdown) async throws {
         let task = Task { try await shutdown.run() }
-        #expect(await soon { log.count > 2 })
         task.cancel()
         try await task.value
-        #expect(timer.state == .ended(.serviceShutDown))
     }
 
     @Test func aShutdownWithALastTickLeavesNothingBehind() async throws {
-        let (service, bag, log) = (try TimerService(.usual), TimerBag(), Log())
-        for _ in 0..<2 {
-            try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) }.store(in: bag)
-        }
-        try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) }
-        for shutdown in [TimerShutdown(of: bag, lastTick: true), try TimerShutdown(of: service, lastTick: true)] {
-            let task = Task { try await shutdown.run() }
-            task.cancel()
-            try await task.value
-        }
-        #expect(log.ticks.map(\.isExtra) == [true, true, true])
+        let hour = Duration.seconds(3_600)
+        for _ in 0..<2 { try tick(every: hour).store(in: bag) }
+        let (one, other) = (try tick(every: hour), try tick(every: hour))
+        let shutdowns = [
+            TimerShutdown(of: bag, lastTick: true), TimerShutdown(of: one, lastTick: true),
+            try TimerShutdown(of: service, lastTick: true),
+        ]
+        for shutdown in shutdowns { try await cancel(shutdown) }
+        #expect(log.ticks.map(\.isExtra) == [true, true, true, true])
+        #expect([one.hasEnded, other.hasEnded] == [true, true])
     }
 
     @Test func aHandlerThatNeverReturnsIsNamedAfterTheLimit() async throws {
-        let (service, mayReturn, isInside) = (try TimerService(.usual), Gate(), Gate())
-        let target = Log()
-        try PreciseTimer.schedule(.once(after: .zero), on: service, label: "stuck", target: target) { _, _ in
+        try PreciseTimer.schedule(.once(after: .zero), on: service, label: "stuck", target: log) { _, _ in
             isInside.open()
             await mayReturn.pass()
         }
         await isInside.pass()
-        let shutdown = try TimerShutdown(of: service, within: .milliseconds(20))
-        let task = Task { try await shutdown.run() }
-        task.cancel()
-        let error = await #expect(throws: TimerError.self) { try await task.value }
+        let error = await #expect(throws: TimerError.self) {
+            try await cancel(TimerShutdown(of: service, within: .milliseconds(20)))
+        }
         #expect(error?.attempted.hasPrefix("waiting 20 ms for the end of timer \"stuck\" (") == true)
         mayReturn.open()
     }

@@ -6,31 +6,38 @@ import PreciseTimerLogging
 import PreciseTimerTestKit
 import TestSupport
 import Testing
-import TimerKernel
 
+/// What is written to a log about a service, and where.
 @Suite(.waits("a log of a service whose threads the kernel names")) struct LoggingTests {
     let virtual = VirtualTime()
     let handler = InMemoryLogHandler()
     let target = Log()
 
-    private func log(every period: Duration = .seconds(3_600)) throws -> TimerLog {
+    private func log(every period: Duration = .seconds(3_600), of service: TimerService? = nil) throws -> TimerLog {
         let logger = Logger(label: "test") { _ in handler }
-        return try TimerLog(of: virtual.service, to: logger, every: period, on: virtual.service)
+        return try TimerLog(of: service ?? virtual.service, to: logger, every: period, on: virtual.service)
+    }
+
+    private func tickEverySecond(label: String? = nil, then: @escaping @Sendable () -> Void = {}) throws {
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: label, target: target) { _, _ in
+            then()
+        }
     }
 
     @Test func theStatisticsSinceTheLastLineAreLogged() throws {
+        virtual.service.collectsStatistics = true
+        try tickEverySecond()
+        virtual.jump(by: .seconds(3))
+        // The ticks before the object are not logged.
         let log = try log()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
         virtual.advance(by: .seconds(10))
         log.report()
         virtual.jump(by: .seconds(4))
-        log.report()
-        log.report()
+        for _ in 0..<2 { log.report() }
         let lines = handler.entries
         #expect(lines.map(\.level) == [.info, .info], "a report without a tick is not logged")
-        #expect(lines.map { $0.metadata["ticks"] } == ["10", "1"])
-        #expect(lines.map { $0.metadata["missed"] } == ["0", "3"])
-        #expect(lines[1].metadata["lateness_max_ns"] == "3000000000")
+        let values = ["ticks", "missed", "lateness_max_ns"].map { key in lines.map { $0.metadata[key] } }
+        #expect(values == [["10", "1"], ["0", "3"], ["0", "3000000000"]])
     }
 
     @Test func aLogIsDumpedWithItsService() async {
@@ -38,28 +45,14 @@ import TimerKernel
             let virtual = VirtualTime()
             let logger = Logger(label: "test") { _ in InMemoryLogHandler() }
             let log = try TimerLog(of: virtual.service, to: logger)
-            let other = try TimerLog(of: virtual.service, to: logger)
             #expect(reflect(log) == "▿ PreciseTimerLogging.TimerLog #0\n  - service: \(virtual.service) #1\n")
-            withKnownIssue { #expect(log === other) }
         }
-    }
-
-    @Test func theTicksBeforeTheObjectAreNotLogged() throws {
-        virtual.service.collectsStatistics = true
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
-        virtual.jump(by: .seconds(7))
-        let log = try log()
-        virtual.advance(by: .seconds(2))
-        log.report()
-        #expect(handler.entries.map { $0.metadata["ticks"] } == ["2"])
-        #expect(handler.entries.map { $0.metadata["missed"] } == ["0"])
     }
 
     @Test func aBudgetThatIsTooSmallIsLoggedOnce() throws {
         let service = try TimerService(.hybrid, spin: .init(budget: 0.001))
         defer { service.shutdown() }
-        let logger = Logger(label: "test") { _ in handler }
-        let log = try TimerLog(of: service, to: logger, every: .seconds(3_600), on: virtual.service)
+        let log = try log(of: service)
         try PreciseTimer.schedule(.every(.microseconds(200)), on: service, target: target) { $0.note($1) }
         func warnings() -> [String] { handler.entries.filter { $0.level == .warning }.map { "\($0.message)" } }
         #expect(
@@ -74,39 +67,9 @@ import TimerKernel
         #expect(warnings().count { $0.hasPrefix("spinning") } == before)
     }
 
-    @Test func linesAreNotWrittenOnTheServicesThread() async throws {
-        let (virtual, threads) = (virtual, Notes<ThreadID>())
-        let logger = Logger(label: "test") { _ in ThreadLog(threads: threads) }
-        let log = try TimerLog(of: virtual.service, to: logger, every: .seconds(10), on: virtual.service)
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
-        // Virtual time delivers on the thread that moves it. That thread waits, so no queue uses it meanwhile.
-        let own = try await onOwnThread {
-            virtual.advance(by: .seconds(10))
-            #expect(eventually { !threads.all.isEmpty })
-            return ThreadID.current
-        }
-        #expect(!threads.all.contains(own))
-        withExtendedLifetime(log) {}
-    }
-
-    private struct ThreadLog: LogHandler {
-        let threads: Notes<ThreadID>
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) { threads.append(.current) }
-    }
-
     @Test func eachPlaceWithSlowHandlersIsLoggedOnce() throws {
         let log = try log()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "a\nb", target: target) {
-            [virtual] _, _ in virtual.advance(by: .seconds(2))
-        }
+        try tickEverySecond(label: "a\nb") { [virtual] in virtual.advance(by: .seconds(2)) }
         for _ in 0..<3 {
             virtual.advance(by: .seconds(5))
             log.report()
@@ -115,32 +78,27 @@ import TimerKernel
         #expect(warnings.count == 1)
         let warning = try #require(warnings.first)
         #expect("\(warning.message)".hasPrefix(#"slow handler: "a\nb" ("#), "a line of the log is one line")
-        let metadata = warning.metadata
-        #expect(metadata["label"] == "a\nb", "a value is the user's, as it is")
-        #expect(metadata["period_ns"] == "1000000000")
-        #expect(metadata["longest_ns"] == "2000000000")
+        // A value is the user's, as it is.
+        let values = ["label", "period_ns", "longest_ns"].map { warning.metadata[$0] }
+        #expect(values == ["a\nb", "1000000000", "2000000000"])
     }
 
     @Test func linesComeByThemselvesAndEndWithTheObject() async throws {
         var log: TimerLog? = try log(every: .seconds(10))
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) { $0.note($1) }
+        let due = virtual.now.advanced(by: .seconds(10))
+        #expect(virtual.service.pendingWork(by: due) == .handler, "it is not written on the service's thread")
+        try tickEverySecond()
         await virtual.advance(by: .seconds(10))
-        #expect(handler.entries.count == 1)
-        #expect(log != nil)
+        #expect(log != nil && handler.entries.count == 1)
         log = nil
         await virtual.advance(by: .seconds(10))
-        #expect(virtual.pendingCount == 1)
-        #expect(handler.entries.count == 1)
+        #expect([virtual.pendingCount, handler.entries.count] == [1, 1])
     }
 
     @Test func ticksAndErrorsHaveMetadata() {
         let deadline = TimerInstant(nanoseconds: 1_000)
-        let tick = PreciseTimer.Tick(
-            index: 4,
-            deadline: deadline,
-            delivered: deadline.advanced(by: .microseconds(3)),
-            missed: 2
-        )
+        let delivered = deadline.advanced(by: .microseconds(3))
+        let tick = PreciseTimer.Tick(index: 4, deadline: deadline, delivered: delivered, missed: 2)
         #expect(tick.metadata == ["index": "4", "lateness_ns": "3000", "missed": "2"])
         let error = TimerError(.systemRefused, "creating a timerfd", errno: 24)
         #expect(error.metadata == ["code": "refused by the system", "attempted": "creating a timerfd", "errno": "24"])

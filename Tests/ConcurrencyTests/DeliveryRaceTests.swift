@@ -1,3 +1,4 @@
+// Races of timers that tick: their control meets their deliveries.
 import Dispatch
 import PreciseTimer
 import TestSupport
@@ -9,81 +10,113 @@ import Testing
     private static let rounds = Effort.of(500, thorough: 2_500)
 
     @Test(arguments: DeliveryKind.allCases)
-    func afterCancelAndWaitNoHandlerRuns(kind: DeliveryKind) async throws {
-        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
-        try await onThreads(4) { number in
-            for round in 0..<Self.rounds {
-                let isOver = Box<Bool>()
-                let delay = Duration.microseconds((round * 7 + number * 13) % 60)
-                let timer = try? place.schedule(
-                    .every(.microseconds(10), after: delay),
-                    on: service,
-                    target: census,
-                    onEnd: { _ in census.ends.add(1) },
-                    handler: { _ in
-                        if isOver.value == true { census.late.add(1) }
-                        census.ticks.add(1)
-                    }
-                )
-                if round % 3 == 0 { pause(.microseconds(round % 100)) }
-                if round % 500 == 499 { census.ticks.awaitChange() }
-                timer?.cancelAndWait()
-                isOver.value = true
-            }
-        }
-        #expect(service.pendingCount == 0)
-        await place.settle()
-        #expect(census.ticks.value > 0)
-        #expect(census.late.value == 0)
-        #expect(await soon { census.ends.value == 4 * Self.rounds })
-    }
-
-    @Test(arguments: DeliveryKind.allCases)
     func controlFromFourThreadsNeitherOverlapsHandlersNorLosesTicks(kind: DeliveryKind) async throws {
-        let (place, service, census, log) = (Place(kind), try TimerService(.usual), Census(), Log())
+        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
         let start = service.now.advanced(by: .microseconds(50))
-        let timer = try place.schedule(.every(.microseconds(50), at: start), on: service, target: census) { tick in
-            if census.running.add(1) > 1 { census.late.add(1) }
-            // An extra tick's deadline is not on the grid, except by a chance of one in fifty thousand.
-            log.note(tick)
-            census.running.add(-1)
-        }
-        try await onThreads(4) { number in
-            for _ in 0..<Self.rounds {
-                switch number {
-                case 0: timer.pause(keeping: .grid)
-                case 1: timer.resume()
-                case 2: timer.fire()
-                default: pause(.microseconds(20))
-                }
+        let schedule = PreciseTimer.Schedule.every(.microseconds(50), at: start)
+        let timer = try place.schedule(schedule, on: service, target: census, handler: census.note)
+        try await race(4, Self.rounds) { number, _ in
+            switch number {
+            case 0: timer.pause(keeping: .grid)
+            case 1: timer.resume()
+            case 2: timer.fire()
+            default: pause(.microseconds(20))
             }
         }
         timer.resume()
-        let before = log.count
-        #expect(await soon { log.count > before + 3 }, "the timer still ticks")
+        let before = census.log.count
+        #expect(await soon { census.log.count > before + 3 }, "the timer still ticks")
         await timer.cancelAndWait()
-        #expect(census.late.value == 0)
-        let ticks = log.ticks
-        // Each tick on the grid continues at the deadline where the previous one ended.
+        #expect(census.wrong.value == 0)
+        let ticks = census.log.ticks
+        // Each tick on the grid continues at the deadline where the previous one ended. An extra tick's deadline is not
+        // on the grid, except by a chance of one in fifty thousand.
         let grid = ticks.filter { start.duration(to: $0.deadline) == .microseconds(50) * Int($0.index) }
         #expect(grid.flaw(from: start, every: .microseconds(50)) == nil)
         #expect(ticks.count > grid.count, "some ticks were extra ticks")
     }
 
-    /// Dispatch frees a replaced value of a queue, even if another thread is reading it.
-    @Test func aPlaceIsMadeWhileAnotherOneIsAskedWhereItIs() {
-        let (place, isOver) = (Place(.mainActor), Gate())
-        // In portions: other tests need the main thread, too.
-        @Sendable func ask(_ portions: Int) {
-            for _ in 0..<1_000 where !place.isHere { Issue.record("not on the main queue") }
-            if portions == 1 { return isOver.open() }
-            DispatchQueue.main.async { ask(portions - 1) }
+    @Test(arguments: DeliveryKind.allCases)
+    func theLastOfManyReschedulesWins(kind: DeliveryKind) async throws {
+        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
+        let timer = try place.schedule(
+            .every(.microseconds(30)),
+            on: service,
+            target: census,
+            onEnd: { _ in census.ends.add(1) },
+            handler: census.note
+        )
+        try await race(4, Self.rounds) { number, round in
+            let delay = Duration.microseconds((round * 7 + number * 13) % 40)
+            try? timer.reschedule(.every(.microseconds(20 + number), after: delay))
         }
-        DispatchQueue.main.async { ask(2_000) }
-        while !isOver.isPassable { _ = Place(.mainActor) }
+        let last = service.now.advanced(by: .milliseconds(2))
+        try timer.reschedule(.once(at: last))
+        #expect(await soon { census.ends.value == 1 })
+        #expect(timer.state == .ended(.completed))
+        await place.settle()
+        let ticks = census.log.ticks
+        #expect(ticks.last?.deadline == last)
+        #expect(ticks.count { $0.deadline == last } == 1)
+        #expect(census.wrong.value == 0)
     }
+}
 
-    private final class Census: Sendable {
-        let (ticks, late, ends, running) = (Count(), Count(), Count(), Count())
+/// Control of timers whose deadlines are computed meets their deliveries, and the watch of the clock begins and ends.
+@Suite(.works("threads race"), .timeLimit(.minutes(60))) struct ComputedRaceTests {
+    private typealias Schedule = PreciseTimer.Schedule
+
+    private static let rounds = Effort.of(2_000, thorough: 10_000)
+
+    private static func inSteps(of step: Duration) -> Schedule { .computed { $0.advanced(by: step) } }
+
+    @Test(arguments: [TimerClock.suspending, .wall])
+    func computedTimersKeepTheirPromisesWhileThreadsControlThem(clock: TimerClock) async throws {
+        let backend = TimerService.Backend.available.first { $0.clocks.contains(clock) }
+        let service = try TimerService(try #require(backend), clock: clock)
+        let (log, ends) = (Log(), Count())
+        let timers = try (0..<4)
+            .map { _ in
+                try PreciseTimer.schedule(
+                    Self.inSteps(of: .microseconds(100)),
+                    on: service,
+                    target: log,
+                    onEnd: { _ in ends.add(1) },
+                    handler: { $0.note($1) }
+                )
+            }
+        // Nothing disturbs this one, so each of its deadlines has a tick or is missed. On the wall clock, it would keep
+        // the watch.
+        let (still, step) = (Log(), UInt64(200_000))
+        let grid = Schedule.computed { TimerInstant(nanoseconds: ($0.nanoseconds / step + 1) * step, clock: $0.clock) }
+        let others = try (clock == .wall ? [] : [grid])
+            .map { grid in
+                try PreciseTimer.schedule(grid, on: service, deliver: .queue(.global()), target: still) { $0.note($1) }
+            }
+        #expect(await soon { log.count > 0 })
+        try await race(4, Self.rounds) { thread, round in
+            let timer = timers[(thread + round) % timers.count]
+            switch (round * 7 + thread) % 6 {
+            case 0: try? timer.reschedule(Self.inSteps(of: .microseconds(50)))
+            case 1: try? timer.reschedule(.every(.microseconds(100)))
+            case 2: timer.fire()
+            case 3: timer.pause(keeping: .grid)
+            case 4: timer.resume()
+            default:
+                // The only one of its kind: the watch of the clock may begin and end with it.
+                let schedule = Self.inSteps(of: .microseconds(20))
+                (try? PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) })?.cancel()
+            }
+        }
+        #expect(await soon { still.count >= 200 * others.count })
+        for timer in timers + others { await timer.cancelAndWait() }
+        #expect(log.ticks.allSatisfy { $0.lateness >= .zero })
+        #expect([ends.value, service.pendingCount] == [timers.count, 0])
+        let lost = zip(still.ticks, still.ticks.dropFirst())
+            .filter { former, next in
+                next.index != former.index + 1 + former.missed
+                    || next.deadline.nanoseconds != former.deadline.nanoseconds + UInt64(former.missed + 1) * step
+            }
+        #expect(lost.count == 0)
     }
 }

@@ -8,9 +8,8 @@ final class LibraryRun: Sendable {
     private struct State {
         var virtual: VirtualTime
         var handles: [Int: PreciseTimer] = [:]
-        var targets: [Int: Target] = [:]
+        var targets: [Int: Witness] = [:]
         var targetsMade = 0
-        var captures = 0
         var events: [Event] = []
         var calls: [Int: Int] = [:]
         var ended: Set<Int> = []
@@ -23,12 +22,12 @@ final class LibraryRun: Sendable {
     private let state: Lock<State>
 
     init(clock: TimerClock) {
-        self.clock = clock
-        state = Lock(State(virtual: VirtualTime(clock: clock)))
+        let virtual = VirtualTime(clock: clock)
+        (self.clock, start, state) = (clock, virtual.now, Lock(State(virtual: virtual)))
     }
 
-    /// The current virtual time.
-    var now: UInt64 { virtual.now.nanoseconds }
+    /// The instant at which virtual time begins.
+    let start: TimerInstant
 
     /// Performs a step, and returns the events observed meanwhile.
     func take(_ step: Step) -> [Event] {
@@ -42,12 +41,8 @@ final class LibraryRun: Sendable {
         let virtual = virtual
         virtual.service.shutdown()
         note(.done)
-        let (handles, targets) = state.withLock { state in
-            defer { (state.handles, state.targets) = ([:], [:]) }
-            return (state.handles, state.targets.sorted { $0.key < $1.key }.map(\.value))
-        }
-        _ = consume handles
-        _ = consume targets
+        for id in state.withLock({ $0.handles.keys }) { _ = letGo { $0.handles.removeValue(forKey: id) } }
+        for id in state.withLock({ $0.targets.keys.sorted() }) { _ = letGo { $0.targets.removeValue(forKey: id) } }
         return takeEvents()
     }
 
@@ -59,17 +54,6 @@ final class LibraryRun: Sendable {
     }
 
     fileprivate func note(_ event: Event) { state.withLock { $0.events.append(event) } }
-
-    /// Records that a handler's captures were released.
-    fileprivate func noteRelease(of timer: Int) {
-        state.withLock { state in
-            state.captures -= 1
-            state.events.append(.released(timer))
-        }
-    }
-
-    /// The number of handlers whose captures have not been released.
-    var captures: Int { state.withLock { $0.captures } }
 
     private var virtual: VirtualTime { state.withLock { $0.virtual } }
 
@@ -88,59 +72,70 @@ final class LibraryRun: Sendable {
 
     // MARK: Steps
 
-    private func perform(_ step: Step) {
+    private func perform(_ step: Step) { note(effect(of: step)) }
+
+    private func effect(of step: Step) -> Event {
         switch step {
-        case .schedule(let plan): schedule(plan)
-        case .cancel(let id): control(id) { .returned($0.cancel()) }
-        case .cancelAndWait(let id): control(id) { .returned($0.cancelAndWait()) }
-        case .pause(let id): control(id) { .returned($0.pause(keeping: ModelTimer.keepsGrid(id) ? .grid : .remaining)) }
-        case .resume(let id): control(id) { .returned($0.resume()) }
-        case .fire(let id): control(id) { .returned($0.fire()) }
-        case .reschedule(let id, let rule): reschedule(id, rule)
-        case .readState(let id): control(id) { .state($0.state) }
-        case .drop(let id): drop(id)
-        case .release(let target): release(target)
-        case .readActiveTimers: note(.activeTimers(activeTimers))
+        case .schedule(let plan): return schedule(plan)
+        case .cancel(let id): return control(id) { .returned($0.cancel()) }
+        case .cancelAndWait(let id): return control(id) { .returned($0.cancelAndWait()) }
+        case .pause(let id):
+            return control(id) { .returned($0.pause(keeping: ModelTimer.keepsGrid(id) ? .grid : .remaining)) }
+        case .resume(let id): return control(id) { .returned($0.resume()) }
+        case .fire(let id): return control(id) { .returned($0.fire()) }
+        case .reschedule(let id, let rule):
+            let now = virtual.now
+            return control(id) { timer in
+                Self.result { () throws(TimerError) in try timer.reschedule(rule.schedule(at: now)) }
+            }
+        case .readState(let id): return control(id) { .state($0.state) }
+        case .drop(let id): return mayDrop(id) ? letGo { $0.handles.removeValue(forKey: id) } : .skipped
+        case .release(let target): return letGo { $0.targets.removeValue(forKey: target) }
+        case .readActiveTimers: return .activeTimers(activeTimers)
         case .shutDown:
             state.withLock { $0.isShutDown = true }
             virtual.service.shutdown()
-            note(.done)
-        case .renew: renew()
-        case .advance(let length):
-            virtual.advance(by: .nanoseconds(length))
-            note(.done)
-        case .jump(let length):
-            virtual.jump(by: .nanoseconds(length))
-            note(.done)
-        case .inject(let fault, let delay): inject(fault, after: .nanoseconds(delay))
+        case .renew:
+            let new = VirtualTime(clock: clock)
+            let isRenewed = state.withLock { state in
+                defer { if state.isShutDown { (state.virtual, state.isShutDown) = (new, false) } }
+                return state.isShutDown
+            }
+            if !isRenewed { return .skipped }
+        case .advance(let length): virtual.advance(by: .nanoseconds(length))
+        case .jump(let length): virtual.jump(by: .nanoseconds(length))
+        case .inject(let fault, let delay): virtual.inject(fault, after: .nanoseconds(delay))
         }
+        return .done
     }
 
-    private func control(_ id: Int, _ body: (PreciseTimer) -> Event) {
-        guard let timer = state.withLock({ $0.handles[id] }) else { return note(.skipped) }
-        note(body(timer))
+    private static func result(_ call: () throws(TimerError) -> Void) -> Event {
+        do throws(TimerError) { try call() } catch { return .refused(error.code) }
+        return .done
     }
 
-    private func schedule(_ plan: Plan) {
+    private func control(_ id: Int, _ body: (PreciseTimer) -> Event) -> Event {
+        state.withLock { $0.handles[id] }.map(body) ?? .skipped
+    }
+
+    private func schedule(_ plan: Plan) -> Event {
         let virtual = virtual
         // This keeps the ticks of a round below a batch, and the run fast.
-        guard virtual.pendingCount < 12 else { return note(.skipped) }
+        guard virtual.pendingCount < 12 else { return .skipped }
         // The captures of a refused timer are released when `makeTimer` returns.
-        switch Result(catching: { () throws(TimerError) in try makeTimer(plan, on: virtual) }) {
-        case .success(let timer):
+        return Self.result { () throws(TimerError) in
+            let timer = try makeTimer(plan, on: virtual)
             state.withLock { $0.handles[plan.id] = timer }
-            note(.done)
-        case .failure(let error): note(.refused(error.code))
         }
     }
 
     private func makeTimer(_ plan: Plan, on virtual: VirtualTime) throws(TimerError) -> PreciseTimer {
-        state.withLock { $0.captures += 1 }
-        let capture = Capture(plan.id, self)
+        let capture = Witness(self, .released(plan.id))
+        let schedule = plan.rule.schedule(at: virtual.now)
         let end = { @Sendable [self] (reason: PreciseTimer.EndReason) in ended(plan, reason) }
         if let number = plan.target {
             return try PreciseTimer.schedule(
-                plan.rule.schedule(at: virtual.now),
+                schedule,
                 on: virtual.service,
                 tolerance: .nanoseconds(plan.tolerance),
                 missedTicks: plan.policy,
@@ -151,7 +146,7 @@ final class LibraryRun: Sendable {
             ) { _, tick in capture.run.ticked(plan, tick) }
         }
         return try PreciseTimer.schedule(
-            plan.rule.schedule(at: virtual.now),
+            schedule,
             on: virtual.service,
             tolerance: .nanoseconds(plan.tolerance),
             missedTicks: plan.policy,
@@ -162,64 +157,29 @@ final class LibraryRun: Sendable {
     }
 
     /// The target of a number, created on first use.
-    private func target(_ number: Int, of timer: Int) -> Target {
+    private func target(_ number: Int, of timer: Int) -> Witness {
         state.withLock { state in
             state.targeted.insert(timer)
             if let target = state.targets[number] { return target }
-            let target = Target(state.targetsMade, self)
+            let target = Witness(self, .died(state.targetsMade))
             state.targetsMade += 1
             state.targets[number] = target
             return target
         }
     }
 
-    private func reschedule(_ id: Int, _ rule: Rule) {
-        let now = virtual.now
-        control(id) { timer in
-            do throws(TimerError) {
-                try timer.reschedule(rule.schedule(at: now))
-                return .done
-            } catch {
-                return .refused(error.code)
-            }
-        }
-    }
-
-    private func drop(_ id: Int) {
-        // A debug build reports a handle that is dropped before its first tick.
+    /// A debug build reports a handle that is dropped before its first tick.
+    private func mayDrop(_ id: Int) -> Bool {
         #if DEBUG
-        let mayBeDropped = state.withLock {
-            $0.targeted.contains(id) || ($0.calls[id] ?? 0) > 0 || $0.ended.contains(id)
-        }
-        guard mayBeDropped else { return note(.skipped) }
+        state.withLock { $0.targeted.contains(id) || ($0.calls[id] ?? 0) > 0 || $0.ended.contains(id) }
+        #else
+        true
         #endif
-        let dropped = state.withLock { $0.handles.removeValue(forKey: id) }
-        guard dropped != nil else { return note(.skipped) }
-        _ = consume dropped
-        note(.done)
     }
 
-    private func release(_ number: Int) {
-        let released = state.withLock { $0.targets.removeValue(forKey: number) }
-        guard released != nil else { return note(.skipped) }
-        _ = consume released
-        note(.done)
-    }
-
-    private func renew() {
-        let isDone = state.withLock { $0.isShutDown }
-        guard isDone else { return note(.skipped) }
-        let virtual = VirtualTime(clock: clock)
-        state.withLock { state in
-            state.virtual = virtual
-            state.isShutDown = false
-        }
-        note(.done)
-    }
-
-    private func inject(_ fault: VirtualTime.Fault, after delay: Duration) {
-        virtual.inject(fault, after: delay)
-        note(.done)
+    /// Releases what the body takes out of the state, without the lock.
+    private func letGo<Object: Sendable>(_ take: (inout sending State) -> sending Object?) -> Event {
+        state.withLock(take) == nil ? .skipped : .done
     }
 
     private var activeTimers: [Seen] {
@@ -240,7 +200,7 @@ final class LibraryRun: Sendable {
 
     fileprivate func ticked(_ plan: Plan, _ tick: PreciseTimer.Tick) {
         let call = state.withLock { state in
-            state.events.append(.tick(plan.id, TickFacts(tick)))
+            state.events.append(.tick(plan.id, tick))
             defer { state.calls[plan.id, default: 0] += 1 }
             return state.calls[plan.id] ?? 0
         }
@@ -261,28 +221,12 @@ extension PreciseTimer.EndReason {
     var hasMoment: Bool { self != .targetReleased && self != .serviceShutDown }
 }
 
-/// An object that a handler captures.
-private final class Capture: Sendable {
-    private let id: Int
+/// An object that a handler captures, or that a timer has as its target. It tells of its release.
+private final class Witness: Sendable {
     let run: LibraryRun
+    private let release: Event
 
-    init(_ id: Int, _ run: LibraryRun) {
-        self.id = id
-        self.run = run
-    }
+    init(_ run: LibraryRun, _ release: Event) { (self.run, self.release) = (run, release) }
 
-    deinit { run.noteRelease(of: id) }
-}
-
-/// An object that a timer has as its target.
-private final class Target: Sendable {
-    private let number: Int
-    private let run: LibraryRun
-
-    init(_ number: Int, _ run: LibraryRun) {
-        self.number = number
-        self.run = run
-    }
-
-    deinit { run.note(.died(number)) }
+    deinit { run.note(release) }
 }

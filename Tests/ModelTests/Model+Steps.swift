@@ -4,55 +4,61 @@ import PreciseTimerTestKit
 /// The effect of each step on the timers.
 extension Model {
     mutating func perform(_ step: Step) {
-        if !step.movesTime { adoptEnds() }
+        switch step {
+        case .advance, .jump: break
+        default: adoptEnds()
+        }
         guard difference == nil else { return }
         if events.first == .skipped {
             events.removeFirst()
             return
         }
         switch step {
-        case .schedule(let plan): schedule(plan)
-        case .cancel(let id), .cancelAndWait(let id): expect(.returned(end(id, .cancelled)))
-        case .pause(let id):
-            let isChanging = timers[id].map { !$0.hasEnded && !$0.isOrphan && !$0.isPaused } ?? false
-            if isChanging { timers[id]?.pause(at: now) }
-            expect(.returned(isChanging))
-        case .resume(let id):
-            let isChanging = timers[id].map { !$0.hasEnded && !$0.isOrphan && $0.isPaused } ?? false
-            if isChanging { timers[id]?.resume(at: now) }
-            setAlarm()
-            expect(.returned(isChanging))
-        case .fire(let id):
-            let isPending = timers[id].map { !$0.hasEnded && !$0.isOrphan } ?? false
-            let extra = min(timers[id]?.extra ?? now, now)
-            if isPending { timers[id]?.extra = extra }
-            setAlarm()
-            expect(.returned(isPending))
-        case .reschedule(let id, let rule): reschedule(id, rule)
-        case .readState(let id): readState(of: id)
-        case .drop(let id): drop(id)
+        case .schedule(let plan): return schedule(plan)
+        case .cancel(let id), .cancelAndWait(let id): return expect(.returned(end(id, .cancelled)))
+        case .pause(let id): return change(id, ifPaused: false) { $0.pause(at: $1) }
+        case .resume(let id): return change(id, ifPaused: true) { $0.resume(at: $1) }
+        case .fire(let id): return change(id) { $0.extra = min($0.extra ?? $1, $1) }
+        case .reschedule(let id, let rule): return reschedule(id, rule)
+        case .readState(let id): return readState(of: id)
+        case .readActiveTimers: return expect(.activeTimers(activeTimers))
+        case .drop(let id):
+            timers[id]?.hasHandle = false
+            // The delivery holds the handle, too.
+            if let timer = timers[id], timer.plan.target == nil, !timer.isRunning { end(id, .handleReleased) }
         case .release(let number):
             if let target = targets.removeValue(forKey: number), !isHeldByHandler(target) { die(target) }
-            expect(.done)
-        case .readActiveTimers: expect(.activeTimers(activeTimers))
-        case .shutDown:
-            shutDown()
-            expect(.done)
-        case .renew: renew()
+        case .shutDown: shutDown()
+        case .renew:
+            (now, elapsed, nextSweep, armed) = (start.nanoseconds, 0, 1_000_000_000, nil)
+            (wakeError, faults, isShutDown) = (0, [], false)
         case .advance(let length):
             advance(by: UInt64(length))
             findDeadTargets()
-            expect(.done)
         case .jump(let length):
             pass(UInt64(length))
             if !isFiring { advance(by: 0) }
             findDeadTargets()
-            expect(.done)
         case .inject(let fault, let delay):
             let at = elapsed + UInt64(delay)
-            faults.insert(Fault(at: at, fault: fault), at: faults.firstIndex { $0.at > at } ?? faults.endIndex)
-            expect(.done)
+            faults.insert((at, fault), at: faults.firstIndex { $0.at > at } ?? faults.endIndex)
         }
+        expect(.done)
+    }
+
+    /// A call that changes a timer, and tells whether it has.
+    mutating func change(
+        _ id: Int,
+        ifPaused: Bool? = nil,
+        _ change: (inout ModelTimer, _ now: UInt64) -> Void
+    ) {
+        guard var timer = timers[id], timer.isOpen, ifPaused ?? timer.isPaused == timer.isPaused else {
+            return expect(.returned(false))
+        }
+        change(&timer, now)
+        timers[id] = timer
+        setAlarm()
+        expect(.returned(true))
     }
 
     mutating func schedule(_ plan: Plan) {
@@ -85,7 +91,7 @@ extension Model {
 
     mutating func reschedule(_ id: Int, _ rule: Rule) {
         guard rule.isValid else { return expect(.refused(.invalidSchedule)) }
-        guard let timer = timers[id], !timer.hasEnded, !timer.isOrphan else { return expect(.refused(.timerEnded)) }
+        guard let timer = timers[id], timer.isOpen else { return expect(.refused(.timerEnded)) }
         if timers[id]?.isInDelivery == true { seen.insert("rescheduled in delivery") }
         let order = takeOrder()
         timers[id]?.reschedule(rule, at: now, order: order)
@@ -100,13 +106,6 @@ extension Model {
         }
         guard let timer = timers[id] else { return differ("there is no timer \(id)") }
         expect(.state(timer.ending.map { .ended($0) } ?? (timer.isPaused ? .paused : .scheduled)))
-    }
-
-    mutating func drop(_ id: Int) {
-        timers[id]?.hasHandle = false
-        // The delivery holds the handle, too.
-        if let timer = timers[id], timer.plan.target == nil, !timer.isRunning { end(id, .handleReleased) }
-        expect(.done)
     }
 
     mutating func shutDown() {
@@ -127,12 +126,6 @@ extension Model {
         if let event = expected.first { differ("\(event) is missing at a shutdown") }
     }
 
-    mutating func renew() {
-        (now, elapsed, nextSweep, armed, wakeError, faults) = (start, 0, 1_000_000_000, nil, 0, [])
-        isShutDown = false
-        expect(.done)
-    }
-
     var activeTimers: [Seen] {
         pending.sorted().compactMap { timers[$0] }.filter { !isDead($0) }
             .map { timer in
@@ -144,5 +137,155 @@ extension Model {
                     lastLateness: timer.lastLateness
                 )
             }
+    }
+}
+
+/// From a firing of the alarm to the ticks.
+extension Model {
+    mutating func round() {
+        let woke = now
+        isFiring = true
+        // The due timers, and the numbers of the schedules that their deadlines belong to.
+        var claims: [(id: Int, deadline: UInt64, order: Int)] = []
+        for id in pending {
+            guard let timer = timers[id], timer.isWaiting, let next = timer.next,
+                timer.wakeTime.map({ $0 <= woke }) == true
+            else { continue }
+            claims.append((id, next, timer.order))
+            timers[id]?.claim()
+        }
+        if claims.isEmpty { seen.insert("spare round") }
+        while difference == nil,
+            let first = claims.indices.min(by: {
+                (claims[$0].deadline, claims[$0].order) < (claims[$1].deadline, claims[$1].order)
+            })
+        {
+            let claim = claims.remove(at: first)
+            deliver(claim.id, of: claim.order, decidedAt: woke)
+            guard let timer = timers[claim.id], !timer.hasEnded else { continue }
+            // A rescheduled timer starts anew in the next round.
+            let isOfSameSchedule = timer.order == claim.order
+            if isOfSameSchedule, timer.mayCatchUp, !timer.isPaused, let next = timer.next, next <= woke {
+                claims.append((claim.id, next, claim.order))
+                seen.insert("again")
+                continue
+            }
+            timers[claim.id]?.isInDelivery = false
+            guard timer.next == nil else { continue }
+            if timer.isSpent { seen.insert(timer.isOnDemand ? "rests after its count" : "ends after its count") }
+            if timer.isOnDemand { seen.insert("rests") } else { end(claim.id, .completed) }
+        }
+        isFiring = false
+        setAlarm()
+    }
+
+    /// The turn of a timer in a round.
+    mutating func deliver(_ id: Int, of order: Int, decidedAt instant: UInt64) {
+        defer {
+            let now = now
+            timers[id]?.handlerReturned(at: now)
+        }
+        guard let timer = timers[id], !timer.hasEnded, !timer.isPaused, timer.hasTurn, timer.order == order,
+            let tick = timers[id]?.takeTick(at: instant)
+        else {
+            seen.insert("void")
+            return
+        }
+        if isDead(timer) {
+            end(id, .targetReleased)
+            return
+        }
+        if tick.missed > 0 { seen.insert("missed") }
+        if tick.isExtra { seen.insert("extra") }
+        let delivered = max(now, instant)
+        let facts = PreciseTimer.Tick(
+            index: tick.index,
+            deadline: TimerInstant(nanoseconds: tick.deadline, clock: start.clock),
+            woke: TimerInstant(nanoseconds: instant, clock: start.clock),
+            delivered: TimerInstant(nanoseconds: delivered, clock: start.clock),
+            missed: Int(tick.missed),
+            isExtra: tick.isExtra
+        )
+        expect(.tick(id, facts))
+        timers[id]?.isRunning = true
+        timers[id]?.calls += 1
+        for cue in timer.plan.script where cue.call == timer.calls { perform(cue.step) }
+        timers[id]?.isRunning = false
+        timers[id]?.ticks += 1
+        timers[id]?.lastLateness = delivered - tick.deadline
+        handlerReturned(id)
+    }
+
+    /// Releases everything that the delivery held.
+    mutating func handlerReturned(_ id: Int) {
+        guard let timer = timers[id] else { return }
+        if let target = timer.target, !targets.values.contains(target) { die(target) }
+        if let ending = timer.ending {
+            seen.insert("ended inside")
+            tellEnd(id, ending)
+        } else if timer.target == nil, !timer.hasHandle {
+            end(id, .handleReleased)
+        }
+    }
+}
+
+/// The ends of timers, and the calls and releases that come with them.
+extension Model {
+    /// Ends a timer. Returns false if it had ended.
+    @discardableResult
+    mutating func end(_ id: Int, _ reason: PreciseTimer.EndReason) -> Bool {
+        guard let timer = timers[id], !timer.hasEnded else { return false }
+        let reason = timer.isOrphan ? .targetReleased : reason
+        timers[id]?.ending = reason
+        pending.removeAll { $0 == id }
+        if !timer.isRunning { tellEnd(id, reason) }
+        return !timer.isOrphan
+    }
+
+    /// Expects the events of an end, and performs the steps of `onEnd`.
+    mutating func tellEnd(_ id: Int, _ reason: PreciseTimer.EndReason) {
+        seen.insert("\(reason)")
+        if events.first != .released(id) { adoptEnds() }
+        expectEnd(of: id, reason)
+    }
+
+    /// Expects the captures to be released and `onEnd` to be called, and performs its steps.
+    mutating func expectEnd(of id: Int, _ reason: PreciseTimer.EndReason) {
+        expect(.released(id), adopting: false)
+        expect(.ended(id, reason), adopting: false)
+        if reason.hasMoment { for step in timers[id]?.plan.epilogue ?? [] { perform(step) } }
+    }
+
+    func isDead(_ timer: ModelTimer) -> Bool { timer.target.map(dead.contains) ?? false }
+
+    func isHeldByHandler(_ target: Int) -> Bool {
+        timers.values.contains { $0.isRunning && $0.target == target }
+    }
+
+    mutating func die(_ target: Int) {
+        dead.insert(target)
+        expect(.died(target))
+    }
+
+    /// Accepts the ends of timers whose target is dead, which may be found at any moment. Call this only if the next
+    /// event is not the expected one: a round that finds a dead target is modelled as well.
+    mutating func adoptEnds() {
+        while case .ended(let id, .targetReleased)? = events.prefix(2).last, events.first == .released(id),
+            let timer = timers[id], !timer.hasEnded, isDead(timer)
+        {
+            timers[id]?.ending = .targetReleased
+            pending.removeAll { $0 == id }
+            expectEnd(of: id, .targetReleased)
+            seen.insert("\(PreciseTimer.EndReason.targetReleased)")
+        }
+    }
+
+    /// If time has moved by a second since the last search, expects that every timer with a dead target has ended.
+    mutating func findDeadTargets() {
+        guard elapsed >= nextSweep else { return }
+        nextSweep = elapsed + 1_000_000_000
+        adoptEnds()
+        guard let id = pending.first(where: { timers[$0].map(isDead) ?? false }) else { return }
+        differ("timer \(id) has not ended, though its target is dead and a second has passed")
     }
 }

@@ -7,21 +7,8 @@ import PreciseTimerTestKit
 /// The contract leaves one freedom: when a dead target is found. The model accepts an end for this reason from the
 /// target's death on, and demands it when time has moved by a second.
 struct Model {
-    /// A due timer of a round.
-    struct Claim {
-        let id: Int
-        let deadline: UInt64
-        /// The number of the schedule that the deadline belongs to.
-        let order: Int
-    }
-
-    struct Fault {
-        let at: UInt64
-        let fault: VirtualTime.Fault
-    }
-
     /// The instant at which virtual time begins.
-    let start: UInt64
+    let start: TimerInstant
     var now: UInt64
     /// Nanoseconds that have passed on this virtual time.
     var elapsed: UInt64 = 0
@@ -30,7 +17,7 @@ struct Model {
     /// The instant that the alarm is set to; postponing a deadline does not change it.
     var armed: UInt64?
     var wakeError: Int64 = 0
-    var faults: [Fault] = []
+    var faults: [(at: UInt64, fault: VirtualTime.Fault)] = []
     /// Whether a round is in progress.
     var isFiring = false
     var isShutDown = false
@@ -50,10 +37,7 @@ struct Model {
     /// The branches that the model has taken.
     var seen: Set<String> = []
 
-    init(startingAt start: UInt64) {
-        self.start = start
-        now = start
-    }
+    init(startingAt start: TimerInstant) { (self.start, now) = (start, start.nanoseconds) }
 
     /// Performs a step that the library has performed.
     mutating func take(_ step: Step, seeing events: [Event]) {
@@ -111,14 +95,11 @@ extension Model {
         if isFiring { return pass(nanoseconds) }
         var last = elapsed + nanoseconds
         while difference == nil {
-            let firing: UInt64? =
-                isShutDown
-                ? nil
-                : armed.map {
-                    elapsed + UInt64(max(0, Int64($0) - Int64(now) + wakeError))
-                }
-            if let fault = faults.first, fault.at <= last, fault.at <= firing ?? .max {
-                happen(fault)
+            let wait = armed.map { UInt64(max(0, Int64($0) - Int64(now) + wakeError)) }
+            let firing = isShutDown ? nil : wait.map { elapsed + $0 }
+            if let next = faults.first, next.at <= last, next.at <= firing ?? .max {
+                pass(next.at - min(elapsed, next.at))
+                happen(faults.removeFirst().fault)
                 last = max(last, elapsed)
             } else if let firing, firing <= last {
                 pass(firing - elapsed)
@@ -131,10 +112,8 @@ extension Model {
         pass(max(last, elapsed) - elapsed)
     }
 
-    mutating func happen(_ fault: Fault) {
-        pass(fault.at - min(elapsed, fault.at))
-        faults.removeFirst()
-        switch fault.fault {
+    mutating func happen(_ fault: VirtualTime.Fault) {
+        switch fault {
         case .wakeLate(let delay): wakeError += delay.wholeNanoseconds
         case .wakeEarly(let lead): wakeError -= lead.wholeNanoseconds
         case .stall(let length): pass(UInt64(length.wholeNanoseconds))
@@ -165,7 +144,7 @@ enum Event: Hashable, Sendable {
     case done
     case state(PreciseTimer.State)
     case activeTimers([Seen])
-    case tick(Int, TickFacts)
+    case tick(Int, PreciseTimer.Tick)
     /// The last reference to a target was released; targets are numbered in the order of their creation.
     case died(Int)
     /// A handler's captures were released.
@@ -175,15 +154,6 @@ enum Event: Hashable, Sendable {
     case standing(Standing)
 
     func hash(into hasher: inout Hasher) { hasher.combine("\(self)") }
-}
-
-/// A tick, in nanoseconds.
-struct TickFacts: Hashable, Sendable {
-    let index: UInt64
-    let deadline: UInt64
-    let woke: UInt64
-    let delivered: UInt64
-    let missed: UInt64
 }
 
 /// An entry of `activeTimers`.
@@ -205,16 +175,6 @@ struct Standing: Hashable, Sendable {
     let nextDeadlines: [Int: UInt64?]
     /// Their periods.
     let periods: [Int: Duration?]
-}
-
-extension TickFacts {
-    init(_ tick: PreciseTimer.Tick) {
-        index = UInt64(tick.index)
-        deadline = tick.deadline.nanoseconds
-        woke = tick.woke.nanoseconds
-        delivered = tick.delivered.nanoseconds
-        missed = UInt64(tick.missed)
-    }
 }
 
 extension Duration {

@@ -37,6 +37,9 @@ struct ModelTimer {
 
     var hasEnded: Bool { ending != nil }
 
+    /// Whether calls can change it.
+    var isOpen: Bool { !hasEnded && !isOrphan }
+
     /// Whether it waits for its next deadline.
     var isWaiting: Bool { !hasEnded && !isPaused && !isInDelivery }
 
@@ -65,18 +68,18 @@ struct ModelTimer {
         return min(wakeTime, extra ?? wakeTime)
     }
 
-    /// Takes the next tick as of an instant: its index, deadline and missed deadlines.
-    mutating func takeTick(at instant: UInt64) -> (index: UInt64, deadline: UInt64, missed: UInt64)? {
+    /// Takes the next tick as of an instant: its index, deadline and missed deadlines, and whether it is an extra one.
+    mutating func takeTick(at instant: UInt64) -> (index: Int, deadline: UInt64, missed: UInt64, isExtra: Bool)? {
         guard let deadline = next, deadline <= instant else { return nil }
         if deadline != onGrid {
             extra = nil
-            return (index, deadline, 0)
+            return (Int(index), deadline, 0, true)
         }
         burst += 1
         ticksOfSchedule += 1
         var missed: UInt64 = 0
         if !mayCatchUp { while let later = grid.deadline(step + missed + 1), later <= instant { missed += 1 } }
-        let tick = (index, deadline, missed)
+        let tick = (Int(index), deadline, missed, false)
         index += 1 + missed
         step += 1 + missed
         if plan.policy == .delay, missed > 0 {
@@ -107,7 +110,7 @@ struct ModelTimer {
 
     mutating func resume(at now: UInt64) {
         isPaused = false
-        if let heldSince { grid = grid.moved(by: now - min(now, heldSince)) }
+        if let heldSince { grid.move(by: now - min(now, heldSince)) }
         heldSince = nil
     }
 
@@ -122,24 +125,15 @@ struct ModelTimer {
 /// The deadlines of a timer, one for each step.
 struct ModelGrid {
     /// The instant of step 0, which is not a deadline if the rule is a rate.
-    private let origin: UInt64
+    private var origin: UInt64
     /// `count` steps of the rule take `length` nanoseconds. A rule with a single deadline has zero steps.
     private let count: UInt64
     private let length: UInt64
     /// The step of the first deadline.
-    private let first: UInt64
+    private var first: UInt64
     let isAfterReturn: Bool
     /// The number of ticks after which there is no deadline any more; nil for no limit.
     let limit: Int?
-
-    private init(origin: UInt64, count: UInt64, length: UInt64, first: UInt64, isAfterReturn: Bool, limit: Int?) {
-        self.origin = origin
-        self.count = count
-        self.length = length
-        self.first = first
-        self.isAfterReturn = isAfterReturn
-        self.limit = limit
-    }
 
     /// The deadlines of a valid rule that is scheduled at `now`.
     init(_ rule: Rule, at now: UInt64) {
@@ -176,20 +170,13 @@ struct ModelGrid {
 
     /// The same steps, with the first deadline one step from now.
     func restarted(at now: UInt64) -> ModelGrid {
-        ModelGrid(origin: now, count: count, length: length, first: 1, isAfterReturn: isAfterReturn, limit: limit)
+        var grid = self
+        (grid.origin, grid.first) = (now, 1)
+        return grid
     }
 
-    /// The same deadlines, later by a time.
-    func moved(by time: UInt64) -> ModelGrid {
-        ModelGrid(
-            origin: origin == .max ? .max : origin + time,
-            count: count,
-            length: length,
-            first: first,
-            isAfterReturn: isAfterReturn,
-            limit: limit
-        )
-    }
+    /// Moves all deadlines by a time.
+    mutating func move(by time: UInt64) { if origin != .max { origin += time } }
 
     /// The exact instant of a deadline, rounded up; `.max` for never, nil after the last deadline.
     func deadline(_ step: UInt64) -> UInt64? {

@@ -41,8 +41,11 @@ import Testing
     private func agree(seeds: [UInt64]) -> Set<String> {
         var seen: Set<String> = []
         for seed in seeds {
-            guard let difference = Difference.find(seed: seed, count: Self.stepsPerRun, seen: &seen) else { continue }
-            Issue.record("seed \(seed): \(difference.shrunk())")
+            let clock: TimerClock = seed % 4 == 0 ? .wall : .suspending
+            var generator = StepGenerator(seed: seed, clock: clock)
+            let steps = generator.steps(Self.stepsPerRun)
+            guard let difference = Difference.find(steps, on: clock, seen: &seen) else { continue }
+            Issue.record("seed \(seed): \(difference.shrunk { Difference.find($0, on: clock, seen: &seen) })")
             break
         }
         return seen
@@ -54,4 +57,98 @@ import Testing
         "missed", "refused", "rescheduled in delivery", "rests", "rests after its count", "shut down", "spare round",
         "target released", "void",
     ]
+}
+
+/// A sequence of steps on which the library and the model differ.
+struct Difference: CustomStringConvertible {
+    let steps: [Step]
+    let clock: TimerClock
+    let text: String
+
+    /// The steps as a list, of which the last one shows the difference.
+    var description: String {
+        let list = steps.enumerated().map { "  \($0.offset + 1). \($0.element)" }.joined(separator: "\n")
+        return "\(text)\nafter these steps on the \(clock.rawValue) clock:\n\(list)"
+    }
+
+    /// Performs the same steps with the library and a model; nil if they agree. Adds the branches that the
+    /// model took.
+    static func find(_ steps: [Step], on clock: TimerClock, seen: inout Set<String>) -> Difference? {
+        let library = LibraryRun(clock: clock)
+        var model = Model(startingAt: library.start)
+        defer { seen.formUnion(model.seen) }
+        for (position, step) in steps.enumerated() {
+            model.take(step, seeing: library.take(step))
+            if let text = model.difference {
+                _ = library.finish()
+                return Difference(steps: Array(steps[...position]), clock: clock, text: text)
+            }
+        }
+        model.finish(seeing: library.finish())
+        return model.difference.map { Difference(steps: steps, clock: clock, text: "at the end: \($0)") }
+    }
+
+    /// The fewest and simplest steps that make `body` return a difference, of those that a bounded search finds (delta
+    /// debugging, Zeller 1999).
+    func shrunk(_ body: ([Step]) -> Difference?) -> Difference {
+        var (best, trials, wasShrunk) = (self, 3_000, true)
+        // Takes other steps, if they show a difference as well.
+        func take(_ change: (inout [Step]) -> Void) -> Bool {
+            var steps = best.steps
+            change(&steps)
+            trials -= 1
+            guard trials > 0, let simpler = body(steps) else { return false }
+            (best, wasShrunk) = (simpler, true)
+            return true
+        }
+        while wasShrunk, trials > 0 {
+            wasShrunk = false
+            for size in sequence(first: max(1, best.steps.count / 2), next: { $0 > 1 ? $0 / 2 : nil }) {
+                var start = 0
+                while start < best.steps.count {
+                    if !take({ $0.removeSubrange(start..<min(start + size, $0.count)) }) { start += size }
+                }
+            }
+            for position in best.steps.indices.reversed() {
+                while position < best.steps.count {
+                    let isSimpler = best.steps[position].simplified.contains { step in take { $0[position] = step } }
+                    if !isSimpler { break }
+                }
+            }
+        }
+        return best
+    }
+}
+
+extension Step {
+    /// Every version of the step that is simpler in one place.
+    fileprivate var simplified: [Step] {
+        switch self {
+        case .schedule(let plan): plan.simplified.map(Step.schedule)
+        case .advance(let length) where length > 1: [.advance(length / 2), .advance(length - 1)]
+        case .jump(let length) where length > 1: [.jump(length / 2), .jump(length - 1)]
+        case .inject(let fault, let delay) where delay > 0: [.inject(fault, after: delay / 2)]
+        default: []
+        }
+    }
+}
+
+extension Plan {
+    fileprivate var simplified: [Plan] {
+        var plans = epilogue.indices.map { position in changed { $0.epilogue.remove(at: position) } }
+        for (position, cue) in script.enumerated() {
+            plans.append(changed { $0.script.remove(at: position) })
+            plans += cue.step.simplified.map { step in
+                changed { $0.script[position] = Cue(call: cue.call, step: step) }
+            }
+        }
+        plans += [changed { $0.tolerance = 0 }, changed { $0.isPaused = false }, changed { $0.policy = .skip }]
+        return plans.filter { $0 != self }
+    }
+
+    private func changed(_ change: (inout Plan) -> Void) -> Plan {
+        var plan = self
+        change(&plan)
+        return plan
+    }
 }

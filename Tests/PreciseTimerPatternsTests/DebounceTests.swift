@@ -11,163 +11,153 @@ struct DebounceTests {
     private let calls = Notes<Int>()
     private let target = Thing()
 
-    private func debounce(_ milliseconds: Int, _ edge: BurstEdge) throws -> CallLimiter {
-        let (calls, time) = (calls, time(since: virtual.now))
-        return try Debouncer(.milliseconds(milliseconds), edge: edge, on: virtual.service, target: target) {
-            _ in calls.append(time())
+    enum Kind: CaseIterable { case debounce, throttle }
+
+    /// A limiter whose calls are noted with their times, in milliseconds.
+    private func limiter(_ kind: Kind, _ milliseconds: Int = 100, _ edge: BurstEdge? = nil) throws -> CallLimiter {
+        let (start, time) = (virtual.now, Duration.milliseconds(milliseconds))
+        let handler: @Sendable (Thing) -> Void = { [calls, virtual] _ in
+            calls.append(Int(start.duration(to: virtual.now) / .milliseconds(1)))
+        }
+        return switch kind {
+        case .debounce: try Debouncer(time, edge: edge, on: virtual.service, target: target, handler: handler)
+        case .throttle: try Throttler(time, edge: edge, on: virtual.service, target: target, handler: handler)
         }
     }
 
-    private func throttle(_ milliseconds: Int, _ edge: BurstEdge) throws -> CallLimiter {
-        let (calls, time) = (calls, time(since: virtual.now))
-        return try Throttler(.milliseconds(milliseconds), edge: edge, on: virtual.service, target: target) {
-            _ in calls.append(time())
-        }
-    }
+    // MARK: Bursts
 
-    @MainActor @Test func aHandlerOnTheMainActorIsTyped() async throws {
-        let model = Model()
-        let search = try Debouncer(
-            .milliseconds(300),
-            on: virtual.service,
-            deliver: .mainActor,
-            target: model
-        ) { model in model.searches += 1 }
-        let draw = try Throttler(
-            .milliseconds(16),
-            on: virtual.service,
-            deliver: .mainActor,
-            target: model
-        ) { model in model.frames += 1 }
-        for _ in 0..<5 {
-            search()
-            draw()
-        }
-        await virtual.advance(by: .seconds(1))
-        #expect(model.searches == 1 && model.frames == 2)
-    }
-
-    private func time(since start: TimerInstant) -> @Sendable () -> Int {
-        { [virtual] in Int(start.duration(to: virtual.now) / .milliseconds(1)) }
-    }
-
-    /// Calls the trigger at instants, in milliseconds from now, and lets a second pass.
-    private func call(_ trigger: CallLimiter, at instants: [Int]) {
-        var now = 0
-        for instant in instants {
-            virtual.advance(by: .milliseconds(instant - now))
-            now = instant
-            trigger()
-        }
-        virtual.advance(by: .milliseconds(1_000 - now))
-    }
-
-    @Test(arguments: [
-        (BurstEdge.trailing, [0], [100]), (.trailing, [0, 50, 99, 150], [250]),
-        (.trailing, [0, 200], [100, 300]), (.trailing, [0, 100], [100, 200]),
-        (.leading, [0], [0]), (.leading, [0, 50, 140, 239], [0]), (.leading, [0, 101], [0, 101]),
-        (.both, [0], [0]), (.both, [0, 50, 140], [0, 240]), (.both, [0, 150], [0, 150]),
-    ])
-    func aBurstIsOneCall(edge: BurstEdge, instants: [Int], expected: [Int]) throws {
-        call(try debounce(100, edge), at: instants)
-        #expect(calls.all == expected)
-    }
-
-    @Test(arguments: [
-        (BurstEdge.trailing, [0], [100]), (.trailing, [0, 50, 99, 150], [100, 250]),
-        (.leading, [0, 50, 99, 150, 199, 260], [0, 150, 260]),
-        (.both, [0], [0]), (.both, [0, 50, 99], [0, 100]), (.both, [0, 50, 150, 170, 320], [0, 100, 200, 320]),
-    ])
-    func aPeriodHasOneCall(edge: BurstEdge, instants: [Int], expected: [Int]) throws {
-        call(try throttle(100, edge), at: instants)
-        #expect(calls.all == expected)
-    }
-
-    @Test func triggersWithoutCallsRest() throws {
-        let trigger = try debounce(100, .both)
+    @Test(
+        arguments: [
+            (Kind.debounce, nil, [0, 50], [150]), (.throttle, nil, [0, 50], [0, 100]),
+            (.debounce, .trailing, [0], [100]), (.debounce, .trailing, [0, 50, 99, 150], [250]),
+            (.debounce, .trailing, [0, 200], [100, 300]), (.debounce, .trailing, [0, 100], [100, 200]),
+            (.debounce, .leading, [0], [0]), (.debounce, .leading, [0, 50, 140, 239], [0]),
+            (.debounce, .leading, [0, 101], [0, 101]), (.debounce, .both, [0], [0]),
+            (.debounce, .both, [0, 50, 140], [0, 240]), (.debounce, .both, [0, 150], [0, 150]),
+            (.throttle, .trailing, [0], [100]), (.throttle, .trailing, [0, 50, 99, 150], [100, 250]),
+            (.throttle, .leading, [0, 50, 99, 150, 199, 260], [0, 150, 260]), (.throttle, .both, [0], [0]),
+            (.throttle, .both, [0, 50, 99], [0, 100]), (.throttle, .both, [0, 50, 150, 170, 320], [0, 100, 200, 320]),
+        ] as [(Kind, BurstEdge?, [Int], [Int])]
+    )
+    func aBurstIsOneCallAndAPeriodHasOne(kind: Kind, edge: BurstEdge?, instants: [Int], expected: [Int]) throws {
+        let trigger = try limiter(kind, 100, edge)
         #expect(virtual.nextDeadline == nil)
-        call(trigger, at: [0, 1])
+        #expect(run(trigger, instants.map { "call \($0)" }.joined(separator: ", ")) == [])
+        #expect(calls.all == expected)
         #expect(virtual.nextDeadline == nil, "it rests again")
-        #expect(calls.all == [0, 101])
     }
 
-    @Test func flushLetsTheWaitingCallThrough() throws {
-        let trigger = try debounce(100, .trailing)
-        #expect(!trigger.flush())
-        trigger()
-        virtual.advance(by: .milliseconds(30))
-        #expect(trigger.flush())
-        virtual.advance(by: .zero)
-        #expect(!trigger.flush())
-        virtual.advance(by: .seconds(1))
-        #expect(calls.all == [30])
-    }
-
-    /// Neither the first call nor the second one has come to the handler.
-    @Test(arguments: [true, false])
-    func flushLetsBothEdgesThrough(isDebounce: Bool) throws {
-        let trigger = isDebounce ? try debounce(100, .both) : try throttle(100, .both)
-        trigger()
-        #expect(!trigger.flush(), "the first call does not wait")
-        trigger()
-        #expect(trigger.flush())
-        virtual.advance(by: .milliseconds(1))
-        #expect(calls.all == [0, 0])
-        trigger()
-        virtual.advance(by: .seconds(1))
-        #expect(calls.all == (isDebounce ? [0, 0, 1] : [0, 0, 100]))
-    }
-
-    @Test func aDroppedCallIsNotFlushed() throws {
-        for edge in [BurstEdge.leading, .trailing, .both] {
-            let trigger = try debounce(100, edge)
-            trigger()
-            trigger()
-            trigger.cancel()
-            #expect(!trigger.flush())
+    /// Does what a script says, at times in milliseconds, and lets a second pass. Returns the answers to flushes and
+    /// cancellations.
+    private func run(_ trigger: CallLimiter, _ script: String) -> [Bool] {
+        let start = virtual.now
+        var answers: [Bool] = []
+        for step in (script + ", deliver 1000").split(separator: ", ") {
+            let words = step.split(separator: " ")
+            let time = start.advanced(by: .milliseconds(Int(words[1]) ?? 0))
+            if virtual.now < time { virtual.advance(by: virtual.now.duration(to: time)) }
+            switch words[0] {
+            case "call": trigger()
+            case "flush": answers.append(trigger.flush())
+            case "cancel": answers.append(trigger.cancel())
+            default: virtual.advance(by: .zero)
+            }
         }
-        let leading = try throttle(100, .leading)
-        leading()
-        leading()
-        #expect(!leading.flush())
-        virtual.advance(by: .seconds(1))
-        #expect(calls.all == [0])
+        return answers
     }
 
-    /// The call that follows is not kept waiting, and begins no window of its own.
-    @Test func aCallAfterAFlushIsLetThroughWithIt() throws {
-        let trigger = try debounce(100, .trailing)
-        trigger()
-        virtual.advance(by: .milliseconds(30))
-        #expect(trigger.flush())
-        trigger()
-        virtual.advance(by: .zero)
-        #expect(calls.all == [30])
-        call(trigger, at: [0])
-        #expect(calls.all == [30, 130])
+    @Test(
+        arguments: [
+            // A flush lets the waiting call through.
+            (Kind.debounce, .trailing, "flush 0, call 0, flush 30, deliver 30, flush 30", [false, true, false], [30]),
+            // Neither the first call, which does not wait, nor the second one has come to the handler.
+            (.debounce, .both, "call 0, flush 0, call 0, flush 0, call 1", [false, true], [0, 0, 1]),
+            (.throttle, .both, "call 0, flush 0, call 0, flush 0, call 1", [false, true], [0, 0, 100]),
+            // A call after a flush comes with it, and begins no window of its own.
+            (.debounce, .trailing, "call 0, flush 30, call 30, deliver 30, call 40", [true], [30, 140]),
+            // A call that was dropped, or does not wait, is not flushed.
+            (.debounce, .leading, "call 0, call 0, cancel 0, flush 0", [true, false], []),
+            (.debounce, .trailing, "call 0, call 0, cancel 0, flush 0", [true, false], []),
+            (.debounce, .both, "call 0, call 0, cancel 0, flush 0", [true, false], []),
+            (.throttle, .leading, "call 0, call 0, flush 0", [false], [0]),
+            // The call after a cancellation is the first of a burst.
+            (.throttle, .both, "cancel 0, call 0, cancel 50", [false, false], [0]),
+            (.throttle, .both, "call 0, call 200, cancel 200, call 250, call 260", [true], [0, 250, 350]),
+        ] as [(Kind, BurstEdge, String, [Bool], [Int])]
+    )
+    func flushAndCancel(kind: Kind, edge: BurstEdge, script: String, answers: [Bool], expected: [Int]) throws {
+        #expect(run(try limiter(kind, 100, edge), script) == answers)
+        #expect(calls.all == expected)
     }
 
     /// The window of a debounce begins with the call, that of a throttle with the handler's call.
-    @Test(arguments: [true, false])
-    func aLateLeadingCallMovesOnlyTheWindowOfAThrottle(isDebounce: Bool) throws {
-        let trigger = isDebounce ? try debounce(100, .both) : try throttle(100, .both)
+    @Test(arguments: [
+        (Kind.debounce, 80, [80, 110]), (.throttle, 80, [80, 180]),
+        // Neither edge is lost if the window has passed.
+        (.debounce, 300, [300, 300]), (.throttle, 300, [300, 400]),
+    ])
+    func aLateLeadingCallMovesOnlyTheWindowOfAThrottle(kind: Kind, lateness: Int, expected: [Int]) throws {
+        let trigger = try limiter(kind, 100, .both)
         trigger()
-        virtual.inject(.wakeLate(by: .milliseconds(80)))
+        virtual.inject(.wakeLate(by: .milliseconds(lateness)))
         virtual.advance(by: .milliseconds(10))
         trigger()
         virtual.advance(by: .seconds(1))
-        #expect(calls.all == (isDebounce ? [80, 110] : [80, 180]))
+        #expect(calls.all == expected)
+    }
+
+    @Test func aCallDuringAPauseComesItsTimeAfterTheResume() throws {
+        let save = try limiter(.debounce, 1_000)
+        for timer in save.timers { timer.pause() }
+        virtual.advance(by: .seconds(100))
+        save()
+        for timer in save.timers { timer.resume() }
+        virtual.advance(by: .seconds(1))
+        #expect(calls.all == [101_000])
+    }
+
+    @Test func theHandlerMayCallItsTrigger() throws {
+        let (box, calls) = (Box<CallLimiter>(), Count())
+        box.value = try Debouncer(.milliseconds(100), on: virtual.service, target: target) { _ in
+            if calls.add(1) < 3 { box.value?() }
+        }
+        box.value?()
+        virtual.advance(by: .milliseconds(299))
+        #expect(calls.value == 2)
+        virtual.advance(by: .seconds(1))
+        #expect(calls.value == 3)
+        box.value = nil
+    }
+
+    // MARK: Refusals and ends
+
+    @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
+    func aNegativeTimeIsRefused(kind: Kind, edge: BurstEdge) {
+        #expect(throws: TimerError.self) { _ = try limiter(kind, -1, edge) }
+        #expect(virtual.pendingCount == 0)
     }
 
     @Test(arguments: [true, false]) func aFlushOfWhatHasEndedIsRefused(serviceEnds: Bool) throws {
-        let virtual = VirtualTime()
         var target: Log? = Log()
         let trigger = try Debouncer(.seconds(9), on: virtual.service, target: try #require(target)) { _ in }
         trigger()
         if serviceEnds { virtual.service.shutdown() } else { target = nil }
-        #expect(!trigger.flush() && !trigger.flush())
+        #expect([trigger.flush(), trigger.cancel()] == [false, false])
         withExtendedLifetime(target) {}
     }
+
+    @Test func aReleasedTriggerEndsItsTimer() throws {
+        do {
+            let dropped = try limiter(.debounce)
+            dropped()
+        }
+        #expect(virtual.pendingCount == 0)
+        virtual.advance(by: .seconds(2))
+        #expect(calls.all.isEmpty)
+    }
+
+    // MARK: Threads
 
     /// A flush that is accepted while the leading call is delivered sets the timer after that delivery has.
     @Test(.works("a thread flushes while another one delivers")) func anAcceptedFlushIsNotOverwritten() async throws {
@@ -200,102 +190,10 @@ struct DebounceTests {
         }
     }
 
-    @Test func cancelDropsTheWaitingCallAndTheNextOneBegins() throws {
-        let trigger = try throttle(100, .both)
-        #expect(!trigger.cancel())
-        call(trigger, at: [0])
-        trigger()
-        #expect(trigger.cancel(), "a call at the leading edge that was not delivered yet")
-        virtual.advance(by: .milliseconds(50))
-        call(trigger, at: [0, 10])
-        #expect(calls.all == [0, 1_050, 1_150])
-    }
-
-    @Test func aCallDuringAPauseComesItsTimeAfterTheResume() throws {
-        let save = try debounce(1_000, .trailing)
-        for timer in save.timers { timer.pause() }
-        virtual.advance(by: .seconds(100))
-        save()
-        for timer in save.timers { timer.resume() }
-        virtual.advance(by: .seconds(1))
-        #expect(calls.all == [101_000])
-    }
-
-    @Test func aNegativeTimeIsRefused() {
-        for edge in [BurstEdge.leading, .trailing, .both] {
-            #expect(throws: TimerError.self) { _ = try debounce(-1, edge) }
-            #expect(throws: TimerError.self) { _ = try throttle(-1, edge) }
-        }
-        #expect(virtual.pendingCount == 0)
-    }
-
-    @Test func aReleasedTargetOrTriggerEndsTheTimer() throws {
-        var thing: Thing? = Thing()
-        let trigger = try Debouncer(.seconds(1), on: virtual.service, target: thing ?? Thing()) { _ in
-            Issue.record("its target was released")
-        }
-        weak let released = thing
-        trigger()
-        thing = nil
-        #expect(released == nil, "the target is not retained")
-        virtual.advance(by: .seconds(2))
-        #expect(virtual.pendingCount == 0)
-        trigger()
-        do {
-            let dropped = try debounce(100, .trailing)
-            dropped()
-        }
-        virtual.advance(by: .seconds(2))
-        #expect(virtual.pendingCount == 0 && calls.all.isEmpty)
-    }
-
-    @Test func theHandlerMayCallItsTrigger() throws {
-        let (box, calls) = (Box<CallLimiter>(), Count())
-        box.value = try Debouncer(.milliseconds(100), on: virtual.service, target: target) { _ in
-            if calls.add(1) < 3 { box.value?() }
-        }
-        box.value?()
-        virtual.advance(by: .milliseconds(299))
-        #expect(calls.value == 2)
-        virtual.advance(by: .seconds(1))
-        #expect(calls.value == 3)
-        box.value = nil
-    }
-
-    /// The queue is held up, so ticks of both edges are late: the leading call comes, and then the last one.
-    @Test func aBusyQueueLosesNeitherEdge() throws {
-        let (queue, seen, value) = (DispatchQueue(label: "test.debounce"), Notes<Int>(), Count())
-        let trigger = try Debouncer(
-            .milliseconds(100),
-            edge: .both,
-            on: virtual.service,
-            deliver: .queue(queue),
-            target: target
-        ) { _ in seen.append(value.value) }
-        queue.suspend()
-        for _ in 1...5 {
-            value.add(1)
-            trigger()
-            virtual.advance(by: .milliseconds(10))
-        }
-        virtual.advance(by: .seconds(1))
-        queue.resume()
-        for _ in 1...5 {
-            queue.sync {}
-            virtual.advance(by: .seconds(1))
-        }
-        #expect(seen.all == [5, 5])
-    }
-
     @Test(.works("threads call one trigger")) func theLastCallOfManyThreadsIsNotLost() async throws {
         let (service, value, seen, running) = (try TimerService(.usual), Count(), Box<Int>(), Count())
         let queue = DispatchQueue(label: "test.throttle", attributes: .concurrent)
-        let trigger = try Throttler(
-            .microseconds(50),
-            on: service,
-            deliver: .queue(queue),
-            target: target
-        ) { _ in
+        let trigger = try Throttler(.microseconds(50), on: service, deliver: .queue(queue), target: target) { _ in
             if running.add(1) > 1 { Issue.record("two calls at once") }
             seen.value = value.value
             running.add(-1)
@@ -309,9 +207,4 @@ struct DebounceTests {
         #expect(await soon { seen.value == 20_000 })
         service.shutdown()
     }
-}
-
-@MainActor private final class Model {
-    var searches = 0
-    var frames = 0
 }

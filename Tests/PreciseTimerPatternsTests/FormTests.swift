@@ -11,112 +11,123 @@ struct FormTests {
     private let targets = Targets()
     private let calls = Count()
 
-    private func subject(_ sample: Sample) throws -> Subject {
-        try sample.subject(targets, on: virtual.service) { [calls] in calls.add(1) }
+    private var called: @Sendable () -> Void { { [calls] in calls.add(1) } }
+
+    private func subject(_ sample: Sample) throws -> any Subject {
+        try sample.subject(targets, virtual.service, called)
     }
 
-    @Test(arguments: Sample.all) func eachFormIsCalledOnceForABurst(sample: Sample) async throws {
-        let subject = try subject(sample)
-        for _ in 1...3 { subject.call() }
-        #expect(calls.value == 0, "nothing is called inside a call")
-        await virtual.advance(by: .seconds(2))
-        #expect(calls.value == 1)
-        subject.call()
-        await virtual.advance(by: .seconds(2))
-        #expect(calls.value == 2)
+    /// Lets time pass, so many calls arrive, and their handlers return: if no processor is free, a task may take longer
+    /// than `advance` waits. A call that meets a running handler would come later.
+    private func advance(_ seconds: Int, toCall count: Int, of subjects: any Subject...) async {
+        await virtual.advance(by: .seconds(seconds))
+        let timers = subjects.flatMap(\.timers)
+        _ = await soon { calls.value >= count && timers.allSatisfy { $0.runningSince == nil } }
     }
 
-    @Test(arguments: Sample.plain) func aPlainHandlerIsCalledInPlace(sample: Sample) throws {
+    @Test(arguments: Sample.all) func eachFormIsCalledInItsPlaceOnceForABurst(sample: Sample) async throws {
         let subject = try subject(sample)
-        subject.call()
-        virtual.advance(by: .seconds(1))
-        #expect(calls.value == 1)
+        for former in 0...1 {
+            for _ in 1...3 { subject.call() }
+            let inTheCall = calls.value
+            virtual.advanceWithoutSettling(by: .seconds(1))
+            let atOnce = sample.form == .plain ? calls.value : former + 1
+            await advance(1, toCall: former + 1, of: subject)
+            #expect([inTheCall, atOnce, calls.value] == [former, former + 1, former + 1])
+        }
     }
 
     // MARK: Targets
 
     /// Lets a handler be called once, and leaves a second call waiting. The targets are released when this returns.
-    private func callTwice(_ sample: Sample) async throws -> (Subject, Remains) {
+    private func callTwice(_ sample: Sample) async throws -> (any Subject, Remains) {
         let targets = Targets()
-        let subject = try sample.subject(targets, on: virtual.service) { [calls] in calls.add(1) }
+        let subject = try sample.subject(targets, virtual.service, called)
         subject.call()
-        await virtual.advance(by: .seconds(2))
+        await advance(2, toCall: 1, of: subject)
         subject.call()
         return withExtendedLifetime(targets) { (subject, Remains(targets)) }
     }
 
-    @Test(arguments: Sample.withTarget) func noFormRetainsItsTarget(sample: Sample) async throws {
+    @Test(arguments: Sample.all.filter { $0.pattern != .timeoutsWithoutTarget })
+    func noFormRetainsItsTarget(sample: Sample) async throws {
         let (subject, remains) = try await callTwice(sample)
         #expect(await soon { remains.areGone }, "the task of the first call may hold it for a moment")
         await virtual.advance(by: .seconds(2))
-        #expect(calls.value == 1 && virtual.pendingCount == 0)
+        #expect([calls.value, virtual.pendingCount] == [1, 0])
         withExtendedLifetime(subject) {}
     }
 
     // MARK: Decisions
 
+    /// What happens on the handler's actor before the handler can run there.
+    enum Change: CaseIterable {
+        /// As a bag does it, or a service that is shut down.
+        case ends
+        case isDropped, isPostponed, isPutOffForEver
+
+        /// Those that are for the pattern.
+        static func of(_ pattern: Pattern) -> [Change] { pattern.isTimeouts ? allCases : [.ends, .isDropped] }
+
+        fileprivate func happen(to subject: any Subject) {
+            let timeouts = subject as? IdleTimeouts<Int>
+            switch self {
+            case .ends: for timer in subject.timers { timer.cancel() }
+            case .isDropped: subject.drop()
+            case .isPostponed: timeouts?.refresh(1, after: .seconds(5))
+            case .isPutOffForEver: timeouts?.refresh(1, after: .seconds(Int64.max))
+            }
+        }
+    }
+
     /// Lets a tick come due while its handler's actor is busy, and changes something there before the handler can run.
-    private func makeDue(
-        _ subject: Subject,
-        on actor: isolated any Actor,
-        then change: @Sendable (Subject) -> Void
-    ) {
+    private func makeDue(_ subject: any Subject, on actor: isolated any Actor, then change: Change) {
         subject.call()
         virtual.advanceWithoutSettling(by: .seconds(1))
-        // The tick has begun elsewhere, and waits for this actor. On the main actor, it begins there.
-        if !(actor is MainActor) { #expect(eventually { subject.timers.contains { $0.runningSince != nil } }) }
-        change(subject)
+        // The tick has begun elsewhere, and waits for this actor. On the main actor it begins there: the pause is long
+        // enough for one that does not.
+        if actor is MainActor {
+            pause(.milliseconds(5))
+        } else {
+            #expect(eventually { subject.timers.contains { $0.runningSince != nil } })
+        }
+        change.happen(to: subject)
     }
 
-    @Test(.waits("ticks wait for an actor"), arguments: Sample.isolated)
-    func aCallThatIsDroppedOnTheActorBeforeItsHandlerRunsIsNotMade(sample: Sample) async throws {
+    @Test(
+        .waits("ticks wait for an actor"),
+        arguments: Sample.isolated.flatMap { sample in Change.of(sample.pattern).map { (sample, $0) } }
+    )
+    func aChangeOnTheActorBeforeTheHandlerRunsCounts(sample: Sample, change: Change) async throws {
         let (subject, actor) = (try subject(sample), try #require(sample.form.actor(of: targets)))
-        await makeDue(subject, on: actor) { $0.drop() }
+        await makeDue(subject, on: actor, then: change)
         await virtual.settle()
-        await virtual.advance(by: .seconds(5))
-        #expect(calls.value == 0)
+        let isSet = (subject as? IdleTimeouts<Int>)?.contains(1) ?? false
+        #expect(isSet == [.isPostponed, .isPutOffForEver].contains(change))
+        let hasEnded = change == .ends && !sample.pattern.isTimeouts
+        let expected = change == .isPostponed ? [0, 0, 1, 2] : [0, 0, 0, hasEnded ? 0 : 1]
+        var seen = [calls.value]
+        for (place, seconds) in [4, 1].enumerated() {
+            await advance(seconds, toCall: expected[place + 1], of: subject)
+            seen.append(calls.value)
+        }
+        // The next call is the first of a burst.
         subject.call()
-        await virtual.advance(by: .seconds(2))
-        #expect(calls.value == 1, "the next call is the first of a burst")
-    }
-
-    @Test(.waits("ticks wait for an actor"), arguments: Sample.isolated.filter(\.pattern.isTimeouts))
-    func aTimeoutThatIsRefreshedOnTheActorBeforeItsHandlerRunsIsPostponed(sample: Sample) async throws {
-        let (subject, actor) = (try subject(sample), try #require(sample.form.actor(of: targets)))
-        await makeDue(subject, on: actor) { $0.timeouts?.refresh(1, after: .seconds(5)) }
-        await virtual.settle()
-        await virtual.advance(by: .seconds(4))
-        #expect(calls.value == 0 && subject.timeouts?.contains(1) == true)
-        await virtual.advance(by: .seconds(1))
-        #expect(calls.value == 1 && subject.timeouts?.count == 0)
-    }
-
-    @Test(.waits("ticks wait for an actor"), arguments: Sample.isolated.filter(\.pattern.isTimeouts))
-    func aTimeoutThatIsPutOffForEverOnTheActorIsNotCalled(sample: Sample) async throws {
-        let (subject, actor) = (try subject(sample), try #require(sample.form.actor(of: targets)))
-        await makeDue(subject, on: actor) { $0.timeouts?.refresh(1, after: .seconds(Int64.max)) }
-        await virtual.settle()
-        #expect(calls.value == 0 && subject.timeouts?.contains(1) == true)
-    }
-
-    /// As a bag does it, or a service that is shut down.
-    @Test(.waits("ticks wait for an actor"), arguments: Sample.isolated)
-    func whatEndsOnTheActorBeforeItsHandlerRunsIsNotCalled(sample: Sample) async throws {
-        let (subject, actor) = (try subject(sample), try #require(sample.form.actor(of: targets)))
-        await makeDue(subject, on: actor) { for timer in $0.timers { timer.cancel() } }
-        await virtual.settle()
-        await virtual.advance(by: .seconds(5))
-        #expect(calls.value == 0)
+        await advance(2, toCall: expected[3])
+        #expect(seen + [calls.value] == expected)
     }
 
     @Test(arguments: Sample.all.filter(\.pattern.isTimeouts))
-    func aKeyIsForgottenBeforeItsHandlerRuns(sample: Sample) async throws {
-        let (box, seen) = (Box<IdleTimeouts<Int>>(), Notes<Bool?>())
-        let subject = try sample.subject(targets, on: virtual.service) { seen.append(box.value?.contains(1)) }
-        box.value = subject.timeouts
+    func aKeyAndItsTimerAreGoneBeforeTheHandlerIsCalled(sample: Sample) async throws {
+        let (box, seen) = (Box<IdleTimeouts<Int>>(), Notes<[Int?]>())
+        let subject = try sample.subject(targets, virtual.service) { [virtual] in
+            seen.append([box.value?.count, box.value?.contains(1) == true ? 1 : 0, virtual.pendingCount])
+        }
+        box.value = subject as? IdleTimeouts<Int>
         subject.call()
         await virtual.advance(by: .seconds(1))
-        #expect(seen.all == [false])
+        #expect(await soon { !seen.all.isEmpty })
+        #expect(seen.all == [[0, 0, 0]])
         box.value = nil
     }
 
@@ -136,7 +147,7 @@ struct FormTests {
         }
         #expect(calls.value == 1)
         mayReturn.open()
-        await virtual.advance(by: .seconds(2))
+        await advance(2, toCall: 2)
         #expect(calls.value == 2)
     }
 
@@ -144,87 +155,82 @@ struct FormTests {
 
     /// `deliver` names a queue on which nothing runs.
     @Test func anIsolatedHandlerRunsOnItsActorWhereverDeliverSays() async throws {
-        let (calls, service, stuck, model) = (calls, virtual.service, SuspendedQueue(), targets.model)
+        let (service, stuck, thing, called) = (virtual.service, SuspendedQueue(), targets.thing, called)
         defer { stuck.letRun() }
-        let save = try Debouncer(.seconds(1), on: service, deliver: .queue(stuck.queue), target: model) {
-            @MainActor model in
-            model.step { calls.add(1) }
+        let elsewhere = PreciseTimer.Delivery.queue(stuck.queue)
+        let save = try Debouncer(.seconds(1), on: service, deliver: elsewhere, target: thing) { @MainActor _ in
+            onMain(called)
         }
-        let draw = try Throttler(.seconds(1), on: service, deliver: .queue(stuck.queue), target: targets.ledger) {
-            @Clerk ledger in
-            ledger.step { calls.add(1) }
+        let draw = try Throttler(.seconds(1), on: service, deliver: elsewhere, target: thing) { @Clerk _ in
+            onClerk(called)
         }
-        let timeouts = IdleTimeouts<Int>(on: service, deliver: .queue(stuck.queue), target: model) {
-            @MainActor model, _ in
-            model.step { calls.add(1) }
+        let timeouts = IdleTimeouts<Int>(on: service, deliver: elsewhere, target: thing) { @MainActor _, _ in
+            onMain(called)
         }
-        let others = IdleTimeouts<Int>(on: service, deliver: .queue(stuck.queue)) { @MainActor _ in
-            model.step { calls.add(1) }
-        }
-        save()
-        draw()
-        timeouts.refresh(1, after: .seconds(1))
-        others.refresh(1, after: .seconds(1))
-        await virtual.advance(by: .seconds(1))
-        #expect(calls.value == 4)
+        let others = IdleTimeouts<Int>(on: service, deliver: elsewhere) { @MainActor _ in onMain(called) }
+        #expect(await callsOfOne(save, draw, timeouts, others) == 4)
     }
 
     @Test func aHandlerValueIsCalledOnItsQueue() async throws {
-        let (calls, queue, service) = (calls, targets.queue, virtual.service)
-        let (one, two): (@Sendable (Thing) -> Void, @Sendable (Thing, Int) -> Void) = (
-            { _ in queue.step { calls.add(1) } }, { _, _ in queue.step { calls.add(1) } }
-        )
-        let save = try Debouncer(
-            .seconds(1),
-            on: service,
-            deliver: .queue(queue),
-            target: targets.thing,
-            handler: one
-        )
-        let timeouts = IdleTimeouts<Int>(on: service, deliver: .queue(queue), target: targets.thing, handler: two)
-        save()
-        timeouts.refresh(1, after: .seconds(1))
-        await virtual.advance(by: .seconds(1))
-        #expect(calls.value == 2)
+        let (service, thing, called) = (virtual.service, targets.thing, called)
+        let queue = DispatchQueue(label: "test.form")
+        let onQueue: @Sendable () -> Void = {
+            dispatchPrecondition(condition: .onQueue(queue))
+            called()
+        }
+        let forKey: @Sendable (Int) -> Void = { _ in onQueue() }
+        let forTarget: @Sendable (Thing) -> Void = { _ in onQueue() }
+        let forBoth: @Sendable (Thing, Int) -> Void = { _, _ in onQueue() }
+        let save = try Debouncer(.seconds(1), on: service, deliver: .queue(queue), target: thing, handler: forTarget)
+        let timeouts = IdleTimeouts<Int>(on: service, deliver: .queue(queue), target: thing, handler: forBoth)
+        let others = IdleTimeouts<Int>(on: service, deliver: .queue(queue), handler: forKey)
+        #expect(await callsOfOne(save, timeouts, others) == 3)
     }
 
     @Test func aHandlerValueOfTheMainActorIsCalledThere() async throws {
-        let (calls, service, model) = (calls, virtual.service, targets.model)
-        let (one, two): (@MainActor @Sendable (Model) -> Void, @MainActor @Sendable (Model, Int) -> Void) = (
-            { $0.step { calls.add(1) } }, { model, _ in model.step { calls.add(1) } }
-        )
-        let save = try Debouncer(.seconds(1), on: service, target: model, handler: one)
-        let draw = try Throttler(.seconds(1), on: service, deliver: .mainActor, target: model, handler: one)
-        let timeouts = IdleTimeouts<Int>(on: service, target: model, handler: two)
-        save()
-        draw()
-        timeouts.refresh(1, after: .seconds(1))
-        await virtual.advance(by: .seconds(1))
-        #expect(calls.value == 3)
+        let (service, thing, called) = (virtual.service, targets.thing, called)
+        let forTarget: @MainActor @Sendable (Thing) -> Void = { _ in onMain(called) }
+        let forBoth: @MainActor @Sendable (Thing, Int) -> Void = { _, _ in onMain(called) }
+        let save = try Debouncer(.seconds(1), on: service, target: thing, handler: forTarget)
+        let draw = try Throttler(.seconds(1), on: service, deliver: .mainActor, target: thing, handler: forTarget)
+        let timeouts = IdleTimeouts<Int>(on: service, target: thing, handler: forBoth)
+        #expect(await callsOfOne(save, draw, timeouts) == 3)
+    }
+
+    /// How many handlers are called for one call, or one time-out, of each.
+    private func callsOfOne(_ patterns: any Subject...) async -> Int {
+        for pattern in patterns { pattern.call() }
+        await advance(1, toCall: patterns.count)
+        return calls.value
     }
 }
 
 extension FormTests {
-    /// A pattern. A throttler calls its handler at the leading edge, and a debouncer at the trailing one.
+    /// A pattern. The throttler has the initializers of the debouncer.
     enum Pattern: CaseIterable {
-        case debouncer, throttler, timeouts, timeoutsWithoutTarget
+        case debouncer, leadingDebouncer, timeouts, timeoutsWithoutTarget
 
         var isTimeouts: Bool { self == .timeouts || self == .timeoutsWithoutTarget }
+
+        var forms: [Form] {
+            switch self {
+            case .debouncer, .timeouts: Form.allCases
+            case .leadingDebouncer: [.plain, .mainActor, .actorAwaiting]
+            case .timeoutsWithoutTarget: [.plain, .mainActor, .globalActor]
+            }
+        }
     }
 
-    /// How a handler is written: in the call or, as a value, before it.
+    /// How a handler is written.
     enum Form: CaseIterable {
-        case plain, value, queue, awaiting, mainActor, mainActorAwaiting, deliverMainActor
-        case globalActor, globalActorAwaiting, actor, actorAwaiting
-
-        static let withoutTarget: [Form] = [.plain, .value, .queue, .mainActor, .globalActor]
+        case plain, awaiting, mainActor, mainActorAwaiting, deliverMainActor, globalActor, actor, actorAwaiting
 
         /// The actor on which the handler runs; nil if it has no actor.
         fileprivate func actor(of targets: Targets) -> (any Actor)? {
             switch self {
-            case .plain, .value, .queue, .awaiting: nil
+            case .plain, .awaiting: nil
             case .mainActor, .mainActorAwaiting, .deliverMainActor: MainActor.shared
-            case .globalActor, .globalActorAwaiting: Clerk.shared
+            case .globalActor: Clerk.shared
             case .actor, .actorAwaiting: targets.store
             }
         }
@@ -235,12 +241,8 @@ extension FormTests {
         let pattern: Pattern
         let form: Form
 
-        static let all = Pattern.allCases.flatMap { pattern in
-            (pattern == .timeoutsWithoutTarget ? Form.withoutTarget : Form.allCases)
-                .map { Sample(pattern: pattern, form: $0) }
+        static let all = Pattern.allCases.flatMap { pattern in pattern.forms.map { Sample(pattern: pattern, form: $0) }
         }
-        static let withTarget = all.filter { $0.pattern != .timeoutsWithoutTarget }
-        static let plain = all.filter { $0.form == .plain || $0.form == .value }
         static let isolated = all.filter { $0.form.actor(of: Targets()) != nil }
 
         var testDescription: String { "\(pattern), \(form)" }
@@ -249,283 +251,127 @@ extension FormTests {
 
 /// Makes what a sample says, with a function that each handler calls before it awaits.
 extension FormTests.Sample {
-    fileprivate typealias Called = @Sendable () -> Void
+    fileprivate typealias Call = @Sendable () -> Void
 
-    fileprivate func subject(
-        _ targets: Targets,
-        on service: TimerService,
-        _ called: @escaping Called
-    ) throws -> Subject {
+    fileprivate func subject(_ its: Targets, _ service: TimerService, _ called: @escaping Call) throws -> any Subject {
         switch pattern {
-        case .debouncer: .limiter(try debouncer(targets, service, called))
-        case .throttler: .limiter(try throttler(targets, service, called))
-        case .timeouts: .timeouts(timeouts(targets, service, called))
-        case .timeoutsWithoutTarget: .timeouts(timeoutsWithoutTarget(targets, service, called))
+        case .debouncer: try debouncer(its, service, .trailing, called)
+        case .leadingDebouncer: try debouncer(its, service, .leading, called)
+        case .timeouts: timeouts(its, service, called)
+        case .timeoutsWithoutTarget: timeoutsWithoutTarget(service, called)
         }
     }
 
     private func debouncer(
-        _ targets: Targets,
+        _ its: Targets,
         _ service: TimerService,
-        _ called: @escaping Called
+        _ edge: BurstEdge,
+        _ called: @escaping Call
     ) throws -> Debouncer {
-        let (thing, model, ledger) = (targets.thing, targets.model, targets.ledger)
-        let (store, queue) = (targets.store, targets.queue)
-        switch form {
-        case .plain: return try Debouncer(.seconds(1), on: service, target: thing) { _ in called() }
-        case .value:
-            let handler: @Sendable (Thing) -> Void = { _ in called() }
-            return try Debouncer(.seconds(1), on: service, target: thing, handler: handler)
-        case .queue:
-            return try Debouncer(.seconds(1), on: service, deliver: .queue(queue), target: thing) { _ in
-                queue.step(called)
-            }
-        case .awaiting:
-            return try Debouncer(.seconds(1), on: service, target: thing) { _ in
-                called()
-                await Task.yield()
-            }
+        let (second, thing, store) = (Duration.seconds(1), its.thing, its.store)
+        return switch form {
+        case .plain: try Debouncer(second, edge: edge, on: service, target: thing) { _ in called() }
+        case .awaiting: try Debouncer(second, edge: edge, on: service, target: thing) { _ in await yield(called) }
         case .mainActor:
-            return try Debouncer(.seconds(1), on: service, target: model) { @MainActor model in model.step(called) }
+            try Debouncer(second, edge: edge, on: service, target: thing) { @MainActor _ in onMain(called) }
         case .mainActorAwaiting:
-            return try Debouncer(.seconds(1), on: service, target: model) { @MainActor model in
-                model.step(called)
-                await Task.yield()
+            try Debouncer(second, edge: edge, on: service, target: thing) { @MainActor _ in
+                await yield { onMain(called) }
             }
         case .deliverMainActor:
-            return try Debouncer(.seconds(1), on: service, deliver: .mainActor, target: model) { $0.step(called) }
+            try Debouncer(second, edge: edge, on: service, deliver: .mainActor, target: thing) { _ in onMain(called) }
         case .globalActor:
-            return try Debouncer(.seconds(1), on: service, target: ledger) { @Clerk ledger in ledger.step(called) }
-        case .globalActorAwaiting:
-            return try Debouncer(.seconds(1), on: service, target: ledger) { @Clerk ledger in
-                ledger.step(called)
-                await Task.yield()
-            }
-        case .actor: return try Debouncer(.seconds(1), on: service, target: store) { store in store.step(called) }
+            try Debouncer(second, edge: edge, on: service, target: thing) { @Clerk _ in onClerk(called) }
+        case .actor: try Debouncer(second, edge: edge, on: service, target: store) { store in store.step(called) }
         case .actorAwaiting:
-            return try Debouncer(.seconds(1), on: service, target: store) { store in
-                store.step(called)
-                await Task.yield()
+            try Debouncer(second, edge: edge, on: service, target: store) { store in
+                await yield { store.step(called) }
             }
         }
     }
 
-    private func throttler(
-        _ targets: Targets,
-        _ service: TimerService,
-        _ called: @escaping Called
-    ) throws -> Throttler {
-        let (thing, model, ledger) = (targets.thing, targets.model, targets.ledger)
-        let (store, queue) = (targets.store, targets.queue)
-        switch form {
-        case .plain: return try Throttler(.seconds(1), edge: .leading, on: service, target: thing) { _ in called() }
-        case .value:
-            let handler: @Sendable (Thing) -> Void = { _ in called() }
-            return try Throttler(.seconds(1), edge: .leading, on: service, target: thing, handler: handler)
-        case .queue:
-            return try Throttler(.seconds(1), edge: .leading, on: service, deliver: .queue(queue), target: thing) { _ in
-                queue.step(called)
-            }
-        case .awaiting:
-            return try Throttler(.seconds(1), edge: .leading, on: service, target: thing) { _ in
-                called()
-                await Task.yield()
-            }
-        case .mainActor:
-            return try Throttler(.seconds(1), edge: .leading, on: service, target: model) { @MainActor model in
-                model.step(called)
-            }
+    private func timeouts(_ its: Targets, _ service: TimerService, _ called: @escaping Call) -> IdleTimeouts<Int> {
+        let (thing, store) = (its.thing, its.store)
+        return switch form {
+        case .plain: IdleTimeouts(on: service, target: thing) { _, _ in called() }
+        case .awaiting: IdleTimeouts(on: service, target: thing) { _, _ in await yield(called) }
+        case .mainActor: IdleTimeouts(on: service, target: thing) { @MainActor _, _ in onMain(called) }
         case .mainActorAwaiting:
-            return try Throttler(.seconds(1), edge: .leading, on: service, target: model) { @MainActor model in
-                model.step(called)
-                await Task.yield()
-            }
+            IdleTimeouts(on: service, target: thing) { @MainActor _, _ in await yield { onMain(called) } }
         case .deliverMainActor:
-            return try Throttler(.seconds(1), edge: .leading, on: service, deliver: .mainActor, target: model) {
-                $0.step(called)
-            }
-        case .globalActor:
-            return try Throttler(.seconds(1), edge: .leading, on: service, target: ledger) { @Clerk ledger in
-                ledger.step(called)
-            }
-        case .globalActorAwaiting:
-            return try Throttler(.seconds(1), edge: .leading, on: service, target: ledger) { @Clerk ledger in
-                ledger.step(called)
-                await Task.yield()
-            }
-        case .actor:
-            return try Throttler(.seconds(1), edge: .leading, on: service, target: store) { store in
-                store.step(called)
-            }
-        case .actorAwaiting:
-            return try Throttler(.seconds(1), edge: .leading, on: service, target: store) { store in
-                store.step(called)
-                await Task.yield()
-            }
+            IdleTimeouts(on: service, deliver: .mainActor, target: thing) { _, _ in onMain(called) }
+        case .globalActor: IdleTimeouts(on: service, target: thing) { @Clerk _, _ in onClerk(called) }
+        case .actor: IdleTimeouts(on: service, target: store) { store, _ in store.step(called) }
+        case .actorAwaiting: IdleTimeouts(on: service, target: store) { store, _ in await yield { store.step(called) } }
         }
     }
 
-    private func timeouts(
-        _ targets: Targets,
-        _ service: TimerService,
-        _ called: @escaping Called
-    ) -> IdleTimeouts<Int> {
-        let (thing, model, ledger) = (targets.thing, targets.model, targets.ledger)
-        let (store, queue) = (targets.store, targets.queue)
+    private func timeoutsWithoutTarget(_ service: TimerService, _ called: @escaping Call) -> IdleTimeouts<Int> {
         switch form {
-        case .plain: return IdleTimeouts<Int>(on: service, target: thing) { _, _ in called() }
-        case .value:
-            let handler: @Sendable (Thing, Int) -> Void = { _, _ in called() }
-            return IdleTimeouts<Int>(on: service, target: thing, handler: handler)
-        case .queue:
-            return IdleTimeouts<Int>(on: service, deliver: .queue(queue), target: thing) { _, _ in
-                queue.step(called)
-            }
-        case .awaiting:
-            return IdleTimeouts<Int>(on: service, target: thing) { _, _ in
-                called()
-                await Task.yield()
-            }
-        case .mainActor:
-            return IdleTimeouts<Int>(on: service, target: model) { @MainActor model, _ in model.step(called) }
-        case .mainActorAwaiting:
-            return IdleTimeouts<Int>(on: service, target: model) { @MainActor model, _ in
-                model.step(called)
-                await Task.yield()
-            }
-        case .deliverMainActor:
-            return IdleTimeouts<Int>(on: service, deliver: .mainActor, target: model) { model, _ in model.step(called) }
-        case .globalActor:
-            return IdleTimeouts<Int>(on: service, target: ledger) { @Clerk ledger, _ in ledger.step(called) }
-        case .globalActorAwaiting:
-            return IdleTimeouts<Int>(on: service, target: ledger) { @Clerk ledger, _ in
-                ledger.step(called)
-                await Task.yield()
-            }
-        case .actor: return IdleTimeouts<Int>(on: service, target: store) { store, _ in store.step(called) }
-        case .actorAwaiting:
-            return IdleTimeouts<Int>(on: service, target: store) { store, _ in
-                store.step(called)
-                await Task.yield()
-            }
+        case .mainActor: IdleTimeouts(on: service) { @MainActor _ in onMain(called) }
+        case .globalActor: IdleTimeouts(on: service) { @Clerk _ in onClerk(called) }
+        default: IdleTimeouts(on: service) { _ in called() }
         }
     }
+}
 
-    private func timeoutsWithoutTarget(
-        _ targets: Targets,
-        _ service: TimerService,
-        _ called: @escaping Called
-    ) -> IdleTimeouts<Int> {
-        let (model, ledger, queue) = (targets.model, targets.ledger, targets.queue)
-        switch form {
-        case .plain: return IdleTimeouts<Int>(on: service) { _ in called() }
-        case .value:
-            let handler: @Sendable (Int) -> Void = { _ in called() }
-            return IdleTimeouts<Int>(on: service, handler: handler)
-        case .queue: return IdleTimeouts<Int>(on: service, deliver: .queue(queue)) { _ in queue.step(called) }
-        case .mainActor: return IdleTimeouts<Int>(on: service) { @MainActor _ in model.step(called) }
-        case .globalActor: return IdleTimeouts<Int>(on: service) { @Clerk _ in ledger.step(called) }
-        case .awaiting, .mainActorAwaiting, .deliverMainActor, .globalActorAwaiting, .actor, .actorAwaiting:
-            preconditionFailure("there is no such form without a target")
-        }
-    }
+/// Does something, and then awaits.
+private nonisolated(nonsending) func yield(_ body: () -> Void) async {
+    body()
+    await Task.yield()
 }
 
 /// A pattern in a test.
-private enum Subject {
-    case limiter(CallLimiter)
-    case timeouts(IdleTimeouts<Int>)
-
-    var timers: [PreciseTimer] {
-        switch self {
-        case .limiter(let limiter): limiter.timers
-        case .timeouts(let timeouts): timeouts.timers
-        }
-    }
-
-    var timeouts: IdleTimeouts<Int>? { if case .timeouts(let timeouts) = self { timeouts } else { nil } }
-
+private protocol Subject: TimerHolder {
     /// A call, or a refresh of the key 1, for a second.
-    func call() {
-        switch self {
-        case .limiter(let limiter): limiter()
-        case .timeouts(let timeouts): timeouts.refresh(1, after: .seconds(1))
-        }
-    }
-
+    func call()
     /// Drops what waits.
-    func drop() {
-        switch self {
-        case .limiter(let limiter): limiter.cancel()
-        case .timeouts(let timeouts): timeouts.cancel(1)
-        }
-    }
+    func drop()
 }
 
-/// The targets of all forms, and a queue. All but the thing assert that they are called in their place.
+extension CallLimiter: Subject {
+    fileprivate func call() { self() }
+    fileprivate func drop() { cancel() }
+}
+
+extension IdleTimeouts: Subject where Key == Int {
+    fileprivate func call() { refresh(1, after: .seconds(1)) }
+    fileprivate func drop() { cancel(1) }
+}
+
+/// The targets of all forms.
 private struct Targets {
     let thing = Thing()
-    let model = Model()
-    let ledger = Ledger()
     let store = Store()
-    let queue = DispatchQueue(label: "test.form")
 }
 
 /// The targets that are still alive.
 private struct Remains {
     private weak let thing: Thing?
-    private weak let model: Model?
-    private weak let ledger: Ledger?
     private weak let store: Store?
 
-    init(_ targets: Targets) {
-        (thing, model, ledger, store) = (targets.thing, targets.model, targets.ledger, targets.store)
-    }
+    init(_ targets: Targets) { (thing, store) = (targets.thing, targets.store) }
 
-    var areGone: Bool { thing == nil && model == nil && ledger == nil && store == nil }
+    var areGone: Bool { thing == nil && store == nil }
 }
 
-extension DispatchQueue {
-    fileprivate func step(_ called: () -> Void) {
-        dispatchPrecondition(condition: .onQueue(self))
-        called()
-    }
-}
-
-@MainActor private final class Model {
-    private var steps = 0
-
-    nonisolated init() {}
-
-    func step(_ called: () -> Void) {
-        MainActor.assertIsolated()
-        steps += 1
-        called()
-    }
+@MainActor private func onMain(_ called: () -> Void) {
+    MainActor.assertIsolated()
+    called()
 }
 
 @globalActor private actor Clerk {
     static let shared = Clerk()
 }
 
-@Clerk private final class Ledger {
-    private var steps = 0
-
-    nonisolated init() {}
-
-    func step(_ called: () -> Void) {
-        Clerk.assertIsolated()
-        steps += 1
-        called()
-    }
+@Clerk private func onClerk(_ called: () -> Void) {
+    Clerk.assertIsolated()
+    called()
 }
 
 private actor Store {
-    private var steps = 0
-
     func step(_ called: () -> Void) {
         assertIsolated()
-        steps += 1
         called()
     }
 }

@@ -20,9 +20,7 @@ struct HolderTests {
 
         init(on service: TimerService, _ log: Log) throws {
             timers = try [1, 2]
-                .map { seconds in
-                    try PreciseTimer.schedule(.every(.seconds(seconds)), on: service, target: log) { $0.note($1) }
-                }
+                .map { try PreciseTimer.schedule(.every(.seconds($0)), on: service, target: log) { $0.note($1) } }
         }
     }
 
@@ -44,66 +42,43 @@ struct HolderTests {
 
     // MARK: Storing
 
-    @Test func storeReturnsWhatItStores() throws {
-        let (save, draw, timeouts, lamp) = (try debouncer(), try throttler(), timeouts(), try lamp())
-        #expect(save.store(in: bag) === save && draw.store(in: bag, named: "draw") === draw)
-        #expect(timeouts.store(in: bag, named: 7) === timeouts && lamp.store(in: bag) === lamp)
-        #expect(bag.count == 4)
-    }
-
-    @Test func aPatternInABagNeedsNoOtherOwner() throws {
-        try debouncer().store(in: bag, named: "save")()
+    @Test func storeReturnsWhatItStoresAndIsItsOnlyOwner() throws {
+        try debouncer().store(in: bag)()
         timeouts(1).store(in: bag)
         virtual.advance(by: .seconds(1))
         #expect(calls.value == 2)
+        let (save, draw, timeouts, lamp) = (try debouncer(), try throttler(), timeouts(), try lamp())
+        #expect(save.store(in: bag) === save && draw.store(in: bag, named: "draw") === draw)
+        #expect(timeouts.store(in: bag, named: 7) === timeouts && lamp.store(in: bag) === lamp)
+        #expect(bag.count == 6)
     }
 
     @Test func aNameTakenAgainCancelsTheTimersOfItsFormerHolder() throws {
         let (save, timeouts) = (try debouncer(), timeouts(1, 2))
         save.store(in: bag, named: "name")()
-        timeouts.store(in: bag, named: "name")
+        save.store(in: bag, named: "name")
+        #expect(!save.hasEnded, "it is the same")
+        for _ in 1...2 { timeouts.store(in: bag, named: "name") }
         #expect(save.hasEnded && timeouts.count == 2)
         let lamp = try lamp().store(in: bag, named: "name")
         #expect(timeouts.count == 0 && !lamp.hasEnded)
         let draw = try throttler().store(in: bag, named: "name")
         #expect(lamp.hasEnded && !draw.hasEnded)
-        #expect(bag.count == 1 && virtual.pendingCount == 1)
+        #expect([bag.count, virtual.pendingCount] == [1, 1])
         virtual.advance(by: .seconds(2))
-        #expect(calls.value == 0 && log.count == 0)
-    }
-
-    @Test func aPatternStoredAgainUnderItsNameGoesOn() throws {
-        let (save, timeouts) = (try debouncer(), timeouts(1))
-        for _ in 1...2 {
-            save.store(in: bag, named: "save")
-            timeouts.store(in: bag, named: "timeouts")
-        }
-        #expect(!save.hasEnded && timeouts.count == 1 && bag.count == 2)
+        #expect([calls.value, log.count] == [0, 0])
     }
 
     @Test func theNameOfWhatIsNoTimerYieldsNil() throws {
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { _, _ in }
-        timer.store(in: bag, named: "timer")
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { _, _ in }.store(in: bag, named: "timer")
         try debouncer().store(in: bag, named: "save")
         timeouts(1).store(in: bag, named: "timeouts")
         try lamp().store(in: bag, named: "lamp")
-        #expect(bag["timer"] === timer)
-        #expect(bag["save"] == nil && bag["timeouts"] == nil && bag["lamp"] == nil)
+        #expect(["timer", "save", "timeouts", "lamp"].map { bag[$0] == nil } == [false, true, true, true])
         #expect(bag.count == 4)
     }
 
     // MARK: Cancelling
-
-    @Test(arguments: [true, false]) func cancellingByNameEndsADebouncerOrAThrottler(isDebounce: Bool) throws {
-        let trigger: CallLimiter = isDebounce ? try debouncer() : try throttler()
-        trigger.store(in: bag, named: "trigger")()
-        #expect(bag.cancel("trigger"))
-        #expect(trigger.hasEnded && trigger.timers.allSatisfy(\.hasEnded))
-        trigger()
-        #expect(!trigger.flush())
-        virtual.advance(by: .seconds(5))
-        #expect(calls.value == 0 && virtual.pendingCount == 0 && virtual.nextDeadline == nil)
-    }
 
     @Test func cancellingByNameIsTrueOnlyIfATimerEnded() throws {
         let timeouts = timeouts(1, 2)
@@ -112,35 +87,19 @@ struct HolderTests {
         #expect(!bag.cancel("timeouts"), "the name is free")
         timeouts.store(in: bag, named: "timeouts")
         #expect(!bag.cancel("timeouts"), "it has no timer")
-        let save = try debouncer().store(in: bag, named: "save")
-        for timer in save.timers { timer.cancel() }
-        #expect(!bag.cancel("save"), "its timer had ended")
         let lamp = try lamp().store(in: bag, named: "lamp")
         lamp.timers.first?.cancel()
         #expect(bag.cancel("lamp") && lamp.hasEnded)
-    }
-
-    @Test func timeoutsThatABagHasCancelledCanBeSetAgain() throws {
-        let timeouts = timeouts(1, 2)
-        timeouts.store(in: bag)
-        bag.cancelAll()
-        #expect(timeouts.count == 0 && !timeouts.contains(1) && virtual.pendingCount == 0)
-        #expect(timeouts.refresh(1, after: .seconds(1)) && timeouts.count == 1)
-        virtual.advance(by: .seconds(1))
-        #expect(calls.value == 1)
-    }
-
-    /// The ticks are on their way to the main actor.
-    @MainActor @Test func whatABagCancelsOnTheMainActorIsNotCalledThere() async throws {
-        let (calls, service) = (calls, virtual.service)
-        let save = try Debouncer(.seconds(1), on: service, target: target) { @MainActor _ in calls.add(1) }
-        let timeouts = IdleTimeouts<Int>(on: service) { @MainActor _ in calls.add(1) }
-        save.store(in: bag)()
-        timeouts.store(in: bag).refresh(1, after: .seconds(1))
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        bag.cancelAll()
-        await virtual.settle()
-        #expect(calls.value == 0 && virtual.pendingCount == 0)
+        let draw = try throttler().store(in: bag, named: "draw")
+        draw()
+        #expect(bag.cancel("draw") && draw.hasEnded && draw.timers.allSatisfy(\.hasEnded))
+        draw()
+        #expect(!draw.flush())
+        let save = try debouncer().store(in: bag, named: "save")
+        for timer in save.timers { timer.cancel() }
+        #expect(!bag.cancel("save"), "its timer had ended")
+        virtual.advance(by: .seconds(5))
+        #expect(calls.value == 0 && virtual.pendingCount == 0 && virtual.nextDeadline == nil)
     }
 
     @Test func aReleasedBagCancelsTheTimersOfItsMembers() throws {
@@ -154,17 +113,7 @@ struct HolderTests {
         }
         #expect(save.hasEnded && lamp.hasEnded && timeouts.count == 0)
         virtual.advance(by: .seconds(2))
-        #expect(calls.value == 0 && log.count == 0 && virtual.pendingCount == 0)
-    }
-
-    @Test func aHolderOfTwoTimersIsEndedAsOne() throws {
-        let lamp = try lamp().store(in: bag)
-        virtual.advance(by: .seconds(2))
-        #expect(log.count == 3 && bag.count == 1)
-        bag.cancelAll()
-        #expect(lamp.timers.map(\.state) == [.ended(.cancelled), .ended(.cancelled)])
-        virtual.advance(by: .seconds(2))
-        #expect(log.count == 3 && bag.count == 0)
+        #expect([calls.value, log.count, virtual.pendingCount] == [0, 0, 0])
     }
 
     // MARK: Ended members
@@ -188,10 +137,13 @@ struct HolderTests {
         #expect(bag.count == 1, "a key may come at any time")
     }
 
+    private struct WeakDebouncer {
+        weak let debouncer: Debouncer?
+    }
+
     @Test func aBagLetsEndedMembersGo() throws {
         var held: [WeakDebouncer] = []
-        let timeouts = timeouts()
-        timeouts.store(in: bag)
+        let timeouts = timeouts().store(in: bag)
         for _ in 0..<100 {
             let target = Thing()
             held.append(WeakDebouncer(debouncer: try debouncer(target).store(in: bag)))
@@ -205,8 +157,8 @@ struct HolderTests {
 
     // MARK: Last ticks
 
-    /// Finishes all members, while time stands still.
-    private func finishAll() async throws {
+    /// Finishes all members, while time stands still. Returns how often handlers were called.
+    private func finishAll() async throws -> Int {
         let (bag, virtual) = (bag, virtual)
         // It runs up to its wait at once.
         let finishing = Task.immediate { try await bag.finishAll() }
@@ -217,71 +169,61 @@ struct HolderTests {
         #expect(haveEnded)
         try await finishing.value
         #expect(bag.count == 0)
+        return calls.value
     }
 
-    @Test func finishAllLetsWaitingCallsThrough() async throws {
-        let (save, draw) = (try debouncer().store(in: bag), try throttler().store(in: bag))
-        draw()
+    @Test func finishAllLetsEachWaitingCallThroughOnce() async throws {
+        let (bag, service, target, noted) = (bag, virtual.service, target, Notes<String>())
+        let throttler = { (name: String) in
+            try Throttler(.seconds(1), on: service, target: target) { _ in noted.append(name) }.store(in: bag)
+        }
+        let save = try Debouncer(.seconds(1), on: service, target: target) { _ in noted.append("save") }.store(in: bag)
+        let (led, waits) = (try throttler("led"), try throttler("waits"))
+        let (hasBothEdges, isDropped) = (try throttler("both edges"), try throttler("dropped"))
+        for call in [led, waits] { call() }
         virtual.advanceWithoutSettling(by: .milliseconds(1))
-        #expect(calls.value == 1, "the leading edge")
-        draw()
-        save()
-        try await finishAll()
-        #expect(calls.value == 3 && save.hasEnded && draw.hasEnded)
-        save()
-        draw()
+        #expect(noted.all == ["led", "waits"], "the leading edge")
+        // Neither of two calls has come to the handler that has both edges.
+        for call in [save, waits, hasBothEdges, hasBothEdges, isDropped] { call() }
+        isDropped.cancel()
+        _ = try await finishAll()
+        #expect(noted.all.sorted() == ["both edges", "led", "save", "waits", "waits"])
+        for call in [save, led] {
+            #expect(call.hasEnded)
+            call()
+        }
         await virtual.advance(by: .seconds(5))
-        #expect(calls.value == 3)
+        #expect(noted.all.count == 5)
     }
 
     @Test(.waits("last ticks come to the main actor")) func finishAllWaitsForALastCallOnTheMainActor() async throws {
-        let (calls, target) = (calls, target)
-        let save = try Debouncer(.seconds(1), on: virtual.service, target: target) { @MainActor _ in
+        let save = try Debouncer(.seconds(1), on: virtual.service, target: target) { @MainActor [calls] _ in
             await Task.yield()
             calls.add(1)
         }
         save.store(in: bag)()
-        try await finishAll()
-        #expect(calls.value == 1)
+        #expect(try await finishAll() == 1)
     }
 
-    @Test func finishAllCallsNoHandlerForWhichNoCallWaits() async throws {
-        let (save, draw) = (try debouncer().store(in: bag), try throttler().store(in: bag))
-        save()
-        save.cancel()
-        draw()
-        virtual.advanceWithoutSettling(by: .milliseconds(1))
-        try await finishAll()
-        #expect(calls.value == 1, "the leading edge, before")
-    }
-
-    /// Neither the call at the leading edge nor the one behind it has come to the handler.
-    @Test func finishAllCallsAHandlerOnceForBothEdges() async throws {
-        let draw = try throttler().store(in: bag)
-        draw()
-        draw()
-        try await finishAll()
-        #expect(calls.value == 1)
-    }
-
-    @Test func finishAllCallsNoHandlerOfATimeout() async throws {
+    @Test(arguments: [true, false]) func timeoutsOfABagEndWithoutACallAndCanBeSetAgain(lastTick: Bool) async throws {
         let timeouts = timeouts(1, 2).store(in: bag)
-        try await finishAll()
-        #expect(calls.value == 0 && timeouts.count == 0)
-        #expect(timeouts.refresh(1, after: .seconds(1)))
+        if lastTick { #expect(try await finishAll() == 0) } else { bag.cancelAll() }
+        #expect(timeouts.count == 0 && !timeouts.contains(1) && virtual.pendingCount == 0)
+        #expect(timeouts.refresh(1, after: .seconds(1)) && timeouts.count == 1)
         await virtual.advance(by: .seconds(1))
         #expect(calls.value == 1)
     }
 
     @Test func finishAllGivesEachTimerOfAHolderALastTick() async throws {
         try lamp().store(in: bag)
-        try await finishAll()
+        _ = try await finishAll()
         #expect(log.ticks.map(\.isExtra) == [true, true])
     }
 
     // MARK: Waiting
 
     enum HandlerPlace: CaseIterable { case pool, mainActor, actor, queue }
+    enum Wait: CaseIterable { case cancelling, cancellingWithin, finishing }
 
     /// Time-outs whose handler runs in a place until a gate is opened.
     private func timeouts(in place: HandlerPlace, _ stay: Stay) -> IdleTimeouts<Int> {
@@ -297,66 +239,27 @@ struct HolderTests {
         }
     }
 
-    @Test(.waits("a handler takes time"), arguments: HandlerPlace.allCases, [true, false])
-    func cancelAllAndWaitWaitsForTheRunningHandlerOfATimeout(place: HandlerPlace, hasLimit: Bool) async throws {
-        let (bag, stay, waited) = (bag, Stay(), Notes<Bool>())
+    @Test(.waits("a handler takes time"), arguments: HandlerPlace.allCases, Wait.allCases)
+    func aBagWaitsForTheRunningHandlerOfATimeout(place: HandlerPlace, wait: Wait) async throws {
+        let (stay, bag) = (Stay(), bag)
         let timeouts = timeouts(in: place, stay).store(in: bag)
         timeouts.refresh(1, after: .seconds(1))
-        timeouts.refresh(2, after: .seconds(3_600))
+        if wait != .finishing { timeouts.refresh(2, after: .seconds(3_600)) }
         virtual.advanceWithoutSettling(by: .seconds(1))
         await stay.isRunning.pass()
-        #expect(!timeouts.contains(1) && timeouts.timers.count == 2)
+        #expect(!timeouts.contains(1) && timeouts.timers.count == (wait == .finishing ? 1 : 2))
         let waiting = Task.immediate {
-            if hasLimit {
-                try await bag.cancelAllAndWait(within: .seconds(3_600))
-            } else {
-                await bag.cancelAllAndWait()
+            switch wait {
+            case .cancelling: await bag.cancelAllAndWait()
+            case .cancellingWithin: try await bag.cancelAllAndWait(within: .seconds(3_600))
+            case .finishing: try await bag.finishAll()
             }
-            waited.append(stay.hasReturned.isPassable)
+            return stay.hasReturned.isPassable
         }
         #expect(await soon { timeouts.count == 0 }, "the other key is cancelled before the wait")
         stay.mayReturn.open()
-        try await waiting.value
-        #expect(waited.all == [true])
+        #expect(try await waiting.value, "the handler has returned before the end")
         #expect(timeouts.timers.allSatisfy { $0.hasEnded } && virtual.pendingCount == 0)
-    }
-
-    @Test(.waits("a handler takes time")) func finishAllWaitsForTheRunningHandlerOfATimeout() async throws {
-        let (bag, stay, waited) = (bag, Stay(), Notes<Bool>())
-        let timeouts = timeouts(in: .pool, stay).store(in: bag)
-        timeouts.refresh(1, after: .seconds(1))
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        await stay.isRunning.pass()
-        let waiting = Task.immediate {
-            try await bag.finishAll()
-            waited.append(stay.hasReturned.isPassable)
-        }
-        stay.mayReturn.open()
-        try await waiting.value
-        #expect(waited.all == [true])
-    }
-
-    @Test(.waits("a handler takes time")) func cancelAllAndWaitWaitsForTheHandlerOfADebouncer() async throws {
-        let (bag, stay, waited) = (bag, Stay(), Notes<Bool>())
-        let save = try Debouncer(.seconds(1), on: virtual.service, target: target) { _ in await stay.pass() }
-        save.store(in: bag)()
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        await stay.isRunning.pass()
-        save()
-        let waiting = Task.immediate {
-            await bag.cancelAllAndWait()
-            waited.append(stay.hasReturned.isPassable)
-        }
-        #expect(await soon { save.hasEnded })
-        stay.mayReturn.open()
-        await waiting.value
-        #expect(waited.all == [true])
-        await virtual.advance(by: .seconds(5))
-        #expect(stay.passes.value == 1, "the call that waited was dropped")
-    }
-
-    private struct WeakDebouncer {
-        weak let debouncer: Debouncer?
     }
 }
 
@@ -365,24 +268,18 @@ private final class Stay: Sendable {
     let isRunning = Gate()
     let mayReturn = Gate()
     let hasReturned = Gate()
-    let passes = Count()
     let host = Host()
 
     func pass() {
-        begin()
+        isRunning.open()
         mayReturn.pass()
         hasReturned.open()
     }
 
     func pass() async {
-        begin()
+        isRunning.open()
         await mayReturn.pass()
         hasReturned.open()
-    }
-
-    private func begin() {
-        passes.add(1)
-        isRunning.open()
     }
 }
 

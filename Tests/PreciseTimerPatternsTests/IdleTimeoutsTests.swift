@@ -10,24 +10,33 @@ struct IdleTimeoutsTests {
     private let virtual = VirtualTime()
     private let expired = Notes<String>()
 
-    private func timeouts(tolerance: Duration = .zero) -> IdleTimeouts<String> {
-        IdleTimeouts(on: virtual.service, tolerance: tolerance) { [expired, virtual] key in
+    private func timeouts(
+        tolerance: Duration = .zero,
+        deliver: PreciseTimer.Delivery = .inline,
+        keys: [String] = []
+    ) -> IdleTimeouts<String> {
+        let timeouts = IdleTimeouts<String>(on: virtual.service, tolerance: tolerance, deliver: deliver) {
+            [expired, virtual] key in
             expired.append("\(key) at \(virtual.now.nanoseconds / 1_000_000_000 - 1)")
         }
+        for key in keys { timeouts.refresh(key, after: .seconds(1)) }
+        return timeouts
     }
 
     @Test func eachKeyPassesOnceAtItsTimeAndIsForgotten() {
         let timeouts = timeouts()
-        #expect(timeouts.refresh("one", after: .seconds(1)))
-        #expect(timeouts.refresh("three", after: .seconds(3)))
-        #expect(timeouts.refresh("two", after: .seconds(2)))
+        let areSet = [("one", 1), ("three", 3), ("two", 2), ("now", 0)]
+            .map { timeouts.refresh($0, after: .seconds($1)) }
+        #expect(areSet == [true, true, true, true])
+        #expect(expired.all.isEmpty, "nothing is delivered inside a call")
+        virtual.advance(by: .zero)
+        #expect(expired.all == ["now at 0"])
         #expect(timeouts.count == 3 && timeouts.contains("one"))
         virtual.advance(by: .seconds(1))
         #expect(timeouts.count == 2 && !timeouts.contains("one"))
         virtual.advance(by: .seconds(3_600))
-        #expect(expired.all == ["one at 1", "two at 2", "three at 3"])
-        #expect(timeouts.count == 0)
-        #expect(virtual.pendingCount == 0)
+        #expect(expired.all == ["now at 0", "one at 1", "two at 2", "three at 3"])
+        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
     }
 
     @Test func aRefreshPostponesOrHastens() {
@@ -43,28 +52,52 @@ struct IdleTimeoutsTests {
         #expect(expired.all == ["busy at 2902"])
     }
 
-    @Test func aTimeoutOfZeroIsDueNow() {
-        let timeouts = timeouts()
-        timeouts.refresh("now", after: .zero)
-        #expect(expired.all.isEmpty, "nothing is delivered inside the call")
-        virtual.advance(by: .zero)
-        #expect(expired.all == ["now at 0"])
-    }
-
     @Test func aCancelledKeyDoesNotPass() {
-        let timeouts = timeouts()
-        for key in ["one", "two", "three"] { timeouts.refresh(key, after: .seconds(1)) }
-        #expect(timeouts.cancel("two"))
-        #expect(!timeouts.cancel("two") && !timeouts.cancel("four"))
+        let timeouts = timeouts(keys: ["one", "two", "three"])
+        #expect(["two", "two", "four"].map(timeouts.cancel) == [true, false, false])
         virtual.advance(by: .seconds(1))
         #expect(expired.all == ["one at 1", "three at 1"])
         #expect(!timeouts.cancel("one"), "it has passed")
         timeouts.refresh("one", after: .seconds(1))
         timeouts.cancelAll()
-        #expect(timeouts.count == 0 && virtual.pendingCount == 0)
+        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
         timeouts.refresh("five", after: .seconds(1))
         virtual.advance(by: .seconds(1))
         #expect(expired.all.last == "five at 2", "it goes on after that")
+    }
+
+    // MARK: Refusals and ends
+
+    @Test func aNegativeTimeLeavesATimeoutAsItWas() {
+        let timeouts = timeouts(keys: ["one"])
+        #expect(["one", "two"].map { timeouts.refresh($0, after: .seconds(-1)) } == [false, false])
+        #expect([timeouts.count, virtual.pendingCount] == [1, 1], "no key was added")
+        virtual.advance(by: .seconds(1))
+        #expect(expired.all == ["one at 1"])
+        #expect(!self.timeouts(tolerance: .seconds(-1)).refresh("one", after: .seconds(1)))
+    }
+
+    @Test func aServiceThatWasShutDownRefusesAndKeepsNoKey() {
+        let timeouts = timeouts(keys: ["one", "two"])
+        virtual.service.shutdown()
+        #expect(timeouts.count == 0 && !timeouts.contains("one"))
+        #expect(["one", "three"].map { timeouts.refresh($0, after: .seconds(1)) } == [false, false])
+        #expect(expired.all.isEmpty)
+    }
+
+    /// A service ends its timers one after another, and finalizes some in between.
+    @Test func aRefreshDuringTheEndOfTheServiceIsRefused() throws {
+        let (service, bag, answers) = (virtual.service, TimerBag(), Notes<Bool>())
+        let timeouts = timeouts(keys: ["key"])
+        let onEnd: @Sendable (PreciseTimer.EndReason) -> Void = { _ in
+            answers.append(timeouts.refresh("key", after: .seconds(30)))
+        }
+        for _ in 0..<64 {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: service, onEnd: onEnd) { _, _ in }.store(in: bag)
+        }
+        service.shutdown()
+        #expect(answers.all == Array(repeating: false, count: 64))
+        bag.cancelAll()
     }
 
     @Test func keysWhoseTimersABagHasEndedAreNotKept() {
@@ -75,34 +108,19 @@ struct IdleTimeoutsTests {
             timeouts.store(in: bag)
             bag.cancelAll()
         }
-        #expect(timeouts.count == 0 && virtual.pendingCount == 0)
+        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
         for id in 0..<2_000 { timeouts.refresh("later \(id)", after: .seconds(30)) }
-        #expect(timeouts.count == 2_000)
-        #expect(timeouts.timers.count <= 4_000, "at most as many again")
+        #expect(timeouts.count == 2_000 && timeouts.timers.count <= 4_000, "at most as many again")
     }
 
     @Test func aReleasedObjectEndsItsTimeouts() {
-        do {
-            let timeouts = timeouts()
-            timeouts.refresh("one", after: .seconds(1))
-            withExtendedLifetime(timeouts) {}
-        }
+        do { withExtendedLifetime(timeouts(keys: ["one"])) {} }
         #expect(virtual.pendingCount == 0)
         virtual.advance(by: .seconds(1))
         #expect(expired.all.isEmpty)
     }
 
-    @Test func aKeyAndItsTimerAreGoneBeforeTheHandlerIsCalled() {
-        let (box, left) = (Box<IdleTimeouts<Int>>(), Notes<Int>())
-        box.value = IdleTimeouts<Int>(on: virtual.service) { [virtual] key in
-            left.append(box.value.map { $0.count + ($0.contains(key) ? 10 : 0) } ?? 100)
-            left.append(virtual.pendingCount)
-        }
-        box.value?.refresh(1, after: .seconds(1))
-        virtual.advance(by: .seconds(1))
-        #expect(left.all == [0, 0])
-        box.value = nil
-    }
+    // MARK: Handlers
 
     @Test func theHandlerMayRefreshAndCancel() {
         let (box, expired) = (Box<IdleTimeouts<Int>>(), Notes<Int>())
@@ -127,36 +145,19 @@ struct IdleTimeoutsTests {
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func aTargetIsNotRetained() {
-        var log: Count? = Count()
-        weak let released = log
-        let timeouts = IdleTimeouts<Int>(on: virtual.service, target: log ?? Count()) { log, key in log.add(key) }
-        timeouts.refresh(5, after: .seconds(1))
-        timeouts.refresh(6, after: .seconds(2))
-        virtual.advance(by: .seconds(1))
-        #expect(log?.value == 5)
-        log = nil
-        #expect(released == nil)
-        virtual.advance(by: .seconds(1))
-        #expect(timeouts.count == 0)
-    }
-
     @Test func aRefreshThatComesWhileTheTickIsOnItsWayWins() {
         let queue = DispatchQueue(label: "test.idle")
-        let timeouts = IdleTimeouts<String>(on: virtual.service, deliver: .queue(queue)) { [expired] in
-            expired.append($0)
-        }
         queue.suspend()
-        for key in ["postponed", "cancelled", "idle"] { timeouts.refresh(key, after: .seconds(1)) }
+        let timeouts = timeouts(deliver: .queue(queue), keys: ["postponed", "cancelled", "idle"])
         virtual.advance(by: .seconds(1))
         #expect(timeouts.refresh("postponed", after: .seconds(5)))
         #expect(timeouts.cancel("cancelled"))
         queue.resume()
         queue.sync {}
-        #expect(expired.all == ["idle"])
+        #expect(expired.all == ["idle at 1"])
         virtual.advance(by: .seconds(5))
         queue.sync {}
-        #expect(expired.all == ["idle", "postponed"])
+        #expect(expired.all == ["idle at 1", "postponed at 6"])
     }
 
     /// The refresh comes after the tick was decided, and before the handler is called.
@@ -172,25 +173,6 @@ struct IdleTimeoutsTests {
         alarm.move(by: .seconds(5))
         alarm.fire()
         #expect(expired.all == ["one"])
-    }
-
-    @Test func aNegativeTimeLeavesATimeoutAsItWas() {
-        let timeouts = timeouts()
-        timeouts.refresh("one", after: .seconds(1))
-        #expect(!timeouts.refresh("one", after: .seconds(-1)) && !timeouts.refresh("two", after: .seconds(-1)))
-        #expect(timeouts.count == 1 && !timeouts.contains("two") && virtual.pendingCount == 1, "no key was added")
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all == ["one at 1"])
-        #expect(!self.timeouts(tolerance: .seconds(-1)).refresh("one", after: .seconds(1)))
-    }
-
-    @Test func aServiceThatWasShutDownRefusesAndKeepsNoKey() {
-        let timeouts = timeouts()
-        for key in ["one", "two"] { timeouts.refresh(key, after: .seconds(1)) }
-        virtual.service.shutdown()
-        #expect(timeouts.count == 0 && !timeouts.contains("one"))
-        #expect(!timeouts.refresh("one", after: .seconds(1)) && !timeouts.refresh("three", after: .seconds(1)))
-        #expect(expired.all.isEmpty)
     }
 
     /// A key that reports its release.
@@ -221,6 +203,8 @@ struct IdleTimeoutsTests {
         box.value = nil
     }
 
+    // MARK: Threads
+
     @Test(.works("threads refresh, cancel and wait")) func keysThatThreadsShareLoseNoTimer() async throws {
         let service = try TimerService(.usual)
         let (passed, refused) = (Count(), Count())
@@ -242,25 +226,6 @@ struct IdleTimeoutsTests {
         #expect(await soon { timeouts.count == 0 && service.activeTimers.isEmpty })
         #expect(passed.value >= 8)
         service.shutdown()
-    }
-
-    /// A service ends its timers one after another, and finalizes some in between.
-    @Test func aRefreshDuringTheEndOfTheServiceIsRefused() throws {
-        let (virtual, bag, answers) = (VirtualTime(), TimerBag(), Notes<Bool>())
-        let timeouts = IdleTimeouts<Int>(on: virtual.service) { _ in }
-        timeouts.refresh(0, after: .seconds(30))
-        for _ in 0..<64 {
-            try PreciseTimer.schedule(
-                .every(.seconds(1)),
-                on: virtual.service,
-                onEnd: { _ in answers.append(timeouts.refresh(0, after: .seconds(30))) },
-                handler: { _, _ in }
-            )
-            .store(in: bag)
-        }
-        virtual.service.shutdown()
-        #expect(answers.all == Array(repeating: false, count: 64))
-        bag.cancelAll()
     }
 
     /// Its tick may come before the call that set it has returned.
@@ -290,8 +255,7 @@ struct IdleTimeoutsTests {
                 timeouts.refresh(key, after: .seconds(1))
             }
         }
-        #expect(virtual.pendingCount == keys)
-        #expect(timeouts.count == keys)
+        #expect([virtual.pendingCount, timeouts.count] == [keys, keys])
     }
 
     /// A thread postpones its key at about the moment at which its time-out passes.

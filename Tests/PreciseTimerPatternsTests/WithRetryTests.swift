@@ -8,38 +8,58 @@ import Testing
 struct WithRetryTests {
     private struct Broken: Error, Equatable { var attempt = 0 }
 
-    /// Lets virtual time go on as long as a task runs. Returns its result.
-    private func result<Value: Sendable>(
-        _ virtual: VirtualTime,
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async -> Result<Value, any Error> {
-        let (task, isOver) = (Task(operation: body), Gate())
-        Task {
-            _ = await task.result
-            isOver.open()
-        }
-        while !isOver.isPassable {
-            await virtual.settle()
-            if let next = virtual.nextDeadline { virtual.advanceWithoutSettling(by: virtual.now.duration(to: next)) }
-        }
-        return await task.result
-    }
+    private let virtual = VirtualTime()
+    private let attempts = Count()
+
+    // MARK: Pauses
 
     /// The pauses between five attempts that fail, in milliseconds.
     private func pauses(
         _ backoff: PreciseTimer.Backoff,
-        _ jitter: PreciseTimer.Jitter,
+        _ jitter: PreciseTimer.Jitter = .none,
         seed: UInt64 = 0
     ) async throws -> [Int] {
-        let (virtual, times) = (VirtualTime(seed: seed), Notes<TimerInstant>())
-        let result = await result(virtual) {
+        let (virtual, times, isOver) = (VirtualTime(seed: seed), Notes<TimerInstant>(), Gate())
+        let retrying = Task {
+            defer { isOver.open() }
             try await withRetry(attempts: 5, backoff: backoff, jitter: jitter, on: virtual.service) { attempt in
                 times.append(virtual.now)
                 throw Broken(attempt: attempt)
             }
         }
-        #expect(throws: Broken(attempt: 5)) { try result.get() }
+        while !isOver.isPassable {
+            await virtual.settle()
+            if let next = virtual.nextDeadline { virtual.advanceWithoutSettling(by: virtual.now.duration(to: next)) }
+        }
+        await #expect(throws: Broken(attempt: 5)) { try await retrying.value }
         return zip(times.all, times.all.dropFirst()).map { Int($0.duration(to: $1) / .milliseconds(1)) }
+    }
+
+    @Test func pausesGrowUpToALimit() async throws {
+        let doubling = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .milliseconds(350))
+        #expect(try await pauses(doubling) == [100, 200, 350, 350])
+        #expect(try await pauses(.constant(.milliseconds(30))) == [30, 30, 30, 30])
+    }
+
+    @Test func jitterIsTheServicesAndItsSeedRepeatsIt() async throws {
+        let backoff = PreciseTimer.Backoff.constant(.seconds(1))
+        let full = try await pauses(backoff, .full, seed: 7)
+        #expect(try await pauses(backoff, .full, seed: 7) == full)
+        #expect(try await pauses(backoff, .full, seed: 8) != full)
+        #expect(Set(full).count > 1 && full.allSatisfy((0...1_000).contains))
+        var equal: [Int] = []
+        for seed in 0..<20 { equal += try await pauses(backoff, .equal, seed: UInt64(seed)) }
+        #expect(equal.filter { $0 < 500 || $0 > 1_000 } == [])
+        #expect(equal.contains { $0 < 600 } && equal.contains { $0 > 900 })
+    }
+
+    @Test(arguments: [
+        (8, 1.5, [0, 1, 2, 3, 4, 5], [8, 8, 12, 18, 27, 40.5]), (1, 3, [1, 2, 3, 4], [1, 3, 9, 27]),
+        (0.1, 2, [0, 1, 1_000_000], [0.1, 0.1, 60]),
+    ])
+    func thePauseAfterAnAttemptIsKnown(first: Double, factor: Double, attempts: [Int], expected: [Double]) {
+        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(first), factor: factor, upTo: .seconds(60))
+        #expect(attempts.map(backoff.pause(after:)) == expected.map { .seconds($0) })
     }
 
     @Test func pausesOfAnyNumbersAreWithinTheirLimits() {
@@ -51,6 +71,7 @@ struct WithRetryTests {
         let factors = [
             -1, 0, 0.5, 1.nextDown, 1, 1.nextUp, 1.5, 2, 1e30, .greatestFiniteMagnitude, .infinity, -.infinity, .nan,
         ]
+        // With the least factor, the pauses take longer than any test to reach their limit one by one.
         let attempts = [Int.min, -1, 0, 1, 2, 100, .max]
         for first in durations {
             for longest in durations {
@@ -64,78 +85,21 @@ struct WithRetryTests {
                 }
             }
         }
+        let slow = PreciseTimer.Backoff.exponential(from: .seconds(1), factor: 1.nextUp, upTo: .seconds(1_000_000))
+        #expect(slow.pause(after: .max) > .seconds(1), "it rises")
     }
 
-    /// With the least factor, the pauses take longer than any test to reach their limit one by one.
-    @Test func thePauseAfterAnyAttemptIsKnownAtOnce() {
-        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(1), factor: 1.nextUp, upTo: .seconds(1_000_000))
-        let pause = backoff.pause(after: .max)
-        #expect(pause > .seconds(1) && pause <= .seconds(1_000_000))
-    }
-
-    @Test func aFactorThatIsNoWholeNumberRaisesEachPauseByItself() {
-        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(8), factor: 1.5, upTo: .seconds(1_000))
-        #expect((1...5).map(backoff.pause(after:)) == [8, 12, 18, 27, 40.5].map(Duration.seconds))
-    }
-
-    @Test func aShutdownDuringAPauseIsToldAndBeginsNoAttempt() async throws {
-        let (service, attempts) = (try TimerService(.timerFD), Count())
-        let retrying = Task {
-            try await withRetry(attempts: 5, backoff: .constant(.seconds(3_600)), jitter: .none, on: service) {
-                attempts.add(1)
-                throw CodingFault()
-            }
-        }
-        #expect(await soon { service.activeTimers.count == 1 })
-        service.shutdown()
-        let error = await #expect(throws: TimerError.self) { try await retrying.value }
-        #expect(error?.code == .shutDown)
-        #expect(attempts.value == 1)
-    }
-
-    @Test func pausesDoubleUpToALimit() async throws {
-        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .milliseconds(350))
-        #expect(try await pauses(backoff, .none) == [100, 200, 350, 350])
-        #expect(try await pauses(.constant(.milliseconds(30)), .none) == [30, 30, 30, 30])
-        let triple = PreciseTimer.Backoff.exponential(from: .milliseconds(1), factor: 3, upTo: .seconds(1))
-        #expect(try await pauses(triple, .none) == [1, 3, 9, 27])
-    }
-
-    @Test func jitterIsTheServicesAndItsSeedRepeatsIt() async throws {
-        let backoff = PreciseTimer.Backoff.constant(.seconds(1))
-        let full = try await pauses(backoff, .full, seed: 7)
-        #expect(try await pauses(backoff, .full, seed: 7) == full)
-        #expect(try await pauses(backoff, .full, seed: 8) != full)
-        #expect(Set(full).count > 1)
-        let outside = full.filter { $0 < 0 || $0 > 1_000 }
-        #expect(outside == [])
-        var equal: [Int] = []
-        for seed in 0..<20 { equal += try await pauses(backoff, .equal, seed: UInt64(seed)) }
-        let tooFar = equal.filter { $0 < 500 || $0 > 1_000 }
-        #expect(tooFar == [])
-        #expect(equal.contains { $0 < 600 } && equal.contains { $0 > 900 })
-    }
-
-    @Test func aPauseOfManyAttemptsIsAtMostTheLimit() {
-        let backoff = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .seconds(60))
-        #expect(backoff.pause(after: 1_000_000) == .seconds(60))
-        #expect(backoff.pause(after: 1) == .milliseconds(100) && backoff.pause(after: 0) == .milliseconds(100))
-    }
+    // MARK: Attempts
 
     @Test func theFirstSuccessIsReturned() async throws {
-        let virtual = VirtualTime()
-        let result = await result(virtual) {
-            try await withRetry(attempts: 5, on: virtual.service) { attempt in
-                if attempt < 3 { throw Broken() }
-                return attempt
-            }
+        let reached = try await withRetry(attempts: 5, backoff: .constant(.zero)) { attempt in
+            if attempt < 3 { throw Broken() }
+            return attempt
         }
-        #expect(try result.get() == 3)
-        #expect(virtual.pendingCount == 0)
+        #expect(reached == 3)
     }
 
     @Test func anErrorThatIsNotWorthARetryComesOutAtOnce() async throws {
-        let (virtual, attempts) = (VirtualTime(), Count())
         let isWorthRetry: @Sendable (any Error) -> Bool = { ($0 as? Broken)?.attempt == 1 }
         await #expect(throws: Broken(attempt: 2)) {
             try await withRetry(attempts: 5, backoff: .constant(.zero), retryIf: isWorthRetry) { attempt in
@@ -145,64 +109,70 @@ struct WithRetryTests {
         }
         #expect(attempts.value == 2)
         await #expect(throws: CancellationError.self) {
-            try await withRetry(attempts: 5, on: virtual.service) { _ in throw CancellationError() }
+            try await withRetry(attempts: 5, on: virtual.service) { throw CancellationError() }
         }
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func cancellingThePauseEndsItAtOnce() async throws {
-        let (virtual, attempts) = (VirtualTime(), Count())
-        let task = Task {
-            try await withRetry(attempts: 5, on: virtual.service) { _ in
+    @Test func impossibleRequestsAreRefused() async throws {
+        let none = await #expect(throws: TimerError.self) {
+            try await withRetry(attempts: 0, on: virtual.service) { _ in attempts.add(1) }
+        }
+        #expect(attempts.value == 0)
+        let negative = await #expect(throws: TimerError.self) {
+            try await withRetry(attempts: 2, backoff: .constant(.seconds(-1)), on: virtual.service) { throw Broken() }
+        }
+        #expect([none?.code, negative?.code] == [.invalidOption, .invalidSchedule])
+    }
+
+    // MARK: Ends
+
+    /// A task whose attempts fail, once a condition holds in it.
+    private func retrying(when mayFail: @escaping @Sendable () -> Bool = { true }) -> Task<Void, any Error> {
+        Task { [virtual, attempts] in
+            try await withRetry(attempts: 5, on: virtual.service) {
                 attempts.add(1)
+                while !mayFail() { await Task.yield() }
                 throw Broken()
             }
         }
+    }
+
+    @Test func aShutdownDuringAPauseIsToldAndBeginsNoAttempt() async throws {
+        let task = retrying()
+        #expect(await soon { virtual.pendingCount == 1 })
+        virtual.service.shutdown()
+        let error = await #expect(throws: TimerError.self) { try await task.value }
+        #expect(error?.code == .shutDown)
+        #expect(attempts.value == 1)
+    }
+
+    @Test func cancellingThePauseEndsItAtOnce() async throws {
+        let task = retrying()
         #expect(await soon { virtual.pendingCount == 1 })
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(attempts.value == 1 && virtual.pendingCount == 0)
-    }
-
-    @Test func aCancelledTaskBeginsNoAttempt() async throws {
-        let (virtual, attempts) = (VirtualTime(), Count())
-        let task = Task {
-            while !Task.isCancelled { await Task.yield() }
-            _ = try await withRetry(attempts: 5, on: virtual.service) { attempts.add(1) }
-        }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(attempts.value == 0)
+        #expect([attempts.value, virtual.pendingCount] == [1, 0])
     }
 
     @Test func cancellingDuringAnAttemptLetsItsErrorOutAndBeginsNoOther() async throws {
-        let (virtual, attempts) = (VirtualTime(), Count())
-        let task = Task {
-            try await withRetry(attempts: 5, on: virtual.service) { _ in
-                attempts.add(1)
-                while !Task.isCancelled { await Task.yield() }
-                throw Broken()
-            }
-        }
+        let task = retrying { Task.isCancelled }
         #expect(await soon { attempts.value == 1 })
         task.cancel()
         await #expect(throws: Broken()) { try await task.value }
         #expect(attempts.value == 1)
     }
 
-    @Test func impossibleRequestsAreRefused() async throws {
-        let (virtual, attempts) = (VirtualTime(), Count())
-        await #expect(throws: TimerError.self) {
-            try await withRetry(attempts: 0, on: virtual.service) { _ in attempts.add(1) }
+    @Test func aCancelledTaskBeginsNoAttempt() async throws {
+        let task = Task { [virtual, attempts] in
+            unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+            _ = try await withRetry(attempts: 5, on: virtual.service) { attempts.add(1) }
         }
+        await #expect(throws: CancellationError.self) { try await task.value }
         #expect(attempts.value == 0)
-        let error = await #expect(throws: TimerError.self) {
-            try await withRetry(attempts: 2, backoff: .constant(.seconds(-1)), on: virtual.service) { _ in
-                throw Broken()
-            }
-        }
-        #expect(error?.code == .invalidSchedule)
     }
+
+    // MARK: Isolation
 
     @MainActor private final class Model {
         var reply = ""
@@ -213,7 +183,6 @@ struct WithRetryTests {
                 if attempt == 1 { throw Broken() }
                 reply = "attempt \(attempt)"
             }
-            try await withRetry(attempts: 3, on: service) { reply += "!" }
             reply += try await withRetry(attempts: 3, on: service) { try await mark() }
             let isolation = try await withRetry(attempts: 3, on: service) { await currentIsolation() }
             #expect(isolation === MainActor.shared, "the operation hands its actor on")
@@ -230,10 +199,6 @@ struct WithRetryTests {
     @MainActor @Test func theOperationRunsInTheCallersIsolation() async throws {
         let model = Model()
         try await model.load(.default)
-        #expect(model.reply == "attempt 2!?")
+        #expect(model.reply == "attempt 2?")
     }
 }
-
-private nonisolated(nonsending) func currentIsolation() async -> (any Actor)? { #isolation }
-
-private struct CodingFault: Error {}

@@ -11,10 +11,6 @@ import Testing
 /// ended, and a handler whose thread stands still for a tenth of a second like one that awaits a later deadline: see
 /// ``VirtualTime/settle()``. So tests with them make several attempts.
 @Suite(.timeLimit(.minutes(60))) struct AdvanceTests {
-    @MainActor private final class ViewModel {
-        var missed: [Int] = []
-    }
-
     private actor Meter {
         var readings = 0
         func read() { readings += 1 }
@@ -22,159 +18,158 @@ import Testing
 
     private let virtual = VirtualTime()
 
-    @Test @MainActor func eachTickReachesTheMainActor() async throws {
-        let isInTime = try await mostSucceed {
-            let (virtual, model) = (VirtualTime(), ViewModel())
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) {
-                @MainActor model, tick in
-                model.missed.append(tick.missed)
-            }
-            let isSettled = await virtual.advance(by: .seconds(5))
-            return isSettled && model.missed == [0, 0, 0, 0, 0]
+    /// What is used in an attempt. It notes times, in seconds from the start.
+    private final class Attempt: Sendable {
+        let virtual: VirtualTime
+        let times = Notes<Int>()
+        private let start: TimerInstant
+
+        init(_ clock: TimerClock) {
+            virtual = VirtualTime(clock: clock)
+            start = virtual.now
         }
-        #expect(isInTime)
+
+        func noteTime() { times.append(Int(start.duration(to: virtual.now) / .seconds(1))) }
     }
 
-    @Test func eachTickReachesItsActorAndItsQueue() async throws {
-        let isInTime = try await mostSucceed {
-            let (virtual, meter, queue) = (VirtualTime(), Meter(), DispatchQueue(label: "test.advance"))
-            let log = TickLog(virtual)
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, _ in
-                meter.read()
-            }
-            try PreciseTimer.schedule(.every(.seconds(2)), on: virtual.service, deliver: .queue(queue), target: log) {
-                $0.note($1)
-            }
-            await virtual.advance(by: .seconds(6))
-            return await meter.readings == 6 && log.missed == [0, 0, 0]
-                && log.deadlines == [.seconds(2), .seconds(4), .seconds(6)]
+    /// Lets a minute pass while a task runs. Returns whether the noted times are the expected ones in most attempts.
+    private func notes(
+        _ expected: [Int],
+        on clock: TimerClock = .suspending,
+        in body: @escaping @Sendable (Attempt) async throws -> Void
+    ) async -> Bool {
+        await mostSucceed {
+            let attempt = Attempt(clock)
+            let task = Task { try await body(attempt) }
+            let isSettled = await attempt.virtual.advance(by: .seconds(60))
+            task.cancel()
+            _ = await task.result
+            defer { attempt.virtual.service.shutdown() }
+            return isSettled && attempt.times.all == expected
         }
-        #expect(isInTime)
+    }
+
+    // MARK: Who gets each tick
+
+    @Test(arguments: DeliveryKind.hops) func eachTickReachesItsPlace(kind: DeliveryKind) async throws {
+        let place = Place(kind)
+        let areInTime = await notes([1, 2, 3, 4, 5]) { its in
+            let everySecond = PreciseTimer.Schedule.every(.seconds(1), count: 5)
+            let timer = try place.schedule(everySecond, on: its.virtual.service, target: its) { _ in its.noteTime() }
+            try await its.virtual.service.clock.sleep(for: .seconds(10))
+            withExtendedLifetime(timer) {}
+        }
+        #expect(areInTime)
     }
 
     @Test func aTaskThatWasJustCreatedGetsEachTick() async throws {
-        let isInTime = try await mostSucceed {
-            let virtual = VirtualTime()
-            let log = TickLog(virtual)
-            let consumer = Task {
-                for try await tick in PreciseTimer.ticks(.every(.seconds(1), count: 4), on: virtual.service) {
-                    log.note(tick)
-                }
+        let areInTime = await notes([1, 2, 3, 4]) { its in
+            for try await _ in PreciseTimer.ticks(.every(.seconds(1), count: 4), on: its.virtual.service) {
+                its.noteTime()
             }
-            await virtual.advance(by: .seconds(4))
-            consumer.cancel()
-            try await consumer.value
-            return log.missed == [0, 0, 0, 0]
-                && log.deadlines == [.seconds(1), .seconds(2), .seconds(3), .seconds(4)]
         }
-        #expect(isInTime)
+        #expect(areInTime)
     }
 
     @Test func pausesOnTheServicesClockFollowEachOther() async throws {
-        let isInTime = await mostSucceed {
-            let virtual = VirtualTime()
-            let (start, attempts) = (virtual.now, Notes<Duration>())
-            let retry = Task {
-                for pause in [1, 2, 4] {
-                    attempts.append(start.duration(to: virtual.now))
-                    try await Task.sleep(for: .seconds(pause), clock: virtual.service.clock)
-                }
+        let areInTime = await notes([1, 3, 7]) { its in
+            for pause in [1, 2, 4] {
+                try await Task.sleep(for: .seconds(pause), clock: its.virtual.service.clock)
+                its.noteTime()
             }
-            await virtual.advance(by: .seconds(60))
-            retry.cancel()
-            _ = await retry.result
-            return attempts.all == [.zero, .seconds(1), .seconds(3)]
         }
-        #expect(isInTime)
+        #expect(areInTime)
     }
 
     @Test func anOperationIsCancelledAtItsTimeOut() async throws {
-        let isInTime = await mostSucceed {
-            let virtual = VirtualTime()
-            let (start, ends) = (virtual.now, Notes<Duration>())
-            let asking = Task {
-                for _ in 0..<2 {
-                    _ = try? await withTimeout(.seconds(2), on: virtual.service) {
-                        try await Task.sleep(for: .seconds(3_600))
-                    }
-                    ends.append(start.duration(to: virtual.now))
+        let areInTime = await notes([2, 4]) { its in
+            for _ in 0..<2 {
+                _ = try? await withTimeout(.seconds(2), on: its.virtual.service) {
+                    try await Task.sleep(for: .seconds(3_600))
                 }
+                its.noteTime()
             }
-            await virtual.advance(by: .seconds(60))
-            asking.cancel()
-            await asking.value
-            return ends.all == [.seconds(2), .seconds(4)]
         }
-        #expect(isInTime)
+        #expect(areInTime)
     }
 
     @Test func aStepOfTheClockIsToldBeforeTimeGoesOn() async throws {
-        let isInTime = try await mostSucceed {
-            let virtual = VirtualTime(clock: .wall)
-            let (start, steps, told) = (virtual.now, try virtual.service.clockSteps, Notes<Duration>())
-            let listener = Task { for try await _ in steps { told.append(start.duration(to: virtual.now)) } }
-            virtual.inject(.stepClock(by: .seconds(100)), after: .seconds(1))
-            await virtual.advance(by: .seconds(5))
-            listener.cancel()
-            _ = await listener.result
-            return told.all == [.seconds(101)]
+        let areInTime = await notes([101], on: .wall) { its in
+            its.virtual.inject(.stepClock(by: .seconds(100)), after: .seconds(1))
+            for try await _ in try its.virtual.service.clockSteps { its.noteTime() }
         }
-        #expect(isInTime)
+        #expect(areInTime)
     }
+
+    /// No deadline waits for it.
+    @Test func aTaskThatAnInlineHandlerCreatesRunsOnArrival() async throws {
+        let areInTime = await notes([1, 1, 1]) { its in
+            let everySecond = PreciseTimer.Schedule.every(.seconds(1), count: 3)
+            try PreciseTimer.schedule(everySecond, on: its.virtual.service, target: its) { its, _ in
+                Task { its.times.append(1) }
+            }
+        }
+        #expect(areInTime)
+    }
+
+    /// The handler awaits a later deadline of the same advance; the last one awaits the next advance.
+    @Test func aHandlerMaySleepOnTheServicesClock() async throws {
+        let meter = Meter()
+        let areInTime = await notes([15, 25, 35, 45, 55]) { its in
+            try PreciseTimer.schedule(.every(.seconds(10)), on: its.virtual.service, target: meter) { _, _ in
+                try? await its.virtual.service.clock.sleep(for: .seconds(5))
+                its.noteTime()
+            }
+        }
+        #expect(areInTime)
+    }
+
+    // MARK: What is not waited for
 
     /// A settling at each deadline would take minutes.
     @Test func inlineTicksOfRepeatingTimersAreNotWaitedFor() async throws {
         let log = Log()
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: log) { $0.note($1) }
-        try PreciseTimer.schedule(.fixedDelay(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        for schedule in [PreciseTimer.Schedule.every(.milliseconds(1)), .fixedDelay(.seconds(1))] {
+            try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+        }
         #expect(virtual.service.pendingWork(by: virtual.now.advanced(by: .seconds(1))) == .none)
         await virtual.advance(by: .seconds(60))
         #expect(log.count == 60_000 + 60)
     }
 
-    @Test func aTaskThatAnInlineHandlerCreatesRunsOnArrival() async throws {
-        let isInTime = try await mostSucceed {
-            let virtual = VirtualTime()
-            let (log, meter) = (Log(), Meter())
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _, _ in
-                Task { await meter.read() }
-            }
-            await virtual.advance(by: .seconds(3))
-            return await meter.readings == 3
-        }
-        #expect(isInTime)
-    }
-
     @Test func theSequelIsThatOfDueTimers() throws {
-        let (virtual, meter, log) = (virtual, Meter(), Log())
-        let work = { (seconds: Int64) in virtual.service.pendingWork(by: virtual.now.advanced(by: .seconds(seconds))) }
-        let once = try PreciseTimer.schedule(.once(after: .seconds(3)), on: virtual.service) { _, _ in }
-        let rests = try PreciseTimer.schedule(.onDemand, on: virtual.service) { _, _ in }
+        let (service, meter, log) = (virtual.service, Meter(), Log())
+        let work = { (seconds: Int64...) in
+            seconds.map { service.pendingWork(by: service.now.advanced(by: .seconds($0))) }
+        }
+        let once = try PreciseTimer.schedule(.once(after: .seconds(3)), on: service) { _, _ in }
+        let rests = try PreciseTimer.schedule(.onDemand, on: service) { _, _ in }
         for count in 1...9 {
             let period = Duration.milliseconds(10 * count)
-            try PreciseTimer.schedule(.every(period), on: virtual.service, target: log) { $0.note($1) }
+            try PreciseTimer.schedule(.every(period), on: service, target: log) { $0.note($1) }
         }
-        #expect([work(2), work(3)] == [.none, .task])
+        #expect(work(2, 3) == [.none, .task])
         try once.reschedule(.once(after: .seconds(8)))
-        #expect(work(7) == .none)
+        #expect(work(7) == [.none])
         try rests.reschedule(.once(after: .seconds(6)))
-        #expect([work(5), work(6)] == [.none, .task])
-        let tolerance = Duration.milliseconds(100)
-        try PreciseTimer.schedule(.every(.seconds(4)), on: virtual.service, tolerance: tolerance, target: meter) {
+        #expect(work(5, 6) == [.none, .task])
+        try PreciseTimer.schedule(.every(.seconds(4)), on: service, tolerance: .milliseconds(100), target: meter) {
             meter,
             _ in meter.read()
         }
-        #expect([work(3), work(5), work(6)] == [.none, .handler, .task])
+        #expect(work(3, 5, 6) == [.none, .handler, .task])
     }
 
     /// The queue of one timer is suspended. Without its rule, each tick of the other one would wait for it.
     @Test func aTickThatCannotArriveIsWaitedForOnce() async throws {
-        let (queue, log, meter) = (DispatchQueue(label: "test.suspended"), Log(), Meter())
-        queue.suspend()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
-            $0.note($1)
-        }
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, _ in meter.read() }
+        let (service, stuckQueue, log, meter) = (virtual.service, SuspendedQueue(), Log(), Meter())
+        try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: service,
+            deliver: .queue(stuckQueue.queue),
+            target: log
+        ) { $0.note($1) }
+        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: meter) { meter, _ in meter.read() }
         let hasArrived = await virtual.advance(by: .seconds(50), patience: .seconds(1))
         #expect(!hasArrived)
         #expect(await meter.readings == 50)
@@ -184,24 +179,12 @@ import Testing
         // With a patience of hours, this ends only if it does not wait for the stuck tick again.
         let isSettledAgain = await virtual.settle(atMost: .seconds(36_000), beside: &stuck)
         #expect(!isSettledAgain)
-        queue.resume()
+        stuckQueue.letRun()
         #expect(await virtual.settle())
         #expect(log.ticks.map(\.missed) == [49])
     }
 
-    /// The handler awaits a later deadline of the same advance.
-    @Test func aHandlerMaySleepOnTheServicesClock() async throws {
-        let isInTime = try await mostSucceed {
-            let (virtual, meter) = (VirtualTime(), Meter())
-            try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service, target: meter) { meter, _ in
-                try? await virtual.service.clock.sleep(for: .seconds(5))
-                meter.read()
-            }
-            let isSettled = await virtual.advance(by: .seconds(57))
-            return await meter.readings == 5 && isSettled
-        }
-        #expect(isInTime)
-    }
+    // MARK: Isolation
 
     /// The handler traps on another actor.
     @Test func inlineTicksComeInTheCallersIsolation() async {
@@ -216,18 +199,5 @@ import Testing
         }
         await virtual.advance(by: .seconds(3))
         precondition(log.count == 3)
-    }
-
-    @Test func withoutSettlingTheTicksOfATimerAreMerged() async throws {
-        let (queue, log) = (DispatchQueue(label: "test.suspended"), TickLog(virtual))
-        queue.suspend()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
-            $0.note($1)
-        }
-        virtual.advanceWithoutSettling(by: .seconds(3))
-        queue.resume()
-        await virtual.settle()
-        #expect(log.deadlines == [.seconds(1)])
-        #expect(log.missed == [2])
     }
 }

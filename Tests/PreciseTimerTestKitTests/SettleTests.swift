@@ -6,11 +6,6 @@ import Testing
 
 /// Code that delivers elsewhere, tested on virtual time.
 @Suite(.timeLimit(.minutes(60))) struct SettleTests {
-    @MainActor private final class ViewModel {
-        var refreshes = 0
-        func refresh() { refreshes += 1 }
-    }
-
     private actor Meter {
         var readings = 0
         func read() { readings += 1 }
@@ -18,93 +13,55 @@ import Testing
 
     private let virtual = VirtualTime()
 
-    @Test @MainActor func aViewModelIsRefreshed() async throws {
-        let model = ViewModel()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, _ in
-            model.refresh()
+    @Test(arguments: DeliveryKind.hops) func eachTickArrivesAndNoneBefore(kind: DeliveryKind) async throws {
+        let (place, log) = (Place(kind), Log())
+        let timer = try place.schedule(.every(.seconds(1)), on: virtual.service, target: log) {
+            pause(.milliseconds(2))
+            log.note($0)
         }
         for count in 1...20 {
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            #expect(model.refreshes == count - 1)
-            #expect(await virtual.settle())
-            #expect(model.refreshes == count)
-        }
-    }
-
-    @Test func anActorReceivesItsTicks() async throws {
-        let meter = Meter()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: meter) { meter, _ in meter.read() }
-        for count in 1...20 {
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            #expect(await virtual.settle())
-            #expect(await meter.readings == count)
-        }
-    }
-
-    @Test func aQueueReceivesItsTicks() async throws {
-        let (queue, log) = (DispatchQueue(label: "test.settle"), Log())
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
-            pause(.milliseconds(5))
-            $0.note($1)
-        }
-        for count in 1...10 {
             virtual.advanceWithoutSettling(by: .seconds(1))
             #expect(await virtual.settle())
             #expect(log.count == count)
         }
+        withExtendedLifetime(timer) {}
+    }
+
+    /// The tick is on its way to the actor on which the caller runs.
+    @Test @MainActor func withoutSettlingNothingArrivesOnTheMainActor() async throws {
+        let (place, log) = (Place(.mainActor), Log())
+        let timer = try place.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log.note($0) }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(log.count == 0)
+        await virtual.settle()
+        #expect(log.count == 1)
+        withExtendedLifetime(timer) {}
     }
 
     @Test func theHandlerOfATimerThatHasEndedIsAwaited() async throws {
-        let (queue, meter) = (DispatchQueue(label: "test.settle"), Meter())
-        for _ in 0..<5 {
-            let log = Log()
-            try PreciseTimer.schedule(
-                .every(.seconds(1), count: 1),
-                on: virtual.service,
-                deliver: .queue(queue),
-                target: log
-            ) {
-                pause(.milliseconds(20))
-                $0.note($1)
-            }
-            let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: .queue(queue)) {
-                timer,
-                tick in
-                timer.cancel()
-                pause(.milliseconds(20))
-                log.note(tick)
-            }
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            #expect(await virtual.settle())
-            #expect(log.count == 2 && timer.state == .ended(.cancelled))
+        let (service, queue, meter) = (virtual.service, DispatchQueue(label: "test.settle"), Meter())
+        let (once, delivery) = (PreciseTimer.Schedule.every(.seconds(1), count: 1), PreciseTimer.Delivery.queue(queue))
+        let log = Log()
+        try PreciseTimer.schedule(once, on: service, deliver: delivery, target: log) {
+            pause(.milliseconds(20))
+            $0.note($1)
         }
-        try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: meter) { [virtual] meter, _ in
-            virtual.service.shutdown()
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: service, deliver: delivery) { timer, tick in
+            timer.cancel()
+            pause(.milliseconds(20))
+            log.note(tick)
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await virtual.settle())
+        #expect(log.count == 2 && timer.state == .ended(.cancelled))
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: meter) { meter, _ in
+            service.shutdown()
             try? await Task.sleep(for: .milliseconds(20))
             meter.read()
         }
         virtual.advanceWithoutSettling(by: .zero)
         #expect(await virtual.settle())
         #expect(await meter.readings == 1)
-    }
-
-    @Test func aLoopOverTicksRunsItsBody() async throws {
-        let (virtual, log) = (virtual, Log())
-        let consumer = Task {
-            for try await tick in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) {
-                await Task.yield()
-                log.note(tick)
-            }
-        }
-        while virtual.pendingCount == 0 { await virtual.settle() }
-        for count in 1...20 {
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            #expect(await virtual.settle())
-            #expect(log.count == count)
-        }
-        consumer.cancel()
-        _ = await consumer.result
-        #expect(virtual.pendingCount == 0)
     }
 
     /// Each time that the loop's task and the settling one give their thread away, they wait for tasks that block it.
@@ -146,8 +103,7 @@ import Testing
         #expect(await soon { virtual.pendingCount == 1 && virtual.service.activity.tasks == 0 }, "it waits for a tick")
         virtual.advanceWithoutSettling(by: .seconds(1))
         await isInside.pass()
-        #expect(virtual.service.activity.tasks == 1)
-        #expect(virtual.service.activity.hops == 0)
+        #expect([virtual.service.activity.tasks, virtual.service.activity.hops] == [1, 0])
         mayGoOn.open()
         #expect(await soon { virtual.service.activity.tasks == 0 })
         consumer.cancel()
@@ -164,89 +120,31 @@ import Testing
         #expect(shortest >= .milliseconds(2))
     }
 
-    @Test func aSleepOnTheServicesClockEnds() async throws {
-        let (virtual, log) = (virtual, Notes<Int>())
-        let task = Task {
-            for number in 0..<5 {
-                try await virtual.service.clock.sleep(for: .seconds(1))
-                log.append(number)
-            }
-        }
-        for count in 1...5 {
-            while virtual.pendingCount == 0 { await virtual.settle() }
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            while log.all.count < count { await virtual.settle() }
-            #expect(log.all.count == count)
-        }
-        try await task.value
-    }
-
-    /// The handler awaits the next advance, so that no settling can bring it to its end.
-    @Test func aHandlerThatAwaitsTheNextAdvanceDoesNotHoldItUp() async throws {
-        let (virtual, meter) = (virtual, Meter())
-        let begun = Count()
-        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: meter) { meter, _ in
-            begun.add(1)
-            try? await virtual.service.clock.sleep(for: .seconds(5))
-            meter.read()
-        }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(await virtual.settle())
-        #expect(begun.value == 1)
-        while virtual.pendingCount < 2 { await virtual.settle() }
-        virtual.advanceWithoutSettling(by: .seconds(5))
-        while await meter.readings == 0 { await virtual.settle() }
-    }
-
-    @Test func aTickThatCannotArriveIsReported() async throws {
-        let (queue, log) = (DispatchQueue(label: "test.suspended"), Log())
-        queue.suspend()
-        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
-            $0.note($1)
-        }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(await !virtual.settle(atMost: .milliseconds(50)))
-        queue.resume()
-        #expect(await virtual.settle())
-        #expect(log.count == 1)
-    }
-
     @Test func aCancelledTaskDoesNotWait() async throws {
-        let (virtual, queue, log) = (virtual, DispatchQueue(label: "test.suspended"), Log())
-        queue.suspend()
-        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, deliver: .queue(queue), target: log) {
+        let (virtual, stuck, log) = (virtual, SuspendedQueue(), Log())
+        let delivery = PreciseTimer.Delivery.queue(stuck.queue)
+        try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, deliver: delivery, target: log) {
             $0.note($1)
         }
-        virtual.advanceWithoutSettling(by: .seconds(1))
+        virtual.advanceWithoutSettling(by: .zero)
         let task = Task { await virtual.settle() }
         task.cancel()
         #expect(await !task.value)
-        queue.resume()
-    }
-
-    @Test func theStreamsOfStepsEndWithAShutdownOfVirtualTime() async throws {
-        let virtual = VirtualTime(clock: .wall)
-        let steps = try virtual.service.clockSteps
-        let before = Task { try await steps.reduce(into: 0) { count, _ in count += 1 } }
-        virtual.inject(.stepClock(by: .seconds(60)), after: .seconds(1))
-        virtual.advanceWithoutSettling(by: .seconds(2))
-        virtual.service.shutdown()
-        #expect(try await before.value == 1)
-        let later = try await virtual.service.clockSteps.reduce(into: 0) { count, _ in count += 1 }
-        #expect(later == 0)
+        stuck.letRun()
     }
 
     /// A process of its own, because other tests watch the machine's clock.
-    @Test func noThreadWatchesTheMachinesClockForVirtualTime() async {
+    @Test func noThreadWatchesTheMachinesClockForVirtualTimeWhoseEndEndsTheStreams() async {
         await #expect(processExitsWith: .success) {
             let virtual = VirtualTime(clock: .wall)
             let steps = try virtual.service.clockSteps
-            let count = Task { try await steps.reduce(into: 0) { count, _ in count += 1 } }
+            let before = Task { try await steps.reduce(into: 0) { count, _ in count += 1 } }
             virtual.inject(.stepClock(by: .seconds(60)), after: .seconds(1))
             virtual.advanceWithoutSettling(by: .seconds(2))
             #expect(ProcFS.threads(named: "timer.clock") == [])
             virtual.service.shutdown()
-            #expect(try await count.value == 1)
+            let after = try await virtual.service.clockSteps.reduce(into: 0) { count, _ in count += 1 }
+            #expect([try await before.value, after] == [1, 0])
         }
     }
 

@@ -10,32 +10,24 @@ struct VirtualTimeTests {
 
     @Test func nothingHappensUntilTimeMoves() throws {
         try schedule(.once(after: .zero))
-        #expect(log.ticks.isEmpty)
-        #expect(virtual.pendingCount == 1)
+        #expect([log.count, virtual.pendingCount] == [0, 1])
         virtual.advance(by: .zero)
-        #expect(log.ticks.count == 1)
-        #expect(virtual.pendingCount == 0)
+        #expect([log.count, virtual.pendingCount] == [1, 0])
     }
 
-    @Test func advancingStopsAtEveryDeadline() throws {
-        try schedule(.every(.milliseconds(10)))
-        virtual.advance(by: .milliseconds(35))
-        #expect(log.ticks.map(\.index) == [0, 1, 2])
-        #expect(log.ticks.allSatisfy { $0.lateness == .zero && $0.missed == 0 })
-    }
-
-    @Test func advancingMovesTheClockByExactlyThatMuch() {
+    @Test func advancingStopsAtEveryDeadlineAndMovesTheClockExactly() throws {
         let start = virtual.now
-        virtual.advance(by: .nanoseconds(12_345))
-        #expect(start.duration(to: virtual.now) == .nanoseconds(12_345))
-        #expect(virtual.service.now == virtual.now)
+        try schedule(.every(.milliseconds(10)))
+        virtual.advance(by: .milliseconds(35) + .nanoseconds(12))
+        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 0], [2, 0]])
+        #expect(log.ticks.map(\.lateness) == [.zero, .zero, .zero])
+        #expect(virtual.now == start.advanced(by: .nanoseconds(35_000_012)) && virtual.service.now == virtual.now)
     }
 
     @Test func aJumpDeliversOnArrivalOnly() throws {
         try schedule(.every(.milliseconds(10)))
         virtual.jump(by: .milliseconds(35))
-        #expect(log.ticks.map(\.index) == [0])
-        #expect(log.ticks.map(\.missed) == [2])
+        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 2]])
         #expect(log.ticks.map(\.lateness) == [.milliseconds(25)])
     }
 
@@ -46,30 +38,80 @@ struct VirtualTimeTests {
             _ = try? PreciseTimer.schedule(.once(after: .milliseconds(1)), on: service, target: log) { $0.note($1) }
         }
         virtual.advance(by: .milliseconds(2))
-        #expect(log.ticks.count == 2)
-        #expect(virtual.pendingCount == 0)
+        #expect([log.count, virtual.pendingCount] == [2, 0])
     }
 
-    @Test func manyTimersWithOneSeedTickTheSameTwice() throws {
-        #expect(try trace(seed: 1) == trace(seed: 1))
-        #expect(try trace(seed: 1) != trace(seed: 2))
-    }
-
-    @discardableResult
-    private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {
+    private func schedule(_ schedule: PreciseTimer.Schedule) throws {
         try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
     }
+}
 
-    private func trace(seed: UInt64) throws -> [PreciseTimer.Tick] {
-        let (virtual, log) = (VirtualTime(), Log())
-        var state = seed
-        for _ in 0..<Effort.of(1_000, thorough: 10_000) {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            let period = Duration.microseconds(Int64(state >> 44) + 1)
-            try PreciseTimer.schedule(.every(period), on: virtual.service, target: log) { $0.note($1) }
-        }
-        virtual.advance(by: .milliseconds(300))
-        virtual.jump(by: .milliseconds(700))
-        return log.ticks
+/// A virtual alarm that repeats by itself.
+struct VirtualRepetitionTests {
+    private let alarm = VirtualAlarm()
+    private let firings = Notes<TimerInstant>()
+    private let start: TimerInstant
+
+    init() throws {
+        start = alarm.now
+        let (alarm, firings) = (alarm, firings)
+        alarm.start(onFire: { firings.append(alarm.now) }, onFailure: { _ in })
+    }
+
+    /// The times of its firings, in milliseconds from the start.
+    private var times: [Int64] { firings.all.map { start.duration(to: $0).nanosecondsRoundedUp / 1_000_000 } }
+
+    private func setEvery(_ milliseconds: UInt64, first: Int) {
+        #expect(alarm.set(start.advanced(by: .milliseconds(first)), every: milliseconds * 1_000_000))
+    }
+
+    @Test(arguments: [
+        (VirtualTime.Fault.stall(.zero), [15, 25, 35]), (.stall(.milliseconds(28)), [28, 35]),
+        (.wakeLate(by: .milliseconds(3)), [18, 25, 35]), (.wakeEarly(by: .milliseconds(4)), [11, 15, 25, 35]),
+    ])
+    func aFiringAtAnotherTimeDoesNotMoveTheGrid(fault: VirtualTime.Fault, expected: [Int64]) {
+        setEvery(10, first: 15)
+        alarm.inject(fault, after: .zero)
+        alarm.advance(by: .milliseconds(35))
+        #expect(times == expected)
+    }
+
+    @Test func aPastFirstDeadlineFiresAtOnceAndKeepsItsGrid() {
+        alarm.advance(by: .milliseconds(24))
+        setEvery(10, first: 0)
+        alarm.advance(by: .milliseconds(10))
+        #expect(times == [24, 30])
+    }
+
+    @Test func aLaterSettingReplacesTheRepetition() {
+        setEvery(10, first: 10)
+        alarm.advance(by: .milliseconds(15))
+        alarm.set(start.advanced(by: .milliseconds(17)))
+        alarm.advance(by: .milliseconds(100))
+        #expect(times == [10, 17])
+        setEvery(10, first: 120)
+        alarm.advance(by: .milliseconds(10))
+        alarm.set(nil)
+        alarm.advance(by: .milliseconds(100))
+        #expect(times == [10, 17, 120])
+    }
+
+    @Test func aSettingFromInsideAFiringReplacesTheRepetition() {
+        let (alarm, times) = (VirtualAlarm(), Notes<Int64>())
+        let start = alarm.now
+        alarm.start(
+            onFire: {
+                times.append(start.duration(to: alarm.now).nanosecondsRoundedUp / 1_000_000)
+                switch times.all.count {
+                case 2: _ = alarm.set(start.advanced(by: .milliseconds(25)), every: 5_000_000)
+                case 4: alarm.set(start.advanced(by: .milliseconds(50)))
+                default: break
+                }
+            },
+            onFailure: { _ in }
+        )
+        _ = alarm.set(start.advanced(by: .milliseconds(10)), every: 10_000_000)
+        alarm.advance(by: .milliseconds(100))
+        #expect(times.all == [10, 20, 25, 30, 50])
     }
 }

@@ -1,3 +1,4 @@
+// Timers on a loop or queue of the host: as a service, and as an alarm that is driven by hand.
 import Dispatch
 import Foundation
 import PreciseTimer
@@ -6,18 +7,44 @@ import Testing
 import TimerAlarms
 import TimerKernel
 
-/// Services on a loop or queue of the host: its thread delivers, any thread may schedule, and a shutdown
-/// releases everything.
-@Suite(.waits("a host's loop or queue fires the timers"), .timeLimit(.minutes(60))) struct AttachmentTests {
-    #if RunLoop
-    // MARK: A run loop
+/// The clocks of the kernel's timer.
+private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
 
+/// The host's thread delivers, any thread may schedule, and a shutdown releases everything.
+@Suite(.waits("a host's loop or queue fires the timers"), .timeLimit(.minutes(60))) struct AttachmentTests {
+    private let log = Log()
+    private let threads = Notes<ThreadID>()
+
+    /// Schedules a timer that notes its ticks and their threads.
+    @discardableResult private func schedule(
+        _ schedule: PreciseTimer.Schedule = .every(.milliseconds(1)),
+        on service: TimerService,
+        then body: @escaping @Sendable (PreciseTimer.Tick) -> Void = { _ in }
+    ) throws -> PreciseTimer {
+        try PreciseTimer.schedule(schedule, on: service, target: log) { [threads] log, tick in
+            threads.append(.current)
+            log.note(tick)
+            body(tick)
+        }
+    }
+
+    /// Expects that another thread delivers twenty ticks, always the same, until the service is shut down.
+    private func expectTicksOnOneOtherThread(_ service: TimerService) throws {
+        try schedule(.once(after: .seconds(3_600)), on: service)
+        let timer = try schedule(on: service)
+        #expect(eventually { log.count >= 20 }, "an earlier deadline, set by another thread")
+        timer.cancel()
+        #expect(log.ticks.flaw(every: .milliseconds(1)) == nil)
+        let all = Set(threads.all)
+        #expect(all.count == 1 && all != [.current])
+    }
+
+    #if RunLoop
     @Test func onARunLoopHandlersRunOnItsThread() throws {
         let host = HostRunLoop()
         let service = try unsafe TimerService(attachedTo: host.loop)
         host.run()
-        let thread = try onlyThread(deliveringOn: service)
-        #expect(thread != .current)
+        try expectTicksOnOneOtherThread(service)
         service.shutdown()
         #expect(eventually { host.hasReturned }, "nothing is left in the loop")
     }
@@ -25,8 +52,7 @@ import TimerKernel
     @Test func onARunLoopTimersTickInTheirModeOnly() throws {
         let mode = RunLoop.Mode("test")
         let service = try TimerService(attachedTo: .current, mode: mode)
-        let log = Log()
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        try schedule(on: service)
         _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.02))
         #expect(log.count == 0)
         while log.count < 3, RunLoop.current.run(mode: mode, before: Date(timeIntervalSinceNow: 0.02)) {}
@@ -36,61 +62,39 @@ import TimerKernel
     }
     #endif
 
-    // MARK: A queue
-
-    @Test(arguments: [false, true])
-    func onAQueueHandlersRunOnIt(isConcurrent: Bool) throws {
-        let key = DispatchSpecificKey<Int>()
+    @Test(arguments: [TimerClock.suspending, .wall], [false, true])
+    func onAQueueHandlersRunOnIt(clock: TimerClock, isConcurrent: Bool) throws {
+        let (key, seen) = (DispatchSpecificKey<Int>(), Notes<Int?>())
         let queue = DispatchQueue(label: "test", attributes: isConcurrent ? .concurrent : [])
         queue.setSpecific(key: key, value: 7)
-        let service = try TimerService(queue: queue)
-        let seen = Notes<Int?>()
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: seen) { seen, _ in
-            seen.append(DispatchQueue.getSpecific(key: key))
-        }
-        #expect(eventually { seen.all.count >= 20 })
+        #expect(refusal { try TimerService(queue: queue, clock: .continuous) }?.code == .unavailable)
+        let service = try TimerService(queue: queue, clock: clock)
+        #expect(service.now.clock == clock)
+        let far = try schedule(.once(after: .seconds(3_600)), on: service)
+        try schedule(on: service) { _ in seen.append(DispatchQueue.getSpecific(key: key)) }
+        #expect(eventually { seen.all.count >= 20 }, "an earlier deadline, set by another thread")
         service.shutdown()
-        let values = Set(seen.all)
-        #expect(values == [7])
+        #expect(Set(seen.all) == [7] && far.state == .ended(.serviceShutDown))
+        #expect(log.ticks.flaw(every: .milliseconds(1)) == nil)
     }
 
-    @Test func aQueueWaitsOnTheWallClockAndRefusesOthers() throws {
-        #expect(try TimerService(queue: .global(), clock: .wall).now.clock == .wall)
-        let error = #expect(throws: TimerError.self) { try TimerService(queue: .global(), clock: .continuous) }
-        #expect(error?.code == .unavailable)
-    }
-
-    // MARK: poll(2)
-
-    @Test(.needsDescriptor, arguments: TimerClock.allCases.filter(TimerDescriptor.clocks.contains))
+    @Test(.needsDescriptor, arguments: clocks)
     func polledTimersRunOnTheThreadThatProcessesThem(clock: TimerClock) throws {
         let timers = try TimerService.pollable(clock: clock)
         #expect(timers.service.now.clock == clock)
-        let log = Log()
         timers.process()
-        // Without a timer, or before the deadline, the descriptor is not readable.
-        #expect(!Poll.isReadable(timers.descriptor, within: 0))
-        let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: timers.service, target: log) {
-            $0.note($1)
-        }
+        #expect(!Poll.isReadable(timers.descriptor, within: 0), "there is no timer")
+        let timer = try schedule(.once(after: .seconds(3_600)), on: timers.service)
         timers.process()
-        #expect(!Poll.isReadable(timers.descriptor, within: 0))
-        #expect(log.count == 0)
+        #expect(!Poll.isReadable(timers.descriptor, within: 0) && log.count == 0, "it is before the deadline")
         timer.cancel()
-
-        let threads = Notes<ThreadID>()
-        try PreciseTimer.schedule(.every(.milliseconds(2)), on: timers.service, target: log) {
-            threads.append(.current)
-            $0.note($1)
-            timers.process()
-        }
+        try schedule(.every(.milliseconds(2)), on: timers.service) { _ in timers.process() }
         while log.count < 20 {
-            #expect(Poll.isReadable(timers.descriptor, within: 10_000))
+            try #require(Poll.isReadable(timers.descriptor, within: 10_000))
             timers.process()
         }
-        let all = Set(threads.all)
-        #expect(all == [.current])
-        expectGrid(log.ticks)
+        #expect(Set(threads.all) == [.current])
+        #expect(log.ticks.flaw(every: .milliseconds(2)) == nil)
         timers.service.shutdown()
         timers.process()
         #expect(log.count == 20)
@@ -98,144 +102,142 @@ import TimerKernel
 
     @Test(.needsLinux) func polledTimersTickEvenIfTheLoopReadTheDescriptor() throws {
         let timers = try TimerService.pollable()
-        let log = Log()
-        try PreciseTimer.schedule(.once(after: .zero), on: timers.service, target: log) { $0.note($1) }
+        try schedule(.once(after: .zero), on: timers.service)
         #expect(Poll.isReadable(timers.descriptor, within: 10_000))
         var expirations: UInt64 = 0
-        let count = unsafe read(timers.descriptor, &expirations, 8)
-        #expect(count == 8)
+        #expect(unsafe read(timers.descriptor, &expirations, 8) == 8)
         timers.process()
         #expect(log.count == 1)
     }
 
-    @Test(.needsDescriptor) func anEarlierDeadlineFromAnotherThreadWakesThePoll() throws {
-        let timers = try TimerService.pollable()
-        let log = Log()
-        try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: timers.service, target: log) { $0.note($1) }
-        try Thread.start("test.earlier") {
-            pause(.milliseconds(5))
-            _ = try? PreciseTimer.schedule(.once(after: .zero), on: timers.service, target: log) { $0.note($1) }
-        }
-        #expect(Poll.isReadable(timers.descriptor, within: 10_000))
-        timers.process()
-        #expect(log.count == 1)
+    /// Expects that a hundred objects have descriptors, and that these are closed with them. To be called in a process
+    /// of its own, in which no other test opens or closes descriptors.
+    private static func expectDescriptorsToCloseWith(
+        _ make: () throws -> AnyObject,
+        runLoop: () -> Void = {}
+    ) throws {
+        let before = ProcFS.openDescriptors
+        var all = try (0..<100).map { _ in try make() }
+        #expect(ProcFS.openDescriptors >= before + 90)
+        weak let gone = all.first
+        all = []
+        #expect(gone == nil)
+        runLoop()
+        #expect(eventually { ProcFS.openDescriptors <= before + 10 })
     }
 
     @Test(.needsProc, .needsDescriptor) func aPolledDescriptorIsClosedWithItsTimers() async {
-        // A separate process, in which no other test opens or closes descriptors.
         await #expect(processExitsWith: .success) {
-            let before = ProcFS.openDescriptors
-            var all = try (0..<100).map { _ in try TimerService.pollable() }
-            #expect(ProcFS.openDescriptors >= before + 90)
-            weak let gone = all.first?.service
-            all = []
-            #expect(gone == nil)
-            #expect(eventually { ProcFS.openDescriptors <= before + 10 })
+            try AttachmentTests.expectDescriptorsToCloseWith { try TimerService.pollable() }
         }
     }
 
     #if Libevent
-    // MARK: An event base
-
-    @Test(arguments: TimerClock.allCases.filter(TimerDescriptor.clocks.contains))
-    func onAnEventBaseHandlersRunOnItsThread(clock: TimerClock) throws {
-        let base = HostEventBase()
-        let service = try unsafe TimerService(attachedTo: base.base, clock: clock)
-        #expect(service.now.clock == clock)
-        let hasReturned = Box<Bool>()
-        try Thread.start("test.host") {
-            base.dispatch()
-            hasReturned.value = true
-        }
-        let thread = try onlyThread(deliveringOn: service)
-        #expect(thread != .current)
-        #expect(hasReturned.value == nil, "the descriptor is added even without a timer")
-        service.shutdown()
-        #expect(eventually { hasReturned.value == true }, "nothing is left in the loop")
-    }
-
     @Test func anEventBaseRemovesAShutDownServiceWhenItRunsNext() async {
-        // A separate process, in which no other test opens or closes descriptors.
         await #expect(processExitsWith: .success) {
             let base = HostEventBase()
-            let before = ProcFS.openDescriptors
-            var services = try (0..<100).map { _ in try unsafe TimerService(attachedTo: base.base) }
-            weak let gone = services.first
-            #expect(ProcFS.openDescriptors >= before + 90)
-            services = []
-            #expect(gone == nil)
-            base.runOnce()
-            #expect(eventually { ProcFS.openDescriptors <= before + 10 })
+            let make = { try unsafe TimerService(attachedTo: base.base) }
+            try AttachmentTests.expectDescriptorsToCloseWith(make) { base.runOnce() }
         }
+    }
+
+    @Test(arguments: clocks)
+    func onAnEventBaseHandlersRunOnItsThread(clock: TimerClock) throws {
+        let (base, hasReturned) = (HostEventBase(), Gate())
+        let service = try unsafe TimerService(attachedTo: base.base, clock: clock)
+        #expect(service.now.clock == clock)
+        try Thread.start("test.host") {
+            base.dispatch()
+            hasReturned.open()
+        }
+        try expectTicksOnOneOtherThread(service)
+        #expect(!hasReturned.isPassable, "the descriptor is added even without a timer")
+        service.shutdown()
+        #expect(eventually { hasReturned.isPassable }, "nothing is left in the loop")
     }
 
     @Test func aServiceMayBeShutDownInsideAHandlerOnAnEventBase() throws {
         let base = HostEventBase()
         let service = try unsafe TimerService(attachedTo: base.base)
-        let log = Log()
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { log, tick in
-            log.note(tick)
-            if tick.index >= 2 { service.shutdown() }
-        }
+        try schedule(on: service) { if $0.index >= 2 { service.shutdown() } }
         base.dispatch()
-        #expect(log.count >= 1)
         #expect(log.ticks.last.map { $0.index >= 2 } == true)
     }
     #else
     @Test func anEventBaseIsRefusedByABuildWithoutLibevent() throws {
-        let error = #expect(throws: TimerError.self) {
-            guard let nowhere = unsafe OpaquePointer(bitPattern: 16) else { return }
-            _ = try unsafe TimerService(attachedTo: nowhere)
-        }
-        #expect(error?.code == .unavailable)
+        let nowhere = try #require(unsafe OpaquePointer(bitPattern: 16))
+        #expect(refusal { try unsafe TimerService(attachedTo: nowhere) }?.code == .unavailable)
     }
     #endif
+}
 
-    // MARK: Every mechanism
+@Suite(.waits("a host's loop polls real descriptors"), .timeLimit(.minutes(60))) struct HostedAlarmTests {
+    /// A handler may call the loop's own method, or run the loop. An expiry in that call must not be lost.
+    @Test(.needsDescriptor) func anExpiryDuringANestedCallStaysReadable() throws {
+        let (alarm, firings) = (try PollableAlarm(.suspending), Count())
+        alarm.start { [weak alarm] in
+            guard let alarm, firings.add(1) == 1 else { return }
+            do { try alarm.set(alarm.now) } catch { Issue.record("\(error)") }
+            _ = Poll.isReadable(alarm.descriptor, within: 10_000)
+            alarm.process()
+        } onFailure: {
+            Issue.record("\($0)")
+        }
+        try alarm.set(alarm.now)
+        #expect(Poll.isReadable(alarm.descriptor, within: 10_000))
+        alarm.process()
+        #expect(firings.value == 1, "two firings never overlap")
+        #expect(Poll.isReadable(alarm.descriptor, within: 0))
+        alarm.process()
+        #expect(firings.value == 2)
+        alarm.stop()
+    }
 
-    @Test(arguments: Mechanism.attached)
-    func ticksAreNeverEarlyAndAnyThreadMayScheduleAndShutDown(mechanism: Mechanism) throws {
-        weak var gone: TimerService?
+    /// The firing waits in the queue when the alarm is stopped.
+    @Test func aFiringThatWaitsInAQueueDoesNotBeginAfterAStop() throws {
+        let (queue, firings) = (SuspendedQueue(), Count())
+        let alarm = try DispatchAlarm(.suspending, queue: queue.queue)
+        try alarm.start(onFire: { firings.add(1) }, onFailure: { Issue.record("\($0)") })
+        alarm.set(alarm.now)
+        pause(.milliseconds(5))
+        alarm.stop()
+        queue.letRun()
+        #expect(firings.value == 0)
+    }
+
+    /// The other file is not a timer: Linux answers EINVAL.
+    @Test(.needsDescriptor) func aDescriptorWhoseNumberAnotherFileHasIsLostAndNotClosed() throws {
+        let other = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+        try #require(other >= 0)
+        let number: CInt
         do {
-            let service = try TimerService(alarm: mechanism.makeAlarm())
-            gone = service
-            let (far, near) = (Log(), Log())
-            let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: far) {
-                $0.note($1)
+            let timer = try TimerDescriptor(.suspending)
+            number = timer.number
+            #expect(dup2(other, number) == number)
+            var refusal: TimerError?
+            do throws(TimerError) { try timer.set(TimerInstant(nanoseconds: 1)) } catch { refusal = error }
+            let isLost = timer.isLost
+            #expect(isLost && (Platform.isLinux ? refusal?.errno == EINVAL : refusal != nil))
+        }
+        #expect(fcntl(number, F_GETFD) >= 0, "the file is still open")
+        close(number)
+        close(other)
+    }
+
+    #if RunLoop
+    /// The next alarm's trial counts these descriptors as taken.
+    @Test(.needsProc) func theDescriptorsOfARunLoopAreOpenWhenItsStartReturns() async {
+        await #expect(processExitsWith: .success) {
+            DispatchDescriptors.open()
+            let alarms = (0..<40).map { _ in RunLoopAlarm() }
+            for alarm in alarms {
+                try alarm.start(onFire: {}, onFailure: { _ in })
+                let atOnce = ProcFS.eventDescriptors
+                pause(.milliseconds(5))
+                #expect(ProcFS.eventDescriptors == atOnce)
             }
-            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: near) { $0.note($1) }
-            #expect(eventually { near.count >= 20 }, "an earlier deadline, set by another thread")
-            service.shutdown()
-            #expect(timer.state == .ended(.serviceShutDown))
-            expectGrid(near.ticks)
-            #expect(far.count == 0)
-        }
-        #expect(eventually { gone == nil })
-    }
-
-    /// Expects the deadlines of a period: no tick early, no deadline lost.
-    private func expectGrid(_ ticks: [PreciseTimer.Tick]) {
-        var next = 0
-        for tick in ticks {
-            #expect(tick.index == next)
-            #expect(tick.deadline <= tick.woke)
-            #expect(tick.woke <= tick.delivered)
-            next += 1 + tick.missed
+            withExtendedLifetime(alarms) {}
         }
     }
-
-    /// Returns the service's delivering thread. Expects that it never changes and that no tick is early.
-    private func onlyThread(deliveringOn service: TimerService) throws -> ThreadID {
-        let (log, threads) = (Log(), Notes<ThreadID>())
-        let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) {
-            threads.append(.current)
-            $0.note($1)
-        }
-        #expect(eventually { log.count >= 20 })
-        timer.cancel()
-        expectGrid(log.ticks)
-        let all = Set(threads.all)
-        #expect(all.count == 1)
-        return try #require(all.first)
-    }
+    #endif
 }

@@ -3,166 +3,251 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
+/// Schedules with a count of ticks. `ModelTests` has them, too, beside everything else.
+struct CountTests {
+    private let scene = Scene()
+
+    @Test(.waits("a kernel's timer that repeats must stop"), arguments: Ground.all)
+    func aTimerEndsAfterItsLastTick(ground: Ground) throws {
+        let (site, log, endings) = (try ground.site(), Log(), Notes<PreciseTimer.EndReason>())
+        let period = Duration.milliseconds(2)
+        for schedule in [
+            PreciseTimer.Schedule.every(period, count: 5), .every(period, at: site.service.now, count: 5),
+            .every(period, alignedTo: .origin(on: .suspending), count: 5), .rate(500, per: .seconds(1), count: 5),
+            .fixedDelay(period, count: 5),
+        ] {
+            let before = log.count
+            let timer = try PreciseTimer.schedule(schedule, on: site.service, target: log, onEnd: endings.append) {
+                $0.note($1)
+            }
+            #expect(site.until { timer.state == .ended(.completed) })
+            site.pass(.milliseconds(10))
+            #expect(log.count == before + 5 && timer.nextDeadline == nil, "\(schedule)")
+        }
+        #expect(endings.all == Array(repeating: .completed, count: 5))
+    }
+
+    /// A late tick counts once, however many deadlines it missed.
+    @Test(arguments: [
+        (PreciseTimer.MissedTickPolicy.skip, "0@1000 late 9000 missed 9, 10@11000, 11@12000"),
+        (.catchUp(limit: 5), "0@1000 late 9000, 1@2000 late 8000, 2@3000 late 7000"),
+        (.delay, "0@1000 late 9000 missed 9, 10@11000, 11@12000"),
+    ])
+    func lateTicksAreCountedOneByOne(policy: PreciseTimer.MissedTickPolicy, ticks: String) throws {
+        try scene.timer(.every(.seconds(1), count: 3), missed: policy)
+        scene.jump(10_000)
+        scene.advance(10_000)
+        #expect(scene.ticks == ticks)
+        #expect(scene.virtual.pendingCount == 0)
+    }
+
+    @Test func extraTicksAreNotCounted() throws {
+        let timer = try scene.handle(.every(.seconds(1), count: 2)) { timer, count in
+            if count == 4 { timer.fire() }
+        }
+        for _ in 0..<2 {
+            timer.fire()
+            scene.advance(0)
+        }
+        scene.advance(5_000)
+        #expect(scene.ticks == "extra 0@0, extra 0@0, 0@1000, 1@2000, extra 2@2000", "one after the last is delivered")
+        #expect(timer.state == .ended(.completed))
+    }
+
+    @Test func aTimerOnDemandRestsAfterItsLastTick() throws {
+        let timer = try scene.timer(.onDemand)
+        for schedule in [PreciseTimer.Schedule.every(.seconds(1), count: 2), .fixedDelay(.seconds(1), count: 2)] {
+            try timer.reschedule(schedule)
+            #expect(timer.period == .seconds(1))
+            scene.advance(10_000)
+            #expect(timer.nextDeadline == nil && timer.period == nil)
+            #expect(timer.description.hasSuffix(": scheduled"))
+        }
+        #expect(scene.ticks == "0@1000, 1@2000, 0@11000, 1@12000")
+    }
+
+    @Test func reschedulingInTheLastHandlerGoesOnWithANewCount() throws {
+        let timer = try scene.handle(.every(.seconds(1), count: 2)) { timer, count in
+            if count == 2 { try? timer.reschedule(.fixedDelay(.seconds(2), count: 3)) }
+        }
+        scene.advance(60_000)
+        #expect(scene.ticks == "0@1000, 1@2000, 0@4000, 1@6000, 2@8000")
+        #expect(timer.state == .ended(.completed))
+    }
+}
+
 /// Schedules with a jitter, and schedules with an end in time.
 struct BoundsTests {
-    private let virtual = VirtualTime(seed: 7)
-    private let log = Log()
+    private let scene = Scene(seed: 7)
 
-    private func schedule(
-        _ schedule: PreciseTimer.Schedule,
-        _ policy: PreciseTimer.MissedTickPolicy = .skip
-    ) throws -> PreciseTimer {
-        try PreciseTimer.schedule(schedule, on: virtual.service, missedTicks: policy, target: log) { $0.note($1) }
+    /// How much later than its step each deadline is, for a period of a second that began at a time.
+    private func offsets(from start: Int = 0) -> [Duration] {
+        scene.log.ticks.map { scene.at(start + 1_000 * ($0.index + 1)).duration(to: $0.deadline) }
     }
 
-    /// The deadlines of the ticks, since the start.
-    private var deadlines: [Duration] {
-        log.ticks.map { TimerInstant(nanoseconds: 1_000_000_000).duration(to: $0.deadline) }
+    /// The bound itself is a deadline.
+    @Test(arguments: [
+        (PreciseTimer.Schedule.every(.seconds(3), for: .seconds(10)), "0@3000, 1@6000, 2@9000"),
+        (.every(.seconds(5), for: .seconds(10)), "0@5000, 1@10000"), (.every(.seconds(3), for: .seconds(3)), "0@3000"),
+        (.every(.seconds(3), after: .zero, for: .zero), "0@0"),
+        (.every(.seconds(3), jitter: .zero, for: .seconds(6)), "0@3000, 1@6000"),
+    ])
+    func aBoundInTimeEndsTheTimer(schedule: PreciseTimer.Schedule, ticks: String) throws {
+        let timer = try scene.timer(schedule)
+        scene.advance(60_000)
+        #expect(scene.ticks == ticks)
+        #expect(timer.state == .ended(.completed) && timer.period == nil)
     }
 
-    @Test func aBoundInTimeEndsTheTimer() throws {
-        let timer = try schedule(.every(.seconds(3), for: .seconds(10)))
-        virtual.advance(by: .seconds(60))
-        #expect(deadlines == [.seconds(3), .seconds(6), .seconds(9)])
+    @Test(arguments: [
+        (PreciseTimer.MissedTickPolicy.skip, [0, 0, 5]), (.delay, [0, 0, 5]), (.catchUp(limit: 3), [0, 0, 0, 0, 3]),
+    ])
+    func theTicksAfterAStallStandForTheRestUpToTheBound(policy: PreciseTimer.MissedTickPolicy, missed: [Int]) throws {
+        let timer = try scene.timer(.every(.seconds(1), for: .seconds(8)), missed: policy)
+        scene.advance(2_000)
+        scene.jump(600_000)
+        #expect(scene.log.ticks.map(\.missed) == missed)
         #expect(timer.state == .ended(.completed))
-        #expect(timer.period == nil)
-    }
-
-    @Test func theBoundItselfIsADeadline() throws {
-        _ = try schedule(.every(.seconds(5), for: .seconds(10)))
-        virtual.advance(by: .seconds(60))
-        #expect(deadlines == [.seconds(5), .seconds(10)])
-    }
-
-    @Test(arguments: [PreciseTimer.MissedTickPolicy.skip, .delay])
-    func oneTickStandsForTheRestAfterAStall(policy: PreciseTimer.MissedTickPolicy) throws {
-        let timer = try schedule(.every(.seconds(1), for: .seconds(10)), policy)
-        virtual.advance(by: .seconds(4))
-        virtual.jump(by: .seconds(600))
-        #expect(log.ticks.map(\.missed) == [0, 0, 0, 0, 5])
-        #expect(timer.state == .ended(.completed))
-    }
-
-    @Test func catchingUpEndsWithTheBound() throws {
-        _ = try schedule(.every(.seconds(1), for: .seconds(10)), .catchUp(limit: 3))
-        virtual.jump(by: .seconds(600))
-        #expect(log.ticks.map(\.missed) == [0, 0, 7])
-    }
-
-    @Test func aBoundBeforeTheFirstDeadlineIsRefused() throws {
-        let error = #expect(throws: TimerError.self) { _ = try schedule(.every(.seconds(3), for: .seconds(2))) }
-        #expect(error?.attempted == "scheduling for 2 s (that is over before the first deadline)")
-        #expect(throws: TimerError.self) { _ = try schedule(.every(.seconds(3), after: .zero, for: .seconds(-1))) }
-        for jitter: Duration in [.seconds(-1), .seconds(4)] {
-            #expect(throws: TimerError.self) { _ = try schedule(.every(.seconds(3), jitter: jitter)) }
-        }
-    }
-
-    @Test func theNarrowestBoundsAreAccepted() throws {
-        _ = try schedule(.every(.seconds(3), for: .seconds(3)))
-        _ = try schedule(.every(.seconds(3), after: .zero, for: .zero))
-        _ = try schedule(.every(.seconds(3), jitter: .zero, for: .seconds(6)))
-        virtual.advance(by: .seconds(60))
-        #expect(deadlines == [.zero, .seconds(3), .seconds(3), .seconds(6)])
     }
 
     @Test func eachTickHasItsOwnJitterAndTheGridStays() throws {
-        _ = try schedule(.every(.seconds(1), jitter: .milliseconds(400)))
-        virtual.advance(by: .seconds(100))
-        let offsets = zip(deadlines, 1...).map { $0 - .seconds($1) }
-        let allAreWithin = offsets.allSatisfy { $0 >= .zero && $0 <= .milliseconds(400) }
-        #expect(allAreWithin)
-        #expect(Set(offsets).count > 90)
-        #expect(log.ticks.map(\.lateness) == deadlines.map { _ in .zero })
+        try scene.timer(.every(.seconds(1), jitter: .milliseconds(400)))
+        scene.advance(100_000)
+        let offsets = offsets()
+        let allAreWithin = offsets.allSatisfy { (.zero ... .milliseconds(400)).contains($0) }
+        #expect(allAreWithin && Set(offsets).count > 90)
+        #expect(scene.log.ticks.map(\.lateness) == offsets.map { _ in .zero })
     }
 
-    @Test func eachTimerHasItsOwnJitter() throws {
-        let others = Log()
-        _ = try schedule(.every(.seconds(1), jitter: .milliseconds(400)))
-        try PreciseTimer.schedule(.every(.seconds(1), jitter: .milliseconds(400)), on: virtual.service, target: others)
-        {
-            $0.note($1)
-        }
-        virtual.advance(by: .seconds(20))
-        #expect(log.ticks.map(\.deadline) != others.ticks.map(\.deadline))
+    @Test func theSeedAndTheTimerDetermineTheJitter() throws {
+        let all = try [7, 7, 8]
+            .map { (seed: UInt64) in
+                let scene = Scene(seed: seed)
+                let logs = [Log(), Log()]
+                for log in logs {
+                    let jittered = PreciseTimer.Schedule.every(.seconds(1), jitter: .milliseconds(400))
+                    try PreciseTimer.schedule(jittered, on: scene.virtual.service, target: log) { $0.note($1) }
+                }
+                scene.advance(20_000)
+                return logs.map(\.ticks)
+            }
+        #expect(all[0] == all[1] && all[0][0] != all[0][1] && all[0] != all[2])
     }
 
     @Test func noJitterReachesBeyondTheEndInTime() throws {
-        for _ in 0..<50 { _ = try schedule(.every(.seconds(1), jitter: .seconds(1), for: .seconds(3))) }
-        virtual.advance(by: .seconds(60))
-        #expect(log.count == 150)
-        let last = deadlines.max() ?? .zero
-        #expect(last <= .seconds(3))
-        #expect(Set(deadlines).count > 90, "they have their jitter")
+        for _ in 0..<50 { try scene.timer(.every(.seconds(1), jitter: .seconds(1), for: .seconds(3))) }
+        scene.advance(60_000)
+        let deadlines = scene.log.ticks.map(\.deadline)
+        #expect(deadlines.count == 150 && Set(deadlines).count > 90, "they have their jitter")
+        #expect(deadlines.max().map { $0 <= scene.at(3_000) } == true)
     }
 
     @Test func aTimerHasNoPeriodInItsLastHandler() throws {
         let periods = Notes<Duration?>()
-        let timers = [
-            try PreciseTimer.schedule(.every(.seconds(1), for: .seconds(2)), on: virtual.service) { timer, _ in
-                periods.append(timer.period)
-            },
-            try PreciseTimer.schedule(.every(.seconds(60)), on: virtual.service) { timer, _ in
-                periods.append(timer.period)
-            },
-        ]
-        virtual.advance(by: .seconds(5))
+        let timers = try [PreciseTimer.Schedule.every(.seconds(1), for: .seconds(2)), .every(.seconds(60))]
+            .map { try scene.handle($0) { timer, _ in periods.append(timer.period) } }
+        scene.advance(5_000)
         #expect(periods.all == [.seconds(1), nil])
         let finishing = Task.immediate { try await timers[1].finish() }
-        virtual.advance(by: .zero)
+        scene.advance(0)
         #expect(periods.all == [.seconds(1), nil, nil])
         finishing.cancel()
     }
 
-    @Test func theSeedDeterminesTheJitter() throws {
-        _ = try schedule(.every(.seconds(1), jitter: .milliseconds(400)))
-        virtual.advance(by: .seconds(20))
-        let (other, again) = (VirtualTime(seed: 7), Log())
-        try PreciseTimer.schedule(
-            .every(.seconds(1), jitter: .milliseconds(400)),
-            on: other.service,
-            target: again
-        ) { $0.note($1) }
-        other.advance(by: .seconds(20))
-        #expect(again.ticks == log.ticks)
+    @Test func aRestartDrawsAnotherJitter() throws {
+        let timer = try scene.timer(.every(.seconds(1), jitter: .milliseconds(400), for: .seconds(30)))
+        scene.advance(20_500)
+        #expect(timer.restart())
+        scene.advance(60_000)
+        #expect(scene.log.count == 50, "the restarted schedule has its whole time")
+        #expect(offsets().prefix(20) != offsets(from: 20_500).dropFirst(20).prefix(20))
+        #expect(timer.state == .ended(.completed))
     }
 
-    @Test func aRestartDrawsAnotherJitter() throws {
-        let timer = try schedule(.every(.seconds(1), jitter: .milliseconds(400), for: .seconds(30)))
-        virtual.advance(by: .milliseconds(20_500))
-        let start = deadlines.count
-        #expect(timer.restart())
-        virtual.advance(by: .seconds(60))
-        let offsets = zip(deadlines, log.ticks.map(\.index)).map { $0 - .seconds($1 + 1) }
-        let later = offsets.dropFirst(20).map { $0 - .milliseconds(20_500) }
-        #expect(offsets.prefix(20) != later.prefix(20))
-        #expect(start == 20 && later.count == 30, "the restarted schedule has its whole time")
-        #expect(timer.state == .ended(.completed))
+    @Test func jitterAndBoundReadInWords() {
+        let schedule = PreciseTimer.Schedule.every(.seconds(1), jitter: .milliseconds(5), for: .seconds(10))
+        #expect("\(schedule)" == "every 1 s, jitter 5 ms, for 10 s")
     }
 
     /// A jitter of a whole period, and stalls: every deadline is counted once, and no tick is early.
     @Test func noDeadlineIsLostToALongJitter() throws {
-        let timer = try schedule(.every(.seconds(1), jitter: .seconds(1), for: .seconds(1_000)))
-        for step in 1...300 {
-            if step % 7 == 0 {
-                virtual.jump(by: .milliseconds(5_300))
-            } else {
-                virtual.advance(by: .milliseconds(3_700))
-            }
-        }
+        let timer = try scene.timer(.every(.seconds(1), jitter: .seconds(1), for: .seconds(1_000)))
+        for step in 1...300 { if step % 7 == 0 { scene.jump(5_300) } else { scene.advance(3_700) } }
         #expect(timer.state == .ended(.completed))
-        #expect(log.ticks.reduce(0) { $0 + 1 + $1.missed } == 1_000)
-        let isInOrder = zip(deadlines, deadlines.dropFirst()).allSatisfy { $0 < $1 }
-        #expect(isInOrder)
-        // A tick stands only for deadlines that have passed with its jitter.
-        let standsForFuture = log.ticks.contains { $0.deadline.advanced(by: .seconds($0.missed)) > $0.delivered }
-        #expect(!standsForFuture)
-        let isEarly = zip(log.ticks, deadlines).contains { $1 < .seconds(Int64($0.index) + 1) }
-        #expect(!isEarly)
+        let ticks = scene.log.ticks
+        #expect(ticks.accounted == 1_000)
+        let isInOrder = zip(ticks, ticks.dropFirst()).allSatisfy { $0.deadline < $1.deadline }
+        let standsForFuture = ticks.contains { $0.deadline.advanced(by: .seconds($0.missed)) > $0.delivered }
+        let isEarly = offsets().contains { $0 < .zero }
+        #expect([isInOrder, standsForFuture, isEarly] == [true, false, false], "a tick stands for what has passed")
+    }
+}
+
+/// Random phases.
+struct SpreadTests {
+    private func phases(seed: UInt64, _ schedule: PreciseTimer.Schedule) throws -> [Duration] {
+        let scene = Scene(seed: seed)
+        for _ in 0..<100 { try scene.timer(schedule) }
+        scene.advance(1_000_000)
+        return scene.log.ticks.filter { $0.index == 0 }.map { scene.at(0).duration(to: $0.deadline) }
     }
 
-    @Test func scheduleReadsInWords() {
-        let schedule = PreciseTimer.Schedule.every(.seconds(1), jitter: .milliseconds(5), for: .seconds(10))
-        #expect("\(schedule)" == "every 1 s, jitter 5 ms, for 10 s")
+    @Test(arguments: [
+        (PreciseTimer.Schedule.every(.seconds(600), spread: .seconds(30)), 600),
+        (.every(.seconds(600), after: .seconds(5), spread: .seconds(30)), 5),
+        (.every(.seconds(600), at: Scene().at(7_000), spread: .seconds(30)), 7),
+        (.once(after: .seconds(8), spread: .seconds(30)), 8), (.rate(1, per: .seconds(600), spread: .seconds(30)), 600),
+        (.fixedDelay(.seconds(600), spread: .seconds(30)), 600),
+    ])
+    func eachTimerHasItsOwnPhaseWithinTheSpread(schedule: PreciseTimer.Schedule, first: Int) throws {
+        let phases = try phases(seed: 1, schedule)
+        let (early, late) = (try #require(phases.min()), try #require(phases.max()))
+        #expect(early >= .seconds(first) && late <= .seconds(first + 30))
+        #expect(late - early > .seconds(20), "the phases fill the spread")
+        #expect([phases.count, Set(phases).count] == [100, 100])
+        let (again, other) = (try self.phases(seed: 1, schedule), try self.phases(seed: 2, schedule))
+        #expect(phases == again && phases != other, "a seed determines them")
+    }
+
+    @Test func theGridKeepsThePhaseAndARescheduleDrawsAnother() throws {
+        let scene = Scene(seed: 3)
+        let timer = try scene.timer(.every(.seconds(1), spread: .seconds(1)))
+        let first = try #require(timer.nextDeadline)
+        scene.advance(100_000)
+        #expect(scene.log.ticks.flaw(from: first, every: .seconds(1)) == nil)
+        try timer.reschedule(.every(.seconds(1), spread: .seconds(1)))
+        #expect(first.duration(to: try #require(timer.nextDeadline)).components.attoseconds != 0)
+    }
+
+    /// The alarms' clocks stand at the same instant. Two of some 2^42 phases are hardly ever equal.
+    @Test func twoServicesDrawDifferentPhases() throws {
+        let timers = try (0..<2)
+            .map { _ in
+                let service = try TimerService(alarm: ManualAlarm())
+                return try PreciseTimer.schedule(.once(after: .zero, spread: .seconds(3_600)), on: service) {}
+            }
+        #expect(timers[0].nextDeadline != timers[1].nextDeadline)
+    }
+}
+
+/// Alignment to a common grid.
+struct AlignmentTests {
+    /// The common instant is that many seconds after or before now.
+    @Test(arguments: [(0, 10), (3, 3), (-3, 7), (10, 10), (-10, 10), (25, 5)])
+    func theFirstDeadlineIsAfterNow(instant: Int, first: Int) throws {
+        let scene = Scene()
+        scene.advance(100_000)
+        try scene.timer(.every(.seconds(10), alignedTo: scene.at(100_000 + 1_000 * instant)))
+        scene.advance(20_000)
+        #expect(scene.ticks == "0@\(100_000 + 1_000 * first), 1@\(110_000 + 1_000 * first)")
+    }
+
+    @Test func wholeSecondsOfTheWallClock() throws {
+        let scene = Scene(clock: .wall)
+        scene.advance(1_234)
+        try scene.timer(.every(.seconds(1), alignedTo: .origin(on: .wall)))
+        scene.advance(10_000)
+        #expect(scene.log.count == 10)
+        #expect(scene.log.ticks.allSatisfy { $0.deadline.nanoseconds % 1_000_000_000 == 0 && $0.lateness == .zero })
     }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import PreciseTimer
 import PreciseTimerFoundation
@@ -6,350 +5,37 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Timers whose deadlines are computed one at a time: what they miss, and what control and the clock do to them.
+/// Timers of the calendar: each kind of handler, the service of the wall clock, and what is refused.
 struct CalendarTests {
     typealias Schedule = PreciseTimer.Schedule
 
     private let virtual = VirtualTime(clock: .wall)
     private let log = Log()
-    /// Virtual time begins with the year 2026, at midnight.
-    private let daily = Schedule.daily(at: .init(hour: 2, minute: 30), in: .gmt)
 
-    private func deadline(_ text: String) throws -> TimerInstant {
-        TimerInstant(try Date("\(text):00Z", strategy: .iso8601))
-    }
-
-    private func texts() -> [String] { log.ticks.map { $0.deadline.text(in: .gmt) } }
-
-    // MARK: Late ticks
-
-    @Test func deadlinesThatPassInAStallAreCounted() throws {
-        let timer = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        timer.collectsStatistics = true
-        virtual.jump(by: .seconds(86_400 * 3))
-        #expect(texts() == ["2026-01-01T02:30:00Z"])
-        #expect(log.ticks.map(\.missed) == [2])
-        virtual.advance(by: .seconds(86_400))
-        #expect(texts().last == "2026-01-04T02:30:00Z")
-        #expect(log.ticks.map(\.index) == [0, 3])
-        #expect(timer.statistics?.missed == 2)
-        #expect(timer.nextDeadline == (try deadline("2026-01-05T02:30")))
-        #expect(timer.period == nil)
-    }
-
-    @Test func aTimerThatCatchesUpHasATickForEachUpToItsLimit() throws {
-        try PreciseTimer.schedule(daily, on: virtual.service, missedTicks: .catchUp(limit: 3), target: log) {
-            $0.note($1)
-        }
-        virtual.jump(by: .seconds(86_400 * 6))
-        #expect(log.ticks.map(\.index) == [0, 1, 2])
-        #expect(log.ticks.map(\.missed) == [0, 0, 3])
-        virtual.jump(by: .seconds(86_400 * 2))
-        #expect(log.ticks.map(\.index) == [0, 1, 2, 6, 7])
-        #expect(log.ticks.map(\.missed) == [0, 0, 3, 0, 0])
-    }
-
-    @Test func oneTickCountsTenThousandMissedDeadlinesAtMost() throws {
-        let timer = try PreciseTimer.schedule(
-            .computed { $0.advanced(by: .seconds(1)) },
-            on: virtual.service,
-            target: log
-        ) { $0.note($1) }
-        virtual.jump(by: .seconds(20_000))
-        #expect(log.ticks.map(\.missed) == [10_000])
-        #expect(timer.nextDeadline == virtual.now.advanced(by: .seconds(1)))
+    /// Virtual time begins with the year 2026, at midnight. The machine stands still for two deadlines.
+    @Test(arguments: DeliveryKind.allCases)
+    func everyKindOfHandlerCountsWhatItMissedAndGoesOn(kind: DeliveryKind) async throws {
+        let place = Place(kind)
+        let timer = try place.schedule(.hourly(in: .gmt), on: virtual.service, target: log) { [log] in log.note($0) }
+        virtual.jump(by: .seconds(2 * 3_600))
+        await virtual.settle()
+        await virtual.advance(by: .seconds(3_600))
+        #expect(log.ticks.map { $0.deadline.text(in: .gmt) } == ["2026-01-01T01:00:00Z", "2026-01-01T03:00:00Z"])
+        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 1], [2, 0]])
+        timer.cancel()
     }
 
     @Test func aSlowConsumerGetsOneTickWithTheCount() async throws {
-        var ticks = PreciseTimer.ticks(daily, on: virtual.service).makeAsyncIterator()
-        await virtual.advance(by: .seconds(86_400 * 2))
+        var ticks = PreciseTimer.ticks(.hourly(in: .gmt), on: virtual.service).makeAsyncIterator()
+        await virtual.advance(by: .seconds(2 * 3_600))
         let first = try #require(try await ticks.next())
-        #expect((first.index, first.missed) == (0, 1))
-        await virtual.advance(by: .seconds(86_400))
+        await virtual.advance(by: .seconds(3_600))
         let second = try #require(try await ticks.next())
-        #expect((second.index, second.missed) == (2, 0))
-    }
-
-    @MainActor @Test func everyKindOfHandlerGoesOn() async throws {
-        let (plain, queued) = (Log(), Log())
-        let (actor, model) = (Meter(), Model())
-        let hourly = Schedule.hourly(in: .gmt)
-        let service = virtual.service
-        let timer = try PreciseTimer.schedule(hourly, on: service) { _, tick in plain.note(tick) }
-        try PreciseTimer.schedule(hourly, on: service, deliver: .queue(.global()), target: queued) { $0.note($1) }
-        try PreciseTimer.schedule(hourly, on: service, target: actor) { meter, tick in meter.note(tick) }
-        try PreciseTimer.schedule(hourly, on: service, target: model) { @MainActor model, tick in model.note(tick) }
-        for _ in 0..<3 {
-            await virtual.advance(by: .seconds(3_600))
-            await virtual.settle()
-        }
-        let ticks = [plain.ticks, queued.ticks, await actor.ticks, model.ticks]
-        for ticks in ticks {
-            let indices = ticks.map(\.index)
-            #expect(indices == [0, 1, 2])
-        }
-        timer.cancel()
-    }
-
-    // MARK: Control
-
-    @Test func aPausedTimerIsLateOnResume() throws {
-        let timer = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        timer.pause(keeping: .grid)
-        virtual.advance(by: .seconds(86_400 * 2))
-        #expect(log.count == 0)
-        timer.resume()
-        virtual.advance(by: .zero)
-        #expect(log.ticks.map(\.missed) == [1])
-        #expect(timer.nextDeadline == (try deadline("2026-01-03T02:30")))
-    }
-
-    @Test func aCancelledCalendarNeverTicks() throws {
-        let timer = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .seconds(86_400))
-        #expect(timer.cancel())
-        virtual.advance(by: .seconds(86_400 * 3))
-        #expect(log.count == 1)
-        #expect(virtual.pendingCount == 0)
-    }
-
-    @Test func anExtraTickMovesNoDeadline() throws {
-        let timer = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { log, tick in
-            log.note(tick)
-        }
-        virtual.advance(by: .seconds(3_600))
-        timer.fire()
-        virtual.advance(by: .seconds(86_400 * 2))
-        #expect(log.ticks.map(\.index) == [0, 0, 1])
-        #expect(texts() == ["2026-01-01T01:00:00Z", "2026-01-01T02:30:00Z", "2026-01-02T02:30:00Z"])
-    }
-
-    @Test func anExtraTickAskedForInTheHandlerComes() throws {
-        let (log, ends) = (log, Notes<PreciseTimer.EndReason>())
-        let twice = Schedule.calendar(DateComponents(year: 2026, month: 1, day: 2), in: .gmt)
-        let timer = try PreciseTimer.schedule(twice, on: virtual.service, onEnd: ends.append) { timer, tick in
-            log.note(tick)
-            if log.count == 1 { timer.fire() }
-        }
-        virtual.advance(by: .seconds(86_400 * 2))
-        #expect(log.ticks.map(\.index) == [0, 1])
-        #expect(ends.all == [.completed])
-        withExtendedLifetime(timer) {}
-    }
-
-    @Test func aCalendarIsRescheduledToAnotherOneAndToAPeriod() throws {
-        let timer = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .seconds(86_400))
-        try timer.reschedule(.hourly(at: 15, in: .gmt))
-        #expect(timer.nextDeadline == (try deadline("2026-01-02T00:15")))
-        virtual.advance(by: .seconds(7_200))
-        #expect(log.ticks.map(\.index) == [0, 0, 1])
-        try timer.reschedule(.every(.seconds(60)))
-        virtual.advance(by: .seconds(180))
-        #expect(log.ticks.map(\.index) == [0, 0, 1, 0, 1, 2])
-        try timer.reschedule(.onDemand)
-        virtual.advance(by: .seconds(86_400))
-        #expect(log.count == 6)
-        try timer.reschedule(.hourly(in: .gmt))
-        virtual.advance(by: .seconds(3_600))
-        #expect(log.count == 7)
-    }
-
-    @Test func aHandlerMayRescheduleItsCalendar() throws {
-        let (log, next) = (log, try deadline("2026-01-01T12:00"))
-        let timer = try PreciseTimer.schedule(daily, on: virtual.service) { timer, tick in
-            log.note(tick)
-            if log.count == 1 { try? timer.reschedule(.once(at: next)) }
-        }
-        virtual.advance(by: .seconds(86_400 * 2))
-        #expect(texts() == ["2026-01-01T02:30:00Z", "2026-01-01T12:00:00Z"])
-        #expect(timer.state == .ended(.completed))
-    }
-
-    @Test func anExtraTickAndANewScheduleMayComeWhileTheNextDeadlineIsComputed() throws {
-        let (timer, asked, log) = (Box<PreciseTimer>(), Count(), log)
-        let schedule = Schedule.computed { instant in
-            switch asked.add(1) {
-            case 2: timer.value?.fire()
-            case 3: try? timer.value?.reschedule(.every(.seconds(1)))
-            default: break
-            }
-            return instant.advanced(by: .seconds(600))
-        }
-        timer.value = try PreciseTimer.schedule(schedule, on: virtual.service) { _, tick in log.note(tick) }
-        virtual.advance(by: .seconds(600))
-        #expect(log.ticks.map(\.index) == [0, 1], "the extra tick follows")
-        virtual.advance(by: .seconds(601))
-        #expect(log.ticks.map(\.index) == [0, 1, 1, 0])
-        timer.value = nil
-    }
-
-    @Test func aTickOfTheFormerScheduleUsesUpNoDeadlineOfTheNewOne() throws {
-        let (alarm, log) = (ManualAlarm(), log)
-        let (service, start) = (try TimerService(alarm: alarm), alarm.now)
-        let timer = try PreciseTimer.schedule(.computed { $0.advanced(by: .seconds(1)) }, on: service, target: log) {
-            $0.note($1)
-        }
-        alarm.move(by: .seconds(1))
-        // The first reading decides the tick, and the second one comes just before the handler.
-        alarm.happen(before: 2) { try? timer.reschedule(.computed { $0.advanced(by: .seconds(10)) }) }
-        alarm.fire()
-        let second = start.advanced(by: .seconds(11))
-        #expect(timer.nextDeadline == second)
-        alarm.move(by: .seconds(10))
-        alarm.fire()
-        #expect(log.ticks.map(\.deadline) == [start.advanced(by: .seconds(1)), second])
-        #expect(log.ticks.map(\.index) == [0, 0])
-    }
-
-    @Test func aTimerThatBeganWithAPeriodIsNotRescheduledToACalendar() throws {
-        let timer = try PreciseTimer.schedule(.every(.seconds(60)), on: virtual.service, target: log) { $0.note($1) }
-        let error = #expect(throws: TimerError.self) { try timer.reschedule(daily) }
-        #expect(error?.attempted.contains("schedule a new one") == true)
-        virtual.advance(by: .seconds(60))
-        #expect(log.count == 1, "the timer is as it was")
-        let calendar = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        #expect(throws: TimerError.self) { try calendar.reschedule(.daily(at: .init(hour: 24))) }
-        #expect(calendar.nextDeadline == (try deadline("2026-01-01T02:30")))
-        calendar.cancel()
-        #expect(throws: TimerError.self) { try calendar.reschedule(daily) }
-    }
-
-    // MARK: The clock is set
-
-    @Test func deadlinesThatAStepPassesAreCounted() throws {
-        try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        virtual.inject(.stepClock(by: .seconds(86_400 * 3)), after: .seconds(60))
-        virtual.advance(by: .seconds(120))
-        #expect(log.ticks.map(\.missed) == [2])
-        virtual.advance(by: .seconds(86_400))
-        #expect(texts() == ["2026-01-01T02:30:00Z", "2026-01-04T02:30:00Z"])
-    }
-
-    @Test func aStepBackBringsTheNextDeadlineBack() throws {
-        let timer = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .seconds(3 * 3_600))
-        #expect(timer.nextDeadline == (try deadline("2026-01-02T02:30")))
-        virtual.inject(.stepClock(by: .seconds(-86_400)))
-        virtual.advance(by: .zero)
-        #expect(timer.nextDeadline == (try deadline("2026-01-01T02:30")))
-        virtual.advance(by: .seconds(86_400))
-        #expect(texts() == ["2026-01-01T02:30:00Z", "2026-01-01T02:30:00Z"])
-    }
-
-    @Test func aSmallStepBackRepeatsNothing() throws {
-        let timer = try PreciseTimer.schedule(daily, on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .seconds(2 * 3_600 + 1_800))
-        #expect(log.count == 1)
-        virtual.inject(.stepClock(by: .seconds(-59)))
-        virtual.advance(by: .seconds(3_600))
-        #expect(log.count == 1)
-        #expect(timer.nextDeadline == (try deadline("2026-01-02T02:30")))
-    }
-
-    @Test func aStepWhileTheNextDeadlineIsComputedIsSeenToo() throws {
-        let (asked, mayAnswer, asks) = (Count(), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let schedule = Schedule.computed(on: .wall) { instant in
-            if asked.add(1) == 2 {
-                asks.signal()
-                mayAnswer.wait()
-            }
-            return instant.advanced(by: .seconds(600))
-        }
-        let timer = try PreciseTimer.schedule(
-            schedule,
-            on: virtual.service,
-            deliver: .queue(DispatchQueue(label: "computing")),
-            target: log
-        ) { $0.note($1) }
-        virtual.advance(by: .seconds(600))
-        asks.wait()
-        virtual.inject(.stepClock(by: .seconds(-3_600)))
-        virtual.advance(by: .zero)
-        mayAnswer.signal()
-        #expect(eventually { log.count == 1 })
-        #expect(timer.nextDeadline == virtual.now.advanced(by: .seconds(600)))
-    }
-
-    @Test func aChangeOfTheZoneIsSeenWithTheNextLook() throws {
-        // Instead of the system's zone, which a test cannot change for itself alone.
-        let hour = Count()
-        let schedule = Schedule.computed("shifting", on: .wall) { instant in
-            let shift = Duration.seconds(3_600 * hour.value)
-            let days = (instant.nanoseconds / 1_000_000_000) / 86_400
-            let today = TimerInstant(nanoseconds: days * 86_400_000_000_000, clock: .wall).advanced(by: shift)
-            return today > instant ? today : today.advanced(by: .seconds(86_400))
-        }
-        hour.add(10)
-        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
-        #expect(timer.nextDeadline == (try deadline("2026-01-01T10:00")))
-        hour.add(-4)
-        virtual.inject(.stepClock(by: .zero))
-        virtual.advance(by: .zero)
-        #expect(timer.nextDeadline == (try deadline("2026-01-01T06:00")))
-    }
-
-    @Test func anEndedCalendarIsForgotten() throws {
-        weak var released: PreciseTimer?
-        let captured = Box<Thing>()
-        captured.value = Thing()
-        weak let thing = captured.value
-        do {
-            let held = captured.value
-            let timer = try PreciseTimer.schedule(daily, on: virtual.service) { _, _ in withExtendedLifetime(held) {} }
-            released = timer
-            captured.value = nil
-            virtual.advance(by: .seconds(86_400))
-        }
-        #expect(released == nil)
-        #expect(thing == nil)
-        #expect(virtual.pendingCount == 0)
-    }
-
-    @Test func aRuleIsReleasedOutsideTheLockWhenItIsReplacedAndWhenTheTimerEnds() throws {
-        let (releases, service) = (Count(), virtual.service)
-        // A release under the lock would find it taken.
-        func schedule() -> Schedule {
-            let thing = Thing {
-                _ = service.activeTimers
-                releases.add(1)
-            }
-            return .computed { instant in withExtendedLifetime(thing) { instant.advanced(by: .seconds(1)) } }
-        }
-        let timer = try PreciseTimer.schedule(schedule(), on: service) { _, _ in }
-        virtual.advance(by: .seconds(2))
-        #expect(releases.value == 0)
-        try timer.reschedule(schedule())
-        #expect(releases.value == 1)
-        virtual.advance(by: .seconds(2))
-        try timer.reschedule(.every(.seconds(1)))
-        #expect(releases.value == 2)
-        try timer.reschedule(schedule())
-        timer.cancel()
-        #expect(releases.value == 3)
-        withExtendedLifetime(timer) {}
-    }
-
-    @Test(.needsLinux) func theThreadThatWatchesTheClockEndsWithTheLastCalendar() async {
-        // A separate process, in which no other test watches the clock.
-        await #expect(processExitsWith: .success) {
-            let log = Log()
-            let timers = try (0..<3)
-                .map { _ in
-                    try PreciseTimer.schedule(.daily(at: .init(hour: 2)), on: .wall, target: log) { $0.note($1) }
-                }
-            #expect(eventually { ProcFS.threads(named: "timer.clock").count == 1 })
-            for timer in timers { timer.cancel() }
-            #expect(eventually { ProcFS.threads(named: "timer.clock").isEmpty })
-            let again = try PreciseTimer.schedule(.hourly(), on: .wall, target: log) { $0.note($1) }
-            #expect(eventually { ProcFS.threads(named: "timer.clock").count == 1 })
-            again.cancel()
-        }
+        #expect([first, second].map { [$0.index, $0.missed] } == [[0, 1], [2, 0]])
     }
 
     @Test func theSharedServiceOfTheWallClockIsNeverEarly() throws {
-        let (log, once) = (log, Log())
-        let step: UInt64 = 50_000_000
+        let (once, step) = (Log(), UInt64(50_000_000))
         let schedule = Schedule.computed(on: .wall) { instant in
             TimerInstant(nanoseconds: (instant.nanoseconds / step + 1) * step, clock: .wall)
         }
@@ -366,16 +52,253 @@ struct CalendarTests {
         #expect(whole.nextDeadline.map { $0.nanoseconds % 1_000_000_000 } == 0)
         #expect("\(TimerService.wall)".contains("service, wall clock"))
     }
+
+    // MARK: Refusals, and descriptions
+
+    @Test(arguments: [
+        (Schedule.daily(at: .init(hour: 25)), "daily at 25:00"), (.daily(at: .init(hour: 24)), "hour 24; give an hour"),
+        (.daily(at: .init(hour: 2, minute: 60)), "minute 60; give a minute from 0 to 59"),
+        (.daily(at: .init(minute: 30)), "no hour; give an hour from 0 to 23"),
+        (.daily(at: .init(year: 2026, day: 3, hour: 2)), "leave out year, day"),
+        (.daily(at: .init(hour: 2, nanosecond: 1)), "leave out nanosecond"),
+        (.daily(at: Calendar.current.dateComponents(in: .gmt, from: .now)), "leave out era, year, "),
+        (.weekly(on: .monday, at: .init(hour: 2, weekday: 3)), "leave out weekday"),
+        (.weekly(on: [], at: .init(hour: 2)), "one day of the week"),
+        (.weekly(on: .monday, at: .init(hour: -1)), "hour from 0 to 23"), (.hourly(at: 60), "a minute from 0 to 59"),
+        (.hourly(at: -1), "a minute from 0 to 59"), (.calendar(DateComponents(month: 2, day: 30)), "400 years"),
+        (.calendar(DateComponents(year: 2020)), "400 years"), (.calendar(DateComponents(year: 2427)), "400 years"),
+        (.calendar(DateComponents()), "at least one"),
+        (.calendar(DateComponents(second: 3, nanosecond: 5)), "whole seconds; leave out nanosecond 5"),
+        (.calendar(DateComponents(hour: 25)), "hour 25; give an hour from 0 to 23"),
+        (.calendar(DateComponents(hour: 1, minute: 75)), "minute 75"),
+        (.calendar(DateComponents(hour: 1, second: 60)), "second 60; give a second from 0 to 59"),
+        (.calendar(DateComponents(month: 13)), "month 13; give a month from 1 to 12"),
+        (.calendar(DateComponents(day: 32)), "day 32; give a day from 1 to 31"),
+        (.calendar(DateComponents(weekday: 0)), "weekday 0; give a weekday from 1 to 7"),
+        (.calendar(DateComponents(weekday: 2, weekdayOrdinal: 6)), "6; give a weekdayOrdinal from 1 to 5"),
+        (.calendar(DateComponents(day: 1, weekdayOrdinal: 1)), "a weekdayOrdinal needs a weekday"),
+        (.calendar(DateComponents(weekOfMonth: 7)), "weekOfMonth 7"),
+        (.calendar(DateComponents(era: 1)), "at least one"), (.calendar(DateComponents(era: 0, hour: 9)), "400 years"),
+        (.calendar(leapMonth), "a leap month in this calendar"), (.daily(at: leapMonth), "leave out isLeapMonth"),
+        (.calendar(DateComponents(calendar: .init(identifier: .hebrew), month: 4, day: 30)), "100 years"),
+    ])
+    func numbersThatMakeNoSenseAreRefusedWithARemedy(schedule: Schedule, words: String) {
+        let error = #expect(throws: TimerError.self) {
+            _ = try PreciseTimer.schedule(schedule, on: virtual.service) { _, _ in }
+        }
+        #expect(
+            error?.code == .invalidSchedule && error?.attempted.contains(words) == true,
+            "\(error?.attempted ?? "")"
+        )
+    }
+
+    /// No month of the Gregorian calendar is a leap month.
+    private static let leapMonth: DateComponents = {
+        var components = DateComponents(hour: 2)
+        components.isLeapMonth = true
+        return components
+    }()
+
+    @Test(arguments: [
+        (Schedule.daily(at: .init(hour: 2)), "`on: .wall`"),
+        (.once(at: Date(timeIntervalSince1970: 2e9)), "`on: .wall`"),
+        (.every(.seconds(1), alignedTo: .origin(on: .wall)), "`on: .wall`"),
+        (.once(at: .origin(on: .continuous)), "clock: .continuous"),
+    ])
+    func aServiceOfAnotherClockIsRefusedWithTheRightOne(schedule: Schedule, words: String) throws {
+        let error = #expect(throws: TimerError.self) { _ = try PreciseTimer.schedule(schedule) { _, _ in } }
+        #expect(error?.attempted.contains(words) == true, "\(error?.attempted ?? "")")
+        // A timer that is set again keeps its service: there is no `on:` to pass.
+        let timer = try PreciseTimer.schedule(.every(.seconds(60))) { _, _ in }
+        let anew = #expect(throws: TimerError.self) {
+            try timer.reschedule(.once(at: Date(timeIntervalSince1970: 2e9)))
+        }
+        #expect(anew?.attempted.contains("(schedule a timer `on: .wall`") == true, "\(anew?.attempted ?? "")")
+    }
+
+    @Test func calendarsReadAsTheirTimes() {
+        let schedules: [Schedule] = [
+            .daily(at: .init(hour: 2, minute: 30)), .weekly(on: .monday, .friday, at: .init(hour: 9, second: 5)),
+            .hourly(at: 5), .calendar(DateComponents(day: 1)),
+        ]
+        let texts = ["daily at 02:30", "weekly on mon, fri at 09:00:05", "hourly at minute 5", "at day: 1"]
+        #expect(schedules.map { "\($0)" } == texts)
+    }
 }
 
-private actor Meter {
-    private(set) var ticks: [PreciseTimer.Tick] = []
+/// The deadlines of calendars, exact on virtual time, also when the clocks of a zone jump.
+struct CalendarDeadlineTests {
+    typealias Schedule = PreciseTimer.Schedule
 
-    func note(_ tick: PreciseTimer.Tick) { ticks.append(tick) }
+    /// Components, zone, start, and the deadlines, as the zone's clocks show them. Some schedules have an end.
+    private static let table = """
+        // A time that the day lacks is due at the end of the gap. Foundation's own search leaves out Lord Howe's day.
+        hour 2 minute 30 | Europe/Berlin | 2026-03-27T12:00:00Z | \
+        2026-03-28T02:30:00+01:00 2026-03-29T03:00:00+02:00 2026-03-30T02:30:00+02:00
+
+        hour 2 minute 15 | Australia/Lord_Howe | 2026-10-03T00:00:00Z | \
+        2026-10-04T02:30:00+11:00 2026-10-05T02:15:00+11:00
+
+        // A time that the day has twice is due the first time, and not again for a timer that begins between the two.
+        hour 2 minute 30 | Europe/Berlin | 2026-10-23T12:00:00Z | \
+        2026-10-24T02:30:00+02:00 2026-10-25T02:30:00+02:00 2026-10-26T02:30:00+01:00
+
+        hour 2 minute 30 | Europe/Berlin | 2026-10-25T00:45:00Z | 2026-10-26T02:30:00+01:00
+
+        month 11 day 1 | America/Havana | 2026-10-20T00:00:00Z | 2026-11-01T00:00:00-04:00 2027-11-01T00:00:00-04:00
+
+        // A day without midnight begins later.
+        hour 0 | America/Santiago | 2026-09-05T12:00:00Z | 2026-09-06T01:00:00-03:00 2026-09-07T00:00:00-03:00
+
+        // An hour that passes twice ticks twice, whenever the timer began, and one that the day lacks does not.
+        minute 30 | Europe/Berlin | 2026-10-24T23:45:00Z | \
+        2026-10-25T02:30:00+02:00 2026-10-25T02:30:00+01:00 2026-10-25T03:30:00+01:00 2026-10-25T04:30:00+01:00
+
+        minute 30 | Europe/Berlin | 2026-03-29T00:15:00Z | \
+        2026-03-29T01:30:00+01:00 2026-03-29T03:30:00+02:00 2026-03-29T04:30:00+02:00
+
+        month 11 day 1 minute 30 | America/Havana | 2026-11-01T04:00:00Z | \
+        2026-11-01T00:30:00-04:00 2026-11-01T00:30:00-05:00 2026-11-01T01:30:00-05:00
+
+        month 11 day 1 minute 30 | America/Havana | 2025-11-05T00:00:00Z | \
+        2026-11-01T00:30:00-04:00 2026-11-01T00:30:00-05:00 2026-11-01T01:30:00-05:00
+
+        // A day that the zone leaves out has no deadline: Samoa went on from 29 to 31 December 2011.
+        hour 2 minute 30 | Pacific/Apia | 2011-12-29T06:00:00Z | \
+        2011-12-29T02:30:00-10:00 2011-12-31T02:30:00+14:00 2012-01-01T02:30:00+14:00
+
+        hour 9 weekday 6 | Pacific/Apia | 2011-12-22T00:00:00Z | 2011-12-23T09:00:00-10:00 2012-01-06T09:00:00+14:00
+
+        minute 30 | Pacific/Apia | 2011-12-30T09:00:00Z | 2011-12-29T23:30:00-10:00 2011-12-31T00:30:00+14:00
+
+        // A time that the end of a day lacks is midnight: clocks in Nuuk go on from 23:00.
+        hour 23 minute 30 | America/Nuuk | 2026-03-28T12:00:00Z | 2026-03-29T00:00:00-01:00 2026-03-29T23:30:00-01:00
+
+        hour 0 | America/Nuuk | 2026-03-28T12:00:00Z | 2026-03-29T00:00:00-01:00 2026-03-30T00:00:00-01:00
+
+        // Clocks that go back over midnight show both days again: St John's, from 00:01 to 23:01 of the day before.
+        second 0 | America/St_Johns | 2010-11-07T02:28:30Z | \
+        2010-11-06T23:59:00-02:30 2010-11-07T00:00:00-02:30 2010-11-06T23:01:00-03:30
+
+        day 6 minute 30 | America/St_Johns | 2010-11-07T02:30:30Z | 2010-11-06T23:30:00-03:30 2010-12-06T00:30:00-03:30
+
+        hour 23 minute 30 | America/St_Johns | 2010-11-06T12:00:00Z | \
+        2010-11-06T23:30:00-02:30 2010-11-07T23:30:00-03:30
+
+        // Months have their days.
+        day 31 | UTC | 2026-01-05T00:00:00Z | 2026-01-31T00:00:00Z 2026-03-31T00:00:00Z 2026-05-31T00:00:00Z
+
+        month 2 day 29 hour 6 | UTC | 2026-01-05T00:00:00Z | 2028-02-29T06:00:00Z 2032-02-29T06:00:00Z
+
+        month 2 day 29 weekday 1 | UTC | 2080-01-01T00:00:00Z | 2088-02-29T00:00:00Z 2128-02-29T00:00:00Z
+
+        month 3 | UTC | 2026-02-02T00:00:00Z | 2026-03-01T00:00:00Z 2027-03-01T00:00:00Z
+
+        quarter 2 | UTC | 2026-03-30T00:00:00Z | 2026-04-01T00:00:00Z 2027-04-01T00:00:00Z
+
+        // A missing component between two given ones has any value, and below the smallest one it is zero.
+        month 3 hour 9 | UTC | 2026-03-30T12:00:00Z | 2026-03-31T09:00:00Z 2027-03-01T09:00:00Z
+
+        day 15 minute 30 | UTC | 2026-01-15T22:00:00Z | 2026-01-15T22:30:00Z 2026-01-15T23:30:00Z 2026-02-15T00:30:00Z
+
+        hour 2 second 0 | UTC | 2026-01-15T02:58:00Z | 2026-01-15T02:59:00Z 2026-01-16T02:00:00Z
+
+        second 30 | UTC | 2026-01-05T00:00:30Z | 2026-01-05T00:01:30Z 2026-01-05T00:02:30Z
+
+        // A year has an end, also one that is more than 292 years after 1970.
+        year 2027 | UTC | 2026-01-05T00:00:00Z | 2027-01-01T00:00:00Z end
+
+        year 2425 | UTC | 2026-01-05T00:00:00Z | 2425-01-01T00:00:00Z end
+        """
+
+    @Test(arguments: table.components(separatedBy: "\n").filter { !$0.isEmpty && !$0.hasPrefix("//") })
+    func deadlinesAreWhatTheClocksOfTheZoneShow(row: String) throws {
+        let parts = row.components(separatedBy: " | ")
+        var components = DateComponents()
+        let words = parts[0].components(separatedBy: " ")
+        for index in stride(from: 0, to: words.count, by: 2) {
+            let component = CalendarOracle.allComponents.first { "\($0)" == words[index] }
+            components.setValue(Int(words[index + 1]), for: try #require(component))
+        }
+        let zone = try #require(TimeZone(identifier: parts[1]), "the machine has no zone database")
+        try expect(.calendar(components, in: zone), in: zone, from: parts[2], parts[3])
+    }
+
+    /// Expects the deadlines of a schedule, one tick at each.
+    private func expect(
+        _ schedule: Schedule,
+        in zone: TimeZone = .gmt,
+        from start: String,
+        _ deadlines: String
+    ) throws {
+        let (virtual, log) = (VirtualTime(clock: .wall), Log())
+        let start = TimerInstant(try Date(start, strategy: .iso8601))
+        virtual.inject(.stepClock(by: virtual.now.duration(to: start)))
+        virtual.advance(by: .zero)
+        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+        let expected = deadlines.components(separatedBy: " ")
+        while log.count < expected.count, let next = timer.nextDeadline {
+            virtual.advance(by: virtual.now.duration(to: next))
+        }
+        let ticks = log.ticks
+        let end = timer.state == .ended(.completed) && virtual.pendingCount == 0 ? ["end"] : []
+        #expect(ticks.map { $0.deadline.text(in: zone) } + end == expected, "\(schedule) from \(start)")
+        #expect(ticks == ticks.enumerated().map { PreciseTimer.Tick(index: $0, deadline: $1.deadline) })
+    }
+
+    @Test func formsHaveTheirDaysAndTheirZones() throws {
+        let tokyo = DateComponents(timeZone: TimeZone(identifier: "Asia/Tokyo"), hour: 6)
+        let calendar = Calendar(identifier: .hebrew)
+        let exact = DateComponents(calendar: calendar, timeZone: .gmt, hour: 6, minute: 5, second: 4, nanosecond: 0)
+        let weekend = Schedule.weekly(on: .saturday, .sunday, at: .init(hour: 9), in: .gmt)
+        let forms: [(schedule: Schedule, deadlines: String)] = [
+            (.calendar(tokyo), "2026-01-05T21:00:00Z"), (.calendar(tokyo, in: .gmt), "2026-01-06T06:00:00Z"),
+            (.daily(at: tokyo), "2026-01-05T21:00:00Z"), (.daily(at: tokyo, in: .gmt), "2026-01-06T06:00:00Z"),
+            (.weekly(on: .tuesday, at: tokyo), "2026-01-05T21:00:00Z"),
+            (.weekly(on: .monday, at: tokyo, in: .gmt), "2026-01-12T06:00:00Z"),
+            (.weekly(on: .monday, at: exact), "2026-01-12T06:05:04Z"),
+            (.hourly(at: 5, in: .gmt), "2026-01-05T09:05:00Z"),
+            (weekend, "2026-01-10T09:00:00Z 2026-01-11T09:00:00Z 2026-01-17T09:00:00Z"),
+        ]
+        for (schedule, deadlines) in forms { try expect(schedule, from: "2026-01-05T09:00:00Z", deadlines) }
+        let week: [Locale.Weekday] = [.tuesday, .wednesday, .thursday, .friday, .saturday, .sunday, .monday]
+        for (day, date) in zip(week, 13...19) {
+            let schedule = Schedule.weekly(on: [day], at: .init(hour: 9), in: .gmt)
+            try expect(schedule, from: "2026-01-12T09:00:00Z", "2026-01-\(date)T09:00:00Z")
+        }
+    }
+
+    @Test func otherCalendarsHaveTheirYears() throws {
+        let newYear = DateComponents(calendar: Calendar(identifier: .hebrew), month: 1)
+        let years = "2026-09-12T00:00:00Z 2027-10-02T00:00:00Z 2028-09-21T00:00:00Z"
+        try expect(.calendar(newYear, in: .gmt), from: "2026-01-01T00:00:00Z", years)
+        // The sixth month of 2025 has a leap month after it.
+        var sixth = DateComponents(calendar: Calendar(identifier: .chinese), month: 6, day: 1)
+        for (isLeapMonth, dates) in [
+            (false, "2025-06-25T00:00:00Z 2026-07-14T00:00:00Z"), (true, "2025-07-25T00:00:00Z 2036-07-23T00:00:00Z"),
+        ] {
+            sixth.isLeapMonth = isLeapMonth
+            try expect(.calendar(sixth, in: .gmt), from: "2025-01-01T00:00:00Z", dates)
+        }
+    }
+
+    @Test func aYearOfWeeksBeginsUpToSixDaysBeforeTheYearOrAfter() throws {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.firstWeekday = 1
+        for (least, year, start, deadline) in [
+            (1, 2028, "2027-06-01T00:00:00Z", "2027-12-26T00:00:00Z end"),
+            (7, 2029, "2028-06-01T00:00:00Z", "2029-01-07T00:00:00Z end"),
+        ] {
+            calendar.minimumDaysInFirstWeek = least
+            let components = DateComponents(calendar: calendar, yearForWeekOfYear: year)
+            try expect(.calendar(components, in: .gmt), from: start, deadline)
+        }
+    }
 }
 
-@MainActor private final class Model {
-    private(set) var ticks: [PreciseTimer.Tick] = []
-
-    func note(_ tick: PreciseTimer.Tick) { ticks.append(tick) }
+extension TimerInstant {
+    /// The time that a zone's clocks show.
+    fileprivate func text(in zone: TimeZone) -> String {
+        Date(self)?.ISO8601Format(Date.ISO8601FormatStyle(timeZoneSeparator: .colon, timeZone: zone)) ?? "\(self)"
+    }
 }

@@ -1,4 +1,6 @@
+// Clocks: which a backend can wait on, their steps and suspensions, and a service as a Swift `Clock`.
 import PreciseTimer
+import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerKernel
@@ -12,57 +14,57 @@ import TimerKernel
     }
 
     @Test(arguments: pairs)
-    func ticksAreOnTheGridOfTheirClockAndNeverEarly(backend: Backend, clock: TimerClock) throws {
+    func ticksAndDelaysAreThoseOfTheClockAndNeverEarly(backend: Backend, clock: TimerClock) throws {
         let (service, log, early) = (try TimerService(backend, clock: clock), Log(), Notes<Int>())
-        let start = service.now.advanced(by: .milliseconds(2))
-        let timer = try PreciseTimer.schedule(.every(.milliseconds(2), at: start), on: service, target: log) {
-            if clock.now < $1.deadline { early.append($1.index) }
-            $0.note($1)
-        }
-        #expect(eventually { log.count >= 50 })
-        timer.cancel()
-        #expect(early.all == [])
-        #expect(log.ticks.flaw(from: start, every: .milliseconds(2)) == nil)
-    }
-
-    @Test(arguments: pairs)
-    func delaysAreCountedOnTheClockOfTheService(backend: Backend, clock: TimerClock) throws {
-        let (service, log) = (try TimerService(backend, clock: clock), Log())
-        let before = service.now
-        #expect(before.clock == clock)
-        try PreciseTimer.schedule(.once(after: .milliseconds(3)), on: service, target: log) { $0.note($1) }
-        #expect(eventually { log.count == 1 })
-        let tick = try #require(log.ticks.first)
-        #expect(tick.deadline >= before.advanced(by: .milliseconds(3)))
-        #expect([tick.deadline, tick.woke, tick.delivered].allSatisfy { $0.clock == clock })
-    }
-
-    @Test(arguments: pairs)
-    func anInstantOfAnotherClockIsRefused(backend: Backend, clock: TimerClock) throws {
-        let (service, log) = (try TimerService(backend, clock: clock), Log())
         for other in TimerClock.allCases where other != clock {
-            let error = #expect(throws: TimerError.self) {
+            let error = refusal {
                 try PreciseTimer.schedule(.once(at: other.now), on: service, target: log) { $0.note($1) }
             }
             #expect(error?.code == .invalidSchedule)
         }
         #expect(service.activeTimers == [])
+        let before = service.now
+        let timer = try PreciseTimer.schedule(.every(.milliseconds(2)), on: service, target: log) {
+            if clock.now < $1.deadline { early.append($1.index) }
+            $0.note($1)
+        }
+        #expect(eventually { log.count >= 50 })
+        timer.cancel()
+        #expect(early.all == [] && log.ticks.flaw(every: .milliseconds(2)) == nil)
+        let tick = try #require(log.ticks.first)
+        #expect([before, tick.deadline, tick.woke, tick.delivered].map(\.clock) == Array(repeating: clock, count: 4))
+        #expect(tick.deadline >= before.advanced(by: .milliseconds(2)))
+        service.shutdown()
+        #expect(service.now.clock == clock, "a service keeps its clock after its shutdown")
     }
 
-    @Test func aServiceKeepsItsClockAfterItsShutdown() throws {
-        let service = try TimerService(.dispatch, clock: .wall)
-        service.shutdown()
-        #expect(service.now.clock == .wall)
+    @Test(arguments: Backend.available)
+    func anotherClockIsRefusedWithTheNamesOfTheBackendsThatCan(backend: Backend) {
+        for clock in TimerClock.allCases where !backend.clocks.contains(clock) {
+            let error = refusal { try TimerService(backend, clock: clock) }
+            let words = error?.attempted.split { !$0.isLetter }.map(String.init) ?? []
+            #expect(error?.code == .unavailable && words.contains(clock.rawValue))
+            let named = Backend.allCases.filter { words.contains($0.rawValue) }
+            #expect(named == Backend.allCases.filter { $0.clocks.contains(clock) || $0 == backend })
+        }
+    }
+
+    @Test func theKernelsTimerSupportsAllClocksOnLinuxAndEveryBackendTheMonotonicOne() {
+        let kernels: Set<TimerClock> = Platform.isLinux ? Set(TimerClock.allCases) : [.suspending, .continuous]
+        let clocks = [Backend.timerFD, .hybrid, .libevent, .dispatch, .runLoop].map(\.clocks)
+        #expect(clocks == [kernels, kernels, kernels, [.suspending, .wall], [.suspending]])
+    }
+
+    @Test func wallTimeCountsFrom1970AndOtherClocksFromTheBoot() {
+        // The year 2020, and 100 years of uptime.
+        #expect(TimerClock.wall.now.nanoseconds > 1_577_836_800_000_000_000)
+        #expect(TimerClock.suspending.now.nanoseconds < 3_155_760_000_000_000_000)
+        #expect(TimerClock.suspending.now.nanoseconds <= TimerClock.continuous.now.nanoseconds)
     }
 }
 
 /// Steps of the wall clock and suspensions, from two readings of the distances between the clocks.
 struct ClockOffsetTests {
-    private func jump(_ first: (Int64, error: Int64), _ second: (Int64, error: Int64)) -> Duration? {
-        ClockOffset(nanoseconds: first.0, error: first.error)
-            .jump(to: ClockOffset(nanoseconds: second.0, error: second.error))
-    }
-
     /// What is found if the wall clock and the continuous clock are ahead of the clocks below them by so much more.
     private func changes(wall: Int64, suspended: Int64) -> ClockChanges {
         let zero = ClockOffset(nanoseconds: 5_000, error: 50)
@@ -75,70 +77,25 @@ struct ClockOffsetTests {
         )
     }
 
-    @Test func jumpsInBothDirectionsAreFound() {
-        #expect(jump((5_000, error: 50), (3_600_000_005_000, error: 60)) == .seconds(3_600))
-        #expect(jump((3_600_000_005_000, error: 50), (5_000, error: 60)) == .seconds(-3_600))
-    }
+    private static let minute: Int64 = 60_000_000_000
 
-    @Test func aDifferenceWithinTheErrorsIsNoJump() {
-        for difference in [-110, -1, 0, 1, 110] as [Int64] {
-            #expect(jump((5_000, error: 50), (5_000 + difference, error: 60)) == nil, "\(difference)")
-        }
-        #expect(jump((5_000, error: 50), (5_111, error: 60)) == .nanoseconds(111))
-        #expect(jump((5_000, error: 50), (4_889, error: 60)) == .nanoseconds(-111))
-    }
-
-    @Test func aSuspensionIsNoStepAndAStepIsNoSuspension() {
-        let minute: Int64 = 60_000_000_000
-        #expect(changes(wall: 0, suspended: minute) == ClockChanges(suspension: .seconds(60)))
-        #expect(changes(wall: -minute, suspended: 0) == ClockChanges(step: .seconds(-60)))
-        #expect(changes(wall: minute, suspended: 7) == ClockChanges(step: .seconds(60)))
-        #expect(changes(wall: 7, suspended: -7) == ClockChanges())
-        // The clocks are never told to have run backwards.
-        #expect(changes(wall: 0, suspended: -minute) == ClockChanges())
+    /// A suspension is no step, and a step is no suspension. The clocks are never told to have run backwards.
+    @Test(
+        arguments: [
+            (-minute, 0, ClockChanges(step: .seconds(-60))), (-111, 0, ClockChanges(step: .nanoseconds(-111))),
+            (-110, 0, ClockChanges()), (0, 0, ClockChanges()), (110, 0, ClockChanges()), (7, -7, ClockChanges()),
+            (111, 0, ClockChanges(step: .nanoseconds(111))), (minute, 7, ClockChanges(step: .seconds(60))),
+            (0, minute, ClockChanges(suspension: .seconds(60))), (0, -minute, ClockChanges()),
+        ] as [(Int64, Int64, ClockChanges)]
+    )
+    func aStepIsMoreThanTheErrorsInEitherDirection(wall: Int64, suspended: Int64, found: ClockChanges) {
+        #expect(changes(wall: wall, suspended: suspended) == found)
     }
 
     @Test func nothingHappensToTheClocksBetweenTwoReadings() {
         // If somebody sets the clock, once in a while, one of three pairs is still without a step.
         let changes = (0..<3).map { _ in ClockOffsets.now.changes(to: .now) }
         #expect(changes.contains(ClockChanges()))
-    }
-}
-
-/// The clocks that a backend can wait on, and the errors for other clocks.
-struct BackendClockTests {
-    typealias Backend = TimerService.Backend
-
-    @Test(arguments: Backend.allCases, TimerClock.allCases)
-    func aClockIsSupportedOrRefusedWithTheNamesOfAbleBackends(backend: Backend, clock: TimerClock) throws {
-        guard backend.availability == .available else { return }
-        guard !backend.clocks.contains(clock) else {
-            let service = try TimerService(backend, clock: clock)
-            #expect(service.now.clock == clock)
-            return
-        }
-        let error = #expect(throws: TimerError.self) { try TimerService(backend, clock: clock) }
-        #expect(error?.code == .unavailable)
-        let words = error?.attempted.split { !$0.isLetter }.map(String.init) ?? []
-        #expect(words.contains(clock.rawValue))
-        let able = Backend.allCases.filter { $0.clocks.contains(clock) }
-        let named = Backend.allCases.filter { words.contains($0.rawValue) }
-        #expect(Set(named) == Set(able + [backend]))
-    }
-
-    @Test func everyBackendSupportsTheMonotonicClockAndTheKernelsTimerOnLinuxAll() {
-        for backend in Backend.allCases { #expect(backend.clocks.contains(.suspending)) }
-        let kernels: Set<TimerClock> = Platform.isLinux ? Set(TimerClock.allCases) : [.suspending, .continuous]
-        for backend in [Backend.timerFD, .hybrid, .libevent] { #expect(backend.clocks == kernels) }
-        #expect(Backend.dispatch.clocks == [.suspending, .wall])
-        #expect(Backend.runLoop.clocks == [.suspending])
-    }
-
-    @Test func wallTimeCountsFrom1970AndOtherClocksFromTheBoot() {
-        // The year 2020, and 100 years of uptime.
-        #expect(TimerClock.wall.now.nanoseconds > 1_577_836_800_000_000_000)
-        #expect(TimerClock.suspending.now.nanoseconds < 3_155_760_000_000_000_000)
-        #expect(TimerClock.suspending.now.nanoseconds <= TimerClock.continuous.now.nanoseconds)
     }
 }
 
@@ -166,16 +123,66 @@ struct AvailabilityTests {
         }
         let reason = "this build of PreciseTimer has the package trait \(trait) disabled"
         #expect(backend.availability == .unavailable(reason))
-        let error = #expect(throws: TimerError.self) { try TimerService(backend) }
-        #expect(error?.code == .unavailable)
-        #expect(error?.attempted.contains("trait \(trait)") == true)
+        let error = refusal { try TimerService(backend) }
+        #expect(error?.code == .unavailable && error?.attempted.contains("trait \(trait)") == true)
+        let onShared = refusal { try PreciseTimer.schedule(.onDemand, on: backend.shared) { _, _ in } }
+        #expect(onShared?.code == .unavailable)
+    }
+}
+
+/// A service as a Swift `Clock`.
+@Suite(.waits("tasks begin to sleep"), .timeLimit(.minutes(60))) struct ServiceClockTests {
+    private let virtual = VirtualTime()
+
+    /// A sleep on the service's clock that has begun. It returns the time at its end.
+    private func beginSleep(_ duration: Duration, tolerance: Duration? = nil) async -> Task<TimerInstant, any Error> {
+        let (clock, count) = (virtual.service.clock, virtual.pendingCount)
+        let sleeper = Task {
+            try await Task.sleep(until: clock.now.advanced(by: duration), tolerance: tolerance, clock: clock)
+            return clock.now
+        }
+        #expect(await soon { virtual.pendingCount == count + 1 })
+        return sleeper
     }
 
-    @Test(arguments: missing.keys)
-    func aTimerOnTheSharedServiceOfAMissingBackendIsRefused(backend: Backend) {
-        let error = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(.once(after: .zero), on: backend.shared) { _, _ in }.cancel()
+    @Test func aSleepEndsAtItsDeadlineAndNotBefore() async throws {
+        let sleeper = await beginSleep(.seconds(10))
+        virtual.advanceWithoutSettling(by: .seconds(9))
+        #expect(virtual.pendingCount == 1)
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(try await sleeper.value == virtual.now)
+        #expect(virtual.pendingCount == 0)
+        try await virtual.service.clock.sleep(until: virtual.now)
+        #expect(virtual.pendingCount == 0, "a deadline that has passed does not sleep")
+    }
+
+    @Test func aCancelledSleepThrowsAtOnceAndLeavesNoTimer() async throws {
+        let sleeper = await beginSleep(.seconds(3_600))
+        sleeper.cancel()
+        #expect(await soon { virtual.pendingCount == 0 })
+        await #expect(throws: CancellationError.self) { try await sleeper.value }
+    }
+
+    @Test func aSleepThatCannotEndAtItsDeadlineThrows() async throws {
+        let (clock, deadline) = (virtual.service.clock, virtual.now.advanced(by: .seconds(5)))
+        let other = TimerInstant(nanoseconds: .max / 2, clock: .wall)
+        var error = await #expect(throws: TimerError.self) { try await clock.sleep(until: other) }
+        #expect(error?.code == .invalidSchedule)
+        let sleeper = await beginSleep(.seconds(1))
+        virtual.service.shutdown()
+        error = await #expect(throws: TimerError.self) { try await sleeper.value }
+        #expect(error?.code == .shutDown)
+        error = await #expect(throws: TimerError.self) { try await clock.sleep(until: deadline) }
+        #expect(error?.code == .shutDown, "it has not returned early")
+    }
+
+    @Test func sleepsWithAToleranceShareAWakeUp() async throws {
+        var sleepers: [Task<TimerInstant, any Error>] = []
+        for number in 0..<10 {
+            sleepers.append(await beginSleep(.seconds(10) + .microseconds(number), tolerance: .seconds(1)))
         }
-        #expect(error?.code == .unavailable)
+        let wakeTime = try #require(virtual.nextDeadline)
+        virtual.advanceWithoutSettling(by: virtual.now.duration(to: wakeTime))
+        for sleeper in sleepers { #expect(try await sleeper.value == wakeTime, "all wake at once") }
     }
 }

@@ -25,7 +25,7 @@ import Testing
             missedTicks: policy,
             deliver: deliver,
             target: log,
-            onEnd: { [reasons] in reasons.append($0) },
+            onEnd: reasons.append,
             handler: { $0.note($1) }
         )
     }
@@ -38,13 +38,12 @@ import Testing
         target: some AnyObject & Sendable,
         _ rule: @escaping Rule
     ) throws -> PreciseTimer {
-        let (schedule, log) = (PreciseTimer.Schedule.computed("computed", rule), log)
-        let onEnd: @Sendable (PreciseTimer.EndReason) -> Void = { [reasons] in reasons.append($0) }
+        let (schedule, service, log) = (PreciseTimer.Schedule.computed("computed", rule), virtual.service, log)
         if let place = kind.map(Place.init) {
             places.append(place)
-            return try place.schedule(schedule, on: virtual.service, target: target, onEnd: onEnd) { log.note($0) }
+            return try place.schedule(schedule, on: service, target: target, onEnd: reasons.append) { log.note($0) }
         }
-        return try PreciseTimer.schedule(schedule, on: virtual.service, target: target, onEnd: onEnd) { _, tick in
+        return try PreciseTimer.schedule(schedule, on: service, target: target, onEnd: reasons.append) { _, tick in
             await Task.yield()
             log.note(tick)
         }
@@ -70,35 +69,30 @@ import Testing
         #expect(try await finishing.value)
     }
 
-    /// The extra tick waits for its round, or is on its way to a queue.
-    @Test(arguments: [false, true]) func aStepBackAddsNoTickToAnExtraLastTick(isOnItsWay: Bool) async throws {
-        let queue = SuspendedQueue()
-        let timer = try schedule(deliver: isOnItsWay ? .queue(queue.queue) : .inline) { $0.advanced(by: .seconds(600)) }
-        let finishing = finish(timer)
-        if isOnItsWay { virtual.advanceWithoutSettling(by: .zero) }
-        setBack()
-        queue.letRun()
-        try await expectEnd(of: finishing)
-        #expect(log.ticks.map(\.isExtra) == [true])
-    }
+    /// The last tick that `finish()` decides on: an extra one, or that of a deadline that has passed. Perhaps the rule
+    /// answers later from now on.
+    enum LastTick: CaseIterable { case extra, late, lateAndLaterNow }
 
-    /// The last tick has a deadline that has passed, and is late or on its way to a queue. Perhaps the rule answers
-    /// later from now on.
-    @Test(arguments: [false, true], [false, true])
-    func aStepBackLeavesTheLastTickItsDeadline(isOnItsWay: Bool, isLater: Bool) async throws {
-        let (queue, step) = (SuspendedQueue(), Box<Int>())
-        let deadline = virtual.now.advanced(by: .seconds(10))
+    /// The last tick waits for its round, or is on its way to a queue.
+    @Test(arguments: LastTick.allCases, [false, true])
+    func aStepBackChangesNoLastTick(last: LastTick, isOnItsWay: Bool) async throws {
+        let (queue, answer) = (SuspendedQueue(), Box<Int>())
+        answer.value = last == .extra ? 600 : 10
+        let deadline = virtual.now.advanced(by: .seconds(last == .extra ? 0 : 10))
         let timer = try schedule(deliver: isOnItsWay ? .queue(queue.queue) : .inline) {
-            $0.advanced(by: .seconds(step.value ?? 10))
+            $0.advanced(by: .seconds(answer.value ?? 0))
         }
-        if !isOnItsWay { virtual.inject(.wakeLate(by: .seconds(60))) }
-        virtual.advanceWithoutSettling(by: .seconds(25))
+        if last != .extra {
+            if !isOnItsWay { virtual.inject(.wakeLate(by: .seconds(60))) }
+            virtual.advanceWithoutSettling(by: .seconds(25))
+        }
         let finishing = finish(timer)
-        if isLater { step.value = 7_200 }
+        if last == .extra, isOnItsWay { virtual.advanceWithoutSettling(by: .zero) }
+        if last == .lateAndLaterNow { answer.value = 7_200 }
         setBack()
         queue.letRun()
         try await expectEnd(of: finishing)
-        #expect(log.ticks.map(\.deadline) == [deadline])
+        #expect(log.ticks.map(\.deadline) == [deadline] && log.ticks.map(\.isExtra) == [last == .extra])
     }
 
     /// The watch of the clock asks the rule. Meanwhile the deadline passes, and the timer is finished.
@@ -129,33 +123,25 @@ import Testing
         }
         virtual.jump(by: .milliseconds(5_500))
         virtual.advance(by: .seconds(5))
-        #expect(log.ticks.filter { !$0.isExtra }.accounted == 5)
-        #expect(reasons.all == [.completed])
+        #expect(log.ticks.filter { !$0.isExtra }.accounted == 5 && reasons.all == [.completed])
         timer.value = nil
     }
 
     // MARK: By the rule, which is inside the handler
 
-    enum Ending: CaseIterable {
-        case cancel, cancelAndWait, shutdown
+    private static let endings:
+        [(reason: PreciseTimer.EndReason, end: @Sendable (PreciseTimer, TimerService) -> Void)] = [
+            (.cancelled, { timer, _ in timer.cancel() }), (.cancelled, { timer, _ in timer.cancelAndWait() }),
+            (.serviceShutDown, { _, service in service.shutdown() }),
+        ]
 
-        var reason: PreciseTimer.EndReason { self == .shutdown ? .serviceShutDown : .cancelled }
-
-        func end(_ timer: PreciseTimer, of service: TimerService) {
-            switch self {
-            case .cancel: timer.cancel()
-            case .cancelAndWait: timer.cancelAndWait()
-            case .shutdown: service.shutdown()
-            }
-        }
-    }
-
-    @Test(arguments: kinds, Ending.allCases)
-    func aRuleThatEndsItsTimerNeitherWaitsNorStartsTheHandler(kind: DeliveryKind?, ending: Ending) async throws {
+    @Test(arguments: kinds, endings.indices)
+    func aRuleThatEndsItsTimerNeitherWaitsNorStartsTheHandler(kind: DeliveryKind?, number: Int) async throws {
         let (timer, asked, cancelled, service) = (Box<PreciseTimer>(), Count(), Notes<Bool>(), virtual.service)
+        let ending = Self.endings[number]
         timer.value = try schedule(at: kind, target: log) { instant in
             if asked.add(1) == 2, let timer = timer.value {
-                ending.end(timer, of: service)
+                ending.end(timer, service)
                 cancelled.append(Task.isCancelled)
             }
             return instant.advanced(by: .seconds(1))
@@ -163,9 +149,8 @@ import Testing
         virtual.advanceWithoutSettling(by: .seconds(1))
         try #require(await soon { !reasons.all.isEmpty })
         await virtual.advance(by: .seconds(1))
-        #expect(reasons.all == [ending.reason])
+        #expect(reasons.all == [ending.reason] && log.count == 0)
         #expect(cancelled.all == [false], "the task of the rule goes on")
-        #expect(log.count == 0)
         timer.value = nil
     }
 
@@ -180,8 +165,7 @@ import Testing
         try #require(await soon { virtual.pendingCount == 1 })
         virtual.advanceWithoutSettling(by: .seconds(1))
         try await consumer.value?.value
-        #expect(log.count == 0)
-        #expect(asked.value == 2)
+        #expect([log.count, asked.value] == [0, 2])
         consumer.value = nil
     }
 
@@ -199,9 +183,8 @@ import Testing
         virtual.advanceWithoutSettling(by: .milliseconds(1_500))
         let finishing = finish(try #require(timer.value))
         await virtual.advance(by: .seconds(60))
-        #expect(refusals.all == [])
         #expect(try await !finishing.value)
-        #expect(timer.value?.state == .scheduled)
+        #expect(refusals.all == [] && timer.value?.state == .scheduled)
         timer.value = nil
     }
 
@@ -218,8 +201,7 @@ import Testing
         target = nil
         virtual.advanceWithoutSettling(by: .milliseconds(500))
         try #require(await soon { !reasons.all.isEmpty })
-        #expect(reasons.all == [.targetReleased])
-        #expect(asked.value == 1)
+        #expect(reasons.all == [.targetReleased] && asked.value == 1)
     }
 
     @Test func theTargetIsThereWhileItsRuleIsAsked() throws {
@@ -233,7 +215,63 @@ import Testing
             return instant.advanced(by: .milliseconds(500))
         }
         virtual.advance(by: .milliseconds(500))
-        #expect(before.all == [0] && released.value == 1)
-        #expect(reasons.all == [.targetReleased])
+        #expect(before.all == [0] && released.value == 1 && reasons.all == [.targetReleased])
     }
+}
+
+/// Orders to timers with computed deadlines, and a burst of them, on virtual time.
+struct ComputedOrderTests {
+    private let scene = Scene()
+
+    /// The second deadline passes exactly at the first tick, whose handler takes two more.
+    @Test func aDeadlineThatPassesWithTheTickIsPartOfTheBurst() throws {
+        let timer = try scene.handle(.inSteps(of: 1), missed: .catchUp(limit: 2)) { [scene] _, count in
+            if count == 1 { scene.jump(2_500) }
+        }
+        scene.jump(2_000)
+        #expect(scene.ticks == "0@1000 late 1000, 1@2000 late 2500 missed 2")
+        timer.cancel()
+    }
+
+    @Test(
+        arguments: [
+            (
+                "a paused timer is late on resume", .inSteps(of: 1),
+                [.pause, .advance(2_000), .resume, .advance(0)], "0@1000 late 1000 missed 1"
+            ),
+            (
+                "a new schedule drops the extra tick of the former one, and may be of any kind", .inSteps(of: 10),
+                [
+                    .fire, .reschedule(.inSteps(of: 5)), .advance(5_000), .reschedule(.every(.seconds(1))),
+                    .advance(2_000), .reschedule(.onDemand), .advance(100_000), .reschedule(.inSteps(of: 5)),
+                    .advance(5_000), .reschedule(.once(after: .seconds(1))), .advance(1_000), .fire, .advance(0),
+                ],
+                "0@5000, 0@6000, 1@7000, 0@112000, 0@113000, extra 1@113000"
+            ),
+        ] as [Play]
+    )
+    func ordersAreThoseOfAnyTimer(play: Play) throws { try expectTicks(of: play) }
+
+    @Test func extraTicksMoveNoDeadlineAndFollowTheLastOne() throws {
+        let asked = Count()
+        let schedule = PreciseTimer.Schedule.computed { asked.add(1) == 1 ? $0.advanced(by: .seconds(9)) : nil }
+        let timer = try scene.handle(schedule) { timer, count in if count == 2 { timer.fire() } }
+        scene.advance(4_000)
+        timer.fire()
+        scene.advance(5_000)
+        #expect(scene.ticks == "extra 0@4000, 0@9000, extra 1@9000" && timer.state == .ended(.completed))
+    }
+
+    @Test func aTimerIsRescheduledByItsHandler() throws {
+        let timer = try scene.handle(.inSteps(of: 5)) { timer, count in
+            if count == 1 { try? timer.reschedule(.inSteps(of: 2)) }
+        }
+        scene.advance(9_000)
+        #expect(scene.ticks == "0@5000, 0@7000, 1@9000")
+        timer.cancel()
+    }
+}
+
+extension PreciseTimer.Schedule {
+    static func inSteps(of seconds: Int) -> Self { .computed { $0.advanced(by: .seconds(seconds)) } }
 }

@@ -1,459 +1,376 @@
 import PreciseTimer
-import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerAlarms
 import TimerKernel
 
-/// Schedules whose deadlines a function computes: what the function answers and when it is asked, what it does
-/// meanwhile, and the watch of the wall clock.
+/// Deadlines that a function computes: what it answers, what happens while it is asked, and the watch of the clock.
+/// (``ComputedOrderTests`` have the orders on virtual time.)
 struct ComputedTests {
-    private let virtual = VirtualTime()
-    private let log = Log()
+    private typealias Schedule = PreciseTimer.Schedule
+    typealias Policy = PreciseTimer.MissedTickPolicy
 
-    private func schedule(
-        _ policy: PreciseTimer.MissedTickPolicy = .skip,
-        _ next: @escaping @Sendable (TimerInstant) -> TimerInstant?
-    ) throws -> PreciseTimer {
-        try PreciseTimer.schedule(.computed("computed", next), on: virtual.service, missedTicks: policy, target: log) {
-            $0.note($1)
-        }
+    private let alarm = WallAlarm()
+    private let service: TimerService
+    private let log = Log()
+    private let asked = Count()
+
+    init() throws { service = try TimerService(alarm: alarm) }
+
+    /// A rule that is told how often it was asked, and answers how many seconds later the deadline is.
+    private func rule(_ seconds: @escaping @Sendable (Int) -> Int?) -> Schedule {
+        .computed { [asked] instant in seconds(asked.add(1)).map { instant.advanced(by: .seconds($0)) } }
     }
 
-    /// The deadlines of the ticks, in seconds since the start.
-    private var deadlines: [Int] {
-        log.ticks.map { Int(TimerInstant(nanoseconds: 1_000_000_000).duration(to: $0.deadline) / .seconds(1)) }
+    private func schedule(
+        _ policy: Policy = .skip,
+        _ seconds: @escaping @Sendable (Int) -> Int?
+    ) throws -> PreciseTimer {
+        try PreciseTimer.schedule(rule(seconds), on: service, missedTicks: policy, target: log) { $0.note($1) }
+    }
+
+    private func later(_ seconds: Int) -> TimerInstant { alarm.now.advanced(by: .seconds(seconds)) }
+
+    /// The deadline of each tick, in seconds since the start, its number, and what it has missed.
+    private var ticks: [[Int]] {
+        log.ticks.map { [Int(WallAlarm.start.duration(to: $0.deadline) / .seconds(1)), $0.index, $0.missed] }
     }
 
     // MARK: Answers
 
-    @Test(arguments: ["the same", "earlier", "never", "another clock"])
-    func anAnswerThatIsNoLaterInstantOfTheClockIsNone(kind: String) throws {
-        let answer = { @Sendable (instant: TimerInstant) -> TimerInstant in
-            switch kind {
-            case "the same": instant
-            case "earlier": instant.advanced(by: .seconds(-1))
-            case "never": .never(on: instant.clock)
-            default: TimerInstant(nanoseconds: instant.nanoseconds + 1_000_000_000, clock: .wall)
-            }
+    private static let noAnswers: [(name: String, answer: @Sendable (TimerInstant) -> TimerInstant?)] = [
+        ("none", { _ in nil }), ("the same", { $0 }), ("earlier", { $0.advanced(by: .seconds(-1)) }),
+        ("never", { .never(on: $0.clock) }), ("another clock", { TimerInstant(nanoseconds: $0.nanoseconds + 1_000) }),
+    ]
+
+    @Test(arguments: noAnswers.indices) func anAnswerThatIsNoLaterInstantOfTheClockIsNone(number: Int) throws {
+        let (name, answer) = Self.noAnswers[number]
+        let error = #expect(throws: TimerError.self) {
+            try PreciseTimer.schedule(.computed { answer($0) }, on: service, target: log) { $0.note($1) }
         }
-        let error = #expect(throws: TimerError.self) { _ = try schedule { answer($0) } }
         #expect(error?.code == .invalidSchedule)
-        let asked = Count()
-        let timer = try schedule { asked.add(1) == 1 ? $0.advanced(by: .seconds(1)) : answer($0) }
-        virtual.advance(by: .seconds(10))
-        #expect(deadlines == [1])
-        #expect(timer.state == .ended(.completed))
+        let schedule = Schedule.computed { [asked] in asked.add(1) == 1 ? $0.advanced(by: .seconds(1)) : answer($0) }
+        let timer = try PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) }
+        for _ in 0..<3 { alarm.pass(1) }
+        #expect(ticks == [[1, 0, 0]] && timer.state == .ended(.completed), "\(name)")
     }
 
-    @Test func aDeadlineThatIsReachedExactlyIsCountedAsPassed() throws {
-        _ = try schedule { $0.advanced(by: .seconds(1)) }
-        virtual.jump(by: .seconds(3))
-        #expect(log.ticks.map(\.missed) == [2])
-    }
-
-    /// The second deadline passes exactly at the first tick, whose handler takes two more.
-    @Test func aDeadlineThatPassesWithTheTickIsPartOfTheBurst() throws {
-        let (virtual, log) = (virtual, log)
-        try PreciseTimer.schedule(
-            .computed { $0.advanced(by: .seconds(1)) },
-            on: virtual.service,
-            missedTicks: .catchUp(limit: 2),
-            target: log
-        ) { log, tick in
-            log.note(tick)
-            if log.count == 1 { virtual.advance(by: .milliseconds(2_500)) }
+    /// A deadline each second. The clock stalls, or somebody sets it forward.
+    @Test(
+        arguments: [
+            (Policy.skip, [3, 1], [[1, 0, 2], [4, 3, 0]]), (.delay, [3, 1], [[1, 0, 2], [4, 3, 0]]),
+            (.catchUp(limit: 3), [6, 2], [[1, 0, 0], [2, 1, 0], [3, 2, 3], [7, 6, 0], [8, 7, 0]]),
+            (.skip, [20_000], [[1, 0, 10_000]]),
+        ],
+        [false, true]
+    )
+    func upToTenThousandPassedDeadlinesAreCounted(
+        row: (policy: Policy, lengths: [Int], ticks: [[Int]]),
+        isStep: Bool
+    ) throws {
+        let timer = try schedule(row.policy) { _ in 1 }
+        for length in row.lengths {
+            alarm.move(by: .seconds(length))
+            if isStep { alarm.look() }
+            alarm.fire()
         }
-        virtual.jump(by: .seconds(2))
-        virtual.advance(by: .zero)
-        #expect(deadlines == [1, 2])
-        #expect(log.ticks.map(\.missed) == [0, 2])
+        #expect(ticks == row.ticks)
+        #expect(timer.nextDeadline == later(1) && timer.period == nil)
     }
 
-    // MARK: What happens while the function runs
+    // MARK: Orders
 
-    @Test func aScheduleGivenWhileTheNextDeadlineIsComputedStays() throws {
-        let (timer, asked) = (Box<PreciseTimer>(), Count())
-        timer.value = try schedule { instant in
-            if asked.add(1) == 2 { try? timer.value?.reschedule(.computed { $0.advanced(by: .seconds(10)) }) }
-            return instant.advanced(by: .seconds(1))
+    @Test func onlyATimerThatBeganWithARuleGetsAnother() throws {
+        let timers = [
+            try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) },
+            try schedule { _ in 1 },
+        ]
+        let error = #expect(throws: TimerError.self) { try timers[0].reschedule(rule { _ in 9 }) }
+        #expect(error?.attempted.contains("schedule a new one") == true)
+        #expect(throws: TimerError.self) { try timers[1].reschedule(.computed { _ in nil }) }
+        #expect(timers.map(\.nextDeadline) == [later(1), later(1)], "they are as they were")
+        try timers[1].reschedule(.once(after: .seconds(1)))
+        alarm.pass(1)
+        #expect(timers[1].state == .ended(.completed))
+        #expect(throws: TimerError.self) { try timers[1].reschedule(rule { _ in 9 }) }
+    }
+
+    @Test(arguments: [PreciseTimer.Schedule.every(.seconds(1)), .inSteps(of: 1)])
+    func anExtraTickAndANewScheduleMayComeWhileTheNextDeadlineIsComputed(new: PreciseTimer.Schedule) throws {
+        let timer = Box<PreciseTimer>()
+        timer.value = try schedule { number in
+            if number == 2 { timer.value?.fire() }
+            if number == 3 { try? timer.value?.reschedule(new) }
+            return 600
         }
-        virtual.advance(by: .seconds(1))
-        #expect(timer.value?.nextDeadline == virtual.now.advanced(by: .seconds(10)))
-        virtual.advance(by: .seconds(10))
-        #expect(deadlines == [1, 11])
-        #expect(log.ticks.map(\.index) == [0, 0])
+        for seconds in [600, 0, 600, 1] { alarm.pass(seconds) }
+        #expect(ticks == [[600, 0, 0], [600, 1, 0], [1_200, 1, 0], [1_201, 0, 0]])
         timer.value = nil
     }
 
-    @Test func aNewScheduleDropsAnExtraTickThatWasAskedFor() throws {
-        let timer = try schedule { $0.advanced(by: .seconds(9)) }
-        timer.fire()
-        try timer.reschedule(.computed { $0.advanced(by: .seconds(5)) })
-        virtual.advance(by: .seconds(5))
-        #expect(log.ticks.map(\.isExtra) == [false])
-        #expect(deadlines == [5])
+    @Test func aTickOfTheFormerScheduleUsesUpNoDeadlineOfTheNewOne() throws {
+        let alarm = ManualAlarm()
+        let (service, start) = (try TimerService(alarm: alarm), alarm.now)
+        let timer = try PreciseTimer.schedule(rule { _ in 1 }, on: service, target: log) { $0.note($1) }
+        alarm.move(by: .seconds(1))
+        // The first reading decides the tick, and the second one comes just before the rule is asked.
+        alarm.happen(before: 2) { try? timer.reschedule(.inSteps(of: 10)) }
+        alarm.fire()
+        alarm.move(by: .seconds(10))
+        alarm.fire()
+        #expect(log.ticks.map { start.duration(to: $0.deadline) } == [.seconds(1), .seconds(11)])
+        #expect(log.ticks.map(\.index) == [0, 0])
     }
 
-    /// While a service is being shut down, timers that are not yet ended take no other schedule.
-    @Test(arguments: [false, true]) func aServiceThatIsShuttingDownTakesNoSchedule(isComputed: Bool) throws {
-        let (timers, taken, service) = (Notes<PreciseTimer>(), Count(), virtual.service)
-        for _ in 0..<300 {
-            let schedule: PreciseTimer.Schedule =
-                isComputed ? .computed { $0.advanced(by: .seconds(9)) } : .every(.seconds(9))
-            let timer = try PreciseTimer.schedule(
-                schedule,
-                on: service,
-                target: log,
-                onEnd: { _ in for timer in timers.all where (try? timer.reschedule(schedule)) != nil { taken.add(1) } },
-                handler: { $0.note($1) }
-            )
-            timers.append(timer)
+    @Test func aRuleIsReleasedOutsideTheLockWhenItIsReplacedAndWhenTheTimerEnds() throws {
+        let (released, service) = (Notes<String>(), service)
+        // A release under the lock would find it taken.
+        func rule(_ name: String) -> Schedule {
+            let thing = Thing {
+                _ = service.activeTimers
+                released.append(name)
+            }
+            return .computed { instant in withExtendedLifetime(thing) { instant.advanced(by: .seconds(1)) } }
         }
-        service.shutdown()
-        #expect(taken.value == 0)
-        #expect(service.pendingCount == 0)
+        var timer: PreciseTimer? = try PreciseTimer.schedule(rule("first"), on: service) { _, _ in }
+        alarm.pass(2)
+        #expect(released.all == [])
+        try timer?.reschedule(rule("second"))
+        alarm.pass(2)
+        try timer?.reschedule(.every(.seconds(1)))
+        try timer?.reschedule(rule("third"))
+        #expect(released.all == ["first", "second"])
+        timer = nil
+        #expect(released.all == ["first", "second", "third"] && service.pendingCount == 0)
     }
 
     // MARK: The watch of the clock
 
-    /// An alarm with a wall clock of its own, which the test sets, and whose watches it calls and ends.
-    private final class WallAlarm: SteppingAlarm {
-        private struct Watch {
-            let look: @Sendable (ClockChanges) -> Void
-            let end: @Sendable () -> Void
-        }
-
-        private struct State {
-            var now = TimerInstant(nanoseconds: 1_000_000_000_000_000, clock: .wall)
-            var settings: [TimerInstant?] = []
-            var onFire: (@Sendable () -> Void)?
-        }
-
-        private let state = Lock(State())
-        private let watches = Notes<Watch>()
-        let (looks, stops) = (Count(), Count())
-
-        var now: TimerInstant { state.withLock { $0.now } }
-        var settings: [TimerInstant?] { state.withLock { $0.settings } }
-        var watchCount: Int { watches.all.count }
-
-        func move(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
-        func fire() { state.withLock { $0.onFire }?() }
-        func look() {
-            for watch in watches.all {
-                watch.look(ClockChanges())
-                looks.add(1)
-            }
-        }
-        var wasLookedAt: Bool { looks.value > 0 }
-        func endWatches() { for watch in watches.all { watch.end() } }
-
-        func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
-            state.withLock { $0.onFire = onFire }
-        }
-
-        func set(_ deadline: TimerInstant?) { state.withLock { $0.settings.append(deadline) } }
-
-        func stop() {}
-
-        func watchClock(
-            _ onCheck: @escaping @Sendable (ClockChanges) -> Void,
-            onEnd: @escaping @Sendable () -> Void
-        ) -> @Sendable () -> Void {
-            watches.append(Watch(look: onCheck, end: onEnd))
-            return { [stops] in stops.add(1) }
-        }
-    }
-
-    private let alarm = WallAlarm()
-
-    private func watched(
-        on service: TimerService,
-        _ next: @escaping @Sendable (TimerInstant) -> TimerInstant?
-    ) throws -> PreciseTimer {
-        try PreciseTimer.schedule(.computed("computed", next), on: service, target: log) { $0.note($1) }
-    }
-
-    @Test func aWatchThatHasEndedIsReplacedForTheNextTimer() throws {
-        let service = try TimerService(alarm: alarm)
-        for _ in 0..<2 { _ = try watched(on: service) { $0.advanced(by: .seconds(9)) } }
-        #expect(alarm.watchCount == 1, "one for all timers")
-        alarm.endWatches()
-        _ = try watched(on: service) { $0.advanced(by: .seconds(9)) }
-        #expect(alarm.watchCount == 2)
-    }
-
-    @Test func theWatchGoesOnForTheOtherTimersAndEndsWithTheLast() throws {
-        let (service, isShort) = (try TimerService(alarm: alarm), Box<Bool>())
-        let timers = try (0..<3)
-            .map { _ in try watched(on: service) { $0.advanced(by: .seconds(isShort.value == true ? 2 : 9)) } }
+    @Test func oneWatchServesAllTimersUntilTheLastHasEnded() throws {
+        let timers = try (0..<3).map { _ in try schedule { $0 > 3 ? 2 : 9 } }
         timers[0].cancel()
-        #expect(alarm.stops.value == 0)
-        isShort.value = true
+        #expect([alarm.watchCount, alarm.stops.value] == [1, 0])
         alarm.look()
-        let soon = alarm.now.advanced(by: .seconds(2))
-        #expect(timers.map(\.nextDeadline) == [nil, soon, soon], "all are computed anew")
-        timers[1].cancel()
-        timers[2].cancel()
-        #expect(alarm.stops.value == 1)
+        #expect(timers.map(\.nextDeadline) == [nil, later(2), later(2)], "all are computed anew")
+        for timer in timers { timer.cancel() }
+        #expect([alarm.watchCount, alarm.stops.value] == [1, 1])
+        for count in 2...3 {
+            _ = try schedule { _ in 9 }
+            #expect(alarm.watchCount == count, "one that has ended, or was ended, is replaced")
+            alarm.endWatches()
+        }
     }
 
     @Test func aTimerThatCannotBeAddedIsNotWatched() throws {
-        let service = try TimerService(alarm: alarm)
         service.shutdown()
-        #expect(throws: TimerError.self) { _ = try watched(on: service) { $0.advanced(by: .seconds(9)) } }
+        #expect(throws: TimerError.self) { _ = try schedule { _ in 9 } }
         #expect(alarm.stops.value == alarm.watchCount)
     }
 
-    /// The answer changes, and the clock is looked at, while the next deadline is computed.
-    @Test func aLookWhileTheNextDeadlineIsComputedIsNotLostAndIsOver() throws {
-        let (service, asked, alarm) = (try TimerService(alarm: alarm), Count(), alarm)
-        let timer = try watched(on: service) { instant in
-            let isShort = asked.add(1) >= 3
-            if asked.value == 2 { alarm.look() }
-            return instant.advanced(by: .seconds(isShort ? 2 : 9))
+    /// What happens while the rule is asked for the second time: by a tick after 9 s, or by a look. The rule's answers,
+    /// the next deadline after that, and how often it was asked by then and after the tick of that deadline.
+    private static let meetings:
+        [(name: String, isByTick: Bool, answers: [Int], next: Int, asked: [Int], event: Event)] = [
+            ("a look", true, [9, 9, 2], 2, [3, 4], { alarm, _ in alarm.look() }),
+            (
+                "two looks, which find another deadline and then the former one", false, [9, 2, 5, 9], 9, [5, 6],
+                { alarm, _ in for _ in 0..<2 { alarm.look() } }
+            ),
+            (
+                "a look, and a rule that is refused", true, [9, 9, 2], 2, [3, 4],
+                { alarm, timer in
+                    alarm.look()
+                    try? timer?.reschedule(.computed { _ in nil })
+                }
+            ),
+            ("another rule", false, [9, 2], 30, [2, 2], { _, timer in try? timer?.reschedule(.inSteps(of: 30)) }),
+        ]
+    private typealias Event = @Sendable (WallAlarm, PreciseTimer?) -> Void
+
+    @Test(arguments: meetings.indices)
+    func whatHappensWhileADeadlineIsComputedIsNotLostAndThenOver(number: Int) throws {
+        let (name, isByTick, answers, next, asked, event) = Self.meetings[number]
+        let timer = Box<PreciseTimer>()
+        timer.value = try schedule { [alarm] number in
+            if number == 2 { event(alarm, timer.value) }
+            return answers[min(number, answers.count) - 1]
         }
-        alarm.move(by: .seconds(9))
-        alarm.fire()
-        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(2)), "it was asked once more")
-        #expect(asked.value == 3)
-        alarm.move(by: .seconds(2))
-        alarm.fire()
-        #expect(asked.value == 4, "once for the next deadline")
-        #expect(log.count == 2)
+        if isByTick { alarm.pass(9) } else { alarm.look() }
+        #expect(timer.value?.nextDeadline == later(next), "\(name)")
+        let before = self.asked.value
+        alarm.pass(next)
+        #expect([before, self.asked.value] == asked && log.count == (isByTick ? 2 : 1), "\(name)")
+        timer.value = nil
     }
 
     @Test(arguments: [false, true]) func aStepWhileTheFirstDeadlineIsComputedIsNotLost(isRescheduled: Bool) throws {
-        let (service, asked, alarm) = (try TimerService(alarm: alarm), Count(), alarm)
-        let next: @Sendable (TimerInstant) -> TimerInstant? = { instant in
-            if asked.add(1) == 1 {
-                alarm.move(by: .seconds(-3_600))
-                alarm.look()
-            }
-            return instant.advanced(by: .seconds(9))
+        let timer = isRescheduled ? try schedule { _ in 5 } : nil
+        let last = isRescheduled ? 2 : 1
+        let seconds: @Sendable (Int) -> Int? = { [alarm] in
+            if $0 == last { alarm.setBack() }
+            return 9
         }
-        let timer = isRescheduled ? try watched(on: service) { $0.advanced(by: .seconds(5)) } : nil
-        try timer?.reschedule(.computed("computed", next))
-        let stepped = try timer ?? watched(on: service, next)
-        #expect(stepped.nextDeadline == alarm.now.advanced(by: .seconds(9)))
-        #expect(asked.value == 2)
-    }
-
-    /// The watch knows a timer before the service does. Then a step must not go by, nor divide the timer's deadlines.
-    @Test func aStepWhileATimerIsScheduledIsNotLost() async throws {
-        let (current, isOver, met, stale) = (Box<WallAlarm>(), Box<Bool>(), Count(), Count())
-        let looksOn = Gate()
-        try await onThreads(2) { [log] thread in
-            if thread == 0 { looksOn.pass() } else { looksOn.open() }
-            // One look at each: a second one would make good what became of the first.
-            while thread == 1, isOver.value == nil {
-                guard let alarm = current.value, !alarm.wasLookedAt else { continue }
-                alarm.move(by: .microseconds(1))
-                alarm.look()
-            }
-            if thread == 1 { return }
-            for _ in 0..<1_000_000 {
-                if met.value == 200 { break }
-                let alarm = WallAlarm()
-                current.value = alarm
-                let service = try? TimerService(alarm: alarm)
-                let schedule = PreciseTimer.Schedule.computed { $0.advanced(by: .seconds(9)) }
-                let timer = try? service.map {
-                    try PreciseTimer.schedule(schedule, on: $0, target: log) { $0.note($1) }
-                }
-                let wasLookedAt = alarm.wasLookedAt
-                if wasLookedAt { met.add(1) }
-                if wasLookedAt, timer?.nextDeadline != alarm.now.advanced(by: .seconds(9)) { stale.add(1) }
-                service?.shutdown()
-            }
-            isOver.value = true
-        }
-        #expect(stale.value == 0, "these kept their first deadline")
-        #expect(met.value > 0)
+        try timer?.reschedule(rule(seconds))
+        let stepped = try timer ?? schedule(.skip, seconds)
+        #expect(stepped.nextDeadline == later(9))
+        #expect(asked.value == (isRescheduled ? 4 : 2), "the step asks the former rule, too")
     }
 
     /// The tick comes, and asks for its next deadline, while a look asks, too.
     @Test func aLookThatMeetsATickLeavesTheNextDeadlineToTheTick() throws {
-        let (service, asked, alarm) = (try TimerService(alarm: alarm), Count(), alarm)
-        let (isAsked, mayAnswer, isOver) = (Gate(), Gate(), Gate())
-        let timer = try watched(on: service) { instant in
-            switch asked.add(1) {
-            case 2:
+        let (alarm, isAsked, mayAnswer, isOver) = (alarm, Gate(), Gate(), Gate())
+        let timer = try schedule { number in
+            if number == 2 {
                 try? Thread.start("test.tick") {
-                    alarm.move(by: .seconds(9))
-                    alarm.fire()
+                    alarm.pass(9)
                     isOver.open()
                 }
                 isAsked.pass()
-                return instant.advanced(by: .seconds(5))
-            case 3:
+            } else if number == 3 {
                 isAsked.open()
                 mayAnswer.pass()
-                return instant.advanced(by: .seconds(9))
-            default: return instant.advanced(by: .seconds(9))
             }
+            return number == 2 ? 5 : 9
         }
-        let first = alarm.now.advanced(by: .seconds(9))
         alarm.look()
         mayAnswer.open()
         isOver.pass()
-        #expect(timer.nextDeadline == first.advanced(by: .seconds(9)))
-        alarm.move(by: .seconds(9))
-        alarm.fire()
-        #expect(log.ticks.map(\.index) == [0, 1])
-        #expect(log.ticks.map(\.deadline) == [first, first.advanced(by: .seconds(9))])
-    }
-
-    @Test func aScheduleGivenWhileADeadlineIsComputedAnewStays() throws {
-        let (service, timer, asked) = (try TimerService(alarm: alarm), Box<PreciseTimer>(), Count())
-        timer.value = try watched(on: service) { instant in
-            if asked.add(1) == 2 { try? timer.value?.reschedule(.computed { $0.advanced(by: .seconds(30)) }) }
-            return instant.advanced(by: .seconds(asked.value == 1 ? 9 : 2))
-        }
-        alarm.look()
-        #expect(timer.value?.nextDeadline == alarm.now.advanced(by: .seconds(30)))
-        timer.value = nil
-    }
-
-    /// Two further checks find another deadline, and then the former one again, while the first check asks.
-    @Test func aDeadlineThatComesBackWhileItIsComputedAnewIsComputedOnceMore() throws {
-        let (service, asked, alarm) = (try TimerService(alarm: alarm), Count(), alarm)
-        let timer = try watched(on: service) { instant in
-            let number = asked.add(1)
-            if number == 2 {
-                alarm.look()
-                alarm.look()
-            }
-            return instant.advanced(by: .seconds(number == 2 ? 2 : number == 3 ? 5 : 9))
-        }
-        alarm.look()
-        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(9)))
-        #expect(asked.value == 5)
-    }
-
-    /// The rule that is refused asks nothing, and the tick is being computed.
-    @Test func aRefusedRuleLosesNoStepOfTheClock() throws {
-        let (service, asked, alarm, box) = (try TimerService(alarm: alarm), Count(), alarm, Box<PreciseTimer>())
-        let timer = try watched(on: service) { instant in
-            let number = asked.add(1)
-            if number == 2 {
-                alarm.look()
-                try? box.value?.reschedule(.computed("none", { _ in nil }))
-            }
-            return instant.advanced(by: .seconds(number >= 3 ? 2 : 9))
-        }
-        box.value = timer
-        alarm.move(by: .seconds(9))
-        alarm.fire()
-        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(2)))
-        box.value = nil
+        #expect(timer.nextDeadline == later(9))
+        alarm.pass(9)
+        #expect(ticks == [[9, 0, 0], [18, 1, 0]])
     }
 
     /// A tick and a new rule are computed at once.
     @Test func aStepIsSeenByEachComputationThatItMeets() throws {
-        let (service, asked, alarm, box) = (try TimerService(alarm: alarm), Count(), alarm, Box<PreciseTimer>())
-        let (isAsked, mayAnswer, isOver) = (Gate(), Gate(), Gate())
-        let other = Count()
-        let timer = try watched(on: service) { instant in
-            if asked.add(1) == 2 {
+        let (alarm, isAsked, mayAnswer, isOver, other) = (alarm, Gate(), Gate(), Gate(), Count())
+        let timer = try schedule { number in
+            if number == 2 {
                 isAsked.open()
                 mayAnswer.pass()
             }
-            return instant.advanced(by: .seconds(9))
+            return 9
         }
-        box.value = timer
-        alarm.move(by: .seconds(9))
         try Thread.start("test.tick") {
-            alarm.fire()
+            alarm.pass(9)
             isOver.open()
         }
         isAsked.pass()
-        let new = PreciseTimer.Schedule.computed("new") { instant in
+        let new = Schedule.computed { instant in
             if other.add(1) == 1 {
-                alarm.move(by: .seconds(-3_600))
-                alarm.look()
+                alarm.setBack()
                 mayAnswer.open()
                 isOver.pass()
             }
             return instant.advanced(by: .seconds(9))
         }
         try timer.reschedule(new)
-        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(9)))
-        box.value = nil
+        #expect(timer.nextDeadline == later(9))
     }
 
     @Test func aDeadlineThatStaysTheSameKeepsItsTurn() throws {
-        let (service, due) = (try TimerService(alarm: alarm), alarm.now.advanced(by: .seconds(9)))
-        let order = Notes<Int>()
+        let (due, order) = (later(9), Notes<Int>())
         let first = try PreciseTimer.schedule(.computed { _ in due }, on: service) { _, _ in order.append(1) }
         let second = try PreciseTimer.schedule(.once(at: due), on: service) { _, _ in order.append(2) }
         alarm.look()
-        alarm.move(by: .seconds(9))
-        alarm.fire()
+        alarm.pass(9)
         #expect(order.all == [1, 2])
         withExtendedLifetime((first, second)) {}
     }
 
+    // MARK: Steps back
+
     /// The extra tick was asked for at an instant that lies in the future since then.
     @Test func aDeadlineThatComesBackBeforeAnExtraTickSetsTheAlarm() throws {
-        let service = try TimerService(alarm: alarm)
-        let timer = try watched(on: service) { $0.advanced(by: .seconds(600)) }
+        let timer = try schedule { _ in 600 }
         timer.fire()
-        alarm.move(by: .seconds(-3_600))
-        alarm.look()
-        let next = alarm.now.advanced(by: .seconds(600))
-        #expect(timer.nextDeadline == next)
-        #expect(alarm.settings.last == .some(next))
+        alarm.setBack()
+        #expect([timer.nextDeadline, alarm.lastSetting.value] == [later(600), later(600)])
     }
 
-    @Test(arguments: [0, 1]) func aStepBackByAMinuteRepeatsNoDeadlineAndOneByMoreDoes(beyond: Int) throws {
-        let (service, due) = (try TimerService(alarm: alarm), alarm.now.advanced(by: .seconds(90)))
-        let timer = try watched(on: service) { $0 < due ? due : due.advanced(by: .seconds(90)) }
-        alarm.move(by: .seconds(90))
-        alarm.fire()
-        alarm.move(by: .seconds(-60) - .nanoseconds(beyond))
-        alarm.look()
-        #expect(timer.nextDeadline == (beyond == 0 ? due.advanced(by: .seconds(90)) : due))
-    }
-
-    /// A deadline every ten seconds. The tick at 45 has the deadline 10, and has missed 20, 30 and 40.
-    @Test func aStepBackRepeatsNoDeadlineThatWasMissed() throws {
-        let (service, start, step) = (try TimerService(alarm: alarm), alarm.now, UInt64(10_000_000_000))
-        let timer = try watched(on: service) {
-            TimerInstant(nanoseconds: ($0.nanoseconds / step + 1) * step, clock: .wall)
+    /// A deadline every 100 s. One or four of them have passed when the clock is set back.
+    @Test(arguments: [
+        (100, Duration.seconds(60), 200), (100, .seconds(60) + .nanoseconds(1), 100), (100, .seconds(3_600), -3_400),
+        (450, .seconds(60), 500),
+    ])
+    func aSmallStepBackRepeatsNoDeadlineAndALongerOneDoes(passed: Int, step: Duration, next: Int) throws {
+        let length = UInt64(100_000_000_000)
+        let schedule = Schedule.computed {
+            TimerInstant(nanoseconds: ($0.nanoseconds / length + 1) * length, clock: .wall)
         }
-        alarm.move(by: .seconds(45))
-        alarm.fire()
-        alarm.move(by: .seconds(-30))
+        let timer = try PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) }
+        alarm.pass(passed)
+        alarm.move(by: .zero - step)
         alarm.look()
-        #expect(log.ticks.map(\.missed) == [3])
-        #expect(timer.nextDeadline == start.advanced(by: .seconds(50)))
+        let due = WallAlarm.start.advanced(by: .seconds(next))
+        #expect(timer.nextDeadline == due)
+        alarm.move(by: alarm.now.duration(to: due))
+        alarm.fire()
+        #expect(log.count == 2)
     }
 
     /// The clock is set back by an hour while the first of three late ticks is delivered.
     @Test(arguments: [false, true]) func aStepBackInADeliveryIsNotLostAndEndsTheBurst(isInRule: Bool) throws {
-        let (service, asked, early, alarm) = (try TimerService(alarm: alarm), Count(), Count(), alarm)
-        let setBack = { @Sendable in
-            alarm.move(by: .seconds(-3_600))
-            alarm.look()
+        let (early, alarm) = (Count(), alarm)
+        let schedule = rule {
+            if $0 == 2, isInRule { alarm.setBack() }
+            return 10
         }
-        let schedule = PreciseTimer.Schedule.computed { instant in
-            if asked.add(1) == 2, isInRule { setBack() }
-            return instant.advanced(by: .seconds(10))
-        }
-        let policy = PreciseTimer.MissedTickPolicy.catchUp(limit: 5)
+        let policy = Policy.catchUp(limit: 5)
         let timer = try PreciseTimer.schedule(schedule, on: service, missedTicks: policy, target: log) { log, tick in
             log.note(tick)
             if log.count > 1, alarm.now < tick.deadline { early.add(1) }
-            if log.count == 1, !isInRule { setBack() }
+            if log.count == 1, !isInRule { alarm.setBack() }
         }
-        alarm.move(by: .seconds(35))
-        alarm.fire()
-        #expect(log.count == 1)
-        #expect(timer.nextDeadline == alarm.now.advanced(by: .seconds(10)))
-        alarm.move(by: .seconds(10))
-        alarm.fire()
+        alarm.pass(35)
+        #expect(log.count == 1 && timer.nextDeadline == later(10))
+        alarm.pass(10)
         #expect(log.count == 2 && early.value == 0)
+    }
+}
+
+/// An alarm with a wall clock of its own, which a test moves, and whose watches it calls and ends.
+private final class WallAlarm: SteppingAlarm {
+    static let start = TimerInstant(nanoseconds: 1_000_000_000_000_000, clock: .wall)
+
+    private let time = Lock(WallAlarm.start)
+    private let onFire = Box<@Sendable () -> Void>()
+    let lastSetting = Box<TimerInstant>()
+    private let watches = Notes<(look: @Sendable () -> Void, end: @Sendable () -> Void)>()
+    let stops = Count()
+
+    var now: TimerInstant { time.withLock { $0 } }
+    var watchCount: Int { watches.all.count }
+
+    func move(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+    func fire() { onFire.value?() }
+    func look() { for watch in watches.all { watch.look() } }
+    func endWatches() { for watch in watches.all { watch.end() } }
+
+    /// Lets seconds pass, and fires.
+    func pass(_ seconds: Int) {
+        move(by: .seconds(seconds))
+        fire()
+    }
+
+    /// Sets the clock back by an hour.
+    func setBack() {
+        move(by: .seconds(-3_600))
+        look()
+    }
+
+    func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
+        self.onFire.value = onFire
+    }
+
+    func set(_ deadline: TimerInstant?) { lastSetting.value = deadline }
+
+    func stop() {}
+
+    func watchClock(
+        _ onCheck: @escaping @Sendable (ClockChanges) -> Void,
+        onEnd: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
+        watches.append(({ onCheck(ClockChanges()) }, onEnd))
+        return { [stops] in stops.add(1) }
     }
 }

@@ -4,317 +4,372 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Ends with a last tick, and limits on waiting for handlers.
+/// Ends with a last tick.
 @Suite(.waits("callers wait in tasks of their own"), .timeLimit(.minutes(60))) struct FinishTests {
-    private let virtual = VirtualTime()
-    private let log = Log()
+    typealias Schedule = PreciseTimer.Schedule
 
-    private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {
-        try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
-    }
+    private let scene = Scene()
 
-    /// Delivers the due ticks until no timer is left. Returns false if that takes too long.
-    private func allHaveEnded() async -> Bool {
-        let virtual = virtual
-        return await soon {
-            virtual.advance(by: .zero)
-            return virtual.pendingCount == 0
-        }
-    }
-
-    /// Finishes a timer, and lets time stand still until it has ended.
-    private func finish(_ timer: PreciseTimer) async throws -> Bool {
-        // It runs up to its wait at once.
-        let finishing = Task.immediate { try await timer.finish() }
-        #expect(await allHaveEnded())
-        return try await finishing.value
+    /// Begins to finish a timer: the call runs up to its wait.
+    private func begin(_ timer: PreciseTimer) -> Task<Bool, any Error> {
+        Task.immediate { try await timer.finish() }
     }
 
     @Test func aTimerThatIsFinishedTicksOnceMore() async throws {
-        let timer = try schedule(.every(.seconds(10)))
-        virtual.advanceWithoutSettling(by: .seconds(12))
-        #expect(try await finish(timer))
-        #expect(log.ticks.map(\.isExtra) == [false, true])
-        #expect(log.ticks.map(\.missed) == [0, 0])
-        #expect(timer.state == .ended(.completed))
-        virtual.advanceWithoutSettling(by: .seconds(60))
-        #expect(log.count == 2)
+        let timer = try scene.timer(.every(.seconds(10)))
+        scene.advance(12_000)
+        let finishing = begin(timer)
+        scene.advance(60_000)
+        try #require(timer.state == .ended(.completed))
+        #expect(try await finishing.value)
+        #expect(scene.ticks == "0@10000, extra 1@12000")
+        #expect("\(scene.log.ticks[1])" == "extra tick before 1, 0 s late")
     }
 
+    /// More work that comes before the last tick or with it does not make another one, and nobody waits for ever.
     @Test(arguments: [
-        PreciseTimer.Schedule.onDemand, .once(after: .seconds(9)), .fixedDelay(.seconds(9)),
+        Schedule.every(.seconds(10)), .onDemand, .once(after: .seconds(9)), .fixedDelay(.seconds(9)),
         .computed { $0.advanced(by: .seconds(9)) },
     ])
-    func everyScheduleHasALastTick(schedule: PreciseTimer.Schedule) async throws {
-        let timer = try self.schedule(schedule)
-        #expect(try await finish(timer))
-        #expect(log.ticks.map(\.isExtra) == [true])
-        #expect(timer.state == .ended(.completed))
+    func everyScheduleHasOneLastTick(schedule: Schedule) async throws {
+        let fired = Notes<Bool>()
+        let timer = try scene.handle(schedule) { timer, count in if count < 5 { fired.append(timer.fire()) } }
+        let finishing = begin(timer)
+        fired.append(timer.fire())
+        scene.advance(0)
+        try #require(timer.state == .ended(.completed))
+        #expect(try await finishing.value)
+        #expect(scene.ticks == "extra 0@0" && fired.all == [false, false])
     }
 
     @Test func aPausedOrEndedTimerHasNoLastTick() async throws {
-        let paused = try schedule(.every(.seconds(1)))
-        paused.pause(keeping: .grid)
-        #expect(try await !paused.finish())
-        #expect(paused.state == .ended(.cancelled))
-        #expect(try await !paused.finish())
-        #expect(log.count == 0)
+        let timers = try (0..<2).map { _ in try scene.timer(.every(.seconds(1))) }
+        timers[0].pause(keeping: .grid)
+        let finishing = timers.map(begin)
+        timers[1].cancel()
+        for task in finishing + [begin(timers[0])] { #expect(try await !task.value) }
+        #expect(timers.map(\.state) == [.ended(.cancelled), .ended(.cancelled)] && scene.log.count == 0)
     }
 
-    @Test func aTickThatWasAskedForIsToldApart() throws {
-        let timer = try schedule(.every(.seconds(1)))
-        virtual.advance(by: .milliseconds(2_500))
-        timer.fire()
-        virtual.advance(by: .milliseconds(1_500))
-        #expect(log.ticks.map(\.isExtra) == [false, false, true, false, false])
-        #expect(log.ticks.filter { !$0.isExtra }.reduce(0) { $0 + 1 + $1.missed } == 4)
-        #expect("\(log.ticks[2])" == "extra tick before 2, 0 s late")
+    /// The timer is late by then, and its last tick later still. What the schedule rules out has not passed, and what
+    /// passes after the call is left out.
+    @Test(
+        arguments: [
+            (Schedule.every(.seconds(10), for: .seconds(35)), 2),
+            (.every(.seconds(10), jitter: .seconds(10), for: .seconds(35)), 2),
+            (.every(.seconds(10), after: .seconds(5), for: .seconds(35)), 3),
+            (.every(.seconds(10), count: 2, for: .seconds(35)), 2), (.every(.seconds(10), count: 2), 29),
+            (.every(.seconds(10), jitter: .seconds(10)), 29), (.computed { $0.advanced(by: .seconds(10)) }, 29),
+        ] as [(Schedule, Int)],
+        [PreciseTimer.MissedTickPolicy.skip, .catchUp(limit: 5)]
+    )
+    func theLastTickCountsOnlyPassedDeadlinesOfTheSchedule(
+        row: (schedule: Schedule, missed: Int),
+        policy: PreciseTimer.MissedTickPolicy
+    ) async throws {
+        let timer = try scene.timer(row.schedule, missed: policy)
+        timer.pause(keeping: .grid)
+        scene.jump(300_000)
+        timer.resume()
+        let finishing = begin(timer)
+        scene.jump(60_000)
+        try #require(timer.state == .ended(.completed))
+        #expect(try await finishing.value)
+        #expect(scene.log.ticks.map(\.isExtra) == [false] && scene.log.ticks.map(\.missed) == [row.missed])
     }
 
-    @Test func aHandlerThatNeverReturnsIsNamedWhenTheLimitIsOver() async throws {
-        let (isRunning, mayReturn) = (Gate(), Gate())
-        let timer = try PreciseTimer.schedule(.onDemand, on: .default, label: "flush", target: log) { _, _ in
-            isRunning.open()
-            await mayReturn.pass()
-        }
-        timer.fire()
-        await isRunning.pass()
-        let error = await #expect(throws: TimerError.self) { try await timer.finish(within: .milliseconds(20)) }
-        #expect(error?.code == .handlerRunning)
-        #expect(error?.attempted == "waiting 20 ms for the end of timer \"flush\" (\(#fileID):\(#line - 8))")
-        #expect(timer.state == .ended(.cancelled))
-        mayReturn.open()
-        await timer.cancelAndWait()
-    }
-
-    @Test func aBagIsFlushed() async throws {
+    @Test func aBagIsFlushedAlsoIfItHoldsTheOnlyHandles() async throws {
         let bag = TimerBag()
-        for _ in 0..<3 { try schedule(.every(.seconds(10))).store(in: bag) }
+        for _ in 0..<4 { try scene.handle(.every(.seconds(10))) { _, _ in }.store(in: bag) }
+        try scene.timer(.every(.seconds(10))).store(in: bag)
         let finishing = Task.immediate { try await bag.finishAll() }
-        #expect(await allHaveEnded())
+        scene.advance(0)
+        try #require(scene.virtual.pendingCount == 0)
         try await finishing.value
-        #expect(log.ticks.map(\.isExtra) == [true, true, true])
-        #expect(bag.count == 0)
-    }
-
-    /// The bag holds the only handles, and a timer without a target ends with its handle.
-    @Test func timersWhoseHandlesTheBagHoldsAreFlushed() async throws {
-        let (bag, count, reasons) = (TimerBag(), Count(), Notes<PreciseTimer.EndReason>())
-        for _ in 0..<3 {
-            try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service, onEnd: reasons.append) { count.add(1) }
-                .store(in: bag)
-        }
-        let finishing = Task.immediate { try await bag.finishAll() }
-        #expect(await allHaveEnded())
-        try await finishing.value
-        #expect(count.value == 3)
-        try PreciseTimer.schedule(.every(.seconds(10)), on: virtual.service, onEnd: reasons.append) { count.add(1) }
-            .store(in: bag)
+        #expect(scene.log.ticks.map(\.isExtra) == Array(repeating: true, count: 5) && bag.count == 0)
+        let last = try scene.handle(.every(.seconds(10))) { _, _ in }.store(in: bag)
         try await bag.cancelAllAndWait(within: .seconds(30))
-        #expect(reasons.all == [.completed, .completed, .completed, .cancelled])
-        #expect(count.value == 3)
+        #expect(last.state == .ended(.cancelled) && scene.log.count == 5)
     }
 
-    @Test func theLastTickIsTheLastEvenIfItsHandlerFinishesAgain() async throws {
-        let box = Box<PreciseTimer>()
-        box.value = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
-            log.note(tick)
-            _ = try await box.value?.finish()
-        }
-        await virtual.advance(by: .seconds(1))
-        #expect(await allHaveEnded())
-        #expect(log.ticks.map(\.isExtra) == [false, true])
-        box.value = nil
-    }
-
-    @Test func aTimerThatIsFinishingTakesNoOtherOrders() async throws {
-        let timer = try schedule(.onDemand)
-        let finishing = Task.immediate { try await timer.finish() }
-        let error = #expect(throws: TimerError.self) { try timer.reschedule(.onDemand) }
-        #expect(error?.code == .timerEnded && error?.attempted.contains("finish() was called") == true)
-        #expect(!timer.pause(keeping: .grid) && !timer.restart())
-        #expect(await allHaveEnded())
-        #expect(try await finishing.value)
-    }
-
-    @Test func theLastHandlerMayGoOn() async throws {
-        let box = Box<PreciseTimer>()
-        box.value = try PreciseTimer.schedule(.onDemand, on: virtual.service, target: log) { log, tick in
-            log.note(tick)
-            if log.count == 1 { try? box.value?.reschedule(.once(after: .seconds(1))) }
-        }
-        let finishing = Task.immediate { [box] in try await box.value?.finish() }
-        virtual.advanceWithoutSettling(by: .zero)
-        #expect(try await finishing.value == false)
-        #expect(box.value?.state == .scheduled)
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(log.ticks.map(\.isExtra) == [true, false])
-        #expect(box.value?.state == .scheduled, "it rests, as before")
-        try box.value?.reschedule(.once(after: .seconds(1)))
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(log.count == 3)
-        box.value = nil
-    }
-
-    /// More work that comes during the last tick does not make another one, and nobody waits for ever.
-    @Test(arguments: [PreciseTimer.Schedule.every(.seconds(10)), .onDemand, .fixedDelay(.seconds(9))])
-    func aTimerThatIsFinishedTakesNoFurtherExtraTick(schedule: PreciseTimer.Schedule) async throws {
-        let (box, fired) = (Box<PreciseTimer>(), Notes<Bool?>())
-        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { log, tick in
-            log.note(tick)
-            if log.count < 5 { fired.append(box.value?.fire()) }
-        }
-        box.value = timer
-        #expect(try await finish(timer))
-        #expect(log.ticks.map(\.isExtra) == [true])
-        #expect(fired.all == [false])
-        #expect(timer.state == .ended(.completed))
-        box.value = nil
-    }
-
-    @Test func anotherThreadsFireAddsNothingToTheLastTick() async throws {
-        let timer = try schedule(.every(.seconds(10)))
-        let finishing = Task.immediate { try await timer.finish() }
-        #expect(!timer.fire())
-        #expect(await allHaveEnded())
-        #expect(try await finishing.value)
-        #expect(log.ticks.map(\.isExtra) == [true])
-    }
-
-    @Test func theLastTickOfATimerThatCatchesUpIsOne() async throws {
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            missedTicks: .catchUp(limit: 5),
-            target: log
-        ) { $0.note($1) }
-        timer.pause(keeping: .grid)
-        virtual.jump(by: .seconds(100))
-        timer.resume()
-        #expect(try await finish(timer))
-        #expect(log.ticks.map(\.missed) == [99])
-        #expect(timer.state == .ended(.completed))
-    }
-
-    /// Deadlines that the schedule rules out have not passed, however late the last tick is.
-    @Test(arguments: [
-        (PreciseTimer.Schedule.every(.seconds(10), for: .seconds(35)), 2),
-        (.every(.seconds(10), jitter: .seconds(10), for: .seconds(35)), 2),
-        (.every(.seconds(10), after: .seconds(5), for: .seconds(35)), 3),
-        (.every(.seconds(10), count: 2, for: .seconds(35)), 2), (.every(.seconds(10), count: 2), 29),
-        (.every(.seconds(10), jitter: .seconds(10)), 29),
-    ])
-    func theLastTickCountsOnlyDeadlinesOfTheSchedule(schedule: PreciseTimer.Schedule, missed: Int) async throws {
-        let timer = try self.schedule(schedule)
-        timer.pause(keeping: .grid)
-        virtual.jump(by: .seconds(300))
-        timer.resume()
-        #expect(try await finish(timer))
-        #expect(log.ticks.map(\.isExtra) == [false])
-        #expect(log.ticks.map(\.missed) == [missed])
-    }
-
-    @Test func aTimerThatGoesOnAfterItsLastHandlerIsAnyOther() async throws {
-        let box = Box<PreciseTimer>()
-        box.value = try PreciseTimer.schedule(.every(.seconds(9)), on: virtual.service, target: log) { log, tick in
-            log.note(tick)
-            if log.count == 1 { try? box.value?.reschedule(.every(.seconds(1))) }
-        }
-        let timer = try #require(box.value)
-        let finishing = Task.immediate { try await timer.finish(within: .seconds(3_600)) }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(log.ticks.map(\.isExtra) == [true, false])
-        #expect(timer.pause(keeping: .grid) && timer.resume() && timer.restart())
-        try timer.reschedule(.every(.seconds(2)))
-        virtual.advanceWithoutSettling(by: .seconds(4))
-        #expect(log.ticks.map(\.isExtra) == [true, false, false, false])
-        timer.cancel()
-        _ = try await finishing.value
-        box.value = nil
-    }
-
-    @Test func aTimerThatIsCancelledBeforeItsLastTickHasNone() async throws {
-        let timer = try schedule(.onDemand)
-        let finishing = Task.immediate { try await timer.finish() }
-        timer.cancel()
-        #expect(try await !finishing.value)
-    }
-
-    /// Sleeps, time-outs and sequences end with the service, and not before their time.
-    @Test func theLibrarysOwnTimersHaveNoLastTick() async throws {
-        let (service, expired) = (try TimerService(.timerFD), Notes<Int>())
+    /// The library's own timers end with the service, and not before their time: sleeps, time-outs and sequences.
+    @Test func aServiceIsFlushedBeforeItsShutdown() async throws {
+        let (service, log, expired, calls) = (try TimerService(.usual), scene.log, Notes<Int>(), Count())
+        let save = try Debouncer(.seconds(3_600), on: service, target: log) { _ in calls.add(1) }
+        save()
+        for _ in 0..<3 { try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) } }
         let timeouts = IdleTimeouts<Int>(on: service) { expired.append($0) }
         #expect(timeouts.refresh(1, after: .seconds(3_600)))
         let sleeping = Task { try await service.clock.sleep(for: .seconds(3_600)) }
         let waiting = Task {
             try await withTimeout(.seconds(3_600), on: service) { try await Task.sleep(for: .seconds(3_600)) }
         }
-        #expect(await soon { service.activeTimers.count == 3 })
+        #expect(await soon { service.activeTimers.count == 7 })
         #expect(try await service.shutdownAndWait(lastTick: true))
         for task in [sleeping, waiting] {
             let error = await #expect(throws: TimerError.self) { try await task.value }
             #expect(error?.code == .shutDown)
         }
-        #expect(expired.all.isEmpty)
+        #expect([log.count, calls.value, expired.all.count] == [3, 1, 0])
+        #expect(!service.shutdown(), "it was shut down")
     }
 
-    @Test func aWaitingCallOfADebounceIsNotLostInTheLastTick() async throws {
-        let (service, calls) = (try TimerService(.timerFD), Count())
-        let save = try Debouncer(.seconds(3_600), on: service, target: log) { _ in calls.add(1) }
-        save()
-        #expect(try await service.shutdownAndWait(lastTick: true))
-        #expect(calls.value == 1)
+    // MARK: Inside the handler
+
+    @Test func aHandlerMayFinishItsTimerAndItsLastTickIsTheLast() async throws {
+        let (virtual, log, results) = (scene.virtual, scene.log, Notes<Bool>())
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { timer, tick in
+            log.note(tick)
+            results.append(try await timer.finish())
+        }
+        await virtual.advance(by: .seconds(1))
+        let hasEnded = await soon {
+            virtual.advance(by: .zero)
+            return timer.hasEnded
+        }
+        #expect(hasEnded && log.ticks.map(\.isExtra) == [false, true] && results.all == [true, true])
     }
 
-    @Test func aNegativeLimitIsOver() async throws {
+    @Test func aTimerThatIsFinishingTakesNoOtherOrders() async throws {
+        let timer = try scene.timer(.onDemand)
+        let finishing = begin(timer)
+        let error = #expect(throws: TimerError.self) { try timer.reschedule(.onDemand) }
+        #expect(error?.code == .timerEnded && error?.attempted.contains("finish() was called") == true)
+        #expect(!timer.pause(keeping: .grid) && !timer.restart())
+        scene.advance(0)
+        try #require(timer.hasEnded)
+        #expect(try await finishing.value)
+    }
+
+    /// A timer that goes on after its last handler is any other.
+    @Test(arguments: [Schedule.onDemand, .every(.seconds(9))])
+    func theLastHandlerMayGoOn(schedule: Schedule) async throws {
+        let timer = try scene.handle(schedule) { timer, count in
+            if count == 1 { try? timer.reschedule(.every(.seconds(1))) }
+        }
+        let finishing = begin(timer)
+        scene.advance(0)
+        #expect(try await !finishing.value && timer.state == .scheduled)
+        scene.advance(1_000)
+        #expect(timer.pause(keeping: .grid) && timer.resume() && timer.restart())
+        try timer.reschedule(.once(after: .seconds(2)))
+        scene.advance(4_000)
+        #expect(scene.ticks == "extra 0@0, 0@1000, 0@3000")
+        #expect(timer.state == (schedule == .onDemand ? .scheduled : .ended(.completed)), "on demand it rests")
+    }
+}
+
+/// Last ticks whose handlers set their timers again, and waits whose limit passes.
+@Suite(.waits("callers wait in tasks of their own"), .timeLimit(.minutes(60))) struct LastHandlerTests {
+    private let log = Log()
+    private let reasons = Notes<PreciseTimer.EndReason>()
+    private let virtual = VirtualTime()
+    private let bag = TimerBag()
+
+    /// A timer whose every handler sets it again.
+    private func persistent(
+        on service: TimerService,
+        in place: Place = Place(.inline)
+    ) throws -> PreciseTimer {
+        let (box, log) = (Box<Weak>(), log)
+        let timer = try place.schedule(.onDemand, on: service, target: log, onEnd: reasons.append) { tick in
+            log.note(tick)
+            try? box.value?.timer?.reschedule(.once(after: .zero))
+        }
+        box.value = Weak(timer: timer)
+        return timer
+    }
+
+    private struct Weak: Sendable {
+        weak let timer: PreciseTimer?
+    }
+
+    @Test func finishReturnsFalseIfTheRunningHandlerSetsItsTimerAgain() async throws {
         let (isRunning, mayReturn) = (Gate(), Gate())
-        let timer = try PreciseTimer.schedule(.once(after: .zero), target: log) { _, _ in
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { [log] timer, tick in
+            log.note(tick)
+            isRunning.open()
+            await mayReturn.pass()
+            try timer.reschedule(.every(.seconds(60)))
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        await isRunning.pass()
+        let finishing = Task.immediate { try await timer.finish() }
+        mayReturn.open()
+        #expect(try await !finishing.value)
+        #expect(timer.state == .scheduled && log.count == 1)
+    }
+
+    @Test(arguments: DeliveryKind.allCases)
+    func aBagEndsATimerThatItsLastHandlerSetsAgain(kind: DeliveryKind) async throws {
+        let (service, place) = (try TimerService(.usual), Place(kind))
+        let timer = try persistent(on: service, in: place).store(in: bag)
+        try await bag.finishAll()
+        #expect(timer.state == .ended(.cancelled) && reasons.all == [.cancelled])
+        await place.settle()
+        #expect(log.count == 1, "no tick starts after the last one")
+        service.shutdown()
+    }
+
+    @Test(arguments: Ground.all, [nil, Duration.seconds(3_600), .seconds(Int64.max)])
+    func aShutdownEndsATimerThatItsLastHandlerSetsAgain(ground: Ground, limit: Duration?) async throws {
+        let site = try ground.site()
+        let timer = try persistent(on: site.service)
+        let ending = Task.immediate { try await site.service.shutdownAndWait(lastTick: true, within: limit) }
+        site.virtual?.advanceWithoutSettling(by: .zero)
+        #expect(try await ending.value)
+        #expect(log.count == 1 && timer.state == .ended(.cancelled))
+    }
+
+    /// One caller wants the timer to end with its last handler, and another one only waits for it.
+    @Test func ofTwoWaitsTheOneThatEndsTheTimerDecides() async throws {
+        let timer = try persistent(on: virtual.service).store(in: bag)
+        let finishing = Task.immediate { try await timer.finish() }
+        let ending = Task.immediate { [bag] in try await bag.finishAll() }
+        virtual.advanceWithoutSettling(by: .zero)
+        try await ending.value
+        #expect(try await !finishing.value)
+        #expect(log.count == 1 && timer.state == .ended(.cancelled))
+    }
+
+    @Test func aBagIsFinishedFromInsideAHandlerThatSetsItsTimerAgain() async throws {
+        let isOver = Gate()
+        let timer =
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { [bag] timer, tick in
+                if !tick.isExtra { try await bag.finishAll() }
+                try timer.reschedule(.every(.seconds(1)))
+                isOver.open()
+            }
+            .store(in: bag)
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        await isOver.pass()
+        #expect(await soon { timer.state == .ended(.cancelled) })
+    }
+
+    // MARK: Triggers
+
+    /// The handler's own calls, and those of other threads, go on during the shutdown.
+    @Test(arguments: [BurstEdge.leading, .trailing, .both])
+    func aThrottleThatIsCalledOnAndOnIsShutDown(edge: BurstEdge) async throws {
+        let (service, calls, box, isOver) = (try TimerService(.usual), Count(), Box<CallLimiter>(), Gate())
+        let trigger = try Throttler(.microseconds(100), edge: edge, on: service, target: log) { _ in
+            calls.add(1)
+            box.value?()
+        }
+        box.value = trigger
+        let calling = Task.detached {
+            while !isOver.isPassable {
+                trigger()
+                await Task.yield()
+            }
+        }
+        #expect(await soon { calls.value > 2 })
+        #expect(try await service.shutdownAndWait(lastTick: true))
+        let last = calls.value
+        isOver.open()
+        await calling.value
+        box.value = nil
+        #expect(calls.value == last, "nothing is called after the end")
+    }
+
+    /// The due tick becomes the last one: the first end of a debounce whose window was made longer.
+    @Test func theLastTickOfADebounceLetsTheWaitingCallThrough() async throws {
+        let (calls, seen, service) = (Count(), Notes<Int>(), virtual.service)
+        let save = try Debouncer(.seconds(10), on: service, target: log) { _ in seen.append(calls.value) }
+        for _ in 0..<2 {
+            virtual.advanceWithoutSettling(by: .seconds(9))
+            calls.add(1)
+            save()
+        }
+        virtual.inject(.wakeLate(by: .seconds(5)))
+        virtual.advanceWithoutSettling(by: .seconds(2))
+        let ending = Task.immediate { try await service.shutdownAndWait(lastTick: true) }
+        virtual.advanceWithoutSettling(by: .seconds(5))
+        #expect(try await ending.value)
+        #expect(seen.all == [2])
+    }
+
+    // MARK: Limits
+
+    /// A timer whose handler has begun, and awaits a gate.
+    private func stuck(_ label: String, on service: TimerService = .default, _ mayReturn: Gate) async throws
+        -> PreciseTimer
+    {
+        let isRunning = Gate()
+        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, label: label, target: log) { _, _ in
             isRunning.open()
             await mayReturn.pass()
         }
         await isRunning.pass()
-        await #expect(throws: TimerError.self) { try await timer.finish(within: .seconds(-1)) }
+        return timer
+    }
+
+    @Test(arguments: [(Duration.milliseconds(20), "20 ms"), (.seconds(-1), "-1 s")])
+    func aHandlerThatNeverReturnsIsNamedWhenTheLimitIsOver(limit: Duration, text: String) async throws {
+        let mayReturn = Gate()
+        let timer = try await stuck("flush", mayReturn)
+        let error = await #expect(throws: TimerError.self) { try await timer.finish(within: limit) }
+        #expect(error?.code == .handlerRunning)
+        #expect(error?.attempted == "waiting \(text) for the end of timer \"flush\" (\(#fileID):\(#line - 14))")
+        #expect(timer.state == .ended(.cancelled))
         mayReturn.open()
         await timer.cancelAndWait()
     }
 
-    @Test func aComputedTimerThatIsFinishedCountsWhatItMissed() async throws {
-        let timer = try PreciseTimer.schedule(
-            .computed { $0.advanced(by: .seconds(1)) },
-            on: virtual.service,
-            missedTicks: .catchUp(limit: 3),
-            target: log
-        ) { $0.note($1) }
-        virtual.inject(.wakeLate(by: .seconds(60)))
-        virtual.advanceWithoutSettling(by: .milliseconds(5_500))
-        let finishing = Task.immediate { try await timer.finish() }
-        virtual.advanceWithoutSettling(by: .seconds(60))
-        #expect(try await finishing.value)
-        #expect(log.ticks.map(\.missed) == [4], "later deadlines are left out")
+    /// Nobody moves the virtual time, so the last ticks of its timers do not come. A paused timer has none.
+    @Test(arguments: [false, true]) func onlyWhatTheWaitWasForIsNamed(withHandler: Bool) async throws {
+        let mayReturn = Gate()
+        for label in ["silent", "paused"] {
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: label, target: log) {
+                $0.note($1)
+            }
+            .store(in: bag, named: label)
+        }
+        bag["paused"]?.pause(keeping: .grid)
+        if withHandler { try await stuck("stuck", mayReturn).store(in: bag) }
+        let bag = bag
+        let error = await #expect(throws: TimerError.self) { try await bag.finishAll(within: .milliseconds(20)) }
+        #expect(error?.code == (withHandler ? .handlerRunning : .lastTickPending))
+        let (words, other) =
+            withHandler ? ("end of timer \"stuck\" (", "silent") : ("last tick of timer \"silent\" (", "stuck")
+        let named = ["20 ms for the \(words)", "paused", other].map { error?.attempted.contains($0) }
+        #expect(named == [true, false, false])
+        #expect(virtual.pendingCount == 0, "the limit ends the timers")
+        mayReturn.open()
     }
 
-    @Test func aServiceIsFlushedBeforeItsShutdown() async throws {
-        let service = try TimerService(.timerFD)
-        for _ in 0..<3 { try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) } }
-        #expect(try await service.shutdownAndWait(lastTick: true))
-        #expect(log.count == 3)
-        #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
+    @Test func aHandlerOfATimerThatHadEndedBeforeIsNamed() async throws {
+        let (service, mayReturn) = (try TimerService(.usual), Gate())
+        let timer = try await stuck("gone", on: service, mayReturn)
+        timer.cancel()
+        let error = await #expect(throws: TimerError.self) {
+            try await service.shutdownAndWait(lastTick: true, within: .milliseconds(20))
         }
+        #expect(error?.code == .handlerRunning)
+        #expect(error?.attempted.contains("20 ms for the end of timer \"gone\" (") == true)
+        mayReturn.open()
+        await timer.cancelAndWait()
     }
 
-    @Test func aHandlerMayFinishItsOwnTimer() async throws {
-        let (box, isOver) = (Box<PreciseTimer>(), Gate())
-        box.value = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
-            log.note(tick)
-            guard tick.index == 0, !tick.isExtra else { return }
-            _ = try await box.value?.finish()
-            isOver.open()
+    /// A process of its own, because other tests take memory, too.
+    @Test func aLimitLeavesNothingBehind() async throws {
+        await #expect(processExitsWith: .success) {
+            let (service, log) = (try TimerService(.timerFD), Log())
+            func finishSome() async throws {
+                for _ in 0..<5_000 {
+                    let timer = try PreciseTimer.schedule(.onDemand, on: service, target: log) { _, _ in }
+                    try await timer.finish(within: .seconds(3_600))
+                }
+            }
+            try await finishSome()
+            // A block for later takes some 570 bytes, each time. What Dispatch has not yet released takes memory once.
+            var least = Int.max
+            for _ in 0..<3 {
+                let before = ProcFS.residentBytes
+                try await finishSome()
+                least = min(least, ProcFS.residentBytes - before)
+            }
+            #expect(least < 5_000 * 200, "\(least) bytes")
         }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        await isOver.pass()
-        #expect(await allHaveEnded())
-        #expect(log.ticks.map(\.isExtra) == [false, true])
-        box.value = nil
     }
 }

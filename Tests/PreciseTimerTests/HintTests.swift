@@ -8,124 +8,58 @@ import Testing
 
 /// What a debug build says on standard error about mistakes that would otherwise be silent.
 @Suite(.waits("processes of their own end for these")) struct HintTests {
-    @Test func aTargetThatDiesBeforeTheFirstTickIsTold() async throws {
-        let result = try #require(
-            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                let virtual = VirtualTime()
-                try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: Log()) { $0.note($1) }
-                virtual.advanceWithoutSettling(by: .seconds(1))
-            }
-        )
-        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(said.contains("\(#fileID):\(#line - 8): the target of this timer was released before its first tick"))
+    /// What happens in a process of its own.
+    enum Scene: CaseIterable, Codable {
+        case targetDiesAtOnce, targetDiesOtherwise, handlesAreDropped
+        case errorsAreUnheard, errorOfAComputedTimerIsUnheard, errorsAreHeard
+        case slowInline, slowElsewhere, slowTwice
+        case inlineHandlerAsksForMainActor, handlerOnAQueueAsksForMainActor, handlersOnMainActorAskForIt
     }
 
-    /// A connection may close before its time-out, and a counter may be done.
-    @Test func aTargetThatDiesOtherwiseIsNotTold() async throws {
-        let result = try #require(
-            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                let virtual = VirtualTime()
-                try PreciseTimer.schedule(.once(after: .seconds(9)), on: virtual.service, target: Log()) { _, _ in }
-                try PreciseTimer.schedule(.onDemand, on: virtual.service, target: Log()) { _, _ in }
-                var log: Log? = Log()
-                if let log {
-                    try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
-                }
-                virtual.advanceWithoutSettling(by: .seconds(1))
-                log = nil
-                virtual.advanceWithoutSettling(by: .seconds(20))
-            }
-        )
-        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).isEmpty)
-    }
+    private static let said: [Scene: [String]] = [
+        .targetDiesAtOnce: [
+            "A:1: the target of this timer was released before its first tick, which ended the timer; if that was not "
+                + "intended, keep the target: the timer does not"
+        ],
+        .handlesAreDropped: [1, 2]
+            .map {
+                "A:\($0): the handle of this timer was dropped before its first tick, which ended the timer; keep the "
+                    + "handle, or schedule with a target"
+            },
+        .errorsAreUnheard: [unheard], .errorOfAComputedTimerIsUnheard: [unheard],
+        .slowInline: [
+            "A:1: the handler of this timer (\"a\\nb\") ran for longer than 1 s, its period or that of another timer "
+                + "on its thread, in 3 calls, once for 3.2 s; ticks are late: do less in it, or let it run elsewhere "
+                + "(`deliver: .queue`)"
+        ],
+        .slowElsewhere: [
+            "Place: the handler of this timer ran or awaited \(longer) use a longer period or `.fixedDelay`",
+            "Place: the handler of this timer ran \(longer) do less in it, or use a longer period or `.fixedDelay`",
+        ],
+        .inlineHandlerAsksForMainActor: ["A:1: the handler of this timer (\"refresh\") \(asksForMainActor)"],
+        .handlerOnAQueueAsksForMainActor: ["A:2: the handler of this timer \(asksForMainActor)"],
+    ]
 
-    @Test func eachPlaceThatDropsItsHandleIsToldOnce() async throws {
-        let result = try #require(
-            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                let virtual = VirtualTime()
-                for _ in 0..<50 { try dropHandles(on: virtual.service) }
-            }
-        )
-        let said = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
-        #expect(Set(said).count == 2 && said.count == 2)
-        for said in said { #expect(said.contains("the handle of this timer was dropped before its first tick")) }
-    }
+    private static let unheard =
+        "A:1: the handler of this timer threw an error, which ended the timer, and nobody was told: Trouble(); pass "
+        + "`onError:`, and the timer goes on, or `onEnd:`"
+    private static let longer =
+        "for longer than its period, 1 s, in 3 calls, once for 3.2 s: 4 deadlines had no tick;"
+    private static let asksForMainActor =
+        "asks for the main actor but does not run on it; pass `deliver: .mainActor` and leave the assumption out, or "
+        + "isolate the handler: `{ @MainActor target, tick in … }`"
 
-    private struct Trouble: Error {}
-
-    @Test func anErrorThatEndsATimerUnheardIsToldOnceForEachPlace() async throws {
-        let result = try #require(
-            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                let (virtual, log) = (VirtualTime(), Log())
-                var timers: [PreciseTimer] = []
-                for _ in 0..<5 {
-                    let timer = try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: log) {
-                        _,
-                        _ in throw Trouble()
-                    }
-                    timers.append(timer)
-                }
-                await virtual.advance(by: .zero)
-                // A handler whose thread is held up has written nothing yet.
-                for timer in timers { await timer.cancelAndWait() }
-            }
-        )
-        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(said.split(separator: "\n").count == 1)
-        #expect(said.contains("HintTests.swift:"))
-        #expect(said.contains(": the handler of this timer threw an error, which ended the timer"))
-        #expect(said.contains("nobody was told: Trouble()"))
-    }
-
-    /// The library itself hears of the end of such a timer.
-    @Test func anErrorThatEndsATimerWithComputedDeadlinesUnheardIsTold() async throws {
-        let result = try #require(
-            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                let (service, log) = (TimerService.wall, Log())
-                let timer = try PreciseTimer.schedule(
-                    .computed { $0.advanced(by: .milliseconds(1)) },
-                    on: service,
-                    target: log
-                ) { _, _ in throw Trouble() }
-                #expect(await soon { timer.state != .scheduled })
-                await timer.cancelAndWait()
-            }
-        )
-        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("nobody was told: Trouble()"))
-    }
-
-    @Test func anErrorThatSomebodyIsToldIsNotTold() async throws {
-        let result = try #require(
-            await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                let (virtual, log, mayThrow) = (VirtualTime(), Log(), Gate())
-                func schedule(
-                    onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)? = nil,
-                    onError: (@Sendable (Log, any Error) async throws -> Void)? = nil
-                ) throws -> PreciseTimer {
-                    try PreciseTimer.schedule(
-                        .once(after: .zero),
-                        on: virtual.service,
-                        target: log,
-                        onEnd: onEnd,
-                        onError: onError
-                    ) { _, _ in
-                        await mayThrow.pass()
-                        throw Trouble()
-                    }
-                }
-                _ = try schedule(onEnd: { _ in })
-                _ = try schedule(onError: { _, _ in })
-                _ = try schedule(onError: { _, error in throw error })
-                // Its end came before its error.
-                let cancelled = try schedule()
-                virtual.advanceWithoutSettling(by: .zero)
-                #expect(await soon { cancelled.runningSince != nil })
-                cancelled.cancel()
-                mayThrow.open()
-                await virtual.advance(by: .zero)
-            }
-        )
-        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).isEmpty)
+    @Test(arguments: Scene.allCases) func eachMistakeIsToldOnceForEachPlace(scene: Scene) async throws {
+        let endsProcess = [.inlineHandlerAsksForMainActor, .handlerOnAQueueAsksForMainActor].contains(scene)
+        let result = try await #require(
+            processExitsWith: endsProcess ? .failure : .success,
+            observing: [\.standardErrorContent]
+        ) { [scene] in try await scene.happen() }
+        let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+        let (prefix, place) = ("PreciseTimer: ", /TestSupport\/Place.swift:[0-9]+/)
+        let said = lines.filter { $0.hasPrefix(prefix) }
+            .map { String($0.dropFirst(prefix.count)).replacing(place, with: "Place") }
+        #expect(said == Self.said[scene] ?? [])
     }
 
     @Test func aProcessWhoseMainActorDoesNotRunIsTold() async throws {
@@ -141,11 +75,169 @@ import Testing
             _exit(0)
         }
     }
+
+    /// The check for the main actor needs no key for data of threads, of which a process has 1,024.
+    @Test func aDebugBuildWithoutAKeyForThreadsTicks() async {
+        await #expect(processExitsWith: .success) {
+            var key = pthread_key_t()
+            while unsafe pthread_key_create(&key, nil) == 0 {}
+            // The key with the number 0 belongs to another library, which may have given it a value on this thread.
+            let (log, values) = (Log(), Notes<UInt>())
+            try PreciseTimer.schedule(.every(.milliseconds(1)), target: log) { log, tick in
+                let isFree = unsafe pthread_getspecific(0) == nil
+                if tick.index == 0, isFree { unsafe pthread_setspecific(0, UnsafeRawPointer(bitPattern: 4_096)) }
+                unsafe values.append(UInt(bitPattern: pthread_getspecific(0)))
+                log.note(tick)
+            }
+            #expect(eventually { log.count > 2 })
+            #expect(Set(values.all).count == 1 && values.all.first != 0)
+        }
+    }
 }
 
-/// Two places. Inside an exit test all places have one line.
-private func dropHandles(on service: TimerService) throws {
-    _ = try PreciseTimer.schedule(.every(.seconds(1)), on: service) { _, _ in }
-    _ = try PreciseTimer.schedule(.every(.seconds(1)), on: service) {}
+private struct Trouble: Error {}
+
+extension HintTests.Scene {
+    fileprivate func happen() async throws {
+        let (virtual, log) = (VirtualTime(), Log())
+        let (service, second) = (virtual.service, PreciseTimer.Schedule.every(.seconds(1)))
+        switch self {
+        case .targetDiesAtOnce:
+            try PreciseTimer.schedule(second, on: service, file: "A", line: 1, target: Log()) { $0.note($1) }
+            virtual.advanceWithoutSettling(by: .seconds(1))
+        case .targetDiesOtherwise:
+            // A connection may close before its time-out, and a counter may be done.
+            try PreciseTimer.schedule(.once(after: .seconds(9)), on: service, target: Log()) { _, _ in }
+            try PreciseTimer.schedule(.onDemand, on: service, target: Log()) { _, _ in }
+            var target: Thing? = Thing()
+            try PreciseTimer.schedule(second, on: service, target: #require(target)) { _, tick in log.note(tick) }
+            virtual.advanceWithoutSettling(by: .seconds(1))
+            target = nil
+            virtual.advanceWithoutSettling(by: .seconds(20))
+            #expect(log.count == 1)
+        case .handlesAreDropped:
+            for _ in 0..<50 {
+                _ = try PreciseTimer.schedule(second, on: service, file: "A", line: 1) { _, _ in }
+                _ = try PreciseTimer.schedule(second, on: service, file: "A", line: 2) {}
+            }
+        case .errorsAreUnheard: try await leaveErrorsUnheard(.once(after: .zero), on: service, virtual)
+        case .errorOfAComputedTimerIsUnheard:
+            // The library itself hears of the end of such a timer.
+            try await leaveErrorsUnheard(.computed { $0.advanced(by: .milliseconds(1)) }, on: .wall, virtual)
+        case .errorsAreHeard: try await hearErrors(virtual, log)
+        case .slowInline:
+            try PreciseTimer.schedule(second, on: service, label: "a\nb", file: "A", line: 1, target: log) { _, _ in
+                virtual.advance(by: .milliseconds(3_200))
+            }
+            for _ in 0..<5 { virtual.advanceWithoutSettling(by: .seconds(5)) }
+        case .slowElsewhere: for kind in [DeliveryKind.actor, .serialQueue] { try await beSlow(in: Place(kind)) }
+        case .slowTwice:
+            // The machine may hold up any handler once or twice.
+            try PreciseTimer.schedule(second, on: service, target: log) { log, tick in
+                log.note(tick)
+                if log.count <= 2 { virtual.advance(by: .seconds(2)) }
+            }
+            virtual.advanceWithoutSettling(by: .seconds(20))
+            #expect(service.slowHandlers.map(\.count) == [2])
+        case .inlineHandlerAsksForMainActor: try askForMainActor(.inline, line: 1, label: "refresh")
+        case .handlerOnAQueueAsksForMainActor: try askForMainActor(.queue(DispatchQueue(label: "test")), line: 2)
+        case .handlersOnMainActorAskForIt:
+            let schedule = PreciseTimer.Schedule.once(after: .zero)
+            try PreciseTimer.schedule(schedule, deliver: .queue(.main), target: log) { log, tick in
+                MainActor.assumeIsolated { log.note(tick) }
+            }
+            try PreciseTimer.schedule(schedule, deliver: .mainActor, target: log) { log, tick in
+                MainActor.assumeIsolated { log.note(tick) }
+            }
+            #expect(await soon { log.count == 2 })
+        }
+    }
+
+    private func leaveErrorsUnheard(
+        _ schedule: PreciseTimer.Schedule,
+        on service: TimerService,
+        _ virtual: VirtualTime
+    ) async throws {
+        let log = Log()
+        for _ in 0..<3 {
+            let timer = try PreciseTimer.schedule(schedule, on: service, file: "A", line: 1, target: log) { _, _ in
+                throw Trouble()
+            }
+            virtual.advanceWithoutSettling(by: .zero)
+            #expect(await soon { timer.state != .scheduled })
+            // A handler whose thread is held up has written nothing yet.
+            await timer.cancelAndWait()
+        }
+    }
+
+    private func hearErrors(_ virtual: VirtualTime, _ log: Log) async throws {
+        let mayThrow = Gate()
+        func schedule(
+            onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)? = nil,
+            onError: (@Sendable (Log, any Error) async throws -> Void)? = nil
+        ) throws -> PreciseTimer {
+            try PreciseTimer.schedule(
+                .once(after: .zero),
+                on: virtual.service,
+                target: log,
+                onEnd: onEnd,
+                onError: onError
+            ) { _, _ in
+                await mayThrow.pass()
+                throw Trouble()
+            }
+        }
+        _ = try schedule(onEnd: { _ in })
+        _ = try schedule(onError: { _, _ in })
+        _ = try schedule(onError: { _, error in throw error })
+        // Its end comes before its error.
+        let cancelled = try schedule()
+        virtual.advanceWithoutSettling(by: .zero)
+        #expect(await soon { cancelled.runningSince != nil })
+        cancelled.cancel()
+        mayThrow.open()
+        await virtual.advance(by: .zero)
+    }
+
+    /// Such a handler makes no other timer late, and runs elsewhere already.
+    private func beSlow(in place: Place) async throws {
+        let (alarm, log, own, hasEnded) = (ManualAlarm(), Log(), Box<PreciseTimer>(), Gate())
+        let service = try TimerService(alarm: alarm)
+        // The message is written before the timer is finalized.
+        let timer = try place.schedule(
+            .every(.seconds(1)),
+            on: service,
+            target: log,
+            onEnd: { _ in hasEnded.open() },
+            handler: { tick in
+                log.note(tick)
+                alarm.move(by: .milliseconds(3_200))
+                if log.count == 3 { own.value?.cancel() }
+            }
+        )
+        own.value = timer
+        alarm.move(by: .seconds(1))
+        for count in 1...3 {
+            alarm.fire()
+            #expect(await soon { log.count == count && timer.runningSince == nil })
+        }
+        await hasEnded.pass()
+        #expect(log.ticks.map(\.missed) == [0, 2, 2])
+        own.value = nil
+        service.shutdown()
+    }
+
+    private func askForMainActor(_ delivery: PreciseTimer.Delivery, line: UInt, label: String? = nil) throws {
+        let log = Log()
+        try PreciseTimer.schedule(
+            .once(after: .zero),
+            deliver: delivery,
+            label: label,
+            file: "A",
+            line: line,
+            target: log
+        ) { log, tick in MainActor.assumeIsolated { log.note(tick) } }
+        _ = eventually { log.count > 0 }
+    }
 }
 #endif

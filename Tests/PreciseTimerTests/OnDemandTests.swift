@@ -5,249 +5,247 @@ import Testing
 
 /// A timer on demand ticks after a reschedule and rests otherwise; on virtual time.
 struct OnDemandTests {
-    private let virtual = VirtualTime()
-    private let log = Log()
+    private let scene = Scene()
 
     @Test func aRestingTimerIsScheduledAndHasNoDeadline() throws {
-        let timer = try schedule()
-        #expect(timer.state == .scheduled)
-        #expect(timer.nextDeadline == nil)
-        #expect(timer.period == nil)
-        #expect(virtual.pendingCount == 1)
-        #expect(virtual.nextDeadline == nil)
-        virtual.advance(by: .seconds(86_400))
-        #expect(log.count == 0)
-        #expect(timer.state == .scheduled)
-    }
-
-    @Test func activeTimersShowARestingTimer() throws {
-        let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service, label: "rests", target: log) {
-            $0.note($1)
-        }
-        let fresh = try #require(virtual.service.activeTimers.first)
-        #expect(fresh.label == "rests")
-        #expect(fresh.nextDeadline == nil)
-        #expect(fresh.isTargetAlive && !fresh.isPaused && fresh.ticks == 0)
-        try timer.reschedule(.once(after: .seconds(1)))
-        #expect(virtual.service.activeTimers.map(\.nextDeadline) == [virtual.now.advanced(by: .seconds(1))])
-        virtual.advance(by: .seconds(1))
-        let rested = try #require(virtual.service.activeTimers.first)
-        #expect(rested.nextDeadline == nil)
-        #expect(rested.ticks == 1)
-    }
-
-    @Test func eachRescheduleGivesOneTickNumberedFromZero() throws {
-        let (start, timer) = (virtual.now, try schedule())
-        for _ in 0..<3 {
-            virtual.advance(by: .milliseconds(7))
-            try timer.reschedule(.once(after: .milliseconds(5)))
-            #expect(virtual.nextDeadline == virtual.now.advanced(by: .milliseconds(5)))
-            virtual.advance(by: .milliseconds(13))
-            #expect(timer.nextDeadline == nil)
-            #expect(virtual.nextDeadline == nil)
-        }
-        try timer.reschedule(.once(at: start.advanced(by: .milliseconds(70))))
-        virtual.advance(by: .milliseconds(100))
-        #expect(offsets(from: start) == [12, 32, 52, 70])
-        #expect(log.ticks.allSatisfy { $0.index == 0 && $0.missed == 0 && $0.lateness == .zero })
-        #expect(timer.state == .scheduled)
-    }
-
-    @Test func aTimerThatIsPostponedAThousandTimesTicksOnce() throws {
-        let (start, timer) = (virtual.now, try schedule())
-        for _ in 0..<1_000 {
-            try timer.reschedule(.once(after: .milliseconds(10)))
-            virtual.advance(by: .milliseconds(9))
-        }
-        #expect(log.count == 0)
-        virtual.advance(by: .seconds(60))
-        #expect(offsets(from: start) == [999 * 9 + 10])
+        let timer = try scene.timer(.onDemand, paused: true)
+        #expect(timer.state == .paused && timer.resume())
+        scene.advance(86_400_000)
+        #expect(timer.state == .scheduled && scene.virtual.pendingCount == 1)
+        #expect([timer.nextDeadline, scene.virtual.nextDeadline] == [nil, nil] && timer.period == nil)
+        #expect(scene.ticks == "")
     }
 
     @Test func aTimerSetFromItsOwnHandlerTicksAgain() throws {
-        let (start, log) = (virtual.now, log)
-        let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service) { timer, tick in
-            log.note(tick)
-            if log.count < 3 { try? timer.reschedule(.once(after: .milliseconds(5))) }
+        let timer = try scene.handle(.onDemand) { timer, count in
+            if count < 3 { try? timer.reschedule(.once(after: .milliseconds(5))) }
         }
         try timer.reschedule(.once(after: .milliseconds(10)))
-        virtual.advance(by: .seconds(1))
-        #expect(offsets(from: start) == [10, 15, 20])
-        #expect(timer.state == .scheduled)
-        #expect(virtual.pendingCount == 1)
+        scene.advance(1_000)
+        #expect(scene.ticks == "0@10, 0@15, 0@20")
+        #expect(timer.state == .scheduled && scene.virtual.pendingCount == 1)
     }
 
     @Test func anyScheduleGoesOnUntilTheTimerIsRescheduledToOnDemand() throws {
-        let timer = try schedule()
-        let schedules: [(PreciseTimer.Schedule, period: Duration)] = [
-            (.every(.milliseconds(10)), .milliseconds(10)),
-            (.every(.milliseconds(10), at: virtual.now), .milliseconds(10)),
-            (.rate(100, per: .seconds(1)), .milliseconds(10)),
-            (.fixedDelay(.milliseconds(10)), .milliseconds(10)),
-        ]
-        for (schedule, period) in schedules {
+        let (timer, period) = (try scene.timer(.onDemand), Duration.milliseconds(10))
+        for schedule in [
+            PreciseTimer.Schedule.every(period), .every(period, after: .milliseconds(10)),
+            .rate(100, per: .seconds(1)), .fixedDelay(period),
+        ] {
+            let (before, now) = (scene.log.count, scene.virtual.now)
             try timer.reschedule(schedule)
             #expect(timer.period == period)
-            let before = log.count
-            virtual.advance(by: .milliseconds(35))
-            #expect(log.count >= before + 3)
+            scene.advance(39)
             try timer.reschedule(.onDemand)
-            #expect(timer.nextDeadline == nil && timer.period == nil && virtual.nextDeadline == nil)
-            let after = log.count
-            virtual.advance(by: .seconds(10))
-            #expect(log.count == after)
-            #expect(timer.state == .scheduled)
+            #expect([timer.nextDeadline, scene.virtual.nextDeadline] == [nil, nil] && timer.period == nil)
+            scene.advance(9_961)
+            let deadlines = scene.log.ticks.dropFirst(before).map { now.duration(to: $0.deadline) }
+            #expect(deadlines == [period, period * 2, period * 3] && timer.state == .scheduled, "\(schedule)")
         }
     }
 
-    @Test func reschedulingToOnDemandDiscardsAPendingDeadline() throws {
-        let timer = try schedule()
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        virtual.advance(by: .milliseconds(9))
-        try timer.reschedule(.onDemand)
-        virtual.advance(by: .seconds(10))
-        #expect(log.count == 0)
-        try timer.reschedule(.once(after: .zero))
-        virtual.advance(by: .zero)
-        #expect(log.count == 1)
-    }
+    private static let once = PreciseTimer.Schedule.once(after: .milliseconds(10))
 
-    @Test(arguments: [PreciseTimer.Schedule.every(.milliseconds(10)), .once(after: .milliseconds(10))])
-    func anOrdinaryTimerRescheduledToOnDemandRestsFromThenOn(schedule: PreciseTimer.Schedule) throws {
-        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .milliseconds(5))
-        try timer.reschedule(.onDemand)
-        virtual.advance(by: .seconds(1))
-        #expect(log.count == 0)
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        virtual.advance(by: .seconds(1))
-        #expect(log.count == 1)
-        #expect(timer.state == .scheduled, "it rests after its last deadline, too")
-    }
+    @Test(
+        arguments: [
+            (
+                "a deadline is discarded", .onDemand,
+                [
+                    .reschedule(once), .advance(9), .reschedule(.onDemand), .advance(991), .reschedule(once),
+                    .advance(10),
+                ],
+                "0@1010"
+            ),
+            (
+                "a period ends", .every(.milliseconds(10)),
+                [
+                    .advance(10), .reschedule(.onDemand), .advance(990), .reschedule(once), .advance(20), .fire,
+                    .advance(0),
+                ],
+                "0@10, 0@1010, extra 1@1020"
+            ),
+            (
+                "a single deadline is no end", once,
+                [
+                    .advance(9), .reschedule(.onDemand), .advance(991), .reschedule(once), .advance(20), .fire,
+                    .advance(0),
+                ],
+                "0@1010, extra 1@1020"
+            ),
+            (
+                "firing gives one tick", .onDemand,
+                [.advance(10), .fire, .fire, .advance(10), .fire, .advance(0)], "extra 0@10, extra 0@20"
+            ),
+            (
+                "firing leaves a deadline alone", .onDemand,
+                [.reschedule(once), .advance(4), .fire, .advance(16), .fire, .advance(0)],
+                "extra 0@4, 0@10, extra 1@20"
+            ),
+            (
+                "it can be paused", .onDemand,
+                [.pause, .reschedule(once), .advance(25), .reschedule(once), .advance(25), .fire, .advance(5), .resume]
+                    + [.advance(9), .fire, .advance(0)],
+                "0@35 late 20, extra 1@50 late 5, extra 1@64"
+            ),
+        ] as [Play]
+    )
+    func aTimerRestsUntilItIsRescheduledOrFired(play: Play) throws { try expectTicks(of: play) }
 
     @Test func anOrdinaryTimerRescheduledToOnDemandInItsLastHandlerRests() throws {
-        let log = log
-        let timer = try PreciseTimer.schedule(.once(after: .milliseconds(10)), on: virtual.service) { timer, tick in
-            log.note(tick)
+        let timer = try scene.handle(.once(after: .milliseconds(10))) { timer, _ in
             try? timer.reschedule(.onDemand)
         }
-        virtual.advance(by: .seconds(1))
-        #expect(log.count == 1)
-        #expect(timer.state == .scheduled)
+        scene.advance(1_000)
+        #expect(scene.log.count == 1 && timer.state == .scheduled)
         try timer.reschedule(.once(after: .milliseconds(10)))
-        virtual.advance(by: .seconds(1))
-        #expect(log.count == 2)
-    }
-
-    @Test func firingARestingTimerGivesOneTick() throws {
-        let timer = try schedule()
-        for round in 1...3 {
-            virtual.advance(by: .milliseconds(10))
-            let now = virtual.now
-            #expect(timer.fire() && timer.fire())
-            #expect(timer.nextDeadline == now)
-            virtual.advance(by: .seconds(1))
-            #expect(log.count == round)
-            #expect(log.ticks.last?.deadline == now)
-            #expect(log.ticks.last?.index == 0)
-            #expect(timer.nextDeadline == nil)
-            #expect(timer.state == .scheduled)
-        }
-    }
-
-    @Test func firingLeavesAPendingDeadlineAlone() throws {
-        let (start, timer) = (virtual.now, try schedule())
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        virtual.advance(by: .milliseconds(4))
-        timer.fire()
-        virtual.advance(by: .seconds(1))
-        #expect(offsets(from: start) == [4, 10])
-        timer.fire()
-        virtual.advance(by: .zero)
-        #expect(log.ticks.map(\.index) == [0, 0, 1], "it has the number of the next deadline")
-    }
-
-    @Test func aRestingTimerCanBePaused() throws {
-        let timer = try schedule()
-        #expect(timer.pause(keeping: .grid))
-        #expect(timer.state == .paused)
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        virtual.advance(by: .milliseconds(25))
-        #expect(log.count == 0)
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        timer.fire()
-        virtual.advance(by: .milliseconds(25))
-        #expect(timer.resume())
-        virtual.advance(by: .zero)
-        virtual.advance(by: .seconds(1))
-        #expect(log.ticks.map(\.lateness) == [.milliseconds(25), .milliseconds(15)], "the extra tick comes first")
-        #expect(timer.state == .scheduled)
-    }
-
-    @Test func aTimerOnDemandCanBeginPaused() throws {
-        let timer = try PreciseTimer.schedule(.onDemand, on: virtual.service, paused: true, target: log) {
-            $0.note($1)
-        }
-        #expect(timer.state == .paused)
-        #expect(timer.resume())
-        #expect(timer.state == .scheduled)
-        virtual.advance(by: .seconds(1))
-        #expect(log.count == 0)
-    }
-
-    @Test func aRefusedScheduleLeavesAPendingDeadlineOrARestAlone() throws {
-        let timer = try schedule()
-        #expect(throws: TimerError.self) { try timer.reschedule(.every(.zero)) }
-        #expect(timer.nextDeadline == nil)
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        let next = timer.nextDeadline
-        #expect(throws: TimerError.self) { try timer.reschedule(.once(after: .milliseconds(-1))) }
-        #expect(timer.nextDeadline == next)
+        scene.advance(1_000)
+        #expect(scene.ticks == "0@10, 0@1010")
     }
 
     @Test func theMissedTickPolicyAndTheToleranceApplyToEachSchedule() throws {
-        let timer = try PreciseTimer.schedule(
-            .onDemand,
-            on: virtual.service,
-            tolerance: .milliseconds(3),
-            missedTicks: .catchUp(limit: 2),
-            target: log
-        ) { $0.note($1) }
-        for round in 1...2 {
+        let timer = try scene.timer(.onDemand, missed: .catchUp(limit: 2), tolerance: 3)
+        for _ in 0..<2 {
             try timer.reschedule(.every(.milliseconds(10)))
-            virtual.jump(by: .milliseconds(45))
+            scene.jump(45)
+            try timer.reschedule(.every(.milliseconds(10)))
+            scene.advance(15)
             try timer.reschedule(.onDemand)
-            #expect(log.ticks.map(\.index) == Array(repeating: [0, 1], count: round).flatMap { $0 })
-            #expect(log.ticks.accounted == round * 4)
         }
+        let ticks = scene.log.ticks
+        #expect(ticks.map(\.index) == [0, 1, 0, 0, 1, 0])
+        #expect(ticks.map(\.missed) == [0, 2, 0, 0, 2, 0])
+        let lateness = [ticks[2].lateness, ticks[5].lateness]
+        #expect(lateness.allSatisfy { $0 > .zero && $0 <= .milliseconds(3) }, "\(lateness)")
+    }
+}
+
+/// A timer on demand keeps its promises on every backend and on virtual time, and ends like every other timer.
+@Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct OnDemandPromiseTests {
+    private let log = Log()
+    private let reasons = Notes<PreciseTimer.EndReason>()
+
+    private func schedule(on service: TimerService) throws -> PreciseTimer {
+        try PreciseTimer.schedule(.onDemand, on: service, target: log, onEnd: reasons.append) { $0.note($1) }
     }
 
-    @Test func restingAndPostponingSetNoAlarm() throws {
-        let alarm = ManualAlarm()
-        let service = try TimerService(alarm: alarm)
-        let timer = try PreciseTimer.schedule(.onDemand, on: service, target: log) { $0.note($1) }
-        #expect(alarm.settings.isEmpty)
-        for _ in 0..<1_000 {
-            alarm.move(by: .microseconds(100))
+    @Test(arguments: Ground.all)
+    func aRescheduleByAnotherThreadWhileTheHandlerRunsTakesEffect(ground: Ground) throws {
+        let site = try ground.site()
+        let (entered, isSet) = (Gate(), Gate())
+        let timer = try PreciseTimer.schedule(.onDemand, on: site.service, target: log) { log, tick in
+            log.note(tick)
+            if log.count > 1 { return }
+            entered.open()
+            isSet.pass()
+        }
+        try timer.reschedule(.once(after: .milliseconds(1)))
+        // On virtual time, handlers run on the thread that moves the time.
+        try onThreads(2) { thread in
+            if thread == 0 { return site.pass(.milliseconds(5)) }
+            entered.pass()
+            #expect(throws: Never.self) { try timer.reschedule(.once(after: .milliseconds(1))) }
+            isSet.open()
+        }
+        #expect(site.until { log.count == 2 })
+        site.pass(.milliseconds(5))
+        #expect(log.ticks.map(\.index) == [0, 0] && log.ticks.allSatisfy { $0.flawInTime == nil })
+        #expect(timer.state == .scheduled && timer.nextDeadline == nil)
+    }
+
+    @Test(arguments: Ground.all)
+    func theLastOfManyReschedulesIsServedAndNoDeadlineTwice(ground: Ground) throws {
+        let (site, delay) = (try ground.site(), Duration.microseconds(100))
+        let timer = try schedule(on: site.service)
+        var last = site.service.now
+        for round in 0..<500 {
+            last = site.service.now
+            try timer.reschedule(.once(after: delay))
+            // Before, at or after the deadline, so that the next reschedule meets the tick at each place on its way.
+            if round % 3 > 0 { site.pass(.microseconds(round % 29 * 10)) }
+        }
+        #expect(site.until { log.ticks.last.map { $0.deadline >= last.advanced(by: delay) } ?? false })
+        site.pass(.milliseconds(2))
+        #expect(zip(log.ticks, log.ticks.dropFirst()).allSatisfy { $0.deadline < $1.deadline }, "no tick comes twice")
+        #expect(log.ticks.allSatisfy { $0.index == 0 && $0.missed == 0 && $0.flawInTime == nil })
+        #expect(timer.state == .scheduled && timer.nextDeadline == nil && log.count <= 500)
+        #expect(reasons.all == [])
+    }
+
+    typealias Reason = PreciseTimer.EndReason
+
+    @Test(arguments: Ground.all, [Reason.cancelled, .serviceShutDown, .targetReleased, .handleReleased])
+    func aRestingTimerEndsOnceAndReleasesItsHandlersCaptures(ground: Ground, reason: Reason) throws {
+        let (site, log, released) = (try ground.site(), log, Count())
+        var target: Thing? = Thing()
+        var timer: PreciseTimer? = try {
+            let captured = Thing { released.add(1) }
+            let note: @Sendable (PreciseTimer.Tick) -> Void = { tick in
+                withExtendedLifetime(captured) { log.note(tick) }
+            }
+            let (service, target) = (site.service, try #require(target))
+            if reason == .handleReleased {
+                return try PreciseTimer.schedule(.onDemand, on: service, onEnd: reasons.append) { note($1) }
+            }
+            return try PreciseTimer.schedule(.onDemand, on: service, target: target, onEnd: reasons.append) { note($1) }
+        }()
+        try timer?.reschedule(.once(after: .milliseconds(1)))
+        #expect(site.until { log.count == 1 })
+        site.pass(.milliseconds(2))
+        #expect(released.value == 0 && reasons.all == [])
+
+        switch reason {
+        case .cancelled: #expect(timer?.cancel() == true)
+        case .serviceShutDown: site.service.shutdown()
+        case .targetReleased: target = nil
+        default: timer = nil
+        }
+        #expect(site.until { !reasons.all.isEmpty })
+        #expect(released.value == 1 && site.service.pendingCount == 0)
+        if let timer {
+            let error = #expect(throws: TimerError.self) { try timer.reschedule(.once(after: .zero)) }
+            #expect(timer.state == .ended(reason) && error?.code == .timerEnded && !timer.fire())
+        }
+        site.service.shutdown()
+        #expect(reasons.all == [reason] && log.count == 1)
+        withExtendedLifetime(target) {}
+    }
+
+    @Test func aRestingTimerEndsWhenItsBackendFails() throws {
+        let alarm = RefusingAlarm(settings: .max)
+        let timer = try schedule(on: try TimerService(alarm: alarm))
+        alarm.fail()
+        #expect(reasons.all == [.backendFailed(RefusingAlarm.refusal)])
+        #expect(timer.state == .ended(.backendFailed(RefusingAlarm.refusal)))
+    }
+}
+
+/// A timer on demand, with every delivery.
+@Suite(.waits("queues and actors call the handler when they like"), .timeLimit(.minutes(60)))
+struct OnDemandDeliveryTests {
+    private let scene = Scene()
+
+    @Test(arguments: DeliveryKind.allCases)
+    func eachRescheduleGivesOneTickAndReplacesATickThatIsOnItsWay(kind: DeliveryKind) async throws {
+        let (place, gate, virtual, log) = (Place(kind), Gate(), scene.virtual, scene.log)
+        let timer = try place.schedule(.onDemand, on: virtual.service, target: log) { log.note($0) }
+        if kind != .inline {
             try timer.reschedule(.once(after: .seconds(1)))
+            await place.block(until: gate)
         }
-        #expect(alarm.settings.count == 1)
-        try timer.reschedule(.onDemand)
-        #expect(alarm.settings.count == 1, "a firing for nothing costs less than a system call per byte")
-        alarm.move(by: .seconds(2))
-        alarm.fire()
-        #expect(log.count == 0)
-        #expect(alarm.settings.count == 1)
-        try timer.reschedule(.once(after: .seconds(1)))
-        #expect(alarm.settings.last == timer.nextDeadline)
-    }
-
-    private func schedule() throws -> PreciseTimer {
-        try PreciseTimer.schedule(.onDemand, on: virtual.service, target: log) { $0.note($1) }
-    }
-
-    /// The deadlines of the ticks, in milliseconds.
-    private func offsets(from start: TimerInstant) -> [Int] {
-        log.ticks.map { Int(start.duration(to: $0.deadline) / .milliseconds(1)) }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        for round in 1...3 {
+            try timer.reschedule(.once(after: .seconds(2)))
+            gate.open()
+            await place.settle()
+            let next = virtual.now.advanced(by: .seconds(2))
+            #expect(await soon { virtual.service.nextWakeTime == next })
+            #expect(log.count == round - 1)
+            virtual.advanceWithoutSettling(by: .seconds(2))
+            #expect(await soon { log.count == round })
+            await place.settle()
+            virtual.advanceWithoutSettling(by: .seconds(10))
+        }
+        #expect(log.ticks.map(\.deadline) == [3_000, 15_000, 27_000].map(scene.at))
+        #expect(log.ticks.map(\.index) == [0, 0, 0] && timer.state == .scheduled)
     }
 }

@@ -1,6 +1,10 @@
+import Foundation
 import PreciseTimer
+import PreciseTimerTestKit
 import TestSupport
 import Testing
+import TimerAlarms
+import TimerKernel
 
 /// Promises 1 to 5, on every backend and on virtual time: no tick early, no drift, no deadline lost, one handler at a
 /// time, and ticks in order.
@@ -24,29 +28,6 @@ import Testing
         // An independent count: the deadlines that had passed when the clock was last read.
         let woke = try #require(ticks.last?.woke)
         #expect(ticks.accounted == Int(start.duration(to: woke) / .milliseconds(1)) + 1)
-    }
-
-    @Test(arguments: Ground.all)
-    func aRateWithAFractionalNanosecondStepDoesNotDrift(ground: Ground) throws {
-        let site = try ground.site()
-        let log = Log()
-        let earliest = site.service.now
-        // 7 ticks in 10 ms, the first one step after the start.
-        let timer = try PreciseTimer.schedule(.rate(7, per: .milliseconds(10)), on: site.service, target: log) {
-            $0.note($1)
-        }
-        let latest = site.service.now
-        #expect(site.until { log.count >= 100 })
-        timer.cancel()
-        let first = try #require(log.ticks.first).deadline
-        // Deadlines are rounded up, so only whole groups of seven, which take exactly 10 ms, are compared.
-        for tick in log.ticks where tick.index % 7 == 0 {
-            #expect(first.duration(to: tick.deadline) == .milliseconds(10) * Int(tick.index / 7))
-        }
-        #expect(log.ticks.allSatisfy { $0.flawInTime == nil })
-        let step = Duration.nanoseconds(1_428_572)
-        #expect(earliest.advanced(by: step) <= first)
-        #expect(first <= latest.advanced(by: step))
     }
 
     @Test(arguments: Ground.all)
@@ -86,86 +67,16 @@ import Testing
     }
 
     @Test(arguments: Ground.all)
-    func catchingUpDeliversAtMostTheLimitPerLookAndTheLastTickCountsTheRest(ground: Ground) throws {
-        let site = try ground.site()
-        let (log, start) = (Log(), site.service.now.advanced(by: .milliseconds(1)))
-        let timer = try PreciseTimer.schedule(
-            .every(.milliseconds(1), at: start),
-            on: site.service,
-            missedTicks: .catchUp(limit: 3),
-            target: log
-        ) { $0.note($1) }
-        for _ in 0..<5 {
-            try site.stall(.milliseconds(12))
-            site.pass(.milliseconds(3))
-        }
-        #expect(site.until { log.count >= 30 })
-        timer.cancel()
-        let ticks = log.ticks
-        #expect(ticks.flaw(from: start, every: .milliseconds(1)) == nil)
-        let rounds = ticks.rounds.dropLast()
-        #expect(rounds.allSatisfy { $0.count <= 3 })
-        #expect(rounds.allSatisfy { $0.dropLast().allSatisfy { $0.missed == 0 } })
-        #expect(rounds.contains { $0.count == 3 && ($0.last?.missed ?? 0) >= 5 }, "a stall of 12 ms is seen")
-        for round in rounds {
-            let last = try #require(round.last)
-            #expect(last.index + last.missed == Int(start.duration(to: last.woke) / .milliseconds(1)))
-        }
-    }
-
-    @Test(arguments: Ground.all)
-    func delayCountsDroppedDeadlinesAndRestartsTheGrid(ground: Ground) throws {
-        let site = try ground.site()
-        let (log, period) = (Log(), Duration.milliseconds(2))
-        let timer = try PreciseTimer.schedule(
-            .every(period),
-            on: site.service,
-            missedTicks: .delay,
-            target: log
-        ) { $0.note($1) }
-        for _ in 0..<5 {
-            try site.stall(.milliseconds(11))
-            site.pass(.milliseconds(5))
-        }
-        #expect(site.until { log.count >= 20 })
-        timer.cancel()
-        let ticks = log.ticks
-        #expect(ticks.contains { $0.missed >= 3 }, "a stall of 11 ms is seen")
-        for (tick, next) in zip(ticks, ticks.dropFirst()) {
-            #expect(tick.missed == Int(tick.wakeLateness / period))
-            #expect(next.index == tick.index + 1 + tick.missed)
-            #expect(next.deadline == (tick.missed > 0 ? tick.woke : tick.deadline).advanced(by: period))
-        }
-        #expect(ticks.allSatisfy { $0.flawInTime == nil })
-    }
-
-    @Test(arguments: Ground.all)
-    func aFixedDelayIsMeasuredFromTheReturnOfTheHandler(ground: Ground) throws {
-        let site = try ground.site()
-        let (log, returns) = (Log(), Notes<TimerInstant>())
-        let service = site.service
-        let timer = try PreciseTimer.schedule(.fixedDelay(.milliseconds(1)), on: service, target: log) { log, tick in
-            log.note(tick)
-            returns.append(service.now)
-        }
-        #expect(site.until { log.count >= 20 })
-        timer.cancel()
-        #expect(log.ticks.enumerated().allSatisfy { $1.index == $0 && $1.missed == 0 && $1.flawInTime == nil })
-        for (returned, next) in zip(returns.all, log.ticks.dropFirst()) {
-            #expect(returned.advanced(by: .milliseconds(1)) <= next.deadline)
-        }
-    }
-
-    @Test(arguments: Ground.all)
     func schedulingForNowInAHandlerDoesNotStarveOtherTimers(ground: Ground) throws {
         let site = try ground.site()
-        let chain = Chain(service: site.service, length: 2_000)
-        chain.goOn()
-        let sibling = Log()
+        let (chain, sibling) = (Count(), Log())
+        // The timer schedules itself again for now, a given number of times.
+        let first = try PreciseTimer.schedule(.once(after: .zero), on: site.service) { timer, _ in
+            if chain.add(1) < 2_000 { try? timer.reschedule(.once(after: .zero)) }
+        }
         try PreciseTimer.schedule(.once(after: .milliseconds(1)), on: site.service, target: sibling) { $0.note($1) }
-        #expect(site.until { chain.left == 0 })
-        #expect(site.until { sibling.count == 1 })
-        #expect(site.until { site.service.pendingCount == 0 })
+        #expect(site.until { chain.value == 2_000 && sibling.count == 1 && site.service.pendingCount == 0 })
+        withExtendedLifetime(first) {}
     }
 
     // Not on virtual time, which would stop at every nanosecond.
@@ -180,24 +91,178 @@ import Testing
         #expect(eventually { other.count >= 10 })
         #expect(timer.cancel())
     }
+}
 
-    /// Schedules itself again for now, a given number of times.
-    private final class Chain: Sendable {
-        private let service: TimerService
-        private let done = Count()
-        private let length: Int
+/// Late ticks: which deadlines each stands for, under each policy.
+struct MissedTickTests {
+    private let scene = Scene()
 
-        init(service: TimerService, length: Int) {
-            self.service = service
-            self.length = length
+    @Test func aStartAnHourInThePastGivesOneLateTick() throws {
+        scene.advance(7_200_000)
+        try scene.timer(.every(.milliseconds(1), at: scene.at(3_600_000)))
+        scene.advance(1)
+        #expect(scene.ticks == "0@3600000 late 3600000 missed 3600000, 3600001@7200001")
+    }
+
+    @Test(arguments: LateStory.all, LateStory.Policy.allCases)
+    func everyTickFollowsThePolicy(story: LateStory, policy: LateStory.Policy) throws {
+        let (virtual, start, log) = (scene.virtual, scene.at(0), scene.log)
+        let timer = try PreciseTimer.schedule(
+            story.schedule,
+            on: virtual.service,
+            missedTicks: policy.policy,
+            target: log
+        ) { log, tick in
+            log.note(tick)
+            if log.count <= story.slowTicks { virtual.jump(by: .nanoseconds(700)) }
         }
-
-        var left: Int { length - done.value }
-
-        func goOn() {
-            _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: self) { chain, _ in
-                if chain.done.add(1) < chain.length { chain.goOn() }
+        for move in story.moves {
+            switch move {
+            case .advance(let end): virtual.advance(by: virtual.now.duration(to: start.advanced(by: .nanoseconds(end))))
+            case .jump(let end): virtual.jump(by: virtual.now.duration(to: start.advanced(by: .nanoseconds(end))))
+            case .pause: timer.pause(keeping: .grid)
+            case .resume: timer.resume()
             }
         }
+        #expect(log.ticks.map { LateStory.Row($0, from: start) } == story.rows[policy])
     }
+
+    @Test(arguments: LateStory.Policy.allCases)
+    func aTimerRescheduledInItsHandlerDropsTheOldSchedulesDeadlines(policy: LateStory.Policy) throws {
+        let timer = try scene.handle(.every(.milliseconds(300)), missed: policy.policy) { timer, count in
+            if count == 1 { try? timer.reschedule(.every(.milliseconds(100))) }
+        }
+        scene.jump(951)
+        scene.advance(200)
+        #expect(scene.ticks == "0@300 late 651\(policy == .catchUp ? "" : " missed 2"), 0@1051, 1@1151")
+        withExtendedLifetime(timer) {}
+    }
+}
+
+/// A timer that is always late and catches up does not starve the other timers of its service.
+struct CatchUpFairnessTests {
+    private let scene = Scene()
+
+    @Test func aStormOfLateTicksDoesNotStarveItsSiblings() throws {
+        let (virtual, sibling) = (scene.virtual, Log())
+        let storm = try scene.handle(.every(.nanoseconds(1)), missed: .catchUp(limit: 100_000)) { timer, count in
+            // The handler takes a thousand periods.
+            if count < 5_000 { virtual.advance(by: .microseconds(1)) } else { timer.cancel() }
+        }
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: sibling) { $0.note($1) }
+        virtual.advance(by: .nanoseconds(1))
+        // Each call delivers the ticks that are due by then: at most one batch of the storm.
+        for _ in 0..<1_000 { scene.advance(0) }
+        #expect(sibling.count >= 4)
+        // The sibling may come due at the beginning of a batch of 65 ticks, and ticks after the next batch.
+        let latest = sibling.ticks.map(\.lateness).max()
+        #expect(latest.map { $0 <= .microseconds(130) } == true, "\(String(describing: latest))")
+        #expect(scene.log.ticks.accounted == 5_000 && scene.log.count == 5_000, "below the limit no tick is merged")
+        withExtendedLifetime(storm) {}
+    }
+
+    @Test func theLimitCountsTheTicksOfABurstOverAllItsLooks() throws {
+        scene.jump(999)
+        try scene.timer(.every(.milliseconds(1), at: scene.at(0)), missed: .catchUp(limit: 300))
+        scene.advance(0)
+        scene.jump(400)
+        let missed = Array(repeating: 0, count: 299)
+        #expect(scene.log.ticks.map(\.missed) == missed + [700] + missed + [100], "anew for the next burst")
+    }
+
+    @Test func theTicksOfOneLookComeInOrderOfDeadlines() throws {
+        scene.jump(40)
+        for period in [2, 3] {
+            try scene.timer(.every(.milliseconds(period), at: scene.at(0)), missed: .catchUp(limit: 100))
+        }
+        scene.advance(0)
+        let deadlines = scene.log.ticks.map(\.deadline)
+        #expect(deadlines.count == 21 + 14)
+        #expect(deadlines == deadlines.sorted())
+    }
+}
+
+/// Ticks that a test makes itself.
+struct TickTests {
+    private static let due = TimerInstant(nanoseconds: 1_000, clock: .wall)
+
+    /// What is not told is on time, and a tick is delivered when it woke.
+    @Test(arguments: [
+        (PreciseTimer.Tick(deadline: due), [0, 0, 0]),
+        (PreciseTimer.Tick(deadline: due, woke: due.advanced(by: .nanoseconds(30))), [30, 30, 0]),
+        (PreciseTimer.Tick(deadline: due, delivered: due.advanced(by: .nanoseconds(30))), [30, 0, 30]),
+        (
+            PreciseTimer.Tick(
+                index: 7,
+                deadline: due,
+                woke: due.advanced(by: .nanoseconds(20)),
+                delivered: due.advanced(by: .nanoseconds(25)),
+                missed: 3
+            ), [25, 20, 5]
+        ),
+    ])
+    func latenessIsThatOfTheWakeUpAndThatOfTheHop(tick: PreciseTimer.Tick, lateness: [Int]) {
+        #expect([tick.lateness, tick.wakeLateness, tick.hopLateness] == lateness.map { .nanoseconds($0) })
+        let numbers = lateness == [25, 20, 5] ? [7, 3] : [0, 0]
+        #expect(tick.deadline == Self.due && [tick.index, tick.missed] == numbers)
+    }
+
+    /// It woke before its deadline, it was delivered before it woke, or its instants are of two clocks.
+    @Test func aTickThatCannotBeIsAProgrammingError() async {
+        await #expect(processExitsWith: .failure) {
+            let due = TimerInstant(nanoseconds: 1_000)
+            _ = PreciseTimer.Tick(deadline: due, woke: due.advanced(by: .nanoseconds(-1)), delivered: due)
+        }
+        await #expect(processExitsWith: .failure) {
+            let due = TimerInstant(nanoseconds: 1_000)
+            _ = PreciseTimer.Tick(deadline: due, woke: due.advanced(by: .nanoseconds(1)), delivered: due)
+        }
+        await #expect(processExitsWith: .failure) {
+            let due = TimerInstant(nanoseconds: 1_000)
+            _ = PreciseTimer.Tick(deadline: due, delivered: TimerInstant(nanoseconds: 1_000, clock: .wall))
+        }
+    }
+}
+
+/// Backends rarely wake early: a deadline is rounded up on its way to the mechanism, so that a tick costs one firing.
+/// The hybrid backend fires early on purpose.
+@Suite(.waits("the kernel rounds the time of a firing"), .timeLimit(.minutes(60))) struct RoundingTests {
+    @Test(arguments: TimerService.Backend.available.filter { $0 != .hybrid })
+    func firingsRarelyComeBeforeTheirDeadline(backend: TimerService.Backend) throws {
+        let alarm = try backend.makeAlarm()
+        let (early, firings, deadline) = (Count(), Count(), Box<TimerInstant>())
+        try alarm.start(
+            onFire: {
+                guard let due = deadline.value else { return }
+                if alarm.now < due { early.add(1) }
+                firings.add(1)
+            },
+            onFailure: { _ in }
+        )
+        defer { alarm.stop() }
+        for round in 1...100 {
+            // An instant with a fraction of a microsecond.
+            let now = alarm.now.nanoseconds
+            let due = TimerInstant(nanoseconds: (now / 1000 + 500) * 1000 + 1 + UInt64(round % 999))
+            deadline.value = due
+            try alarm.set(due)
+            #expect(eventually { firings.value >= round })
+        }
+        #expect(early.value <= 10)
+    }
+
+    #if RunLoop
+    @Test func aRunLoopsFireDateIsAFewMicrosecondsAfterItsDeadlineAndNeverBefore() {
+        var generator = SeededGenerator(seed: 1)
+        // Between 2026 and 2030, and up to an hour ahead.
+        for _ in 0..<10_000 {
+            let wall = UInt64.random(in: 1_767_225_600_000_000_000...1_900_000_000_000_000_000, using: &generator)
+            let delay = UInt64.random(in: 0...3_600_000_000_000, using: &generator)
+            let date = RunLoopAlarm.fireDate(TimerInstant(nanoseconds: wall, clock: .wall), in: delay)
+            // Without the whole seconds, which would leave a `Double` too few digits for nanoseconds.
+            let late = (date.timeIntervalSince1970 - Double((wall + delay) / 1_000_000_000)) * 1e9
+            #expect((1_500...4_000).contains(late - Double((wall + delay) % 1_000_000_000)))
+        }
+    }
+    #endif
 }

@@ -1,3 +1,4 @@
+// Calls whose caller needs the answer now: a reader of a timer without a target, and a wait that blocks its thread.
 import PreciseTimer
 import PreciseTimerTestKit
 import TestSupport
@@ -9,58 +10,45 @@ struct ReaderTests {
     private let ends = Notes<PreciseTimer.EndReason>()
 
     /// A timer whose target was released, and which the service has not found.
-    private func orphan(paused: Bool = false) throws -> PreciseTimer {
+    private func orphan(paused: Bool = false, onTick: @escaping @Sendable () -> Void = {}) throws -> PreciseTimer {
         try PreciseTimer.schedule(
             .every(.seconds(10)),
             on: virtual.service,
             label: "orphan",
             paused: paused,
             target: Log(),
-            onEnd: { [ends] in ends.append($0) },
-            handler: { _, _ in }
-        )
+            onEnd: ends.append
+        ) { _, _ in onTick() }
     }
 
     @Test func noReaderEndsATimer() throws {
         let (timer, bag) = (try orphan(), TimerBag())
         timer.store(in: bag, named: "clock")
-        #expect(timer.state == .ended(.targetReleased) && timer.hasEnded)
-        #expect(bag.count == 0 && bag["clock"] == nil)
+        #expect("\(timer)".hasSuffix(": scheduled, every 10 s") && virtual.pendingCount == 1 && ends.all == [])
+        #expect(timer.state == .ended(.targetReleased) && timer.hasEnded && bag.count == 0 && bag["clock"] == nil)
         #expect("\(timer)".hasSuffix(": ended: target released"))
         #expect(virtual.pendingCount == 1 && ends.all.isEmpty, "the rest is left to the service")
         virtual.advance(by: .seconds(1))
-        #expect(virtual.pendingCount == 0 && ends.all == [.targetReleased])
-        #expect(timer.state == .ended(.targetReleased))
+        #expect(virtual.pendingCount == 0 && ends.all == [.targetReleased] && timer.state == .ended(.targetReleased))
     }
 
-    @Test func aTimerThatWasReadAsEndedTakesNoOrders() async throws {
-        for paused in [false, true] {
-            let timer = try orphan(paused: paused)
-            #expect(timer.hasEnded)
-            #expect(!timer.cancel() && !timer.pause() && !timer.resume() && !timer.fire() && !timer.restart())
-            #expect(throws: TimerError.self) { try timer.reschedule(.every(.seconds(1))) }
-            let error = #expect(throws: TimerError.self) { try timer.reschedule(.every(.seconds(1)), keeping: .phase) }
-            #expect(error?.code == .timerEnded)
-            #expect(error?.attempted.contains("target released") == true)
-            #expect(try await timer.finish() == false)
-            let isEnding = await timer.cancelAndWait()
-            #expect(!isEnding)
-            #expect(timer.state == .ended(.targetReleased))
-        }
+    @Test(arguments: [false, true]) func aTimerThatWasReadAsEndedTakesNoOrders(isPaused: Bool) async throws {
+        let timer = try orphan(paused: isPaused)
+        #expect(timer.hasEnded)
+        #expect(!timer.pause() && !timer.resume() && !timer.fire() && !timer.restart())
+        refusal { try timer.reschedule(.every(.seconds(1))) }
+        let error = refusal { try timer.reschedule(.every(.seconds(1)), keeping: .phase) }
+        #expect(error?.code == .timerEnded && error?.attempted.contains("target released") == true)
+        let (isFinishing, isEnding) = (try await timer.finish(), await timer.cancelAndWait())
+        #expect(!isFinishing && !isEnding && !timer.cancel() && timer.state == .ended(.targetReleased))
         await virtual.advance(by: .seconds(1))
-        #expect(ends.all == [.targetReleased, .targetReleased])
+        #expect(ends.all == [.targetReleased])
     }
 
     @Test func aCancelReleasesWhatTheHandlerCaptured() throws {
         var captured: Log? = Log()
         weak let seen = captured
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(10)),
-            on: virtual.service,
-            target: Log(),
-            onEnd: { [ends] in ends.append($0) },
-            handler: { [captured] _, tick in captured?.note(tick) }
-        )
+        let timer = try orphan { [captured] in withExtendedLifetime(captured) {} }
         captured = nil
         #expect(timer.hasEnded && seen != nil)
         #expect(!timer.cancel())
@@ -69,16 +57,15 @@ struct ReaderTests {
 
     /// The target's `deinit` runs inside the delivery, and reads the timer.
     @Test func aTargetThatDiesInItsHandlerCannotMakeItsTimerGoOn() throws {
-        let (box, held, refused) = (Box<PreciseTimer>(), Box<Mourner>(), Count())
-        held.value = Mourner {
+        let (box, held, refused) = (Box<PreciseTimer>(), Box<Thing>(), Count())
+        let every = PreciseTimer.Schedule.every(.seconds(1))
+        held.value = Thing {
             #expect(box.value?.hasEnded == true)
-            do { try box.value?.reschedule(.every(.seconds(1))) } catch { refused.add(1) }
+            do { try box.value?.reschedule(every) } catch { refused.add(1) }
         }
-        box.value = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            target: try #require(held.value)
-        ) { _, _ in held.value = nil }
+        box.value = try PreciseTimer.schedule(every, on: virtual.service, target: try #require(held.value)) { _, _ in
+            held.value = nil
+        }
         virtual.advance(by: .seconds(3))
         #expect(refused.value == 1 && box.value?.state == .ended(.targetReleased))
     }
@@ -87,40 +74,101 @@ struct ReaderTests {
         let (bag, queue) = (TimerBag(), SuspendedQueue())
         defer { queue.letRun() }
         let ended = try orphan().store(in: bag)
-        let stuck = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            deliver: .queue(queue.queue),
-            label: "stuck",
-            target: queue
-        ) { _, _ in }
-        stuck.store(in: bag)
+        let (service, every) = (virtual.service, PreciseTimer.Schedule.every(.seconds(1)))
+        try PreciseTimer.schedule(every, on: service, deliver: .queue(queue.queue), label: "stuck", target: queue) {
+            _,
+            _ in
+        }
+        .store(in: bag)
         #expect(ended.hasEnded)
         let error = await #expect(throws: TimerError.self) { try await bag.finishAll(within: .milliseconds(20)) }
         #expect(error?.code == .lastTickPending)
-        #expect(error?.attempted.contains("stuck") == true)
-        #expect(error?.attempted.contains("orphan") == false)
+        #expect(["stuck", "orphan"].filter { error?.attempted.contains($0) == true } == ["stuck"])
     }
 
-    @Test func aShutdownEndsItForTheReasonThatWasRead() throws {
-        let timer = try orphan()
-        #expect(timer.state == .ended(.targetReleased))
+    @Test func aShutdownEndsItForTheReasonThatWasReadAndACancelWhatNobodyHasRead() throws {
+        let (read, unread) = (try orphan(), try orphan())
+        #expect(read.state == .ended(.targetReleased))
+        #expect(unread.cancel())
+        #expect(unread.state == .ended(.cancelled) && ends.all == [.cancelled])
         virtual.service.shutdown()
-        #expect(timer.state == .ended(.targetReleased) && ends.all == [.targetReleased])
-    }
-
-    @Test func whatNobodyHasReadIsEndedByACancel() throws {
-        let timer = try orphan()
-        #expect(timer.cancel())
-        #expect(timer.state == .ended(.cancelled) && ends.all == [.cancelled])
+        #expect(read.state == .ended(.targetReleased) && ends.all == [.cancelled, .targetReleased])
     }
 }
 
-/// Calls a function when it is released.
-private final class Mourner: Sendable {
-    private let onRelease: @Sendable () -> Void
+/// The blocking `cancelAndWait()` on the executor that the running handler needs, where waiting would never end.
+@Suite(.waits("processes of their own wait for handlers"), .timeLimit(.minutes(60))) struct BlockingWaitTests {
+    /// A debug build stops at the call. A release build returns from it.
+    #if DEBUG
+    private static let outcome = ExitTest.Condition.failure
+    #else
+    private static let outcome = ExitTest.Condition.success
+    #endif
 
-    init(_ onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+    @Test func onTheHandlersActorAndTheMainActorItDoesNotWait() async throws {
+        let results = [
+            try await #require(processExitsWith: Self.outcome, observing: [\.standardErrorContent]) {
+                try await Meter().run(onMainActor: true)
+            },
+            try await #require(processExitsWith: Self.outcome, observing: [\.standardErrorContent]) {
+                try await Meter().run(onMainActor: false)
+            },
+        ]
+        #if DEBUG
+        let message = [
+            "\(#fileID):", "cancelAndWait() blocks the actor on which the running handler must return",
+            "`await timer.cancelAndWait()`",
+        ]
+        let said = results.map { String(decoding: $0.standardErrorContent, as: UTF8.self) }
+        #expect(said.allSatisfy { text in message.allSatisfy(text.contains) }, "\(said)")
+        #else
+        _ = results
+        #endif
+    }
 
-    deinit { onRelease() }
+    /// The actor of the caller is not that of the handler.
+    @Test func aCallOnAnotherActorWaits() async throws {
+        let (meter, other, isRunning, hasReturned) = (Meter(), Meter(), Gate(), Gate())
+        let timer = try PreciseTimer.schedule(.once(after: .zero), target: meter) { _, _ in
+            isRunning.open()
+            try? await Task.sleep(for: .milliseconds(20))
+            hasReturned.open()
+        }
+        await isRunning.pass()
+        _ = await other.end(timer)
+        #expect(hasReturned.isPassable)
+    }
+
+    /// A handler that the calling thread is inside of needs no other executor.
+    @Test func aCallInsideTheHandlerReturnsAtOnce() async throws {
+        let (meter, log, box) = (Meter(), Notes<Bool>(), Box<PreciseTimer>())
+        box.value = try PreciseTimer.schedule(.once(after: .zero), paused: true, target: meter) { meter, _ in
+            await Task.yield()
+            if let timer = box.value { log.append(meter.end(timer)) }
+        }
+        box.value?.resume()
+        #expect(await soon { !log.all.isEmpty })
+        #expect(log.all == [true])
+        box.value = nil
+    }
+}
+
+private actor Meter {
+    /// Ends a timer, while its handler awaits on an actor, from a synchronous function on that actor.
+    func run(onMainActor isMain: Bool) async throws {
+        let isRunning = Gate()
+        let rest: @Sendable () async -> Void = {
+            isRunning.open()
+            try? await Task.sleep(for: .seconds(3_600))
+        }
+        let timer =
+            isMain
+            ? try PreciseTimer.schedule(.once(after: .zero), deliver: .mainActor, target: self) { _, _ in await rest() }
+            : try PreciseTimer.schedule(.once(after: .zero), target: self) { _, _ in await rest() }
+        await isRunning.pass()
+        let hasEnded = isMain ? await MainActor.run { timer.cancelAndWait() } : end(timer)
+        precondition(hasEnded && timer.state == .ended(.cancelled))
+    }
+
+    func end(_ timer: PreciseTimer) -> Bool { timer.cancelAndWait() }
 }

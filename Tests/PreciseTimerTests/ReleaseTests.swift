@@ -1,118 +1,55 @@
 import PreciseTimer
+import PreciseTimerTestKit
 import TestSupport
 import Testing
 
 /// Promises 6 to 9, on every backend and on virtual time: cancelling, releasing, living and ending.
 @Suite(.waits("a real alarm's thread releases the handler"), .timeLimit(.minutes(60))) struct ReleaseTests {
-    @Test(arguments: Ground.all)
-    func siblingsCancelledInTheSameBatchDoNotRun(ground: Ground) throws {
-        let site = try ground.site()
-        let (ran, timers) = (Notes<Int>(), Box<[PreciseTimer]>())
-        try scheduleTogether(5, on: site.service, ran, timers) { _ in
-            for timer in timers.value ?? [] { timer.cancel() }
-        }
-        #expect(site.until { !ran.all.isEmpty && site.service.pendingCount == 0 })
-        site.pass(.milliseconds(10))
-        #expect(ran.all == [0])
-        timers.value = nil
-    }
-
-    @Test(arguments: Ground.all)
-    func shuttingDownInAHandlerKeepsDueSiblingsFromRunning(ground: Ground) throws {
+    /// Timers due at one instant. They are scheduled inside a handler, so that no tick is delivered before all are
+    /// scheduled.
+    @Test(arguments: Ground.all, [PreciseTimer.EndReason.cancelled, .serviceShutDown])
+    func siblingsEndedInTheSameBatchDoNotRun(ground: Ground, reason: PreciseTimer.EndReason) throws {
         let site = try ground.site()
         let (service, ran, timers) = (site.service, Notes<Int>(), Box<[PreciseTimer]>())
-        try scheduleTogether(5, on: service, ran, timers) { _ in
-            service.shutdown()
-            service.shutdown()
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: ran) { ran, _ in
+            let due = PreciseTimer.Schedule.every(.milliseconds(1), at: service.now.advanced(by: .milliseconds(2)))
+            timers.value = (0..<5)
+                .compactMap { number in
+                    try? PreciseTimer.schedule(due, on: service, target: ran) { ran, _ in
+                        ran.append(number)
+                        if reason == .serviceShutDown { for _ in 0..<2 { service.shutdown() } }
+                        for timer in timers.value ?? [] { timer.cancel() }
+                    }
+                }
         }
         #expect(site.until { !ran.all.isEmpty && service.pendingCount == 0 })
         site.pass(.milliseconds(10))
         #expect(ran.all == [0])
-        #expect(timers.value?.map(\.state) == Array(repeating: .ended(.serviceShutDown), count: 5))
+        #expect(timers.value?.map(\.state) == Array(repeating: .ended(reason), count: 5))
         timers.value = nil
     }
 
-    @Test(arguments: Ground.all)
-    func cancellingAFarTimerReleasesItsHandlersCaptures(ground: Ground) throws {
-        let site = try ground.site()
-        let target = Thing()
-        var captured: Thing? = Thing()
-        weak let gone = captured
-        let timer = try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: site.service, target: target) {
-            [captured] _, _ in withExtendedLifetime(captured) {}
+    @Test(arguments: Ground.all, [PreciseTimer.State.ended(.cancelled), .ended(.completed)])
+    func anEndedTimersCapturesAreReleasedEvenIfTheHandleIsKept(ground: Ground, end: PreciseTimer.State) throws {
+        let (site, target, released) = (try ground.site(), Thing(), Count())
+        let once = PreciseTimer.Schedule.once(after: .milliseconds(5))
+        let timer = try PreciseTimer.schedule(once, on: site.service, paused: true, target: target) {
+            [captured = Thing { released.add(1) }] _, _ in withExtendedLifetime(captured) {}
         }
-        captured = nil
-        #expect(gone != nil)
-        timer.cancel()
-        #expect(gone == nil)
-    }
-
-    @Test(arguments: Ground.all)
-    func aCompletedTimersCapturesAreReleasedEvenIfTheHandleIsKept(ground: Ground) throws {
-        let site = try ground.site()
-        let (target, released) = (Thing(), Count())
-        var captured: Thing? = Thing { released.add(1) }
-        let timer = try PreciseTimer.schedule(
-            .once(after: .milliseconds(5)),
-            on: site.service,
-            paused: true,
-            target: target
-        ) { [captured] _, _ in withExtendedLifetime(captured) {} }
-        captured = nil
         #expect(released.value == 0)
+        if end == .ended(.cancelled) {
+            timer.cancel()
+            #expect(released.value == 1)
+        }
         timer.resume()
         #expect(site.until { released.value == 1 })
-        #expect(site.until { timer.state == .ended(.completed) })
-    }
-
-    @Test(arguments: Ground.all)
-    func aReleasedTargetEndsItsTimerEvenIfTheStateIsNotRead(ground: Ground) throws {
-        let site = try ground.site()
-        let (count, reasons) = (Count(), Notes<PreciseTimer.EndReason>())
-        var target: Thing? = Thing()
-        weak let gone = target
-        try PreciseTimer.schedule(
-            .every(.milliseconds(1)),
-            on: site.service,
-            target: try #require(target),
-            onEnd: { reasons.append($0) },
-            handler: { _, _ in count.add(1) }
-        )
-        #expect(site.until { count.value >= 3 })
-        target = nil
-        #expect(site.until { gone == nil })
-        #expect(site.until { site.service.pendingCount == 0 })
-        #expect(site.until { reasons.all == [.targetReleased] })
-        let ticks = count.value
-        site.pass(.milliseconds(10))
-        #expect(count.value == ticks)
-    }
-
-    @Test(arguments: Ground.all)
-    func aTimerWithoutATargetEndsWithItsHandle(ground: Ground) throws {
-        let site = try ground.site()
-        let (log, reasons) = (Log(), Notes<PreciseTimer.EndReason>())
-        var timer: PreciseTimer? = try PreciseTimer.schedule(
-            .every(.milliseconds(1)),
-            on: site.service,
-            onEnd: { reasons.append($0) },
-            handler: { log.note($1) }
-        )
-        #expect(site.until { log.count >= 3 })
-        #expect(timer?.state == .scheduled)
-        timer = nil
-        #expect(site.until { reasons.all == [.handleReleased] })
-        #expect(site.service.pendingCount == 0)
-        let count = log.count
-        site.pass(.milliseconds(10))
-        #expect(log.count == count)
+        #expect(site.until { timer.state == end })
     }
 
     @Test(arguments: Ground.all)
     func aHandlerMayDestroyTheOwnerOfItsTimer(ground: Ground) throws {
-        let site = try ground.site()
-        let (owner, timer, ended) = (Box<Thing>(), Box<PreciseTimer>(), Notes<Bool>())
-        let reasons = Notes<PreciseTimer.EndReason>()
+        let (site, owner, timer) = (try ground.site(), Box<Thing>(), Box<PreciseTimer>())
+        let (ended, reasons) = (Notes<Bool>(), Notes<PreciseTimer.EndReason>())
         // The owner dies on the delivery context, so waiting for its own handler must not block.
         owner.value = Thing { if let timer = timer.value { ended.append(timer.cancelAndWait()) } }
         timer.value = try PreciseTimer.schedule(
@@ -120,40 +57,217 @@ import Testing
             on: site.service,
             paused: true,
             target: try #require(owner.value),
-            onEnd: { reasons.append($0) },
-            handler: { _, tick in
-                guard tick.index >= 1 else { return }
-                // If the reaper holds the target now, the target dies a little later, and no tick may find it gone.
-                try? timer.value?.reschedule(.once(after: .seconds(3_600)))
-                owner.value = nil
-            }
-        )
+            onEnd: reasons.append
+        ) { _, tick in
+            guard tick.index >= 1 else { return }
+            // If the reaper holds the target now, the target dies a little later, and no tick may find it gone.
+            try? timer.value?.reschedule(.once(after: .seconds(3_600)))
+            owner.value = nil
+        }
         timer.value?.resume()
         #expect(site.until { !ended.all.isEmpty && !reasons.all.isEmpty })
         site.pass(.milliseconds(10))
-        #expect(ended.all == [true])
-        #expect(reasons.all == [.cancelled])
+        #expect(ended.all == [true] && reasons.all == [.cancelled])
         timer.value = nil
     }
+}
 
-    /// Timers due at one instant. They are scheduled inside a handler, so that no tick is delivered before all
-    /// are scheduled.
-    private func scheduleTogether(
-        _ count: Int,
-        on service: TimerService,
-        _ ran: Notes<Int>,
-        _ timers: Box<[PreciseTimer]>,
-        handler: @escaping @Sendable (Int) -> Void
-    ) throws {
-        try PreciseTimer.schedule(.once(after: .zero), on: service, target: ran) { ran, _ in
-            let schedule = PreciseTimer.Schedule.every(.milliseconds(1), at: service.now.advanced(by: .milliseconds(2)))
-            timers.value = (0..<count)
-                .compactMap { number in
-                    try? PreciseTimer.schedule(schedule, on: service, target: ran) { ran, _ in
-                        ran.append(number)
-                        handler(number)
-                    }
-                }
+/// A timer whose target was released ends within seconds, however far away its deadline is, even if it is paused: on
+/// every backend, on the host's loops and on virtual time.
+@Suite(.waits("the reaper sweeps on its own clock"), .timeLimit(.minutes(60)))
+struct DeadTargetTests {
+    typealias Reason = PreciseTimer.EndReason
+
+    private actor Employee {}
+
+    /// A form of timer: schedules it, and returns it with its target.
+    struct Form: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let schedule:
+            @Sendable (TimerService, @escaping @Sendable (Reason) -> Void) throws
+                -> (PreciseTimer, any AnyObject & Sendable)
+    }
+
+    private static let far = PreciseTimer.Schedule.once(after: .seconds(86_400))
+    private static let every = PreciseTimer.Schedule.every(.milliseconds(1))
+    private static let forms = [
+        form("ticking", every), form("paused", every, paused: true), form("far", far), form("resting", .onDemand),
+        Form(testDescription: "of an actor") { service, onEnd in
+            let target = Employee()
+            return (try PreciseTimer.schedule(far, on: service, target: target, onEnd: onEnd) { _, _ in }, target)
+        },
+        Form(testDescription: "of the main actor") { service, onEnd in
+            let target = Thing()
+            let timer = try PreciseTimer.schedule(far, on: service, target: target, onEnd: onEnd) { @MainActor _, _ in }
+            return (timer, target)
+        },
+    ]
+
+    private static func form(_ name: String, _ schedule: PreciseTimer.Schedule, paused: Bool = false) -> Form {
+        Form(testDescription: name) { service, onEnd in
+            let target = Thing()
+            let timer = try PreciseTimer.schedule(
+                schedule,
+                on: service,
+                paused: paused,
+                target: target,
+                onEnd: onEnd
+            ) { _, _ in }
+            return (timer, target)
+        }
+    }
+
+    @Test(arguments: Ground.all, forms)
+    func aTimerEndsWithItsTarget(ground: Ground, form: Form) throws {
+        try expectEnd(on: try ground.site(), of: form)
+    }
+
+    @Test func aTimerOnAHostsLoopEndsWithItsTargetEvenIfTheLoopDoesNotRun() throws {
+        let timers = try TimerService.pollable()
+        try expectEnd(on: Site(service: timers.service), of: Self.forms[0])
+    }
+
+    private func expectEnd(on site: Site, of form: Form) throws {
+        let reasons = Notes<Reason>()
+        var (timer, target): (PreciseTimer, (any AnyObject & Sendable)?) = try form.schedule(
+            site.service,
+            reasons.append
+        )
+        weak let gone = target
+        site.pass(.milliseconds(5))
+        #expect(reasons.all == [])
+        target = nil
+        #expect(site.until { gone == nil }, "neither the timer nor its handle retains it")
+        #expect(site.until { !reasons.all.isEmpty })
+        site.pass(.milliseconds(5))
+        #expect(reasons.all == [.targetReleased] && timer.state == .ended(.targetReleased))
+        #expect(site.service.pendingCount == 0)
+    }
+
+    @Test func allTimersOfManyDeadTargetsEndAndTheOthersGoOn() throws {
+        let (service, survivor, ends) = (try TimerService(.usual), Thing(), Count())
+        var targets: [Thing]? = (0..<10_000).map { _ in Thing() }
+        let onEnd: @Sendable (Reason) -> Void = { if $0 == .targetReleased { ends.add(1) } }
+        for target in targets ?? [] {
+            for target in [target, survivor] {
+                try PreciseTimer.schedule(Self.far, on: service, target: target, onEnd: onEnd) { _, _ in }
+            }
+        }
+        targets = nil
+        #expect(eventually { ends.value == 10_000 })
+        #expect(service.pendingCount == 10_000)
+        withExtendedLifetime(survivor) {}
+    }
+
+    /// Other threads get the lock in between: the first timer is finalized while nearly all timers are still there.
+    @Test(arguments: [Reason.targetReleased, .serviceShutDown])
+    func aThousandTimersEndInPortions(reason: Reason) throws {
+        let (virtual, left) = (VirtualTime(), Notes<Int>())
+        let service = virtual.service
+        var target: Thing? = Thing()
+        for _ in 0..<1_000 {
+            let onEnd: @Sendable (Reason) -> Void = { [weak service] _ in left.append(service?.pendingCount ?? 0) }
+            try PreciseTimer.schedule(Self.far, on: service, target: try #require(target), onEnd: onEnd) { _, _ in }
+        }
+        if reason == .serviceShutDown { service.shutdown() }
+        target = nil
+        service.endTimersOfDeadTargets()
+        #expect(left.all.count == 1_000 && service.pendingCount == 0)
+        #expect(left.all.first.map { (900..<1_000).contains($0) } == true, "\(left.all.first ?? -1) of 1,000 are left")
+    }
+
+    @Test func aDeadTargetIsFoundEvenIfTimersWereAddedSinceTheLastSearch() throws {
+        let (scene, reasons) = (Scene(), Notes<Reason>())
+        var target = try? Self.form("paused", Self.every, paused: true).schedule(scene.virtual.service, reasons.append)
+            .1
+        #expect(target != nil)
+        scene.advance(2_000)
+        target = nil
+        try scene.timer(.every(.seconds(100)))
+        scene.advance(2_000)
+        #expect(reasons.all == [.targetReleased])
+    }
+
+    /// The sweep has seen the living target, whose last reference `onEnd` drops.
+    @Test func aSweepHoldsNoLivingTargetWhileOnEndRuns() throws {
+        let (virtual, living, releases, seen) = (VirtualTime(), Box<Thing>(), Count(), Notes<Int>())
+        living.value = Thing { releases.add(1) }
+        let onEnd: @Sendable (Reason) -> Void = { _ in
+            living.value = nil
+            seen.append(releases.value)
+        }
+        for target in [Thing(), try #require(living.value)] {
+            try PreciseTimer.schedule(.onDemand, on: virtual.service, target: target, onEnd: onEnd) { _, _ in }
+        }
+        virtual.service.endTimersOfDeadTargets()
+        #expect(seen.all == [1])
+        virtual.service.endTimersOfDeadTargets()
+        #expect(seen.all == [1, 1])
+    }
+
+    @Test(arguments: forms.filter { ["paused", "resting"].contains($0.testDescription) })
+    func aTimerThatIsPausedOrRestsKeepsItsServiceUntilItEnds(form: Form) throws {
+        let ends = Count()
+        weak var service: TimerService?
+        var target: (any AnyObject & Sendable)? = try {
+            let own = try TimerService(.usual)
+            service = own
+            return try form.schedule(own) { _ in ends.add(1) }.1
+        }()
+        pause(.milliseconds(20))
+        #expect(target != nil && service != nil)
+        target = nil
+        #expect(eventually { ends.value == 1 && service == nil })
+    }
+}
+
+/// The forms of `schedule` that take a target.
+struct TargetFormTests {
+    private let scene = Scene()
+
+    private actor Meter {
+        private(set) var count = 0
+
+        func step() { count += 1 }
+        func stepLater() async { count += 1 }
+    }
+
+    @Test func theOrdinaryFormPassesOnAllItsArguments() throws {
+        let endings = Notes<PreciseTimer.EndReason>()
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: scene.virtual.service,
+            tolerance: .milliseconds(500),
+            missedTicks: .catchUp(limit: 2),
+            label: "step",
+            paused: true,
+            target: scene.log,
+            onEnd: endings.append
+        ) { $0.note($1) }
+        #expect(timer.label == "step" && timer.state == .paused)
+        timer.resume()
+        scene.advance(1_500)
+        #expect(try #require(scene.log.ticks.first).lateness > .zero, "it may be late by its tolerance")
+        scene.jump(3_000)
+        #expect(scene.log.ticks.map(\.missed) == [0, 0, 1], "two late ticks at most, and the last carries the rest")
+        timer.cancel()
+        #expect(endings.all == [.cancelled] && timer.label == "step")
+    }
+
+    @Test func aHandlerOfAnActorReachesItWithoutAwaitingAndMayAwait() async throws {
+        let (meter, counts, service) = (Meter(), Notes<Int>(), scene.virtual.service)
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, label: "meter", target: meter) { meter, _ in
+            meter.step()
+            counts.append(meter.count)
+        }
+        try PreciseTimer.schedule(.once(after: .seconds(2)), on: service, label: "later", target: meter) { meter, _ in
+            await meter.stepLater()
+            counts.append(meter.count)
+        }
+        #expect(Set(service.activeTimers.map(\.label)) == ["meter", "later"])
+        for count in 1...2 {
+            scene.virtual.advanceWithoutSettling(by: .seconds(1))
+            #expect(await soon { counts.all == Array(1...count) })
         }
     }
 }

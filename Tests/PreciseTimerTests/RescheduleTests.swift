@@ -3,35 +3,17 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// A rescheduled timer starts again. If the reschedule is refused, the timer goes on as before.
+/// A rescheduled timer starts again. (`ScheduleTests` has the refused schedules, which change nothing.)
 struct RescheduleTests {
-    private let virtual = VirtualTime()
-    private let log = Log()
-
-    /// A tempo is changed more often than it ticks.
-    @Test(arguments: [true, false]) func aNewPeriodWithTheNextDeadlineKeepsThePhase(keepsPhase: Bool) throws {
-        let timer = try PreciseTimer.schedule(.every(.milliseconds(20)), on: virtual.service, target: log) {
-            $0.note($1)
-        }
-        for change in 0..<100 {
-            let period = Duration.milliseconds(20 + change % 3)
-            let next = timer.nextDeadline ?? virtual.now
-            try timer.reschedule(keepsPhase ? .every(period, at: next) : .every(period))
-            virtual.advance(by: .milliseconds(10))
-        }
-        #expect(keepsPhase ? log.count > 40 : log.count == 0)
-    }
+    private let scene = Scene()
 
     @Test func theNewScheduleIsCountedFromNowAndNumberedFromZero() throws {
-        let timer = try schedule(.every(.milliseconds(10)))
-        virtual.advance(by: .milliseconds(25))
-        let now = virtual.now
+        let timer = try scene.timer(.every(.milliseconds(10)))
+        scene.advance(25)
         try timer.reschedule(.every(.milliseconds(7)))
-        #expect(timer.nextDeadline == now.advanced(by: .milliseconds(7)))
-        #expect(timer.period == .milliseconds(7))
-        virtual.advance(by: .milliseconds(14))
-        #expect(log.ticks.map(\.index) == [0, 1, 0, 1])
-        #expect(log.ticks.last?.deadline == now.advanced(by: .milliseconds(14)))
+        #expect(timer.nextDeadline == scene.at(32) && timer.period == .milliseconds(7))
+        scene.advance(14)
+        #expect(scene.ticks == "0@10, 1@20, 0@32, 1@39")
     }
 
     @Test(arguments: [
@@ -40,171 +22,226 @@ struct RescheduleTests {
         .every(.seconds(1), after: .zero, spread: .milliseconds(500)),
     ])
     func nothingOfTheFormerScheduleRemains(former: PreciseTimer.Schedule) throws {
-        let (virtual, log) = (VirtualTime(seed: 5), Log())
-        let timer = try PreciseTimer.schedule(former, on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .milliseconds(1_950))
-        let (before, start) = (log.count, virtual.now)
+        let scene = Scene(seed: 5)
+        let timer = try scene.timer(former)
+        scene.advance(1_950)
+        let before = scene.log.count
         #expect(before > 0)
-        try timer.reschedule(.every(.seconds(1)))
-        virtual.advance(by: .seconds(2))
-        virtual.jump(by: .seconds(3))
-        virtual.advance(by: .seconds(5))
-        let ticks = log.ticks.dropFirst(before)
-        #expect(ticks.map { start.duration(to: $0.deadline) } == [1, 2, 3, 6, 7, 8, 9, 10].map(Duration.seconds))
-        #expect(ticks.map(\.index) == [0, 1, 2, 5, 6, 7, 8, 9])
-        #expect(ticks.map(\.missed) == [0, 0, 2, 0, 0, 0, 0, 0])
         timer.fire()
         try timer.reschedule(.every(.seconds(1)))
-        virtual.advance(by: .milliseconds(500))
-        #expect(log.count == before + 8, "an extra tick belongs to its schedule")
+        scene.advance(2_000)
+        scene.jump(3_050)
+        scene.advance(2_000)
+        let ticks = "0@2950, 1@3950, 2@4950 late 2050 missed 2, 5@7950, 6@8950"
+        #expect(scene.ticks(from: before) == ticks, "the extra tick belongs to its schedule")
     }
 
     /// The late deadlines of the new schedule begin a burst of their own.
     @Test func aTimerRescheduledInABurstCatchesUpAnew() throws {
-        let (virtual, box) = (VirtualTime(), Box<PreciseTimer>())
-        let log = Log()
-        box.value = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            missedTicks: .catchUp(limit: 2),
-            target: log
-        ) { log, tick in
-            log.note(tick)
-            let start = tick.delivered.advanced(by: .seconds(-3))
-            if log.count == 1 { try? box.value?.reschedule(.every(.seconds(1), at: start)) }
+        let scene = scene
+        let timer = try scene.handle(.every(.seconds(1)), missed: .catchUp(limit: 2)) { timer, count in
+            if count == 1 { try? timer.reschedule(.every(.seconds(1), at: scene.at(7_000))) }
         }
-        virtual.jump(by: .seconds(10))
-        #expect(log.ticks.map(\.missed) == [0, 0, 2])
-        box.value = nil
+        scene.jump(10_000)
+        #expect(scene.ticks == "0@1000 late 9000, 0@7000 late 3000, 1@8000 late 2000 missed 2")
+        timer.cancel()
     }
 
-    @Test func aTimerRescheduledInItsHandlerGoesOnByTheNewSchedule() throws {
-        let (start, log) = (virtual.now, log)
-        let timer = try PreciseTimer.schedule(.every(.milliseconds(10)), on: virtual.service) { timer, tick in
-            log.note(tick)
-            if log.count == 2 { try? timer.reschedule(.every(.milliseconds(100), after: .milliseconds(1))) }
+    /// The timer's first schedule is of 10 ms; its handler takes 3 ms, and reschedules as long as there are others.
+    @Test(arguments: [
+        ([PreciseTimer.Schedule.every(.milliseconds(100), after: .milliseconds(1))], "0@10, 0@11 late 2, 1@111", 100),
+        ([.once(after: .milliseconds(5)), .once(after: .milliseconds(5))], "0@10, 0@15, 0@20", nil),
+        ([.fixedDelay(.milliseconds(20))], "0@10, 0@30, 1@53, 2@76, 3@99", 20),
+    ])
+    func aTimerRescheduledInItsHandlerGoesOn(schedules: [PreciseTimer.Schedule], ticks: String, period: Int?) throws {
+        for first in [PreciseTimer.Schedule.once(after: .milliseconds(10)), .fixedDelay(.milliseconds(10))] {
+            let scene = Scene()
+            let timer = try scene.handle(first) { timer, count in
+                if count <= schedules.count { try? timer.reschedule(schedules[count - 1]) }
+                scene.jump(3)
+            }
+            scene.advance(120)
+            #expect(scene.ticks == ticks)
+            #expect(timer.state == (period == nil ? .ended(.completed) : .scheduled))
+            #expect(timer.period == period.map { .milliseconds($0) })
         }
-        virtual.advance(by: .milliseconds(130))
-        #expect(offsets(from: start) == [10, 20, 21, 121])
-        #expect(timer.state == .scheduled)
     }
 
-    @Test func aTimerRescheduledInItsLastHandlerGoesOn() throws {
-        let (start, log) = (virtual.now, log)
-        let timer = try PreciseTimer.schedule(.once(after: .milliseconds(10)), on: virtual.service) { timer, tick in
-            log.note(tick)
-            if log.count < 3 { try? timer.reschedule(.once(after: .milliseconds(5))) }
-        }
-        virtual.advance(by: .milliseconds(50))
-        #expect(offsets(from: start) == [10, 15, 20])
-        #expect(timer.state == .ended(.completed))
-    }
-
-    @Test func aFixedDelayRescheduledInItsHandlerCountsFromTheCall() throws {
-        let (virtual, start, log) = (virtual, virtual.now, log)
-        let timer = try PreciseTimer.schedule(.fixedDelay(.milliseconds(10)), on: virtual.service) { timer, tick in
-            log.note(tick)
-            if log.count == 1 { try? timer.reschedule(.fixedDelay(.milliseconds(20))) }
-            virtual.jump(by: .milliseconds(3))
-        }
-        virtual.advance(by: .milliseconds(60))
-        #expect(offsets(from: start) == [10, 30, 53])
-        #expect(timer.period == .milliseconds(20))
-    }
-
-    @Test func aSiblingRescheduledInTheSameBatchHasNoTickOfTheOldSchedule() throws {
-        let start = virtual.now
+    @Test(arguments: [true, false])
+    func aSiblingPausedOrRescheduledInTheSameBatchDoesNotTick(isPaused: Bool) throws {
         let sibling = Box<PreciseTimer>()
-        try PreciseTimer.schedule(.once(after: .milliseconds(10)), on: virtual.service, target: log) { _, _ in
-            try? sibling.value?.reschedule(.once(after: .milliseconds(5)))
+        let timer = try scene.handle(.once(after: .milliseconds(10))) { _, _ in
+            if isPaused {
+                sibling.value?.pause(keeping: .grid)
+            } else {
+                try? sibling.value?.reschedule(.once(after: .milliseconds(5)))
+            }
         }
-        sibling.value = try schedule(.once(after: .milliseconds(10)))
-        virtual.advance(by: .milliseconds(10))
-        #expect(log.count == 0)
-        virtual.advance(by: .milliseconds(10))
-        #expect(offsets(from: start) == [15])
+        sibling.value = try scene.timer(.once(after: .milliseconds(10)))
+        scene.advance(14)
+        #expect(scene.ticks == "0@10")
+        sibling.value?.resume()
+        scene.advance(6)
+        #expect(scene.ticks == (isPaused ? "0@10, 0@10 late 4" : "0@10, 0@15"))
+        withExtendedLifetime(timer) {}
     }
 
-    @Test func aPausedTimerStaysPaused() throws {
-        let timer = try schedule(.every(.milliseconds(10)))
-        timer.pause(keeping: .grid)
-        try timer.reschedule(.every(.milliseconds(20)))
-        #expect(timer.state == .paused)
-        virtual.advance(by: .milliseconds(20))
-        #expect(log.count == 0)
-        timer.resume()
-        virtual.advance(by: .zero)
-        #expect(log.ticks.map(\.lateness) == [.zero])
-    }
+    @Test(
+        arguments: [
+            (
+                "a paused timer stays paused", .every(.milliseconds(10)),
+                [.pause, .reschedule(.every(.milliseconds(20))), .advance(25), .resume, .advance(0)], "0@20 late 5"
+            ),
+            (
+                "a period counts from each call", .every(.milliseconds(20)),
+                Array(repeating: [Move.advance(19), .reschedule(.every(.milliseconds(20)))], count: 9).flatMap { $0 },
+                ""
+            ),
+        ] as [Play]
+    )
+    func aRescheduleBeginsTheNewScheduleAndNothingElse(play: Play) throws { try expectTicks(of: play) }
 
     @Test func aTimerThatHasEndedCannotBeRescheduled() throws {
-        let completed = try schedule(.once(after: .milliseconds(10)))
-        virtual.advance(by: .milliseconds(10))
-        let cancelled = try schedule(.once(after: .milliseconds(10)))
-        cancelled.cancel()
-        for (timer, reason) in [(completed, "completed"), (cancelled, "cancelled")] {
-            let error = #expect(throws: TimerError.self) { try timer.reschedule(.every(.milliseconds(10))) }
-            #expect(error?.code == .timerEnded)
-            #expect(error?.attempted.contains("has ended, \(reason) (") == true)
-            #expect(error?.attempted.contains(".onDemand") == true)
+        let timers = [try scene.timer(.once(after: .milliseconds(10))), try scene.timer(.every(.milliseconds(10)))]
+        timers[1].cancel()
+        scene.advance(10)
+        for (timer, reason) in zip(timers, ["completed", "cancelled"]) {
+            for reschedule in [
+                { try timer.reschedule(.every(.milliseconds(10))) },
+                { try timer.reschedule(.every(.milliseconds(10)), keeping: .phase) },
+            ] {
+                let error = #expect(throws: TimerError.self, performing: reschedule)
+                #expect(error?.code == .timerEnded)
+                #expect(error?.attempted.contains("has ended, \(reason) (") == true)
+                #expect(error?.attempted.contains(".onDemand") == true)
+            }
         }
-        #expect(virtual.pendingCount == 0)
-        virtual.advance(by: .milliseconds(50))
-        #expect(log.count == 1)
+        scene.advance(50)
+        #expect(scene.ticks == "0@10")
     }
 
-    @Test(arguments: [
-        PreciseTimer.Schedule.every(.zero), .once(after: .nanoseconds(-1)), .rate(0, per: .seconds(1)),
-        .fixedDelay(.zero), .once(at: TimerInstant(nanoseconds: 5_000_000_000, clock: .continuous)),
-        .every(.seconds(1), at: TimerInstant(nanoseconds: 5_000_000_000, clock: .wall)),
-    ])
-    func aRefusedScheduleLeavesTheTimerAsItWas(schedule refused: PreciseTimer.Schedule) throws {
-        let timer = try schedule(.every(.milliseconds(10)))
-        virtual.advance(by: .milliseconds(25))
-        let next = timer.nextDeadline
-        let error = #expect(throws: TimerError.self) { try timer.reschedule(refused) }
-        #expect(error?.code == .invalidSchedule)
-        #expect(timer.nextDeadline == next)
-        #expect(timer.period == .milliseconds(10))
-        virtual.advance(by: .milliseconds(15))
-        #expect(log.ticks.map(\.index) == [0, 1, 2, 3])
-    }
-
-    @Test func postponingDoesNotSetTheAlarm() throws {
-        let alarm = ManualAlarm()
+    /// A firing for nothing costs less than a system call for each byte that postpones a time-out.
+    @Test func restingAndPostponingDoNotSetTheAlarmWhichThenFindsNoDueTimer() throws {
+        let (alarm, log) = (ManualAlarm(), Log())
         let service = try TimerService(alarm: alarm)
-        let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
-        #expect(alarm.settings.count == 1)
+        let timer = try PreciseTimer.schedule(.onDemand, on: service, target: log) { $0.note($1) }
+        #expect(alarm.settings == [])
+        let first = alarm.now.advanced(by: .seconds(1) + .microseconds(100))
         for _ in 0..<1_000 {
             alarm.move(by: .microseconds(100))
             try timer.reschedule(.once(after: .seconds(1)))
         }
-        #expect(alarm.settings.count == 1)
-        try timer.reschedule(.once(after: .zero))
-        #expect(alarm.settings.count == 2, "an earlier deadline sets the alarm")
-        #expect(alarm.settings.last == alarm.now)
-    }
-
-    @Test func anAlarmLeftAloneFindsNoDueTimerAndIsSetForThePostponedDeadline() throws {
-        let alarm = ManualAlarm()
-        let service = try TimerService(alarm: alarm)
-        let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
-        try timer.reschedule(.once(after: .seconds(3)))
-        alarm.move(by: .seconds(1))
+        alarm.move(by: .milliseconds(950))
         alarm.fire()
-        #expect(log.count == 0)
-        #expect(alarm.settings.last == timer.nextDeadline)
+        let second = timer.nextDeadline
+        #expect(alarm.settings == [first, second] && log.count == 0)
+        try timer.reschedule(.once(after: .zero))
+        #expect(alarm.settings == [first, second, alarm.now], "an earlier deadline sets the alarm")
+        try timer.reschedule(.onDemand)
         alarm.move(by: .seconds(2))
+        alarm.fire()
+        #expect(alarm.settings.count == 3 && log.count == 0)
+        try timer.reschedule(.once(after: .seconds(1)))
+        #expect(alarm.settings.last == timer.nextDeadline && alarm.settings.count == 4)
+        alarm.move(by: .seconds(1))
         alarm.fire()
         #expect(log.ticks.map(\.lateness) == [.zero])
     }
+}
 
-    private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {
-        try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+/// A change of the period that keeps the phase: the next deadline stays where it is, and keeps its number.
+struct PhaseTests {
+    private let scene = Scene()
+
+    @Test func theNextDeadlineStaysAndTheNewStepsCountFromIt() throws {
+        let timer = try scene.timer(.every(.milliseconds(100)))
+        scene.advance(250)
+        timer.fire()
+        try timer.reschedule(.every(.milliseconds(30)), keeping: .phase)
+        #expect(timer.period == .milliseconds(30))
+        scene.advance(0)
+        #expect(timer.remaining == .milliseconds(50))
+        scene.advance(110)
+        #expect(scene.ticks == "0@100, 1@200, extra 2@250, 2@300, 3@330, 4@360", "a requested tick stays")
+        try timer.reschedule(.rate(3, per: .milliseconds(100), count: 4), keeping: .phase)
+        scene.advance(1_000)
+        #expect(scene.ticks(from: 6) == "5@390, 6@423.333334, 7@456.666667, 8@490")
+        #expect(timer.state == .ended(.completed), "the count is that of the new schedule")
     }
 
-    /// The deadlines of the ticks, in milliseconds.
-    private func offsets(from start: TimerInstant) -> [Int] {
-        log.ticks.map { Int(start.duration(to: $0.deadline) / .milliseconds(1)) }
+    @Test(
+        arguments: [
+            (
+                "late deadlines are counted by the new steps", .every(.milliseconds(100)),
+                [.advance(150), .changeSteps(.every(.milliseconds(10))), .jump(85), .advance(5)],
+                "0@100, 1@200 late 35 missed 3, 5@240"
+            ),
+            (
+                "a held timer keeps what remains", .every(.milliseconds(100)),
+                [.advance(40), .hold, .changeSteps(.every(.milliseconds(10))), .advance(1_000), .resume, .advance(70)],
+                "0@1100, 1@1110"
+            ),
+            (
+                "an alarm that repeated follows", .every(.milliseconds(10)),
+                [.advance(40), .changeSteps(.every(.milliseconds(7))), .advance(31)],
+                "0@10, 1@20, 2@30, 3@40, 4@50, 5@57, 6@64, 7@71"
+            ),
+        ] as [Play]
+    )
+    func theNextDeadlineKeepsItsPlaceAndItsNumber(play: Play) throws { try expectTicks(of: play) }
+
+    @Test func aChangeInTheHandlerCountsFromTheFollowingDeadline() throws {
+        let timer = try scene.handle(.every(.milliseconds(100))) { timer, _ in
+            try? timer.reschedule(.every(.milliseconds(20)), keeping: .phase)
+        }
+        scene.advance(250)
+        #expect(scene.ticks == "0@100, 1@200, 2@220, 3@240")
+        timer.cancel()
+    }
+
+    /// As at rest, and in the last handler.
+    @Test func withoutADeadlineTheStepsCountFromNow() throws {
+        let timers = try [PreciseTimer.Schedule.onDemand, .fixedDelay(.milliseconds(50), count: 1)]
+            .map {
+                try scene.handle($0) { timer, _ in try? timer.reschedule(.every(.milliseconds(20)), keeping: .phase) }
+            }
+        scene.advance(5)
+        try timers[0].reschedule(.every(.milliseconds(20)), keeping: .phase)
+        scene.advance(90)
+        #expect(scene.ticks == "0@25, 1@45, 0@50, 2@65, 0@70, 3@85, 1@90")
+        #expect(timers.map(\.period) == [.milliseconds(20), .milliseconds(20)])
+    }
+
+    private static let computed = PreciseTimer.Schedule.computed { $0.advanced(by: .milliseconds(100)) }
+    private static let withoutPhase: [PreciseTimer.Schedule] = [
+        .once(after: .seconds(1)), .onDemand, .fixedDelay(.seconds(1)), .every(.seconds(1), after: .zero),
+        .every(.seconds(1), spread: .seconds(1)), .every(.seconds(1), jitter: .seconds(1)),
+        .every(.seconds(1), at: TimerInstant(nanoseconds: 5)), .every(.seconds(1), for: .seconds(9)), .every(.zero),
+        .rate(0, per: .seconds(1)), computed,
+    ]
+
+    @Test(arguments: withoutPhase + [.every(.seconds(1))])
+    func aScheduleWithoutAPhaseIsRefusedAndTheTimerStaysAsItWas(other: PreciseTimer.Schedule) throws {
+        let timer = try scene.timer(other == .every(.seconds(1)) ? Self.computed : .every(.milliseconds(100)))
+        let error = #expect(throws: TimerError.self) { try timer.reschedule(other, keeping: .phase) }
+        #expect(error?.code == .invalidSchedule)
+        scene.advance(200)
+        #expect(scene.ticks == "0@100, 1@200")
+    }
+
+    /// The next deadline has passed when the timer is finished, and its handler then changes the period.
+    @Test(.waits("a task finishes the timer"))
+    func aTimerThatIsFinishedCanBeChangedByItsLastHandlerAndGoesOn() async throws {
+        let (scene, finishing) = (scene, Box<Task<Bool, any Error>>())
+        let timer = try scene.handle(.every(.milliseconds(100))) { timer, count in
+            if count > 1 { return }
+            scene.jump(150)
+            finishing.value = Task.immediate { try await timer.finish() }
+            try? timer.reschedule(.every(.milliseconds(50)), keeping: .phase)
+        }
+        scene.virtual.advanceWithoutSettling(by: .milliseconds(400))
+        #expect(try await finishing.value?.value == true, "asked inside the handler, it does not wait")
+        #expect(timer.state == .scheduled && timer.fire() && timer.pause())
+        timer.cancel()
     }
 }

@@ -5,116 +5,247 @@ import Testing
 
 /// The deadlines of each schedule, and the refused schedules.
 @Suite(.waits("every backend's clock goes on between two schedules")) struct ScheduleTests {
-    private let virtual = VirtualTime()
-    private let log = Log()
+    private let scene = Scene()
 
-    @Test func theFirstDeadlineOfEveryIsOnePeriodFromNow() throws {
-        #expect(try offsets(.every(.milliseconds(10)), within: .milliseconds(30)) == [10, 20, 30])
+    @Test func eachScheduleHasItsDeadlinesAndItsPeriod() throws {
+        let period = Duration.milliseconds(100)
+        let cases: [(schedule: PreciseTimer.Schedule, period: Duration?, ticks: String)] = [
+            (.once(after: .milliseconds(5)), nil, "0@5"),
+            (.once(after: .zero), nil, "0@0"),
+            (.once(at: scene.at(7)), nil, "0@7"),
+            (.every(period), period, "0@100, 1@200, 2@300"),
+            (.every(period, after: .milliseconds(30)), period, "0@30, 1@130, 2@230"),
+            (.every(period, after: .zero), period, "0@0, 1@100, 2@200, 3@300"),
+            (.every(period, at: scene.at(40)), period, "0@40, 1@140, 2@240"),
+            (.rate(3, per: period * 4), period * 4 / 3, "0@133.333334, 1@266.666667"),
+            (.rate(2, per: period * 3, at: scene.at(40)), .milliseconds(150), "0@40, 1@190"),
+            (.rate(60, per: .seconds(10), at: scene.at(5)), .seconds(10) / 60, "0@5, 1@171.666667"),
+            (.fixedDelay(period), period, "0@100, 1@200, 2@300"),
+            (.fixedDelay(period, after: .zero), period, "0@0, 1@100, 2@200, 3@300"),
+        ]
+        for (schedule, period, ticks) in cases {
+            let scene = Scene()
+            let timer = try scene.timer(schedule)
+            #expect(timer.period == period, "\(schedule)")
+            let next = try #require(scene.time(timer.nextDeadline))
+            #expect((ticks + ",").hasPrefix("0@\(next),"), "\(schedule)")
+            scene.advance(300)
+            #expect(scene.ticks == ticks, "\(schedule)")
+            timer.cancel()
+            #expect(timer.nextDeadline == nil && timer.period == nil, "\(schedule)")
+        }
     }
 
-    @Test func aDelayReplacesTheFirstPeriod() throws {
-        #expect(
-            try offsets(.every(.milliseconds(10), after: .milliseconds(3)), within: .milliseconds(25)) == [3, 13, 23]
-        )
-        #expect(try offsets(.every(.milliseconds(10), after: .zero), within: .milliseconds(25)) == [0, 10, 20])
-    }
-
-    @Test func aGivenInstantIsTheFirstDeadline() throws {
-        let instant = virtual.now.advanced(by: .milliseconds(4))
-        #expect(try offsets(.every(.milliseconds(10), at: instant), within: .milliseconds(25)) == [4, 14, 24])
-    }
-
-    @Test func onceTicksOnce() throws {
-        #expect(try offsets(.once(after: .milliseconds(5)), within: .seconds(5)) == [5])
-        let instant = virtual.now.advanced(by: .milliseconds(4))
-        #expect(try offsets(.once(at: instant), within: .seconds(5)) == [4])
-        #expect(virtual.pendingCount == 0)
-    }
-
-    @Test func anInstantInThePastIsDueNowOnce() throws {
-        let past = virtual.now.advanced(by: .milliseconds(-500))
-        try schedule(.once(at: past))
-        virtual.advance(by: .seconds(1))
-        #expect(log.ticks.map(\.deadline) == [past])
-        #expect(log.ticks.map(\.lateness) == [.milliseconds(500)])
-    }
-
-    @Test func nothingIsDeliveredInsideSchedule() throws {
-        try schedule(.once(after: .zero))
-        #expect(log.count == 0)
-        virtual.advance(by: .zero)
-        #expect(log.count == 1)
+    @Test func anInstantInThePastIsDueNowOnceAndNotInsideTheCall() throws {
+        try scene.timer(.once(at: scene.at(-500)))
+        #expect(scene.ticks == "")
+        scene.advance(1_000)
+        #expect(scene.ticks == "0@-500 late 500")
     }
 
     @Test func fractionsOfNanosecondsAreRoundedUp() throws {
-        let start = virtual.now
-        try schedule(.every(Duration(secondsComponent: 0, attosecondsComponent: 1)))
-        virtual.advance(by: .nanoseconds(2))
-        #expect(log.ticks.map { start.duration(to: $0.deadline) } == [.nanoseconds(1), .nanoseconds(2)])
+        try scene.timer(.every(Duration(secondsComponent: 0, attosecondsComponent: 1)))
+        scene.virtual.advance(by: .nanoseconds(2))
+        #expect(scene.log.ticks.flaw(from: scene.at(0).advanced(by: .nanoseconds(1)), every: .nanoseconds(1)) == nil)
+        #expect(scene.log.count == 2)
     }
 
-    @Test(arguments: [
-        PreciseTimer.Schedule.every(.zero), .every(.nanoseconds(-1)), .every(.seconds(Int64.min)),
-        .every(.zero, after: .seconds(1)), .every(.seconds(1), after: .nanoseconds(-1)),
-        .once(after: .nanoseconds(-1)), .once(after: .seconds(-5)),
-        .every(.zero, at: TimerInstant(nanoseconds: 1)),
-    ])
-    func aScheduleThatMakesNoSenseIsRefusedOnEveryBackend(schedule: PreciseTimer.Schedule) throws {
-        for service in try services() {
-            let error = #expect(throws: TimerError.self) {
-                try PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) }
-            }
-            #expect(error?.code == .invalidSchedule)
+    private static let refused: [(PreciseTimer.Schedule, String)] = {
+        let (second, back) = (Duration.seconds(1), Duration.seconds(-1))
+        let counts = "(the count must be at least 1)"
+        let rates = "(the count and the duration must be more than zero)"
+        let long = "(the duration is longer than 292 years: give fewer ticks in a shorter one)"
+        let wall = TimerInstant(nanoseconds: 5, clock: .wall)
+        let otherClock =
+            "at an instant of the wall clock on a service of the suspending clock "
+            + "(schedule a timer `on: .wall`, the shared service of the wall clock)"
+        return [
+            (.every(.zero), "every 0 s (a period must be longer than zero)"),
+            (.every(.nanoseconds(-1)), "every -1 ns (a period must be longer than zero)"),
+            (.every(.seconds(Int64.min)), "every -9223372036854775808 s (a period must be longer than zero)"),
+            (.every(.zero, after: second), "every 0 s (a period must be longer than zero)"),
+            (.every(.zero, at: TimerInstant(nanoseconds: 1)), "every 0 s (a period must be longer than zero)"),
+            (.every(second, after: .nanoseconds(-1)), "after -1 ns (a delay must not be negative)"),
+            (.once(after: .seconds(-5)), "after -5 s (a delay must not be negative)"),
+            (.fixedDelay(.zero), "0 s after each return (the delay must be longer than zero)"),
+            (.rate(0, per: second), "0 ticks per 1 s \(rates)"),
+            (.rate(-1, per: second), "-1 ticks per 1 s \(rates)"),
+            (.rate(1, per: .zero), "1 ticks per 0 s \(rates)"),
+            (.rate(1, per: back), "1 ticks per -1 s \(rates)"),
+            (.rate(3, per: .nanoseconds(2)), "3 ticks per 2 ns (there can be no more than one in a nanosecond)"),
+            (.rate(2, per: .seconds(Int64.max)), "2 ticks per 9223372036854775807 s \(long)"),
+            (.rate(.max, per: .seconds(Int64.max)), "\(Int.max) ticks per 9223372036854775807 s \(long)"),
+            (.every(second, count: 0), "0 ticks \(counts)"),
+            (.rate(1, per: second, count: -1), "-1 ticks \(counts)"),
+            (.fixedDelay(second, count: .min), "\(Int.min) ticks \(counts)"),
+            (.every(second, spread: back), "with a spread of -1 s (it must not be negative)"),
+            (.every(second, jitter: back), "with a jitter of -1 s (it must be from zero to the period)"),
+            (
+                .every(second, jitter: .milliseconds(1_500)),
+                "with a jitter of 1.5 s (it must be from zero to the period)"
+            ),
+            (.every(second * 3, for: second * 2), "for 2 s (that is over before the first deadline)"),
+            (.every(second, after: .zero, for: back), "for -1 s (that is over before the first deadline)"),
+            (.once(at: wall), otherClock), (.every(second, at: wall), otherClock),
+            (.every(second, alignedTo: wall), otherClock),
+        ]
+    }()
+
+    /// The same schedule is refused for a new timer and for a timer that has another schedule, which then goes on.
+    @Test(arguments: refused)
+    func aScheduleThatMakesNoSenseIsRefusedWithTheReason(schedule: PreciseTimer.Schedule, reason: String) throws {
+        let timer = try scene.timer(.every(.milliseconds(10)))
+        scene.advance(25)
+        let errors = [
+            #expect(throws: TimerError.self) { try scene.timer(schedule) },
+            #expect(throws: TimerError.self) { try timer.reschedule(schedule) },
+        ]
+        #expect(errors.map(\.?.code) == [.invalidSchedule, .invalidSchedule])
+        let text = "scheduling \(reason): invalid schedule"
+        #expect(errors.map(\.?.description) == [text, text])
+        #expect(timer.period == .milliseconds(10) && scene.virtual.pendingCount == 1)
+        scene.advance(15)
+        #expect(scene.ticks == "0@10, 1@20, 2@30, 3@40")
+    }
+
+    /// An alarm is set for each.
+    @Test(arguments: Ground.all) func durationsTooLargeBecomeNeverOnEveryBackend(ground: Ground) throws {
+        let (site, log, forever) = (try ground.site(), Log(), Duration.seconds(Int64.max))
+        for schedule in [
+            PreciseTimer.Schedule.once(after: forever), .every(forever), .every(.nanoseconds(Int64.max)),
+            .every(.seconds(1), after: forever), .once(at: TimerInstant(nanoseconds: .max)),
+            .once(at: TimerInstant(nanoseconds: .max - 1)), .once(at: TimerInstant(nanoseconds: UInt64(Int64.max))),
+            .once(after: .seconds(9_000_000_000)),
+        ] {
+            let timer = try PreciseTimer.schedule(schedule, on: site.service, target: log) { $0.note($1) }
+            site.pass(.milliseconds(5))
+            #expect(timer.state == .scheduled && timer.cancel() && log.count == 0, "\(schedule)")
         }
     }
+}
 
-    @Test(arguments: [
-        PreciseTimer.Schedule.once(after: .seconds(Int64.max)), .every(.seconds(Int64.max)),
-        .every(.nanoseconds(Int64.max)), .every(.seconds(1), after: .seconds(Int64.max)),
-        .once(at: TimerInstant(nanoseconds: .max)), .once(at: TimerInstant(nanoseconds: .max - 1)),
-        .once(at: TimerInstant(nanoseconds: UInt64(Int64.max))), .once(after: .seconds(9_000_000_000)),
-    ])
-    func durationsTooLargeBecomeNeverOnEveryBackend(schedule: PreciseTimer.Schedule) throws {
-        for service in try services() {
-            let timer = try PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) }
-            pause(.milliseconds(5))
-            #expect(timer.state == .scheduled)
-            #expect(timer.cancel())
+/// Durations too long to represent become never, instead of a few hundred years.
+struct ForeverTests {
+    private let scene = Scene()
+    private static let forever = Duration.seconds(Int64.max)
+
+    private func reachTheEndOfTime() {
+        for _ in 0..<3 { scene.virtual.jump(by: Self.forever) }
+        #expect(scene.virtual.now.isNever)
+    }
+
+    @Test func aBurstEndsWithTheLastRepresentableDeadline() throws {
+        let schedule = PreciseTimer.Schedule.every(.nanoseconds(Int64.max - 1), after: .seconds(1))
+        let timer = try scene.timer(schedule, missed: .catchUp(limit: 10))
+        timer.pause(keeping: .grid)
+        reachTheEndOfTime()
+        timer.resume()
+        scene.advance(0)
+        #expect(scene.log.ticks.map(\.index) == [0, 1])
+        #expect(timer.nextDeadline == nil)
+    }
+
+    @Test func theShortestPeriodReachesTheEndOfTime() throws {
+        try scene.timer(.every(.nanoseconds(1), at: TimerInstant(nanoseconds: 0)))
+        reachTheEndOfTime()
+        #expect(scene.log.ticks.map(\.missed) == [Int.max])
+    }
+
+    @Test func anInstantOfMoreThan292YearsIsADeadline() throws {
+        let years = Duration.seconds(400 * 31_556_952)
+        let instant = scene.virtual.now.advanced(by: years)
+        try scene.timer(.once(at: instant))
+        scene.virtual.advance(by: years - .nanoseconds(1))
+        #expect(scene.log.count == 0)
+        scene.virtual.advance(by: .nanoseconds(1))
+        #expect(scene.log.ticks == [PreciseTimer.Tick(deadline: instant)])
+    }
+
+    @Test func aDeadlineOfNeverIsNotDueAtTheEndOfTime() throws {
+        for policy in [PreciseTimer.MissedTickPolicy.skip, .catchUp(limit: 3), .delay] {
+            try scene.timer(.every(.nanoseconds(Int64.max), after: .seconds(1)), missed: policy)
         }
-        #expect(log.count == 0)
+        reachTheEndOfTime()
+        let timer = try scene.timer(.every(.seconds(1)))
+        scene.virtual.advance(by: .seconds(1))
+        #expect(timer.nextDeadline == nil)
+        #expect(scene.log.count >= 3)
     }
 
-    @Test(arguments: [(0, Duration.seconds(1)), (-1, .seconds(1)), (1, .zero), (1, .seconds(-1))])
-    func aRateOfNothingIsRefusedWithTheReason(rate: Int, duration: Duration) {
-        let error = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(.rate(rate, per: duration), on: virtual.service, target: log) { $0.note($1) }
+    @Test(
+        arguments: [
+            (PreciseTimer.Schedule.every(forever, after: .seconds(1)), 1),
+            (.fixedDelay(forever, after: .seconds(1)), 1),
+            (.every(.nanoseconds(Int64.max) + .nanoseconds(1), after: .seconds(1)), 1),
+            // More seconds than 64 bits hold.
+            (.every(forever * 18, after: .seconds(1)), 1), (.rate(1, per: forever), 0),
+            (.every(.seconds(1), alignedTo: .never(on: .suspending)), 0),
+        ]
+    )
+    func whatIsTooLongToRepresentNeverTicks(schedule: PreciseTimer.Schedule, ticks: Int) throws {
+        let timer = try scene.timer(schedule)
+        scene.advance(1_000)
+        if ticks > 0 { #expect(timer.restart(), "it waits for as long again") }
+        // 400 years: more nanoseconds than a signed 64-bit number holds.
+        for _ in 0..<2 { scene.virtual.jump(by: .seconds(200 * 365 * 86_400)) }
+        #expect(scene.log.count == ticks)
+        let known = try #require(scene.virtual.service.activeTimers.first)
+        #expect([timer.nextDeadline, known.nextDeadline, scene.virtual.nextDeadline] == [nil, nil, nil])
+        #expect(timer.state == .scheduled)
+    }
+
+    @Test func anEndlessSpreadBecomesAnyInstantOrNever() throws {
+        let timer = try scene.timer(.once(after: .seconds(1), spread: Self.forever))
+        #expect(timer.nextDeadline.map { $0 > scene.virtual.now } ?? true)
+    }
+}
+
+/// The facts that a handle and a service report about a timer.
+struct StateTests {
+    private let scene = Scene()
+
+    @Test func insideAHandlerTheNextDeadlineIsThatOfTheNextTick() throws {
+        let (next, delay) = (Notes<TimerInstant?>(), Duration.seconds(10))
+        let timers = try [PreciseTimer.Schedule.every(delay), .once(after: delay), .fixedDelay(delay)]
+            .map { try scene.handle($0) { timer, _ in next.append(timer.nextDeadline) } }
+        scene.advance(10_000)
+        #expect(next.all == [scene.at(20_000), nil, nil], "for a fixed delay it depends on the return")
+        withExtendedLifetime(timers) {}
+    }
+
+    @Test func activeTimersReportAllFactsOfATimer() throws {
+        let (service, line) = (scene.virtual.service, UInt(#line + 1))
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: service, label: "pulse", target: scene.log) {
+            $0.note($1)
         }
-        #expect(error?.attempted.hasSuffix("(the count and the duration must be more than zero)") == true)
+        let fresh = try #require(service.activeTimers.first)
+        #expect(fresh.label == "pulse" && fresh.file == "PreciseTimerTests/ScheduleTests.swift" && fresh.line == line)
+        scene.advance(2_000)
+        scene.jump(1_250)
+        timer.pause(keeping: .grid)
+        let late = try #require(service.activeTimers.first)
+        try timer.reschedule(.onDemand)
+        let all = [fresh, late, try #require(service.activeTimers.first)]
+        #expect(all.map(\.ticks) == [0, 3, 3], "a snapshot does not change")
+        #expect(all.map(\.nextDeadline) == [scene.at(1_000), scene.at(4_000), nil], "a timer on demand rests")
+        #expect(all.map(\.lastLateness) == [nil, .milliseconds(250), .milliseconds(250)])
+        #expect(all.map(\.isPaused) == [false, true, true])
+        #expect(all.map(\.isTargetAlive) == [true, true, true])
     }
 
-    @Test func aRefusalSaysWhatWasAttempted() {
-        let error = #expect(throws: TimerError.self) { try schedule(.every(.zero)) }
-        #expect(
-            error?.description
-                == "scheduling every 0 s (a period must be longer than zero): invalid schedule"
-        )
-    }
-
-    private func services() throws -> [TimerService] {
-        try TimerService.Backend.available.map { try TimerService($0) } + [virtual.service]
-    }
-
-    @discardableResult
-    private func schedule(_ schedule: PreciseTimer.Schedule) throws -> PreciseTimer {
-        try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
-    }
-
-    /// The deadlines that come within a duration, in milliseconds from now.
-    private func offsets(_ rule: PreciseTimer.Schedule, within duration: Duration) throws -> [Int] {
-        let (start, before) = (virtual.now, log.count)
-        let timer = try schedule(rule)
-        virtual.advance(by: duration)
-        timer.cancel()
-        return log.ticks.dropFirst(before).map { Int(start.duration(to: $0.deadline) / .milliseconds(1)) }
+    @Test func activeTimersAreThoseThatHaveNotEnded() throws {
+        let (service, period) = (scene.virtual.service, PreciseTimer.Schedule.every(.seconds(1)))
+        let orphan = try PreciseTimer.schedule(period, on: service, label: "orphan", paused: true, target: Thing()) {
+            _,
+            _ in
+        }
+        try scene.timer(period).cancel()
+        try scene.timer(.once(after: .seconds(1)), label: "once")
+        let active = service.activeTimers.sorted { $0.label ?? "" < $1.label ?? "" }
+        #expect(active.map(\.label) == ["once", "orphan"])
+        #expect(active.map(\.isTargetAlive) == [true, false])
+        #expect(orphan.state == .ended(.targetReleased), "the service has not found it yet")
+        scene.advance(1_000)
+        #expect(service.activeTimers == [])
     }
 }

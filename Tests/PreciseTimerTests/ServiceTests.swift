@@ -1,41 +1,58 @@
+// The life of services: their threads and descriptors, the alarms that fail them, and the input that they refuse.
 import PreciseTimer
+import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerAlarms
 import TimerKernel
 
+/// The error of a call. That there is none is an issue.
+@discardableResult
+func refusal(_ call: () throws -> Any, at location: SourceLocation = #_sourceLocation) -> TimerError? {
+    #expect(throws: TimerError.self, sourceLocation: location) { _ = try call() }
+}
+
+/// A service that starts a new alarm whenever a timer needs one, and these alarms.
+private func restartableService<Alarm: TimerAlarm>(
+    _ makeAlarm: @escaping @Sendable (Int) -> Alarm
+) -> (TimerService, Notes<Alarm>) {
+    let alarms = Notes<Alarm>()
+    let service = TimerService(startedOnUse: {
+        let alarm = makeAlarm(alarms.all.count)
+        alarms.append(alarm)
+        return alarm
+    })
+    return (service, alarms)
+}
+
 /// The cost of services, their lifetime, and their effects on the process.
 @Suite(.waits("threads, descriptors and masks belong to the process"), .timeLimit(.minutes(60))) struct ServiceTests {
     typealias Backend = TimerService.Backend
 
-    @Test func theDefaultIsTimerFD() {
-        #expect(TimerService.default === TimerService.timerFD)
-    }
+    private let log = Log()
 
     @Test(arguments: Backend.available)
     func aServiceLivesWhileATimerIsPendingAndThenEnds(backend: Backend) throws {
         var service: TimerService? = try TimerService(backend)
         weak let gone = service
-        let log = Log()
         let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: try #require(service), target: log) {
             $0.note($1)
         }
         service = nil
-        #expect(eventually { log.count >= 3 })
-        #expect(gone != nil)
+        #expect(eventually { log.count >= 3 } && gone != nil)
         timer.cancel()
-        #expect(eventually { gone == nil })
-        #expect(timer.state == .ended(.cancelled))
+        #expect(eventually { gone == nil } && timer.state == .ended(.cancelled))
     }
 
     @Test(.needsProc) func theThreadOfAServiceEndsWithIt() throws {
         for backend in Backend.available where backend != .dispatch {
             let name = "timer.\(backend.rawValue)"
             // Other suites run their own services meanwhile, so this test counts a hundred more.
-            var services = try (0..<100).map { _ in try TimerService(backend) }
-            #expect(eventually { ProcFS.threads(named: name).count >= 100 })
-            #expect(services.count == 100)
-            services = []
+            do {
+                let services = try (0..<100).map { _ in try TimerService(backend) }
+                #expect(eventually { ProcFS.threads(named: name).count >= 100 })
+                withExtendedLifetime(services) {}
+            }
             #expect(eventually { ProcFS.threads(named: name).count < 50 })
         }
     }
@@ -44,88 +61,58 @@ import TimerKernel
         // A separate process, in which no other test watches the clock.
         await #expect(processExitsWith: .success) {
             let service = try TimerService(.usual)
-            var steps: AsyncThrowingStream<TimerService.ClockStep, any Error>? = try service.clockSteps
-            #expect(eventually { ProcFS.threads(named: "timer.clock").count == 1 })
-            withExtendedLifetime(steps) {}
-            steps = nil
+            do {
+                let steps = try service.clockSteps
+                #expect(eventually { ProcFS.threads(named: "timer.clock").count == 1 })
+                withExtendedLifetime(steps) {}
+            }
             #expect(eventually { ProcFS.threads(named: "timer.clock").isEmpty })
         }
     }
 
     @Test(arguments: Backend.available)
-    func anUnusedServiceEndsWithoutATrap(backend: Backend) throws {
+    func anUnusedServiceEndsWithoutATrapAndRefusesTimersAfterItsShutdown(backend: Backend) throws {
         for _ in 0..<20 { _ = try TimerService(backend) }
         for _ in 0..<20 { try TimerService(backend).shutdown() }
+        let service = try TimerService(backend)
+        service.shutdown()
+        let error = refusal { try PreciseTimer.schedule(.onDemand, on: service, target: log) { $0.note($1) } }
+        #expect(error?.code == .shutDown && service.now <= TimerClock.suspending.now)
     }
 
     // Swift Testing hands values to an exit test since Swift 6.3.
     #if compiler(>=6.3)
     /// In their own processes, since a shared service is everybody's.
     @Test(arguments: Backend.available)
-    func aSharedServiceIsStartedAgainByTheNextScheduleAfterAShutdown(backend: Backend) async {
-        await #expect(processExitsWith: .success) { [backend] in
-            let (service, log) = (backend.shared, Log())
-            for _ in 0..<3 {
-                let before = log.count
-                let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) {
-                    $0.note($1)
-                }
-                #expect(eventually { log.count >= before + 3 })
-                service.shutdownForEveryone()
-                #expect(timer.state == .ended(.serviceShutDown))
-            }
-        }
-    }
-
-    @Test(arguments: Backend.available)
-    func aSharedServiceCanBeStartedAgainFromInsideAHandler(backend: Backend) async {
+    func aScheduleInsideTheHandlerThatShutItDownStartsASharedServiceAgain(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             let (service, old, new) = (backend.shared, Log(), Log())
+            let every = PreciseTimer.Schedule.every(.milliseconds(1))
             // From the service's thread, so that neither of the two timers ticks before both are scheduled.
             try PreciseTimer.schedule(.once(after: .zero), on: service, target: old) { old, _ in
                 for _ in 0..<2 {
-                    _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: old) { old, tick in
+                    _ = try? PreciseTimer.schedule(every, on: service, target: old) { old, tick in
                         old.note(tick)
                         service.shutdownForEveryone()
-                        _ = try? PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: new) {
-                            $0.note($1)
-                        }
+                        _ = try? PreciseTimer.schedule(every, on: service, target: new) { $0.note($1) }
                     }
                 }
             }
             #expect(eventually { new.count >= 10 })
-            #expect(old.count == 1, "its sibling has ended with it")
-            #expect(service.pendingCount == 1)
+            #expect([old.count, service.pendingCount] == [1, 1], "its sibling has ended with it")
         }
     }
     #endif
 
-    @Test(arguments: Backend.available)
-    func anOwnServiceRefusesTimersAfterItsShutdown(backend: Backend) throws {
-        let (service, log) = (try TimerService(backend), Log())
-        service.shutdown()
-        let error = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { $0.note($1) }
-        }
-        #expect(error?.code == .shutDown)
-        #expect(service.now <= TimerClock.suspending.now)
-    }
-
     @Test func aFiringOfAnEarlierRunDeliversNoTickAndSetsNoAlarm() throws {
-        let alarms = Notes<ManualAlarm>()
-        let service = TimerService(startedOnUse: {
-            let alarm = ManualAlarm()
-            alarms.append(alarm)
-            return alarm
-        })
-        let log = Log()
-        try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { _, _ in
+        let (service, alarms) = restartableService { _ in ManualAlarm() }
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { log, _ in
             service.shutdown()
             _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { $0.note($1) }
         }
         alarms.all[0].move(by: .seconds(2))
         alarms.all[0].fire()
-        #expect(alarms.all.count == 2)
+        try #require(alarms.all.count == 2)
         #expect(alarms.all[1].settings.count == 1, "the schedule set it, and the end of the firing did not")
         alarms.all[0].fire()
         #expect(log.count == 0)
@@ -137,13 +124,8 @@ import TimerKernel
 
     /// The handler starts the service again, and returns while a round of the new alarm is in progress.
     @Test func aRoundOfAnEarlierEpochCallsNoTimerOfTheNext() throws {
-        let (alarms, log) = (Notes<ManualAlarm>(), Log())
+        let (service, alarms) = restartableService { _ in ManualAlarm() }
         let (isInside, mayReturn, isOver) = (Gate(), Gate(), Gate())
-        let service = TimerService(startedOnUse: {
-            let alarm = ManualAlarm()
-            alarms.append(alarm)
-            return alarm
-        })
         try PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { log, _ in
             service.shutdown()
             _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { _, _ in
@@ -166,18 +148,16 @@ import TimerKernel
 
     @Test(.needsProc) func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {
         let services = try Backend.available.map { try TimerService($0) }
-        #expect(eventually { !ProcFS.threads(named: "timer.timerfd").isEmpty })
-        if Backend.libevent.availability == .available {
-            #expect(eventually { !ProcFS.threads(named: "timer.libevent").isEmpty })
+        for backend in [Backend.timerFD, .libevent] where backend.availability == .available {
+            #expect(eventually { !ProcFS.threads(named: "timer.\(backend.rawValue)").isEmpty })
         }
-        #expect(ProcFS.blockedSignals(ofThreadsNamed: "timer.").isEmpty == false)
         // The C library's own signals are 32 and 33.
         let own: UInt64 = 1 << 31 | 1 << 32
         // All but SIGKILL and SIGSTOP, which cannot be blocked, and a thread's own faults. In a thread that is
         // ending, of this test or of another, the C library blocks the faults, too.
         let areBlocked = eventually {
-            ProcFS.blockedSignals(ofThreadsNamed: "timer.")
-                .allSatisfy { mask in UInt64(mask, radix: 16).map { $0 | own } == 0xffff_ffff_bffb_fa27 }
+            let masks = ProcFS.blockedSignals(ofThreadsNamed: "timer.").map { UInt64($0, radix: 16).map { $0 | own } }
+            return Set(masks) == [0xffff_ffff_bffb_fa27]
         }
         #expect(areBlocked)
         withExtendedLifetime(services) {}
@@ -188,58 +168,149 @@ import TimerKernel
             // Those that this process has inherited itself.
             let before = ProcFS.inheritableTimerDescriptors
             let services = try Backend.available.map { try TimerService($0) }
-            precondition(ProcFS.inheritableTimerDescriptors == before)
-            withExtendedLifetime(services) {}
+            withExtendedLifetime(services) { #expect(ProcFS.inheritableTimerDescriptors == before) }
         }
     }
 
-    @Test func anAlarmThatCannotBeSetEndsItsTimersWithItsError() throws {
-        let service = try TimerService(alarm: RefusingAlarm(settings: 1))
-        let log = Log()
-        let first = try PreciseTimer.schedule(.once(after: .seconds(20)), on: service, target: log) { $0.note($1) }
-        let error = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(.once(after: .seconds(10)), on: service, target: log) { $0.note($1) }
-        }
-        #expect(error == RefusingAlarm.refusal)
-        #expect(first.state == .ended(.backendFailed(RefusingAlarm.refusal)))
-        #expect(service.pendingCount == 0)
-        let again = #expect(throws: TimerError.self) {
-            try PreciseTimer.schedule(.once(after: .seconds(10)), on: service, target: log) { $0.note($1) }
-        }
-        #expect(again == RefusingAlarm.refusal, "not `shut down`, since nothing shut it down")
-    }
-
-    @Test func anAlarmThatFailsEndsItsTimersWithItsError() throws {
-        let alarm = RefusingAlarm(settings: .max)
-        let (service, log) = (try TimerService(alarm: alarm), Log())
-        let timer = try PreciseTimer.schedule(.once(after: .seconds(20)), on: service, target: log) { $0.note($1) }
-        alarm.fail()
-        #expect(timer.state == .ended(.backendFailed(RefusingAlarm.refusal)))
-    }
-
-    @Test func anAlarmThatDoesNotStartIsAnErrorOfTheService() {
-        let error = #expect(throws: TimerError.self) { _ = try TimerService(alarm: RefusingAlarm(settings: 0)) }
-        #expect(error == RefusingAlarm.refusal)
-    }
-}
-
-/// The identity read is that of the running thread, even in an async function of a release build.
-struct ThreadIdentityTests {
+    /// The identity that is read is that of the running thread, even in an async function of a release build.
     @Test func theThreadIdentityIsReadAgainAfterASuspension() async {
         for _ in 0..<200 {
-            let before = ThreadID.current
-            #expect(before == stableIdentity(), "one thread always has the same identity")
-            await hop()
+            #expect(ThreadID.current == stableIdentity(), "one thread always has the same identity")
+            await withTaskGroup { group in
+                for _ in 0..<4 { group.addTask { try? await Task.sleep(for: .microseconds(50)) } }
+            }
             #expect(ThreadID.current == stableIdentity())
         }
     }
 
     /// Read in a function that the compiler cannot merge with its caller.
     @inline(never) @_optimize(none) private func stableIdentity() -> ThreadID { ThreadID.current }
+}
 
-    private func hop() async {
-        await withTaskGroup { group in
-            for _ in 0..<4 { group.addTask { try? await Task.sleep(for: .microseconds(50)) } }
+/// A service's reaction to an alarm that fails, or that refuses an order.
+@Suite(.waits("other threads schedule while a start fails"), .timeLimit(.minutes(60))) struct AlarmFailureTests {
+    private let reasons = Notes<PreciseTimer.EndReason>()
+
+    private func schedule(
+        _ schedule: PreciseTimer.Schedule = .once(after: .seconds(3_600)),
+        on service: TimerService
+    ) throws {
+        try PreciseTimer.schedule(schedule, on: service, target: reasons, onEnd: reasons.append) { _, _ in }
+    }
+
+    @Test func anAlarmThatCannotBeStartedOrSetEndsItsTimersWithItsError() throws {
+        #expect(throws: RefusingAlarm.refusal) { try TimerService(alarm: RefusingAlarm(settings: 0)) }
+        let service = try TimerService(alarm: RefusingAlarm(settings: 1))
+        try schedule(.once(after: .seconds(7_200)), on: service)
+        #expect(throws: RefusingAlarm.refusal) { try schedule(on: service) }
+        #expect(reasons.all == [.backendFailed(RefusingAlarm.refusal)] && service.pendingCount == 0)
+        // Not `shut down`, since nothing shut it down.
+        #expect(throws: RefusingAlarm.refusal) { try schedule(on: service) }
+    }
+
+    @Test func theFailureOfAnEarlierRunLeavesTheTimersOfTheNewRunAlone() throws {
+        let (service, alarms) = restartableService { _ in RefusingAlarm() }
+        try schedule(on: service)
+        service.shutdown()
+        try schedule(on: service)
+        alarms.all[0].fail()
+        #expect(reasons.all == [.serviceShutDown] && service.pendingCount == 1)
+        alarms.all[1].fail()
+        #expect(reasons.all == [.serviceShutDown, .backendFailed(RefusingAlarm.refusal)])
+        #expect(alarms.all[1].stops.value == 1)
+    }
+
+    @Test func anAlarmThatFailsWhileItStartsRefusesTheSchedule() throws {
+        let (service, alarms) = restartableService { number in RefusingAlarm { if number == 0 { $0.fail() } } }
+        #expect(throws: RefusingAlarm.refusal) { try schedule(on: service) }
+        try schedule(on: service)
+        #expect(alarms.all.map(\.stops.value) == [1, 0], "the next timer starts another")
+        #expect(reasons.all == [])
+    }
+
+    @Test func aCallThatStartsAServiceDoesNotBlockOtherCalls() throws {
+        let (isStarting, mayStart, isScheduled) = (Gate(), Gate(), Gate())
+        let (service, _) = restartableService { _ in
+            RefusingAlarm { _ in
+                isStarting.open()
+                mayStart.pass()
+            }
         }
+        try Thread.start("test.schedule") { if (try? schedule(on: service)) != nil { isScheduled.open() } }
+        isStarting.pass()
+        #expect(service.activeTimers == [] && service.pendingCount == 0 && !isScheduled.isPassable)
+        mayStart.open()
+        #expect(eventually { isScheduled.isPassable })
+    }
+
+    /// The watchdog checks services on a backend, so it notices an alarm that neither fires nor reports an error.
+    @Test func anAlarmThatStaysSilentAfterItsDeadlineFailsWithinSeconds() throws {
+        let (service, alarms) = restartableService { _ in RefusingAlarm() }
+        try schedule(on: service)
+        pause(.seconds(3))
+        #expect(reasons.all == [], "the alarm is not due yet")
+        try schedule(.once(after: .zero), on: service)
+        #expect(eventually { reasons.all.count == 2 })
+        if case .backendFailed = reasons.all[0] {} else { Issue.record("\(reasons.all)") }
+        #expect(alarms.all[0].stops.value == 1)
+    }
+}
+
+/// Input that makes no sense is refused by the call, and leaves no timer behind.
+struct RefusalTests {
+    /// What a call asks for.
+    struct Request: Sendable {
+        var schedule = PreciseTimer.Schedule.every(.seconds(1))
+        var tolerance = Duration.zero
+        var missedTicks = PreciseTimer.MissedTickPolicy.skip
+    }
+
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    @discardableResult private func schedule(_ request: Request) throws -> PreciseTimer {
+        try PreciseTimer.schedule(
+            request.schedule,
+            on: virtual.service,
+            tolerance: request.tolerance,
+            missedTicks: request.missedTicks,
+            target: log
+        ) { $0.note($1) }
+    }
+
+    private static let lessThanANanosecond = Duration(secondsComponent: 0, attosecondsComponent: 1)
+
+    @Test(arguments: [
+        Request(tolerance: .nanoseconds(-1)), Request(tolerance: .seconds(Int64.min)),
+        Request(tolerance: .zero - lessThanANanosecond),
+        Request(missedTicks: .catchUp(limit: 0)), Request(missedTicks: .catchUp(limit: -3)),
+        Request(schedule: .rate(0, per: .seconds(1))), Request(schedule: .rate(-1, per: .seconds(1))),
+        Request(schedule: .rate(60, per: .zero)), Request(schedule: .rate(60, per: .seconds(-1))),
+        Request(schedule: .rate(2, per: .nanoseconds(1))),
+        Request(schedule: .fixedDelay(.zero)), Request(schedule: .fixedDelay(.nanoseconds(-1))),
+        Request(schedule: .fixedDelay(.seconds(1), after: .nanoseconds(-1))),
+        Request(schedule: .every(.zero)), Request(schedule: .every(.seconds(-1))),
+        Request(schedule: .every(.seconds(1), after: .nanoseconds(-1))),
+        Request(schedule: .every(.zero - lessThanANanosecond)),
+        Request(schedule: .once(after: .zero - lessThanANanosecond)),
+        Request(schedule: .once(at: TimerInstant(nanoseconds: 5, clock: .wall))),
+        Request(schedule: .every(.seconds(1), at: TimerInstant(nanoseconds: 5, clock: .continuous))),
+    ])
+    func badInputThrowsATypedErrorAndLeavesNoTimer(request: Request) throws {
+        try schedule(Request())
+        #expect(refusal { try schedule(request) }?.code == .invalidSchedule)
+        #expect([virtual.pendingCount, virtual.service.activeTimers.count] == [1, 1])
+        virtual.advance(by: .seconds(3))
+        #expect(log.count == 3)
+    }
+
+    @Test(arguments: [
+        Request(tolerance: .seconds(Int64.max)), Request(missedTicks: .catchUp(limit: .max)),
+        Request(schedule: .rate(1_000, per: .microseconds(1))), Request(schedule: .rate(1, per: .seconds(Int64.max))),
+        Request(schedule: .fixedDelay(.seconds(Int64.max))), Request(schedule: .once(after: .zero)),
+        Request(schedule: .fixedDelay(.seconds(1), after: .zero)),
+    ])
+    func extremeButValidInputIsAccepted(request: Request) throws {
+        #expect(try schedule(request).state == .scheduled && virtual.pendingCount == 1)
     }
 }

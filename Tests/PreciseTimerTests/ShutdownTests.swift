@@ -1,9 +1,10 @@
-import Dispatch
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
 
+/// The end of a service with all its timers, and of all timers in a bag.
 @Suite(.waits("a shutdown waits for handlers on other threads"), .timeLimit(.minutes(60))) struct ShutdownTests {
     // Swift Testing hands values to an exit test since Swift 6.3.
     #if compiler(>=6.3)
@@ -27,11 +28,10 @@ import Testing
             next.cancel()
         }
         #if DEBUG
-        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
-        let refusal = "PreciseTimer: PreciseTimerTests/ShutdownTests.swift:"
-        let lines = said.split(separator: "\n").filter { $0.contains(": a shared service was not shut down") }
-        #expect(lines.count == 2)
-        #expect(lines.allSatisfy { $0.hasPrefix(refusal) })
+        let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+            .filter { $0.contains(": a shared service was not shut down") }
+        let place = "PreciseTimer: PreciseTimerTests/ShutdownTests.swift:"
+        #expect(lines.map { $0.hasPrefix(place) } == [true, true])
         #else
         _ = result
         #endif
@@ -39,70 +39,66 @@ import Testing
     #endif
 
     /// A service ends its timers one after another, the oldest last, and finalizes some in between.
-    @Test func aTimerThatItsServiceIsAboutToEndSaysSo() throws {
-        let (virtual, bag, answers, log) = (VirtualTime(), TimerBag(), Notes<TimerError>(), Log())
-        let oldest = try PreciseTimer.schedule(.onDemand, on: virtual.service, target: log) { $0.note($1) }
+    @Test(arguments: [PreciseTimer.Schedule.every(.seconds(9)), .computed { $0.advanced(by: .seconds(9)) }])
+    func aTimerThatItsServiceIsAboutToEndTakesNoScheduleAndSaysSo(schedule: PreciseTimer.Schedule) throws {
+        let (virtual, answers, log) = (VirtualTime(), Notes<TimerError>(), Log())
+        let oldest = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
         for _ in 0..<64 {
             try PreciseTimer.schedule(
                 .every(.seconds(1)),
                 on: virtual.service,
-                onEnd: { _ in
-                    do throws(TimerError) { try oldest.reschedule(.once(after: .zero)) } catch { answers.append(error) }
+                target: log,
+                onEnd: { _ in do throws(TimerError) { try oldest.reschedule(schedule) } catch { answers.append(error) }
                 },
-                handler: { _, _ in }
+                handler: { $0.note($1) }
             )
-            .store(in: bag)
         }
         virtual.service.shutdown()
-        #expect(Set(answers.all.map(\.code)) == [.timerEnded])
+        #expect(answers.all.count == 64 && Set(answers.all.map(\.code)) == [.timerEnded])
         #expect(answers.all.first?.attempted.contains("is about to, because its service ends") == true)
-        bag.cancelAll()
+        #expect(virtual.pendingCount == 0)
     }
 
-    @Test(arguments: Ground.all)
-    func onlyOneCallEndsAService(ground: Ground) async throws {
-        let site = try ground.site()
-        #expect(site.service.shutdown())
-        #expect(!site.service.shutdown())
-        #expect(await !site.service.shutdownAndWait())
-    }
+    /// The timer goes on until the shutdown that is awaited, or had ended before.
+    private static let endings: [(kind: DeliveryKind, before: PreciseTimer.EndReason?)] = [
+        DeliveryKind.inline, .serialQueue, .actor,
+    ]
+    .flatMap { kind in [(kind, nil), (kind, .cancelled), (kind, .serviceShutDown)] }
 
-    @Test(arguments: Ground.all, [DeliveryKind.inline, .serialQueue, .actor])
-    func aShutdownWaitsForRunningHandlers(ground: Ground, kind: DeliveryKind) async throws {
+    @Test(arguments: Ground.all, endings.indices)
+    func aShutdownWaitsForRunningHandlers(ground: Ground, number: Int) async throws {
+        let (kind, before) = Self.endings[number]
         // A virtual service delivers inline ticks on the thread that moves the time.
         if case .virtual = ground, kind == .inline { return }
         let (site, place) = (try ground.site(), Place(kind))
-        let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Gate())
-        let (target, endings) = (Log(), Notes<PreciseTimer.EndReason>())
-        let timer = try place.schedule(.once(after: .zero), on: site.service, target: target, onEnd: endings.append) {
-            _ in
+        let (service, log, isInside, mayReturn, hasReturned) = (site.service, Log(), Gate(), Gate(), Gate())
+        let endings = Notes<PreciseTimer.EndReason>()
+        let timer = try place.schedule(.once(after: .zero), on: service, target: log, onEnd: endings.append) { _ in
             isInside.open()
             mayReturn.pass()
             hasReturned.open()
         }
         site.virtual?.advanceWithoutSettling(by: .zero)
         await isInside.pass()
-        let service = site.service
-        let isOver = Gate()
-        let task = Task {
+        if before == .cancelled { timer.cancel() }
+        if before == .serviceShutDown { service.shutdown() }
+        // A call that does not wait returns before the gate is opened. It may not wait for the `onEnd` of other calls.
+        let task = Task.immediate {
             let isEnding = await service.shutdownAndWait()
-            isOver.open()
-            return isEnding
+            return [isEnding, hasReturned.isPassable, before != nil || endings.all == [.serviceShutDown]]
         }
-        #expect(await soon { timer.state == .ended(.serviceShutDown) })
-        #expect(!isOver.isPassable)
+        #expect(timer.state == .ended(before ?? .serviceShutDown))
         mayReturn.open()
-        #expect(await task.value)
-        #expect(hasReturned.isPassable)
-        #expect(endings.all == [.serviceShutDown], "it is finalized before the return")
+        #expect(await task.value == [before != .serviceShutDown, true, true])
+        let again = await service.shutdownAndWait()
+        #expect(!service.shutdown() && !again, "only one call ends a service")
     }
 
     /// The other timer's `onEnd` lets the handler return while the shutdown is ending timers.
     @Test(arguments: [DeliveryKind.serialQueue, .actor])
     func aShutdownWaitsForAFarewellThatBeginsMeanwhile(kind: DeliveryKind) async throws {
         let (service, place, target) = (try TimerService(.usual), Place(kind), Log())
-        let (isInside, mayReturn, isEnding, mayEnd) = (Gate(), Gate(), Gate(), Gate())
-        let (hasEnded, isOver) = (Gate(), Gate())
+        let (isInside, mayReturn, isEnding, mayEnd, hasEnded) = (Gate(), Gate(), Gate(), Gate(), Gate())
         let timer = try place.schedule(
             .once(after: .zero),
             on: service,
@@ -118,179 +114,117 @@ import Testing
             }
         )
         await isInside.pass()
-        try PreciseTimer.schedule(
-            .onDemand,
-            on: service,
-            target: target,
-            onEnd: { _ in
-                mayReturn.open()
-                isEnding.pass()
-            },
-            handler: { _, _ in }
-        )
-        let task = Task {
-            await service.shutdownAndWait()
-            isOver.open()
+        let waitForFarewell: @Sendable (PreciseTimer.EndReason) -> Void = { _ in
+            mayReturn.open()
+            isEnding.pass()
         }
-        await isEnding.pass()
-        // Long enough for a call that does not wait.
-        try await Task.sleep(for: .milliseconds(50))
-        #expect(!isOver.isPassable)
+        try PreciseTimer.schedule(.onDemand, on: service, target: target, onEnd: waitForFarewell) { $0.note($1) }
+        // A call that does not wait returns before the gate is opened.
+        let task = Task.immediate {
+            await service.shutdownAndWait()
+            return hasEnded.isPassable
+        }
         mayEnd.open()
-        await task.value
-        #expect(hasEnded.isPassable)
+        #expect(await task.value)
         #expect(timer.state == .ended(.serviceShutDown))
     }
 
-    @Test(
-        arguments: [DeliveryKind.inline, .serialQueue, .actor],
-        [.cancelled, .serviceShutDown] as [PreciseTimer.EndReason]
-    )
-    func aShutdownWaitsForTheHandlersOfEndedTimers(kind: DeliveryKind, ending: PreciseTimer.EndReason) async throws {
-        let (service, place, target) = (try TimerService(.usual), Place(kind), Log())
-        let (isInside, mayReturn, hasReturned, isOver) = (Gate(), Gate(), Gate(), Gate())
-        let timer = try place.schedule(.every(.milliseconds(1)), on: service, target: target) { _ in
-            isInside.open()
-            mayReturn.pass()
-            hasReturned.open()
-        }
-        await isInside.pass()
-        if ending == .cancelled { timer.cancel() } else { service.shutdown() }
-        #expect(timer.state == .ended(ending))
-        let task = Task {
-            let isEnding = await service.shutdownAndWait()
-            isOver.open()
-            return isEnding
-        }
-        // Long enough for a call that does not wait.
-        try await Task.sleep(for: .milliseconds(50))
-        #expect(!isOver.isPassable)
-        mayReturn.open()
-        #expect(await task.value == (ending == .cancelled))
-        #expect(hasReturned.isPassable)
-    }
-
-    /// More handlers than one hold of the lock asks for.
-    @Test func aShutdownWaitsForManyHandlers() async throws {
-        let (service, begun, ended) = (try TimerService(.usual), Notes<Int>(), Notes<Int>())
-        let mayReturn = Gate()
-        let things = (0..<200).map { _ in Patient() }
-        for thing in things {
-            try PreciseTimer.schedule(.once(after: .zero), on: service, target: thing) { _, _ in
-                begun.append(1)
-                await mayReturn.pass()
-                ended.append(1)
-            }
-        }
-        #expect(await soon { begun.all.count == 200 })
-        async let isEnding = service.shutdownAndWait()
-        #expect(await soon { service.activeTimers.isEmpty })
-        #expect(ended.all.isEmpty)
-        mayReturn.open()
-        #expect(await isEnding)
-        #expect(ended.all.count == 200)
-        withExtendedLifetime(things) {}
-    }
-
-    /// Handlers of the whole list, not only of the part that the last hold of the lock asks for.
-    @Test func aShutdownWaitsForTheFirstOfManyHandlers() async throws {
+    /// Handlers of the whole list, not only of the part that one hold of the lock asks for. The late one is among the
+    /// first or the last in the service's list of running ones.
+    @Test(arguments: [1, 200]) func aShutdownWaitsForEachOfManyHandlers(late: Int) async throws {
         let (service, begun, ended) = (try TimerService(.usual), Count(), Count())
-        let (mayReturn, mayReturnLast, isOver) = (Gate(), Gate(), Gate())
-        let things = (0..<200).map { _ in Patient() }
+        let (mayReturn, mayReturnLate, isOver) = (Gate(), Gate(), Gate())
+        let things = (0..<200).map { _ in Thing() }
         for thing in things {
             try PreciseTimer.schedule(.once(after: .zero), on: service, target: thing) { _, _ in
-                // This handler is among the first in the service's list of running ones.
-                let gate = begun.add(1) == 1 ? mayReturnLast : mayReturn
+                let gate = begun.add(1) == late ? mayReturnLate : mayReturn
                 await gate.pass()
                 ended.add(1)
             }
         }
         #expect(await soon { begun.value == 200 })
-        let task = Task {
-            await service.shutdownAndWait()
+        let task = Task.immediate {
+            let isEnding = await service.shutdownAndWait()
             isOver.open()
+            return isEnding
         }
-        #expect(await soon { service.activeTimers.isEmpty })
+        #expect(service.activeTimers.isEmpty)
         mayReturn.open()
         #expect(await soon { ended.value == 199 })
         // Long enough for a call that does not wait.
-        try await Task.sleep(for: .milliseconds(20))
+        try await Task.sleep(for: .milliseconds(200))
         #expect(!isOver.isPassable)
-        mayReturnLast.open()
-        await task.value
-        #expect(ended.value == 200)
+        mayReturnLate.open()
+        #expect(await task.value && ended.value == 200)
         withExtendedLifetime(things) {}
     }
 
-    private actor Patient {}
-
     @Test func aShutdownFromInsideAHandlerDoesNotWaitForIt() async throws {
-        let service = try TimerService(.usual)
-        let worker = Worker(service)
-        try PreciseTimer.schedule(.once(after: .zero), on: service, target: worker) { worker, _ in await worker.end() }
-        while await !worker.hasEnded { try await Task.sleep(for: .milliseconds(1)) }
+        let (service, log, isOver) = (try TimerService(.usual), Log(), Gate())
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { _, _ in
+            await service.shutdownAndWait()
+            isOver.open()
+        }
+        await isOver.pass()
         #expect(service.activeTimers.isEmpty)
     }
 
-    private actor Worker {
-        let service: TimerService
-        var hasEnded = false
-
-        init(_ service: TimerService) { self.service = service }
-
-        func end() async {
-            await service.shutdownAndWait()
-            hasEnded = true
-        }
-    }
-
-    @Test func aBagEndsAllItsTimersBeforeItWaitsForTheirHandlers() async throws {
-        let (service, bag, target) = (try TimerService(.usual), TimerBag(), Thing())
-        let (isInside, mayReturn) = (Gate(), Gate())
-        let queue = DispatchQueue(label: "test.bag")
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, deliver: .queue(queue), target: target) {
-            _,
-            _ in
-            isInside.open()
-            mayReturn.pass()
-        }
-        .store(in: bag)
-        let other = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { _, _ in }
-        other.store(in: bag)
-        await isInside.pass()
-        let task = Task { await bag.cancelAllAndWait() }
-        #expect(await soon { other.state == .ended(.cancelled) }, "while the handler of the first one runs")
-        mayReturn.open()
-        await task.value
-        service.shutdown()
-    }
-
-    @Test func aBagWaitsForTheHandlersOfItsTimersOnly() async throws {
-        let (service, bag) = (try TimerService(.usual), TimerBag())
+    @Test func aBagEndsAllItsTimersBeforeItWaitsForTheirHandlersAndNoOthers() async throws {
+        let (service, bag, log, place) = (try TimerService(.usual), TimerBag(), Log(), Place(.serialQueue))
         let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Gate())
-        let (target, log) = (Thing(), Log())
-        let queue = DispatchQueue(label: "test.bag")
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, deliver: .queue(queue), target: target) {
-            _,
-            _ in
+        try place.schedule(.every(.milliseconds(1)), on: service, target: log) { _ in
             isInside.open()
             mayReturn.pass()
             hasReturned.open()
         }
         .store(in: bag)
-        let other = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        let others = try (0..<2)
+            .map { _ in try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) } }
+        others[0].store(in: bag)
         await isInside.pass()
-        let isOver = Gate()
-        let task = Task {
+        let task = Task.immediate {
             await bag.cancelAllAndWait()
-            isOver.open()
+            return hasReturned.isPassable
         }
-        #expect(await soon { bag.count == 0 })
-        #expect(!isOver.isPassable)
+        #expect(others.map(\.state) == [.ended(.cancelled), .scheduled], "while the handler of the first one runs")
+        #expect(bag.count == 0)
         mayReturn.open()
-        await task.value
-        #expect(hasReturned.isPassable)
-        #expect(other.state == .scheduled)
+        #expect(await task.value)
         service.shutdown()
+    }
+}
+
+/// A service that other code shuts down while it is being started, and that can start again.
+struct StartRaceTests {
+    /// What a test does with the service.
+    enum Use: CaseIterable { case timer, ticks, timeOut, idleTimeout }
+
+    @Test(arguments: Use.allCases)
+    func itIsStartedAgain(use: Use) async throws {
+        let (starts, box, log) = (Count(), Box<TimerService>(), Log())
+        let service = TimerService(
+            startedOnUse: {
+                if starts.add(1) <= 2 { box.value?.shutdownForEveryone() }
+                return ManualAlarm()
+            }
+        )
+        box.value = service
+        switch use {
+        case .timer:
+            let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
+            #expect(timer.state == .scheduled)
+        case .ticks:
+            let waiting = Task { for try await _ in PreciseTimer.ticks(.every(.seconds(1)), on: service) {} }
+            #expect(await soon { service.activeTimers.count == 1 })
+            waiting.cancel()
+            try await waiting.value
+        case .timeOut: #expect(try await withTimeout(.seconds(1), on: service) { 7 } == 7)
+        case .idleTimeout:
+            let timeouts = IdleTimeouts<Int>(on: service) { _ in }
+            #expect(timeouts.refresh(1, after: .seconds(1)))
+        }
+        #expect(starts.value == 3)
+        box.value = nil
+        service.shutdownForEveryone()
     }
 }

@@ -1,3 +1,4 @@
+// What a service asks of the kernel for its thread; and what a Mac does not have.
 #if os(Linux) && !KQUEUE
 import Foundation
 import Glibc
@@ -14,191 +15,122 @@ import TimerKernel
     private static let withOwnThread = Backend.available.filter { $0 != .dispatch }
     /// A processor that the process may use.
     private static let processor = ProcFS.processors.first ?? 0
-    private static let mayLimitIdleLatency = unsafe access("/dev/cpu_dma_latency", W_OK) == 0
-
-    /// Runs a body on the thread of a service.
-    private func onThread<Answer: Sendable>(
-        of service: TimerService,
-        _ body: @escaping @Sendable () -> Answer
-    ) throws -> Answer {
-        let answer = Box<Answer>()
-        try PreciseTimer.schedule(.once(after: .zero), on: service, target: answer) { answer, _ in
-            answer.value = body()
-        }
-        #expect(eventually { answer.value != nil })
-        return try #require(answer.value)
-    }
-
-    @Test(arguments: withOwnThread)
-    func anOrdinaryThreadHasATimerSlackOfOneNanosecond(backend: Backend) throws {
-        let service = try TimerService(backend)
-        #expect(service.grant.items.first?.description == "timer slack 1 ns: obtained")
-        // Another thread would need CAP_SYS_NICE to read it.
-        #expect(try onThread(of: service) { ProcFS.timerSlack(of: ProcFS.callingThread) } == 1)
-    }
-
     /// The slice of this test's own thread is the kernel's; nil on a kernel that does not show it, or has none.
     private static let usualSlice = ProcFS.slice(of: ProcFS.callingThread)
 
-    /// What a service's thread, and a thread that it makes, have for a slice.
-    private func slices(of service: TimerService) throws -> (own: Int?, other: Int?) {
-        try onThread(of: service) {
-            let (own, other) = (ProcFS.slice(of: ProcFS.callingThread), Box<Int>())
-            let isOver = Gate()
-            Foundation.Thread {
-                other.value = ProcFS.slice(of: ProcFS.callingThread)
-                isOver.open()
-            }
-            .start()
-            isOver.pass()
-            return (own, other.value)
+    /// A fact of the thread of a service, and of a thread that its handler makes.
+    private func facts<Fact: Sendable>(
+        of service: TimerService,
+        _ fact: @escaping @Sendable () -> Fact
+    ) throws -> (own: Fact, other: Fact) {
+        let (own, other) = (Box<Fact>(), Box<Fact>())
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: own) { own, _ in
+            own.value = fact()
+            Foundation.Thread { other.value = fact() }.start()
         }
+        #expect(eventually { own.value != nil && other.value != nil })
+        return (try #require(own.value), try #require(other.value))
     }
 
-    @Test(arguments: withOwnThread)
-    func aServicesThreadAsksForTheShortestSlice(backend: Backend) throws {
-        let service = try TimerService(backend)
-        let item = try #require(service.grant.items.last)
-        #expect(item.option == .slice)
-        #expect(item.asked == "100 µs")
-        // Since Linux 6.12 it is obtained; an older kernel, which ignores it, has no such number.
-        guard item.refusal == nil, Self.usualSlice != nil else { return }
-        let (own, other) = try slices(of: service)
-        #expect(own == 100_000)
-        #expect(other == Self.usualSlice, "a thread that a handler makes has the kernel's")
+    /// A slice is chosen, or left to the kernel.
+    @Test(
+        arguments: withOwnThread,
+        [
+            (nil, ["slice 100 µs"], 100_000), (.microseconds(3_000), ["slice 3000 µs"], 3_000_000),
+            (.zero, [], usualSlice),
+        ] as [(Duration?, [String], Int?)]
+    )
+    func anOrdinaryThreadHasTheLeastSlackAndAsksForTheShortestSlice(
+        backend: Backend,
+        slice: (wanted: Duration?, asked: [String], own: Int?)
+    ) throws {
+        let service = try TimerService(backend, thread: Options(slice: slice.wanted))
+        let items = service.grant.items
+        #expect(items.map { "\($0.option.rawValue) \($0.asked)" } == ["timer slack 1 ns"] + slice.asked)
+        #expect(items.first?.description == "timer slack 1 ns: obtained")
+        // Another thread would need CAP_SYS_NICE to read it.
+        #expect(try facts(of: service) { ProcFS.timerSlack(of: ProcFS.callingThread) }.own == 1)
+        // Since Linux 6.12 the slice is obtained; an older kernel, which ignores it, has no such number.
+        guard items.last?.refusal == nil, Self.usualSlice != nil else { return }
+        let (own, other) = try facts(of: service) { ProcFS.slice(of: ProcFS.callingThread) }
+        #expect([own, other] == [slice.own, Self.usualSlice], "a thread that a handler makes has the kernel's")
     }
 
-    @Test func aSliceIsChosenOrLeftToTheKernel() throws {
-        let chosen = try TimerService(.timerFD, thread: Options(slice: .microseconds(3_000)))
-        let left = try TimerService(.timerFD, thread: Options(slice: .zero))
-        #expect(chosen.grant.items.last?.asked == "3000 µs")
-        #expect(left.grant.items.map(\.option) == [.timerSlack])
-        guard chosen.grant.refusals.isEmpty, Self.usualSlice != nil else { return }
-        #expect(try slices(of: chosen).own == 3_000_000)
-        #expect(try slices(of: left).own == Self.usualSlice)
+    @Test func aServiceOnThreadsOfOthersAsksForNothingAndSaysWhatItCannotSet() throws {
+        let ended = try TimerService(.timerFD)
+        ended.shutdown()
+        let services = [
+            try TimerService(.dispatch), try TimerService(.dispatch, thread: Options(demand: .required)),
+            try TimerService.pollable().service, ended,
+        ]
+        #expect(services.map(\.grant.items) == [[], [], [], []])
+        var options = Options(policy: .fifo(priority: 10), affinity: [0])
+        let grant = try TimerService(.dispatch, thread: options).grant
+        #expect(grant.refusals.map(\.option) == [.affinity, .policy])
+        #expect(grant.refusals.map { $0.refusal?.code } == [.unavailable, .unavailable])
+        #expect("\(grant)".contains("it cannot be set on this backend"))
+        options.demand = .required
+        #expect(refusal { try TimerService(.dispatch, thread: options) }?.code == .unavailable)
     }
 
-    @Test func aThreadOfTheHostGetsASliceOnlyIfAsked() async throws {
-        let (plain, asked) = try await onOwnThread {
-            let plain = try Options().applyToCallingThread()
-            return (plain, try Options(slice: .milliseconds(1)).applyToCallingThread())
-        }
-        #expect(plain.items.isEmpty)
-        #expect(asked.items.map(\.option) == [.slice])
-    }
-
-    @Test func dispatchAsksForNothingAndSaysWhatItCannotSet() throws {
-        #expect(try TimerService(.dispatch).grant.items == [])
-        let service = try TimerService(.dispatch, thread: Options(policy: .fifo(priority: 10), affinity: [0]))
-        #expect(service.grant.refusals.map(\.option) == [.affinity, .policy])
-        #expect(service.grant.refusals.allSatisfy { $0.refusal?.code == .unavailable })
-        #expect("\(service.grant)".contains("it cannot be set on this backend"))
-    }
-
-    @Test func servicesOnTheHostsThreadsAskForNothing() throws {
-        #expect(try TimerService.pollable().service.grant.items == [])
-    }
-
-    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"), arguments: withOwnThread)
-    func aRealTimeThreadIsOneAndItsThreadsAreOrdinary(backend: Backend) throws {
-        let service = try TimerService(
-            backend,
-            thread: Options(policy: .fifo(priority: 7), affinity: [Self.processor], timerSlack: .microseconds(3))
-        )
+    @Test(
+        .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"),
+        arguments: withOwnThread,
+        [Options.Policy.fifo(priority: 7), .roundRobin(priority: 3)]
+    )
+    func aRealTimeThreadIsOneAndItsThreadsAreOrdinary(backend: Backend, policy: Options.Policy) throws {
+        let options = Options(policy: policy, affinity: [Self.processor], timerSlack: .microseconds(3))
+        let service = try TimerService(backend, thread: options)
         #expect(service.grant.refusals == [], "\(service.grant)")
-        #expect(service.grant.items.map(\.asked) == ["3000 ns", "100 µs", "\(Self.processor)", "fifo:7"])
-        let (own, other) = try onThread(of: service) {
-            let other = Box<ProcFS.Scheduling>()
-            var thread = pthread_t()
-            // Without attributes it takes over everything from this thread.
-            let argument = unsafe Unmanaged.passRetained(other).toOpaque()
-            let failure = unsafe pthread_create(
-                &thread,
-                nil,
-                { argument in
-                    guard let argument = unsafe argument else { return nil }
-                    let other = unsafe Unmanaged<Box<ProcFS.Scheduling>>.fromOpaque(argument).takeRetainedValue()
-                    other.value = ProcFS.schedulingOfCallingThread
-                    return nil
-                },
-                argument
-            )
-            if failure == 0 { pthread_join(thread, nil) }
-            return (ProcFS.schedulingOfCallingThread, other.value)
-        }
-        #expect(own == ProcFS.Scheduling(policy: SCHED_FIFO, priority: 7))
-        #expect(other == ProcFS.Scheduling(policy: SCHED_OTHER, priority: 0))
-    }
-
-    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
-    func theDeadlinePolicyIsObtainedOrRefusedWithItsReason() throws {
-        let policy = Options.Policy.deadline(
-            runtime: .microseconds(100),
-            deadline: .milliseconds(1),
-            period: .milliseconds(1)
-        )
-        let service = try TimerService(.timerFD, thread: Options(policy: policy))
-        if let refusal = service.grant.refusals.first {
-            #expect(refusal.refusal?.errno != nil)
-            #expect(refusal.advice != nil)
-        } else {
-            // SCHED_DEADLINE
-            #expect(try onThread(of: service) { ProcFS.schedulingOfCallingThread }.policy == 6)
-        }
-        let log = Log()
-        try PreciseTimer.schedule(.every(.milliseconds(2)), on: service, target: log) { $0.note($1) }
-        #expect(eventually { log.count >= 5 })
+        #expect(service.grant.items.map(\.asked) == ["3000 ns", "100 µs", "\(Self.processor)", "\(policy)"])
+        let (own, other) = try facts(of: service) { ProcFS.schedulingOfCallingThread }
+        let isFIFO = policy == .fifo(priority: 7)
+        let wanted = ProcFS.Scheduling(policy: isFIFO ? SCHED_FIFO : SCHED_RR, priority: isFIFO ? 7 : 3)
+        #expect([own, other] == [wanted, ProcFS.Scheduling(policy: SCHED_OTHER, priority: 0)])
+        #expect(try facts(of: service) { ProcFS.processors }.own == [Self.processor])
     }
 
     /// Three different numbers, so that none can stand for another.
-    @Test(.enabled(if: ProcFS.maySchedule && hasReader, "needs CAP_SYS_NICE, and chrt"))
-    func theDeadlinePolicyHasTheNumbersThatWereAskedFor() throws {
-        let policy = Options.Policy.deadline(
-            runtime: .microseconds(100),
-            deadline: .milliseconds(1),
-            period: .milliseconds(2)
-        )
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
+    func theDeadlinePolicyIsObtainedWithItsNumbersOrRefusedWithItsReason() async throws {
+        let chrt = "/usr/bin/chrt"
+        let times = [100, 1_000, 2_000].map { Duration.microseconds($0) }
+        let policy = Options.Policy.deadline(runtime: times[0], deadline: times[1], period: times[2])
         let service = try TimerService(.timerFD, thread: Options(policy: policy))
-        let thread = try onThread(of: service) { ProcFS.callingThread }
-        let (program, output) = (Foundation.Process(), Pipe())
-        program.executableURL = URL(fileURLWithPath: Self.chrt)
-        program.arguments = ["--pid", "\(thread)"]
-        program.standardOutput = output
-        try program.run()
-        program.waitUntilExit()
-        let read = try output.fileHandleForReading.readToEnd() ?? Data()
-        let refusals = service.grant.refusals.map { $0.refusal?.errno }
-        #expect(!refusals.contains(EINVAL), "the numbers are possible")
-        let isGranted = refusals.isEmpty
-        #expect(String(decoding: read, as: UTF8.self).contains(": 100000/1000000/2000000") == isGranted)
+        let thread = try facts(of: service) { ProcFS.callingThread }.own
+        let refusal = service.grant.refusals.first
+        if let refusal {
+            #expect(refusal.refusal?.errno != nil && refusal.refusal?.errno != EINVAL, "the numbers are possible")
+            #expect(refusal.advice != nil)
+        } else {
+            // SCHED_DEADLINE
+            #expect(try facts(of: service) { ProcFS.schedulingOfCallingThread }.own.policy == 6)
+        }
+        guard unsafe access(chrt, X_OK) == 0 else { return }
+        let read = try await Child.run([chrt, "--pid", "\(thread)"]).output
+        #expect(read.contains(": 100000/1000000/2000000") == (refusal == nil))
     }
-
-    private static let chrt = "/usr/bin/chrt"
-    private static let hasReader = unsafe access(chrt, X_OK) == 0
 
     /// The last number is the greatest that the kernel could have.
     @Test(arguments: [40_000, 65_535])
-    func anOptionThatIsRefusedLeavesAServiceThatTicks(processor: Int) throws {
-        let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor, processor]))
+    func anAffinityThatIsRefusedLeavesAServiceThatTicksOnAnyProcessorUnlessItIsRequired(processor: Int) throws {
+        let usual = try facts(of: TimerService(.usual)) { ProcFS.processors }.own
+        var options = Options(affinity: [Self.processor, processor])
+        let service = try TimerService(.timerFD, thread: options)
         let item = try #require(service.grant.refusals.first)
-        #expect(item.option == .affinity)
-        #expect(item.asked == "\(Self.processor),\(processor)")
-        #expect(item.refusal?.errno == EINVAL)
-        #expect(item.advice?.contains("nproc") == true)
-        let log = Log()
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
-        #expect(eventually { log.count >= 3 })
+        #expect(item.option == .affinity && item.asked == "\(Self.processor),\(processor)")
+        #expect(item.refusal?.errno == EINVAL && item.advice?.contains("nproc") == true)
+        #expect(try facts(of: service) { ProcFS.processors }.own == usual)
+        options.demand = .required
+        let error = refusal { try TimerService(.timerFD, thread: options) }
+        #expect(error?.errno == EINVAL)
+        #expect(["\(processor)", "nproc"].filter { error?.attempted.contains($0) == false } == [])
     }
 
-    @Test func aRequiredOptionThatIsRefusedFailsTheStart() throws {
-        let error = #expect(throws: TimerError.self) {
-            try TimerService(.timerFD, thread: Options(affinity: [40_000], demand: .required))
-        }
-        #expect(error?.errno == EINVAL)
-        #expect(error?.attempted.contains("40000") == true)
-        #expect(error?.attempted.contains("nproc") == true)
-        let possible = Options(affinity: [Self.processor], demand: .required)
-        #expect(try TimerService(.timerFD, thread: possible).grant.refusals == [])
+    @Test func aRequiredOptionThatIsObtainedIsNoError() throws {
+        let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor], demand: .required))
+        #expect(service.grant.refusals == [])
+        #expect(try facts(of: service) { ProcFS.processors }.own == [Self.processor])
     }
 
     @Test(arguments: [
@@ -215,10 +147,9 @@ import TimerKernel
     ])
     func nonsenseIsRefusedOnEveryBackend(options: Options) throws {
         for backend in Backend.available {
-            let error = #expect(throws: TimerError.self) { try TimerService(backend, thread: options) }
-            #expect(error?.code == .invalidOption)
+            #expect(refusal { try TimerService(backend, thread: options) }?.code == .invalidOption)
         }
-        #expect(throws: TimerError.self) { try options.applyToCallingThread() }
+        refusal { try options.applyToCallingThread() }
     }
 
     /// A service that is started again makes its settings anew.
@@ -228,60 +159,78 @@ import TimerKernel
         #expect(setup.outcomes.mapValues { $0.refusal == nil } == ["timer slack": true, "affinity": false])
     }
 
-    /// No state that is slower than asked for.
-    @Test func anIdleLatencyIsRoundedDownToMicroseconds() async throws {
-        let options = Options(idleLatency: .nanoseconds(1_999))
-        let grant = try await onOwnThread { try options.applyToCallingThread() }
-        #expect(grant.items.map(\.asked) == ["1 µs"])
-    }
-
     @Test func aThreadOfTheHostCanAskForTheSame() async throws {
-        let options = Options(affinity: [Self.processor], timerSlack: .nanoseconds(5), idleLatency: .zero)
-        let (grant, slack) = try await onOwnThread {
-            (try options.applyToCallingThread(), ProcFS.timerSlack(of: ProcFS.callingThread))
+        let options = Options(affinity: [Self.processor], timerSlack: .nanoseconds(5), idleLatency: .nanoseconds(1_999))
+        let (grants, slack) = try await onOwnThread {
+            let grants = try [Options(), Options(slice: .milliseconds(1)), options]
+                .map { try $0.applyToCallingThread() }
+            return (grants, ProcFS.timerSlack(of: ProcFS.callingThread))
         }
         #expect(slack == 5)
-        #expect(grant.items.map(\.option) == [.timerSlack, .affinity, .idleLatency])
-        #expect(grant.refusals.map(\.option) == [.idleLatency])
-        #expect("\(grant)".contains("only a service holds it"))
-        #expect(try await onOwnThread { try Options().applyToCallingThread() }.items == [])
-        let required = Options(idleLatency: .zero, demand: .required)
-        #expect(throws: TimerError.self) { try required.applyToCallingThread() }
+        // No state that is slower than asked for: the latency is rounded down.
+        let asked = [[], ["slice 1000 µs"], ["timer slack 5 ns", "affinity \(Self.processor)", "idle latency 1 µs"]]
+        #expect(grants.map { $0.items.map { "\($0.option.rawValue) \($0.asked)" } } == asked)
+        #expect(grants[2].refusals.map(\.option) == [.idleLatency])
+        #expect("\(grants[2])".contains("only a service holds it"))
+        refusal { try Options(idleLatency: .zero, demand: .required).applyToCallingThread() }
     }
 
-    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
-    func roundRobinIsGrantedToo() throws {
-        let service = try TimerService(.timerFD, thread: Options(policy: .roundRobin(priority: 3)))
-        #expect(service.grant.refusals == [])
-        let own = try onThread(of: service) { ProcFS.schedulingOfCallingThread }
-        #expect(own == ProcFS.Scheduling(policy: SCHED_RR, priority: 3))
-    }
-
-    @Test func anAffinityThatIsRefusedLeavesTheThreadWhereItWas() throws {
-        let usual = try onThread(of: TimerService(.usual)) { ProcFS.processors }
-        let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor, 40_000]))
-        #expect(try onThread(of: service) { ProcFS.processors } == usual)
-    }
-
-    @Test func dispatchCannotBeRequiredToBeRealTime() throws {
-        let options = Options(policy: .fifo(priority: 3), demand: .required)
-        let error = #expect(throws: TimerError.self) { try TimerService(.dispatch, thread: options) }
-        #expect(error?.code == .unavailable)
-        #expect(try TimerService(.dispatch, thread: Options(demand: .required)).grant.items == [])
-    }
-
-    @Test(.enabled(if: mayLimitIdleLatency, "needs the right to write /dev/cpu_dma_latency"))
+    @Test(.enabled(if: unsafe access("/dev/cpu_dma_latency", W_OK) == 0, "needs the right to write it"))
     func theIdleLatencyIsHeldWhileTheServiceRuns() throws {
-        let path = "/dev/cpu_dma_latency"
         let service = try TimerService(.dispatch, thread: Options(idleLatency: .zero))
         #expect(service.grant.refusals == [])
-        #expect(ProcFS.openDescriptors(on: path) == 1)
+        var counts = [ProcFS.openDescriptors(on: "/dev/cpu_dma_latency")]
         service.shutdown()
-        #expect(ProcFS.openDescriptors(on: path) == 0)
-        #expect(throws: TimerError.self) {
+        counts.append(ProcFS.openDescriptors(on: "/dev/cpu_dma_latency"))
+        refusal {
             try TimerService(.timerFD, thread: Options(affinity: [40_000], idleLatency: .zero, demand: .required))
         }
-        #expect(ProcFS.openDescriptors(on: path) == 0)
+        counts.append(ProcFS.openDescriptors(on: "/dev/cpu_dma_latency"))
+        #expect(counts == [1, 0, 0])
+    }
+}
+#else
+import PreciseTimer
+import TestSupport
+import Testing
+import TimerKernel
+
+/// What a Mac does not have is refused, and the caller is told.
+@Suite(.waits("services start their threads")) struct MacTests {
+    typealias Options = TimerService.ThreadOptions
+
+    @Test func everyThreadOptionButADeadlineIsRefusedInTheGrant() throws {
+        let options = Options(
+            policy: .fifo(priority: 1),
+            affinity: [0],
+            timerSlack: .microseconds(1),
+            slice: .microseconds(100),
+            locksMemory: true,
+            idleLatency: .zero
+        )
+        let service = try TimerService(.timerFD, thread: options)
+        #expect(Set(service.grant.refusals.map(\.option)) == Set(TimerService.ThreadGrant.Option.allCases))
+        #expect(service.grant.refusals.allSatisfy { $0.advice != nil })
+        let log = Log()
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        #expect(eventually { log.count >= 3 }, "the service runs without them")
+    }
+
+    @Test func whatCannotBeDoneIsAnError() {
+        let calls: [(TimerError.Code, () throws -> Void)] = [
+            (
+                .systemRefused,
+                { _ = try TimerService(.timerFD, thread: Options(policy: .roundRobin(priority: 1), demand: .required)) }
+            ),
+            (.unavailable, { _ = try TimerService.pollable(clock: .wall) }),
+            (.unavailable, { _ = try TimerDescriptor(.wall) }),
+            (.unavailable, { _ = try TimerService(.dispatch, clock: .wall).clockSteps }),
+            (.unavailable, { _ = try TimerService.default.suspensions }),
+        ]
+        for (code, call) in calls {
+            let error = #expect(throws: TimerError.self) { try call() }
+            #expect(error?.code == code)
+        }
     }
 }
 #endif

@@ -5,44 +5,26 @@ import Testing
 
 /// The timers that a bag holds, and when it removes them.
 struct TimerBagTests {
-    private let virtual = VirtualTime()
+    private let scene = Scene()
     private let bag = TimerBag()
-    private let log = Log()
 
     /// A timer that lives while its handle is held.
     private func timer(_ schedule: PreciseTimer.Schedule = .every(.seconds(1))) throws -> PreciseTimer {
-        try PreciseTimer.schedule(schedule, on: virtual.service) { [log] in log.note($1) }
+        try scene.handle(schedule) { _, _ in }
     }
 
     @Test func aStoredTimerGoesOnWithoutItsHandle() throws {
         try timer().store(in: bag)
-        virtual.advance(by: .seconds(3))
-        #expect(log.count == 3)
-        #expect(bag.count == 1)
+        scene.advance(3_000)
+        #expect(scene.log.count == 3 && bag.count == 1)
     }
 
-    @Test func storeReturnsTheTimer() throws {
-        let timer = try timer()
-        #expect(timer.store(in: bag) === timer)
-        #expect(timer.store(in: bag, named: "same") === timer)
-    }
-
-    @Test func aNameTakenAgainCancelsItsFormerHolder() throws {
+    @Test func aNameTakenAgainCancelsItsFormerHolderUnlessItIsTheSame() throws {
         let former = try timer().store(in: bag, named: "blink")
         let other = try timer().store(in: bag, named: "other")
-        let next = try timer().store(in: bag, named: "blink")
-        #expect(former.state == .ended(.cancelled))
-        #expect(other.state == .scheduled)
-        #expect(next.state == .scheduled)
-        #expect(bag["blink"] === next)
-        #expect(bag.count == 2)
-    }
-
-    @Test func aTimerStoredAgainUnderItsNameGoesOn() throws {
-        let timer = try timer().store(in: bag, named: "blink")
-        timer.store(in: bag, named: "blink")
-        #expect(timer.state == .scheduled)
-        #expect(bag["blink"] === timer)
+        let next = try timer().store(in: bag, named: "blink").store(in: bag, named: "blink")
+        #expect([former, other, next].map(\.state) == [.ended(.cancelled), .scheduled, .scheduled])
+        #expect(bag["blink"] === next && bag.count == 2)
     }
 
     @Test func aNameIsAnyHashableValue() throws {
@@ -55,8 +37,7 @@ struct TimerBagTests {
         #expect(bag[8] == nil && bag[Part.tail] == nil)
         #expect(bag.cancel(Part.head) && part.state == .ended(.cancelled))
         let next = try timer().store(in: bag, named: 7)
-        #expect(number.state == .ended(.cancelled) && bag[7] === next)
-        #expect(bag.count == 2)
+        #expect(number.state == .ended(.cancelled) && bag[7] === next && bag.count == 2)
     }
 
     /// A name that reports its release.
@@ -78,7 +59,7 @@ struct TimerBagTests {
         for number in 0..<64 {
             let bag = try #require(box.value)
             try timer(.once(after: .seconds(1))).store(in: bag, named: name(number % 32))
-            if number % 8 == 7 { virtual.advance(by: .seconds(1)) }
+            if number % 8 == 7 { scene.advance(1_000) }
         }
         box.value?.cancel(name(3))
         box.value?.cancelAll()
@@ -88,23 +69,17 @@ struct TimerBagTests {
 
     @Test func cancellingByNameEndsThatTimerOnly() throws {
         let blink = try timer().store(in: bag, named: "blink")
-        let other = try timer().store(in: bag, named: "other")
-        let unnamed = try timer().store(in: bag)
-        #expect(bag.cancel("blink"))
-        #expect(blink.state == .ended(.cancelled))
-        #expect(other.state == .scheduled)
-        #expect(unnamed.state == .scheduled)
-        #expect(bag.cancel("blink") == false, "the name is free")
-        #expect(bag.cancel("nobody") == false)
-        #expect(bag.count == 2)
+        let others = [try timer().store(in: bag, named: "other"), try timer().store(in: bag)]
+        #expect(bag.cancel("blink") && blink.state == .ended(.cancelled))
+        #expect(others.map(\.state) == [.scheduled, .scheduled] && bag.count == 2)
+        #expect([bag.cancel("blink"), bag.cancel("nobody")] == [false, false], "the name is free")
     }
 
     @Test func theNameOfAnEndedTimerYieldsNil() throws {
         let timer = try timer(.once(after: .seconds(1))).store(in: bag, named: "hint")
         #expect(bag["hint"] === timer)
-        virtual.advance(by: .seconds(1))
-        #expect(bag["hint"] == nil)
-        #expect(bag.count == 0)
+        scene.advance(1_000)
+        #expect(bag["hint"] == nil && bag.count == 0)
         #expect(bag.cancel("hint") == false, "it had ended by itself")
         #expect(timer.state == .ended(.completed))
     }
@@ -113,15 +88,13 @@ struct TimerBagTests {
         let timers = [try timer().store(in: bag), try timer().store(in: bag, named: "blink")]
         bag.cancelAll()
         #expect(timers.map(\.state) == [.ended(.cancelled), .ended(.cancelled)])
-        #expect(bag.count == 0)
-        #expect(bag["blink"] == nil)
+        #expect(bag.count == 0 && bag["blink"] == nil)
         try timer().store(in: bag)
-        #expect(bag.count == 1)
-        #expect(virtual.pendingCount == 1)
+        #expect([bag.count, scene.virtual.pendingCount] == [1, 1])
     }
 
     @Test func waitingForOneHandlerKeepsNoOtherTimerOfTheBag() async throws {
-        let (bag, log, isRunning, mayReturn) = (TimerBag(), Log(), Gate(), Gate())
+        let (bag, log, isRunning, mayReturn) = (bag, scene.log, Gate(), Gate())
         let first = try PreciseTimer.schedule(.once(after: .zero), target: log) { _, _ in
             isRunning.open()
             await mayReturn.pass()
@@ -136,45 +109,40 @@ struct TimerBagTests {
         await waiting.value
     }
 
+    /// Also a timer that would outlive its handle.
     @Test func aReleasedBagCancelsItsTimers() throws {
-        var timers: [PreciseTimer] = []
-        let (target, log) = (Log(), log)
-        do {
-            let bag = TimerBag()
-            timers.append(try timer().store(in: bag))
-            timers.append(try timer().store(in: bag, named: "blink"))
-            // A timer that would outlive its handle.
-            let kept = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: target) {
-                log.note($1)
-            }
-            timers.append(kept.store(in: bag))
-            virtual.advance(by: .seconds(1))
-            withExtendedLifetime(bag) {}
-        }
+        var bag: TimerBag? = TimerBag()
+        let timers = [try timer(), try timer(), try scene.timer(.every(.seconds(1)))]
+        for (timer, name) in zip(timers, [nil, "blink", nil]) { timer.store(in: try #require(bag), named: name) }
+        scene.advance(1_000)
+        bag = nil
         #expect(timers.map(\.state) == Array(repeating: .ended(.cancelled), count: 3))
-        virtual.advance(by: .seconds(1))
-        #expect(log.count == 3)
-        withExtendedLifetime(target) {}
+        scene.advance(1_000)
+        #expect(scene.ticks == "0@1000, 0@1000, 0@1000")
+    }
+
+    private struct WeakTimer {
+        weak let timer: PreciseTimer?
     }
 
     @Test(arguments: [false, true]) func endedTimersAreRemovedWhileOthersStay(isNamed: Bool) throws {
         let kept = try timer(.every(.seconds(3_600))).store(in: bag, named: isNamed ? "kept" : nil)
-        var held: [WeakTimer] = []
-        for number in 0..<10_000 {
-            let timer = try timer(.once(after: .milliseconds(1))).store(in: bag, named: isNamed ? "\(number)" : nil)
-            held.append(WeakTimer(timer: timer))
-            virtual.advance(by: .milliseconds(1))
-        }
-        #expect(log.count == 10_000)
+        let held = try (0..<10_000)
+            .map { number in
+                let timer = try timer(.once(after: .milliseconds(1))).store(in: bag, named: isNamed ? "\(number)" : nil)
+                scene.advance(1)
+                return WeakTimer(timer: timer)
+            }
+        #expect(scene.log.count == 10_000)
         #expect(held.count { $0.timer != nil } <= 16)
-        #expect(kept.state == .scheduled)
-        #expect(bag.count == 1)
+        #expect(kept.state == .scheduled && bag.count == 1)
     }
 
     /// Each clean-up reads the state of all timers. It comes only when the bag has doubled, and ends no timer.
     @Test func aFullBagLetsEndedTimersGoOnlyWhenItHasDoubled() throws {
         var target: Thing? = Thing()
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: try #require(target)) { _, _ in }
+        let service = scene.virtual.service
+        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: try #require(target)) { _, _ in }
             .store(in: bag)
         for _ in 0..<15 { try timer().store(in: bag) }
         target = nil
@@ -184,75 +152,55 @@ struct TimerBagTests {
         }
         try timer().store(in: bag)
         #expect("\(bag)" == "bag of 31 timers")
-        #expect(virtual.pendingCount == 32)
+        #expect(scene.virtual.pendingCount == 32)
     }
 
     @Test func threadsThatShareABagLoseNoTimerAndLeaveNoneBehind() throws {
-        let (bag, service, failures) = (bag, virtual.service, Notes<String>())
+        let (bag, service, failures) = (bag, scene.virtual.service, Notes<String>())
         try onThreads(4) { thread in
             for round in 0..<500 {
                 do {
-                    try PreciseTimer.schedule(.every(.seconds(1)), on: service) { _, _ in }
-                        .store(in: bag, named: "\(round % 8)")
-                    let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: service) { _, _ in }.store(in: bag)
+                    try PreciseTimer.schedule(.every(.seconds(1)), on: service) {}.store(in: bag, named: "\(round % 8)")
+                    let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: service) {}.store(in: bag)
                     if round % 2 == thread % 2 { timer.cancel() }
                 } catch { failures.append("\(error)") }
             }
         }
         #expect(failures.all == [])
-        #expect(bag.count == 8 + 4 * 250, "one timer for each name, and the unnamed ones that were not cancelled")
-        #expect(virtual.pendingCount == 8 + 4 * 250)
+        let left = 8 + 4 * 250
+        #expect([bag.count, service.pendingCount] == [left, left], "one for each name, and the others not cancelled")
         bag.cancelAll()
-        #expect(virtual.pendingCount == 0)
+        #expect(service.pendingCount == 0)
     }
 
     @Test func aHandlerMayReplaceItselfInItsBag() throws {
-        let (bag, log, service, later) = (bag, log, virtual.service, Log())
-        let first = try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { [weak bag] log, tick in
-            log.note(tick)
-            guard let bag, let next = try? timerForLater(later, on: service) else { return }
-            next.store(in: bag, named: "step")
+        let (bag, scene) = (bag, scene)
+        let first = try scene.handle(.every(.seconds(1))) { [weak bag] _, _ in
+            if let bag { _ = try? scene.timer(.every(.milliseconds(700))).store(in: bag, named: "step") }
         }
         first.store(in: bag, named: "step")
-        virtual.advance(by: .seconds(3))
-        #expect(log.count == 1, "it was replaced in its first tick")
-        #expect(first.state == .ended(.cancelled))
-        #expect(later.count == 2)
-        #expect(bag.count == 1)
+        scene.advance(3_000)
+        #expect(scene.ticks == "0@1000, 0@1700, 1@2400", "it was replaced in its first tick")
+        #expect(first.state == .ended(.cancelled) && bag.count == 1)
     }
 
     @Test func aHandlerMayEmptyItsBag() throws {
-        let (bag, log) = (bag, log)
+        let bag = bag
         for name in ["one", "two", "three"] {
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: bag) { bag, tick in
-                log.note(tick)
-                bag.cancelAll()
-            }
-            .store(in: bag, named: name)
+            try scene.handle(.every(.seconds(1))) { [weak bag] _, _ in bag?.cancelAll() }.store(in: bag, named: name)
         }
-        virtual.advance(by: .seconds(1))
-        #expect(log.count == 1, "its siblings were due at the same instant")
-        #expect(virtual.pendingCount == 0)
+        scene.advance(1_000)
+        #expect(scene.log.count == 1, "its siblings were due at the same instant")
+        #expect(scene.virtual.pendingCount == 0)
     }
 
     @Test func aHandlerMayReleaseItsBag() throws {
-        let (holder, log) = (Box<TimerBag>(), log)
+        let holder = Box<TimerBag>()
         holder.value = TimerBag()
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { _, tick in
-            holder.value = nil
-            log.note(tick)
-        }
+        let timer = try scene.handle(.every(.seconds(1))) { _, _ in holder.value = nil }
         timer.store(in: try #require(holder.value))
-        virtual.advance(by: .seconds(2))
-        #expect(log.count == 1)
+        scene.advance(2_000)
+        #expect(scene.log.count == 1)
         #expect(timer.state == .ended(.cancelled))
     }
-
-    private struct WeakTimer {
-        weak let timer: PreciseTimer?
-    }
-}
-
-private func timerForLater(_ log: Log, on service: TimerService) throws -> PreciseTimer {
-    try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
 }

@@ -1,6 +1,5 @@
 import PreciseTimer
 import PreciseTimerPatterns
-import Synchronization
 import TimerKernel
 
 /// Tasks that use what is made of timers: time-outs, retries, idle time-outs, triggers, and handlers that await.
@@ -12,18 +11,12 @@ struct Callers {
     let tally: Tally
     let stop: ServiceFate
 
-    /// A target, a value, or what a key or a handler holds; counted while it exists.
+    /// A target, a value, or what a key or a handler holds.
     private final class Meter: Sendable {
-        let asked = Atomic<Int>(0)
-        let answered = Atomic<Int>(0)
-        private let tally: Tally
+        let (asked, answered) = (Count(), Count())
+        private let life: Life
 
-        init(_ tally: Tally) {
-            self.tally = tally
-            tally.targets.add(1)
-        }
-
-        deinit { tally.targets.add(-1) }
+        init(_ tally: Tally) { life = Life(tally.targets) }
     }
 
     private struct Key: Hashable, Sendable {
@@ -106,7 +99,7 @@ struct Callers {
     private func trigger(_ entry: Services.Entry, _ random: inout SeededGenerator) async throws {
         let (meter, held) = (Meter(tally), Meter(tally))
         let arrived = { @Sendable (meter: Meter) in
-            withExtendedLifetime(held) { meter.answered.store(meter.asked.value, ordering: .relaxed) }
+            withExtendedLifetime(held) { meter.answered.set(to: meter.asked.value) }
         }
         let (period, edge) = (Duration.milliseconds(roll(4, &random)), BurstEdge.both)
         let call =

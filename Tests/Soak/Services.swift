@@ -126,43 +126,20 @@ struct Consumers {
     }
 }
 
-/// An object for a handler to capture; counted while it exists.
+/// An object for a handler to capture.
 final class Capture: Sendable {
     let subject: Subject
-    private let tally: Tally
+    private let life: Life
 
-    init(_ subject: Subject, _ tally: Tally) {
-        self.subject = subject
-        self.tally = tally
-        tally.captures.add(1)
-    }
-
-    deinit { tally.captures.add(-1) }
+    init(_ subject: Subject) { (self.subject, life) = (subject, Life(subject.tally.captures)) }
 }
 
-/// A timer's target; counted while it exists.
-final class Target: Sendable {
-    private let tally: Tally
-
-    init(_ tally: Tally) {
-        self.tally = tally
-        tally.targets.add(1)
-    }
-
-    deinit { tally.targets.add(-1) }
-}
-
-/// An actor as a target; counted while it exists.
+/// An actor as a target.
 actor ActorTarget {
-    private let tally: Tally
+    private let life: Life
     private var ticks = 0
 
-    init(_ tally: Tally) {
-        self.tally = tally
-        tally.targets.add(1)
-    }
-
-    deinit { tally.targets.add(-1) }
+    init(_ tally: Tally) { life = Life(tally.targets) }
 
     func tick() { ticks += 1 }
 }

@@ -1,5 +1,6 @@
 import HostSystem
 import PreciseTimer
+import Synchronization
 import TimerKernel
 
 /// One soak: its threads and tasks, from the first timer to the last check.
@@ -88,25 +89,17 @@ struct SoakRun {
         }
         let instants = Dictionary(uniqueKeysWithValues: TimerClock.allCases.map { ($0, $0.now.nanoseconds) })
         let released = TimerClock.suspending.now.nanoseconds - 10_000_000_000
-        func missing(noting: Bool) -> Int {
+        func missing() -> [(promise: String, detail: String)] {
             (0..<stock.count)
-                .count { index in
-                    guard let content = stock[index] else { return false }
-                    return !content.subject.isSettled(
-                        asOf: instants[content.clock] ?? 0,
-                        released: released,
-                        noting: noting
-                    )
+                .compactMap { index in
+                    stock[index].flatMap { $0.subject.lack(asOf: instants[$0.clock] ?? 0, released: released) }
                 }
         }
-        var left = missing(noting: false)
         let begin = elapsed
-        while left > 0, elapsed < begin + 30 {
-            try? await Task.sleep(for: .milliseconds(200))
-            left = missing(noting: false)
-        }
-        print("settled after \(elapsed - begin) s, with \(left) timers missing deadlines")
-        _ = missing(noting: true)
+        while !missing().isEmpty, elapsed < begin + 30 { try? await Task.sleep(for: .milliseconds(200)) }
+        let left = missing()
+        print("settled after \(elapsed - begin) s, with \(left.count) timers missing deadlines")
+        for lack in left { tally.violate(lack.promise, lack.detail) }
     }
 
     /// Ends half of the timers by their handles, and the rest with their services.
@@ -127,11 +120,65 @@ struct SoakRun {
             if condition() { return }
             try? await Task.sleep(for: .milliseconds(100))
         }
-        if !condition() {
-            let counts = "scheduled \(tally.scheduled.value), ended \(tally.ended.value), begun \(tally.begun.value), "
-            let more =
-                "returned \(tally.returned.value), targets \(tally.targets.value), captures \(tally.captures.value)"
-            tally.violate(promise, counts + more)
-        }
+        let counts = [tally.scheduled, tally.ended, tally.begun, tally.returned, tally.targets, tally.captures]
+        let names = "scheduled, ended, begun, returned, targets, captures"
+        if !condition() { tally.violate(promise, "\(names): \(counts.map(\.value))") }
     }
+}
+
+/// A number that any thread may change.
+final class Count: Sendable {
+    private let number = Atomic<Int>(0)
+
+    var value: Int { number.load(ordering: .relaxed) }
+
+    func add(_ difference: Int) { number.add(difference, ordering: .relaxed) }
+    func set(to new: Int) { number.store(new, ordering: .relaxed) }
+}
+
+/// Counted while it exists.
+final class Life: Sendable {
+    private let count: Count
+
+    init(_ count: Count) {
+        self.count = count
+        count.add(1)
+    }
+
+    deinit { count.add(-1) }
+}
+
+/// The counts of a soak, and the broken promises; for any thread.
+final class Tally: Sendable {
+    let (scheduled, refused, ended) = (Count(), Count(), Count())
+    let (ticks, extraTicks, missed) = (Count(), Count(), Count())
+    /// The numbers of handlers that have begun and returned.
+    let (begun, returned) = (Count(), Count())
+    /// The numbers of existing objects.
+    let (targets, captures) = (Count(), Count())
+    let (operations, servicesMade, consumersBegun, consumersEnded) = (Count(), Count(), Count(), Count())
+    /// The number of time-outs, retries, triggers and handlers that await.
+    let calls = Count()
+    private let endings = Lock([String: Int]())
+    /// How often each promise was broken, and the first example of that.
+    private let broken = Lock([String: (times: Int, example: String)]())
+
+    /// Notes a broken promise: its name, and an observation.
+    func violate(_ promise: String, _ detail: String) {
+        broken.withLock { $0[promise, default: (0, detail)].times += 1 }
+    }
+
+    func noteEnd(_ reason: String) {
+        ended.add(1)
+        endings.withLock { $0[reason, default: 0] += 1 }
+    }
+
+    /// One line for each broken promise.
+    var violations: [String] {
+        broken.withLock { $0.sorted { $0.key < $1.key } }
+            .map { "\($0.key) (\($0.value.times) times), as in: \($0.value.example)" }
+    }
+
+    /// How often `onEnd` reported each reason.
+    var reasons: [(String, Int)] { endings.withLock { $0.sorted { $0.key < $1.key } }.map { ($0.key, $0.value) } }
 }

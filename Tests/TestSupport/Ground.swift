@@ -1,5 +1,10 @@
+internal import Dispatch
+internal import Foundation
 package import PreciseTimer
 package import PreciseTimerTestKit
+package import Testing
+internal import TimerAlarms
+internal import TimerKernel
 
 /// The ground for a test of a promise: a backend of this build, or virtual time.
 package enum Ground: Sendable, CustomStringConvertible {
@@ -72,4 +77,113 @@ package struct Site: Sendable {
         }
         while over.value != true { pause(.milliseconds(1)) }
     }
+}
+
+/// A way to make alarms on one clock. Every test for all alarms runs on each.
+package struct Mechanism: Sendable, CustomStringConvertible {
+    package let description: String
+    package let clock: TimerClock
+    private let make: @Sendable (TimerClock) throws(TimerError) -> any TimerAlarm
+
+    package init(
+        _ name: String,
+        on clock: TimerClock,
+        make: @escaping @Sendable (TimerClock) throws(TimerError) -> any TimerAlarm
+    ) {
+        description = "\(name), \(clock.rawValue)"
+        self.clock = clock
+        self.make = make
+    }
+
+    /// A new alarm, not started.
+    package func makeAlarm() throws(TimerError) -> any TimerAlarm { try make(clock) }
+
+    /// All mechanisms of this build.
+    package static let all = TimerService.Backend.available.flatMap(of) + attached
+
+    /// The mechanisms on a host's loop or queue. Each alarm has its own, which ends when the alarm has released it.
+    package static let attached: [Mechanism] = {
+        // Queues of an ordinary class share their threads with the tests.
+        var attached = [
+            Mechanism("on a serial queue", on: .suspending) { clock throws(TimerError) in
+                try DispatchAlarm(clock, queue: DispatchQueue(label: "test", qos: .userInteractive))
+            },
+            Mechanism("on a concurrent queue", on: .wall) { clock throws(TimerError) in
+                let queue = DispatchQueue(label: "test", qos: .userInteractive, attributes: .concurrent)
+                return try DispatchAlarm(clock, queue: queue)
+            },
+        ]
+        #if RunLoop
+        attached.append(Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() })
+        #endif
+        for clock in TimerClock.allCases where Platform.hasDescriptor && TimerDescriptor.clocks.contains(clock) {
+            attached.append(Mechanism("polled", on: clock, make: HostedAlarm.polled))
+            #if Libevent
+            attached.append(Mechanism("attached to an event base", on: clock, make: HostedAlarm.onEventBase))
+            #endif
+        }
+        return attached
+    }()
+
+    private static func of(_ backend: TimerService.Backend) -> [Mechanism] {
+        TimerClock.allCases.filter(backend.clocks.contains)
+            .map { clock in
+                Mechanism(backend.rawValue, on: clock) { clock throws(TimerError) in
+                    try backend.makeAlarm(clock: clock)
+                }
+            }
+    }
+}
+
+extension TimerService.Backend {
+    /// The backends of this build; every promise is tested on each.
+    package static var available: [TimerService.Backend] { allCases.filter { $0.availability == .available } }
+
+    /// For tests that need some backend, on any system: the default one.
+    package static var usual: TimerService.Backend { available.contains(.timerFD) ? .timerFD : .dispatch }
+
+    /// The shared service of a backend.
+    package var shared: TimerService {
+        switch self {
+        case .dispatch: .dispatch
+        case .timerFD: .timerFD
+        case .libevent: .libevent
+        case .runLoop: .runLoop
+        case .hybrid: .hybrid
+        @unknown default: .default
+        }
+    }
+}
+
+/// What a test needs of the system, and not every system has.
+package enum Platform {
+    #if os(Linux) && !KQUEUE
+    /// Whether the library uses the calls that Linux alone has: thread options, a watch of the wall clock.
+    package static let isLinux = true
+    #else
+    package static let isLinux = false
+    #endif
+
+    #if KQUEUE
+    /// Whether the kernel's timer has a descriptor as any other. That of libkqueue has not: it is an end of a pipe,
+    /// which nobody makes readable, and the trial never closes it.
+    package static let hasDescriptor = false
+    #else
+    package static let hasDescriptor = true
+    #endif
+
+    /// Whether the kernel tells of this process in files, as in proc(5).
+    package static let hasProc = FileManager.default.fileExists(atPath: "/proc/self/stat")
+
+    /// How many processors the process may use.
+    package static let processors = hasProc ? ProcFS.processors.count : ProcessInfo.processInfo.activeProcessorCount
+}
+
+extension Trait where Self == ConditionTrait {
+    /// The test is about calls of Linux.
+    package static var needsLinux: Self { .enabled(if: Platform.isLinux, "needs calls of Linux") }
+    /// The test waits for the descriptor of the kernel's timer, or closes it.
+    package static var needsDescriptor: Self { .enabled(if: Platform.hasDescriptor, "libkqueue has none") }
+    /// The test reads what the kernel tells of this process.
+    package static var needsProc: Self { .enabled(if: Platform.hasProc, "needs /proc") }
 }

@@ -1,7 +1,16 @@
-internal import Foundation
+internal import Dispatch
 internal import PreciseTimer
 internal import TimerAlarms
 internal import TimerKernel
+
+#if RunLoop
+package import Foundation
+#else
+internal import Foundation
+#endif
+#if Libevent
+internal import CLibevent
+#endif
 
 /// An attached alarm, with a thread that acts as its host and runs the loop.
 final class HostedAlarm: TimerAlarm {
@@ -27,7 +36,7 @@ final class HostedAlarm: TimerAlarm {
     ) throws(TimerError) {
         try alarm.start(onFire: onFire, onFailure: onFailure)
         let run = run
-        try Thread.start("test.host") { run() }
+        try TimerKernel.Thread.start("test.host") { run() }
     }
 
     func set(_ deadline: TimerInstant?) throws(TimerError) { try alarm.set(deadline) }
@@ -77,3 +86,62 @@ package enum Poll {
         return unsafe poll(&request, 1, milliseconds) == 1
     }
 }
+
+#if RunLoop
+/// A run loop of another thread. The thread runs it while a source is attached.
+@safe
+package final class HostRunLoop: Sendable {
+    package nonisolated(unsafe) let loop: RunLoop
+    private let isAttached = DispatchSemaphore(value: 0)
+    private let end = Box<Bool>()
+
+    package init() {
+        let made = DispatchSemaphore(value: 0)
+        let (isAttached, end) = (isAttached, end)
+        let box = LoopBox()
+        try? TimerKernel.Thread.start("test.host") {
+            unsafe box.loop = RunLoop.current
+            made.signal()
+            isAttached.wait()
+            while RunLoop.current.run(mode: .default, before: .distantFuture) {}
+            end.value = true
+        }
+        made.wait()
+        guard let loop = unsafe box.loop else { preconditionFailure("the thread has made its loop") }
+        unsafe self.loop = loop
+    }
+
+    /// Makes the thread run its loop, after a source has been attached.
+    package func run() { isAttached.signal() }
+
+    /// Whether the loop has returned.
+    package var hasReturned: Bool { end.value != nil }
+}
+
+/// Hands a loop from one thread to another, with a semaphore in between.
+@safe
+private final class LoopBox: Sendable {
+    nonisolated(unsafe) var loop: RunLoop?
+}
+#endif
+
+#if Libevent
+/// An event base of a program that does not care about timers: a coarse clock, cached time, no locks.
+@safe
+package final class HostEventBase: Sendable {
+    package nonisolated(unsafe) let base: OpaquePointer
+
+    package init() {
+        guard let base = unsafe event_base_new() else { preconditionFailure("there are descriptors for an event base") }
+        unsafe self.base = base
+    }
+
+    deinit { unsafe event_base_free(base) }
+
+    /// Runs the loop until no event is left.
+    package func dispatch() { _ = unsafe event_base_dispatch(base) }
+
+    /// Runs the loop once, without waiting.
+    package func runOnce() { _ = unsafe event_base_loop(base, EVLOOP_NONBLOCK) }
+}
+#endif

@@ -14,11 +14,8 @@ package struct ProbeReport: Codable, Sendable {
         package let refusal: Refusal?
 
         package init(text: String, seconds: Double, cpuSeconds: Double, isMet: Bool, refusal: Refusal?) {
-            self.text = text
-            self.seconds = seconds
-            self.cpuSeconds = cpuSeconds
-            self.isMet = isMet
-            self.refusal = refusal
+            (self.text, self.seconds, self.cpuSeconds) = (text, seconds, cpuSeconds)
+            (self.isMet, self.refusal) = (isMet, refusal)
         }
 
         /// The number of processors that the process kept busy.
@@ -32,9 +29,7 @@ package struct ProbeReport: Codable, Sendable {
         package let text: String
 
         package init(code: String, errno: Int32?, text: String) {
-            self.code = code
-            self.errno = errno
-            self.text = text
+            (self.code, self.errno, self.text) = (code, errno, text)
         }
     }
 
@@ -49,10 +44,7 @@ package struct ProbeReport: Codable, Sendable {
         package let flaw: String?
 
         package init(ticks: [Tick], ends: [String], failures: [String], flaw: String?) {
-            self.ticks = ticks
-            self.ends = ends
-            self.failures = failures
-            self.flaw = flaw
+            (self.ticks, self.ends, self.failures, self.flaw) = (ticks, ends, failures, flaw)
         }
     }
 
@@ -65,11 +57,8 @@ package struct ProbeReport: Codable, Sendable {
         package let delivered: UInt64
 
         package init(index: UInt64, missed: UInt64, deadline: UInt64, woke: UInt64, delivered: UInt64) {
-            self.index = index
-            self.missed = missed
-            self.deadline = deadline
-            self.woke = woke
-            self.delivered = delivered
+            (self.index, self.missed) = (index, missed)
+            (self.deadline, self.woke, self.delivered) = (deadline, woke, delivered)
         }
     }
 
@@ -79,9 +68,7 @@ package struct ProbeReport: Codable, Sendable {
     package let refusedCalls: Int
 
     package init(steps: [Step], timers: [Timer], refusedCalls: Int) {
-        self.steps = steps
-        self.timers = timers
-        self.refusedCalls = refusedCalls
+        (self.steps, self.timers, self.refusedCalls) = (steps, timers, refusedCalls)
     }
 
     /// The first step with this prefix.

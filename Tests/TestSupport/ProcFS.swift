@@ -1,38 +1,28 @@
+internal import Dispatch
 internal import Foundation
 
 /// The kernel's facts about this process.
 package enum ProcFS {
     /// The names of the threads with this prefix.
     package static func threads(named prefix: String) -> [String] {
-        entries("/proc/self/task")
+        tasks(named: prefix)
             .compactMap { text("/proc/self/task/\($0)/comm")?.trimmingCharacters(in: .newlines) }
-            .filter { $0.hasPrefix(prefix) }
     }
 
     /// The masks of blocked signals, in hexadecimal, of the threads with this prefix.
     package static func blockedSignals(ofThreadsNamed prefix: String) -> [String] {
-        entries("/proc/self/task")
-            .filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
-            .compactMap { field("SigBlk:", of: "/proc/self/task/\($0)/status") }
+        tasks(named: prefix).compactMap { field("SigBlk:", of: "/proc/self/task/\($0)/status") }
     }
 
     /// The timer slacks, in nanoseconds, of the threads with this prefix.
     package static func timerSlacks(ofThreadsNamed prefix: String) -> [Int] {
-        entries("/proc/self/task")
-            .filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
-            .compactMap { Int32($0).flatMap(timerSlack(of:)) }
+        tasks(named: prefix).compactMap { Int32($0).flatMap(timerSlack(of:)) }
     }
 
     /// The number of minor page faults of the threads with this prefix (proc_pid_stat(5), minflt).
     package static func pageFaults(ofThreadsNamed prefix: String) -> Int {
-        entries("/proc/self/task")
-            .filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
-            .compactMap { thread in
-                // The fields follow the name, which is in brackets and may contain any character.
-                text("/proc/self/task/\(thread)/stat")?.split(separator: ")").last
-                    .flatMap { Int($0.split(separator: " ")[7]) }
-            }
-            .reduce(0, +)
+        tasks(named: prefix).map { fieldsAfterName("/proc/self/task/\($0)/stat") }
+            .reduce(0) { $0 + ($1.count > 7 ? Int($1[7]) ?? 0 : 0) }
     }
 
     /// The resident memory of the process, in bytes (proc_pid_statm(5)).
@@ -48,8 +38,7 @@ package enum ProcFS {
     package static var eventDescriptors: Int { entries("/proc/self/fd").filter(isEventDescriptor).count }
 
     private static func isEventDescriptor(_ descriptor: String) -> Bool {
-        let path = "/proc/self/fd/\(descriptor)"
-        return (try? FileManager.default.destinationOfSymbolicLink(atPath: path))?.hasPrefix("anon_inode:") ?? false
+        link("/proc/self/fd/\(descriptor)")?.hasPrefix("anon_inode:") ?? false
     }
 
     /// Whether a process is stopped by a signal.
@@ -62,11 +51,7 @@ package enum ProcFS {
 
     /// The descriptors that are open on a file.
     package static func descriptors(on path: String) -> [Int32] {
-        entries("/proc/self/fd")
-            .filter { descriptor in
-                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) == path
-            }
-            .compactMap { Int32($0) }
+        entries("/proc/self/fd").filter { link("/proc/self/fd/\($0)") == path }.compactMap { Int32($0) }
     }
 
     /// The descriptors of timers, event loops and events that programs executed by this process would inherit.
@@ -89,8 +74,7 @@ package enum ProcFS {
     /// The kernel's number of the calling thread.
     package static var callingThread: Int32 {
         // The link names the calling thread: PROCESS/task/THREAD.
-        let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
-        return link?.split(separator: "/").last.flatMap { Int32($0) } ?? 0
+        link("/proc/thread-self")?.split(separator: "/").last.flatMap { Int32($0) } ?? 0
     }
 
     /// A thread's timer slack in nanoseconds.
@@ -101,9 +85,7 @@ package enum ProcFS {
     /// A thread's slice in nanoseconds; nil if the kernel does not show it.
     package static func slice(of thread: Int32) -> Int? {
         field("se.slice", of: "/proc/self/task/\(thread)/sched")
-            .flatMap { text in
-                Int(text.drop { $0 == " " || $0 == ":" })
-            }
+            .flatMap { text in Int(text.drop { $0 == " " || $0 == ":" }) }
     }
 
     /// How often the calling thread has left its processor to sleep (proc_pid_status(5)). Under the thread sanitizer
@@ -151,8 +133,7 @@ package enum ProcFS {
         package let priority: Int32
 
         package init(policy: Int32, priority: Int32) {
-            self.policy = policy
-            self.priority = priority
+            (self.policy, self.priority) = (policy, priority)
         }
     }
 
@@ -190,6 +171,15 @@ package enum ProcFS {
             .map { $0.dropFirst(name.count).trimmingCharacters(in: .whitespaces) }
     }
 
+    /// The numbers of the threads with this prefix.
+    private static func tasks(named prefix: String) -> [String] {
+        entries("/proc/self/task").filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
+    }
+
+    private static func link(_ path: String) -> String? {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+    }
+
     private static func entries(_ path: String) -> [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     }
@@ -212,5 +202,18 @@ package enum Reading {
         var time = timespec()
         _ = unsafe clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// The descriptors of Dispatch, which it opens for its first wait.
+package enum DispatchDescriptors {
+    /// Lets Dispatch open them. Otherwise a test's time limit causes that wait, at any moment. To be called first.
+    package static func open() {
+        // A timer that is due soon may come before Dispatch has opened a timer of the kernel for it.
+        let far = DispatchSource.makeTimerSource()
+        far.schedule(deadline: .now() + .seconds(3600))
+        far.activate()
+        precondition(eventually { !ProcFS.descriptors(on: "anon_inode:[timerfd]").isEmpty })
+        far.cancel()
     }
 }

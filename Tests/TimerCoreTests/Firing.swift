@@ -1,6 +1,8 @@
 import PreciseTimer
 import TimerKernel
 
+// What the tests of the scheduler have in common: schedules, timers of nobody, and firings of the alarm.
+
 /// Deadlines a period apart.
 func every(_ period: UInt64, from origin: UInt64) -> ResolvedSchedule { ResolvedSchedule(.at(origin), .every(period)) }
 
@@ -25,14 +27,8 @@ enum LatePolicy: Hashable, Sendable {
 extension TimerRecord {
     /// A timer of nobody.
     convenience init(policy: LatePolicy = .skip, tolerance: UInt64 = 0, isPaused: Bool = false) {
-        self.init(
-            Timing(
-                burstLimit: policy.limit,
-                restartsLate: policy == .delay,
-                tolerance: tolerance,
-                isPaused: isPaused
-            )
-        )
+        let (limit, restarts) = (policy.limit, policy == .delay)
+        self.init(Timing(burstLimit: limit, restartsLate: restarts, tolerance: tolerance, isPaused: isPaused))
     }
 }
 
@@ -58,18 +54,6 @@ struct Firing: Equatable {
     var ticks: [Ticked] = []
     var completed: [TimerRecord] = []
     var alarm: AlarmOrder = .leave
-}
-
-/// What a timer does after a delivery.
-enum AfterDelivery: Hashable {
-    /// It waits for its next deadline, or is idle.
-    case waits(AlarmOrder)
-    /// It is on its way again, to another of its late deadlines.
-    case again
-    /// It has ended, for that was its last deadline.
-    case completes
-    /// It had ended before.
-    case hasEnded
 }
 
 extension Scheduler {
@@ -98,20 +82,6 @@ extension Scheduler {
     /// Cancels a timer.
     mutating func end(_ timer: TimerRecord) -> Bool { end(timer, .cancelled) != nil }
 
-    /// Ends a delivery.
-    mutating func finish(
-        _ timer: TimerRecord,
-        decidedAt instant: UInt64,
-        byHop: Bool = false,
-        now: UInt64
-    ) -> AfterDelivery {
-        let hadEnded = timer.hasEnded
-        let order = putBack(timer, decidedAt: instant, byHop: byHop, now: now)
-        if hadEnded { return .hasEnded }
-        if timer.hasEnded { return .completes }
-        return timer.isInDelivery ? .again : .waits(order)
-    }
-
     /// The timer whose turn is next, even if the scheduler must be asked several times.
     mutating func nextDue() -> TimerRecord? {
         while true {
@@ -127,7 +97,7 @@ extension Scheduler {
         return timer
     }
 
-    /// The first due timer of a round.
+    /// The first due timer of a round, which is sent on its way.
     mutating func take(at now: UInt64) -> TimerRecord? {
         beginRound(at: now)
         return takeNext()
@@ -142,7 +112,9 @@ extension Scheduler {
                 firing.ticks.append(Ticked(timer: timer, due: due))
                 handler(&self, Ticked(timer: timer, due: due))
             }
-            if finish(timer, decidedAt: now, now: now) == .completes { firing.completed.append(timer) }
+            let hadEnded = timer.hasEnded
+            _ = putBack(timer, decidedAt: now, now: now)
+            if timer.hasEnded, !hadEnded { firing.completed.append(timer) }
         }
         firing.alarm = endRound()
         return firing

@@ -1,41 +1,34 @@
 import PreciseTimer
-import TestSupport
 import Testing
 
 /// A tolerance lets timers share a wake-up, and makes no tick later than it allows.
 final class ToleranceTests {
     private var scheduler = Scheduler()
 
-    private struct Outcome {
-        var rounds = 0
-        var ticks = 0
-        var early = 0
-        var tooLate = 0
-        var outOfOrder = 0
-    }
-
-    @Test func aThousandTimersWithAToleranceShareTheirWakeUps() {
-        let shared = run { _ in 100_000 }
-        // Deadlines over 3 ms, each with its wake time at the next multiple of 2^16 ns.
-        #expect(shared.rounds <= 3_000_000 / 65_536 + 2)
-        #expect(shared.ticks == 1_000)
-        let alone = run { _ in 0 }
-        #expect(alone.rounds > 900, "without a tolerance each deadline has its own round")
-    }
-
-    @Test func everyRoundIsAfterTheDeadlineAndWithinTheTolerance() {
-        let outcome = run { UInt64($0) * UInt64($0) % 200_003 }
-        #expect(outcome.ticks == 1_000)
-        #expect(outcome.early == 0)
-        #expect(outcome.tooLate == 0)
-        #expect(outcome.rounds < 500)
-    }
-
-    @Test func ticksOfOneRoundAreInOrderOfDeadlineDespiteTheirTolerances() {
-        // Long and short tolerances alternate, so that the order of the wake times differs from that of the deadlines.
-        let outcome = run { $0 % 2 == 0 ? 200_000 : 1_000 }
-        #expect(outcome.outOfOrder == 0)
-        #expect(outcome.ticks == 1_000)
+    /// A thousand deadlines over 3 ms, with a round at each wake time of the scheduler. The wake times of a tolerance
+    /// of 100 µs are the multiples of 2^16 ns. Of two tolerances, the order of wake times is not that of deadlines.
+    @Test(arguments: [
+        ([0], 901...1_000), ([100_000], 1...47), ([200_000, 1_000], 1...600), ([77, 0, 199_999], 1...900),
+    ])
+    func roundsAreSharedWithinTheToleranceAndInOrder(tolerances: [Int], rounds: ClosedRange<Int>) {
+        let tolerance = { UInt64(tolerances[$0 % tolerances.count]) }
+        var (random, timers) = (SeededGenerator(seed: 11), [TimerRecord]())
+        for number in 0..<1_000 {
+            let deadline = UInt64.random(in: 1...3_000_000, using: &random)
+            timers.append(scheduler.add(once(at: deadline), tolerance: tolerance(number)).timer)
+        }
+        var (count, ticks) = (0, 0)
+        while let now = scheduler.nextWakeTime {
+            let round = scheduler.firing(at: now).ticks
+            (count, ticks) = (count + 1, ticks + round.count)
+            let isInOrder = zip(round, round.dropFirst()).allSatisfy { $0.due.deadline <= $1.due.deadline }
+            let areInTime = round.allSatisfy { tick in
+                let latest = tick.due.deadline + tolerance(timers.firstIndex(of: tick.timer) ?? 0)
+                return (tick.due.deadline...latest).contains(now)
+            }
+            #expect(isInOrder && areInTime)
+        }
+        #expect(rounds.contains(count) && ticks == 1_000)
     }
 
     /// The deferred ones are found first, which must not give them the first turns.
@@ -51,18 +44,12 @@ final class ToleranceTests {
         #expect(scheduler.firing(at: 64).ticks.map(\.timer) == [earlier, tolerant, exact, later])
     }
 
-    @Test func anExtraTickDoesNotWaitForAWakeTime() {
+    @Test func anExtraTickDoesNotWaitForAWakeTimeAndEndsTheWaitForOne() {
         let timer = scheduler.add(every(1_000, from: 1_000), tolerance: 64).timer
-        #expect(scheduler.nextWakeTime == 1_024)
-        #expect(scheduler.fire(timer, at: 100) == .set(100))
-        let extra = scheduler.firing(at: 100)
-        #expect(extra == Firing(ticks: [Ticked(timer, 0, 100, isExtra: true)], alarm: .set(1_024)))
-    }
-
-    @Test func anExtraTickEndsTheWaitForAWakeTime() {
-        let timer = scheduler.add(every(1_000, from: 1_000), tolerance: 64).timer
-        #expect(scheduler.fire(timer, at: 1_010) == .set(1_010))
-        #expect(scheduler.nextWakeTime == 1_010)
+        #expect(scheduler.nextWakeTime == 1_024 && scheduler.fire(timer, at: 100) == .set(100))
+        let extra = Firing(ticks: [Ticked(timer, 0, 100, isExtra: true)], alarm: .set(1_024))
+        #expect(scheduler.firing(at: 100) == extra)
+        #expect(scheduler.fire(timer, at: 1_010) == .set(1_010) && scheduler.nextWakeTime == 1_010)
         #expect(scheduler.firing(at: 1_010).ticks == [Ticked(timer, 0, 1_000)])
     }
 
@@ -78,37 +65,42 @@ final class ToleranceTests {
         #expect(scheduler.firing(at: 70) == Firing(ticks: [extra], completed: [timer]))
     }
 
-    /// An alarm that repeats by itself would fire at deadlines.
+    /// An alarm that repeats by itself would fire at deadlines, and the wake time at 1,024 comes before one at 1,030.
     @Test func anAlarmDoesNotRepeatForATimerWithATolerance() {
-        _ = scheduler.add(every(1_000, from: 1_000), tolerance: 64)
-        #expect(scheduler.periodFromNext == nil)
-        _ = scheduler.add(every(1_000, from: 1_030))
-        #expect(scheduler.periodFromNext == nil, "the wake time at 1,024 comes first")
-        _ = scheduler.add(every(1_000, from: 1_020))
-        #expect(scheduler.periodFromNext == 1_000)
+        let timers: [(UInt64, UInt64)] = [(1_000, 64), (1_030, 0), (1_020, 0)]
+        let periods = timers.map { deadline, tolerance in
+            _ = scheduler.add(every(1_000, from: deadline), tolerance: tolerance)
+            return scheduler.periodFromNext
+        }
+        #expect(periods == [nil, nil, 1_000])
+    }
+}
+
+/// Why the scheduler has a queue for each tolerance, and one of deferred timers: what a single queue would do, by wake
+/// times or by deadlines, and which promise that breaks.
+final class OneQueueTests {
+    private var scheduler = Scheduler()
+
+    /// By wake times, the timer with the later deadline would come first.
+    @Test func ofTwoTimersOfOneWakeTimeTheEarlierDeadlineTicksFirst() {
+        let shared = scheduler.add(once(at: 10), tolerance: 64).timer
+        let exact = scheduler.add(once(at: 50)).timer
+        let byWakeTime = [shared, exact].sorted { $0.timing.wakeTime < $1.timing.wakeTime }
+        #expect(scheduler.firing(at: 64).ticks.map(\.timer) == [shared, exact] && byWakeTime == [exact, shared])
     }
 
-    /// Runs a thousand timers of one deadline each to the end, with a round at each wake time of the scheduler.
-    private func run(tolerance: (Int) -> UInt64) -> Outcome {
-        var (random, outcome) = (SeededGenerator(seed: 11), Outcome())
-        var tolerances: [ObjectIdentifier: UInt64] = [:]
-        for number in 0..<1_000 {
-            let deadline = UInt64.random(in: 1...3_000_000, using: &random)
-            let timer = scheduler.add(once(at: deadline), tolerance: tolerance(number)).timer
-            tolerances[ObjectIdentifier(timer)] = tolerance(number)
+    /// By deadlines, the alarm would fire at 10, and find that nothing must be done until 64.
+    @Test func aTimerWithAToleranceDoesNotWakeTheThreadAtItsDeadline() {
+        let (timer, order) = scheduler.add(once(at: 10), tolerance: 64)
+        #expect(timer.timing.nextDeadline == 10 && order == .set(64))
+    }
+
+    /// By deadlines, a timer that makes itself due would be the first each time.
+    @Test func aTimerThatIsDueAgainAndAgainLeavesTheOthersTheirTurn() {
+        let (greedy, other) = (scheduler.add(once(at: 1)).timer, scheduler.add(once(at: 10)).timer)
+        let firing = scheduler.firing(at: 20) { scheduler, ticked in
+            if ticked.timer == greedy { _ = scheduler.reschedule(greedy, on: once(at: 1)) }
         }
-        while let now = scheduler.nextWakeTime {
-            let ticks = scheduler.firing(at: now).ticks
-            outcome.rounds += 1
-            outcome.ticks += ticks.count
-            for (earlier, later) in zip(ticks, ticks.dropFirst()) where earlier.due.deadline > later.due.deadline {
-                outcome.outOfOrder += 1
-            }
-            for tick in ticks {
-                if tick.due.deadline > now { outcome.early += 1 }
-                if tick.due.deadline + (tolerances[ObjectIdentifier(tick.timer)] ?? 0) < now { outcome.tooLate += 1 }
-            }
-        }
-        return outcome
+        #expect(firing.ticks.map(\.timer) == [greedy, other] && firing.alarm == .set(1))
     }
 }

@@ -1,4 +1,5 @@
 #if os(Linux) && !KQUEUE
+import Glibc
 import TimerKernel
 
 /// A fault that a search must find: a wrong variant of the lock.
@@ -83,6 +84,7 @@ struct LockThread: Hashable {
     var isInside: Bool { call == nil && !isOver }
 }
 
+/// A step of a thread, by its number.
 enum LockStep: Hashable, Sendable {
     case goesOn(Int)
     /// Hands the lock to another thread that waits in the kernel.
@@ -90,17 +92,6 @@ enum LockStep: Hashable, Sendable {
     /// The kernel refuses, before or after it has noted in the word that the thread waits.
     case isRefused(Int, isNoted: Bool)
     case ends(Int)
-}
-
-/// The errors of futex(2), which are the same on each processor that Swift knows.
-private enum FutexError {
-    static let notHolder: UInt32 = 1
-    static let noThread: UInt32 = 3
-    static let again: UInt32 = 11
-    /// The kernel has a list of threads that wait, and the word does not say so.
-    static let inconsistent: UInt32 = 22
-    static let deadlock: UInt32 = 35
-    static let noCall: UInt32 = 38
 }
 
 /// A lock, threads that take it, and the kernel. The threads' code is the library's own (``LockSteps``). The kernel is
@@ -197,7 +188,7 @@ final class LockWorld: World {
         case .isRefused(let thread, let isNoted):
             if refusals > 0 { refusals -= 1 }
             if isNoted, word != 0 { word |= Self.waiters }
-            answer(thread, plan.refusesAll ? FutexError.noCall : FutexError.again)
+            answer(thread, error: plan.refusesAll ? ENOSYS : EAGAIN)
         case .ends(let thread):
             threads[thread].hasEnded = true
             if let other = queue.first, holder == thread { give(to: other, Self.ownerDied) }
@@ -209,17 +200,14 @@ final class LockWorld: World {
         case .read, .observe: answer(thread, word)
         case .claim: exchange(thread, 0, number(thread))
         case .free(let holder): exchange(thread, holder, 0)
-        case .publish:
-            word |= Self.waiters
-            answer(thread, 0)
-        case .write:
-            word = number(thread)
+        case .publish, .write:
+            word = move == .write ? number(thread) : word | Self.waiters
             answer(thread, 0)
         case .lockInKernel: lockInKernel(thread)
         case .unlockInKernel:
             let wasHeld = holder == thread
             if wasHeld { word = 0 }
-            answer(thread, wasHeld ? 0 : FutexError.notHolder)
+            answer(thread, error: wasHeld ? 0 : EPERM)
         case .sleep: answer(thread, 0)
         case .stop(let reason): self.reason = reason
         }
@@ -233,14 +221,15 @@ final class LockWorld: World {
 
     private func lockInKernel(_ thread: Int) {
         guard let holder else {
-            if !queue.isEmpty { return answer(thread, FutexError.inconsistent) }
+            if !queue.isEmpty { return answer(thread, error: EINVAL) }
             word = word & Self.ownerDied | number(thread)
             return answer(thread, 0)
         }
-        if holder == thread { return answer(thread, FutexError.deadlock) }
-        if !queue.isEmpty, word & Self.waiters == 0 { return answer(thread, FutexError.inconsistent) }
+        if holder == thread { return answer(thread, error: EDEADLK) }
+        // The kernel has a list of threads that wait, and the word does not say so.
+        if !queue.isEmpty, word & Self.waiters == 0 { return answer(thread, error: EINVAL) }
         word |= Self.waiters
-        if threads[holder].hasEnded { return answer(thread, FutexError.noThread) }
+        if threads[holder].hasEnded { return answer(thread, error: ESRCH) }
         queue.append(thread)
     }
 
@@ -249,6 +238,8 @@ final class LockWorld: World {
         word = number(thread) | Self.waiters | bits
         answer(thread, 0)
     }
+
+    private func answer(_ thread: Int, error: CInt) { answer(thread, UInt32(error)) }
 
     private func answer(_ thread: Int, _ answer: UInt32) {
         threads[thread].answers.append(answer)
@@ -282,7 +273,7 @@ final class LockWorld: World {
 
     var fingerprint: Int {
         var hasher = Hasher()
-        for number in [word, UInt32(refusals)] { hasher.combine(number) }
+        hasher.combine([word, UInt32(refusals)])
         hasher.combine(threads)
         hasher.combine(queue)
         hasher.combine(reason)
@@ -290,13 +281,8 @@ final class LockWorld: World {
     }
 
     func text(of step: LockStep) -> String {
-        switch step {
-        case .goesOn(let thread):
-            "\(name(thread)): " + (threads[thread].isInside ? "leaves" : next(thread).map { "\($0)" } ?? "")
-        case .handsOver(let thread, let other): "\(name(thread)) hands over to \(name(other))"
-        case .isRefused(let thread, let isNoted): "\(name(thread)) is refused" + (isNoted ? ", but noted" : "")
-        case .ends(let thread): "\(name(thread)) ends"
-        }
+        guard case .goesOn(let thread) = step else { return "\(step)" }
+        return "\(name(thread)): " + (threads[thread].isInside ? "leaves" : next(thread).map { "\($0)" } ?? "")
     }
 }
 #endif

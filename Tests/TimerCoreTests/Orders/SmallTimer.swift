@@ -1,25 +1,27 @@
-import PreciseTimer
+// The timers of a small world, and its alarms: plain types, beside the engine's own.
+import Dispatch
+import TimerAlarms
+import TimerKernel
+
+@testable import PreciseTimer
 
 /// How a timer of a small world is scheduled.
 struct TimerPlan: Hashable, Sendable {
+    /// Who gets the ticks: the alarm's thread, a queue, or a task at a mailbox.
+    enum Way { case inline, queue, task }
+
     /// From the schedule to the first deadline.
     var first: UInt64
     /// From each deadline to the next, or from the handler's return; 0 for a single deadline.
     var period: UInt64 = 0
-    /// Whether each deadline is counted from the handler's return.
     var isFixedDelay = false
     var count: UInt64 = .max
-    var policy = LatePolicy.skip
+    var burstLimit = 1
+    var restartsLate = false
     var tolerance: UInt64 = 0
-    /// Whether its ticks travel to a queue.
-    var hops = false
-    /// Whether its ticks wait in a mailbox for a task.
-    var isConsumed = false
+    var way = Way.inline
     /// Whether the world begins with this timer; otherwise a caller schedules it.
     var isThere = true
-
-    /// Whether the alarm's thread calls its handler.
-    var isInline: Bool { !hops && !isConsumed }
 
     /// The schedule with another time to the first deadline.
     func schedule(after first: UInt64) -> ResolvedSchedule {
@@ -29,37 +31,27 @@ struct TimerPlan: Hashable, Sendable {
     }
 }
 
-/// A timer of a small world. Besides the scheduler's numbers it has the numbers of a naive reader of the promises, who
-/// counts its deadlines one at a time and remembers who called and ended it.
+/// A timer of a small world: the engine's record, and the numbers of a naive reader of the promises, who counts its
+/// deadlines one at a time and remembers who called and ended it.
 final class SmallTimer {
+    private final class Target {}
+
     let plan: TimerPlan
     let number: Int
-    let record: TimerRecord
+    let record: Record
+    private var target: Target?
 
-    // What the engine knows of it, as in `UserSide`.
-    /// The thread that runs the handler.
-    var runner: Int?
-    /// The threads that wait for the handler's return.
-    var waiting: [Int] = []
-
-    // What the naive reader knows of it.
     var isAdded = false
     /// Whether its ticks are held back.
-    var isHeld = false
+    private var isHeld = false
     var isClosed = false
-    var targetIsGone = false
     /// The instant of an extra tick that was asked for.
-    var extra: UInt64?
-    /// The order among equal deadlines.
-    private(set) var order = 0
+    private var extra: UInt64?
     /// How many late deadlines have had ticks one after the other.
-    private(set) var burst = 0
-    /// The calls that have moved the timer while it was in a queue, as one number: its position there depends on them.
-    var moves = 0
-    /// The next deadline of the grid; nil if no deadline comes, or not yet.
-    private(set) var next: UInt64?
-    /// The number of that deadline.
-    private(set) var index: UInt64 = 0
+    private var burst = 0
+    /// The next deadline of the grid, and its number; nil if no deadline comes, or not yet.
+    private var next: UInt64?
+    private var index: UInt64 = 0
     private var ticksLeft: UInt64 = .max
     private(set) var isInHandler = false
     /// How many times it was finalized.
@@ -70,16 +62,26 @@ final class SmallTimer {
     var isOver = false
 
     init(_ plan: TimerPlan, _ number: Int) {
-        self.plan = plan
-        self.number = number
-        record = TimerRecord(policy: plan.policy, tolerance: plan.tolerance)
+        let target = Target()
+        (self.plan, self.number, self.target) = (plan, number, target)
+        record = Record(
+            Timing(burstLimit: plan.burstLimit, restartsLate: plan.restartsLate, tolerance: plan.tolerance),
+            plan.way == .inline ? .inline : .queue(.main),
+            CallSite(#file, #line),
+            target: target,
+            nil,
+            label: nil,
+            onEnd: nil
+        )
     }
 
     var name: String { number == 0 ? "A" : "B" }
+    var goesOn: Bool { isAdded && !record.hasEnded }
 
-    func schedule(at first: UInt64, order: Int) {
+    // MARK: What is asked of it
+
+    func schedule(at first: UInt64) {
         (isAdded, next, extra, index, ticksLeft, burst) = (true, first, nil, 0, plan.count, 0)
-        self.order = order
     }
 
     func fire(at now: UInt64) { extra = min(extra ?? now, now) }
@@ -89,14 +91,17 @@ final class SmallTimer {
         if !record.isInDelivery { burst = 0 }
     }
 
+    func resume() { isHeld = false }
+    func releaseTarget() { target = nil }
+
+    // MARK: Promises, each nil or the broken one
+
     /// When the next tick is due; nil if no tick is.
     var due: UInt64? { [next, extra].compactMap(\.self).min() }
 
-    // MARK: Promises
-
-    /// Expects a tick that was decided on as of an instant. Returns the broken promise.
+    /// Expects a tick that was decided on as of an instant.
     func expect(_ tick: Expiration, decidedAt instant: UInt64) -> String? {
-        if hasEnded || isClosed { return "timer \(name) ticks after its end" }
+        if record.hasEnded || isClosed { return "timer \(name) ticks after its end" }
         if isHeld { return "timer \(name) ticks while it is paused" }
         if tick.deadline > instant { return "timer \(name) ticks early" }
         if tick.index != index { return "timer \(name) has tick \(tick.index) instead of \(index)" }
@@ -110,19 +115,19 @@ final class SmallTimer {
         index += 1 + missed
         if ticksLeft != .max { ticksLeft -= 1 }
         let isLast = plan.period == 0 || plan.isFixedDelay || ticksLeft == 0
-        let isAnew = missed > 0 && plan.policy == .delay
+        let isAnew = missed > 0 && plan.restartsLate
         next = isLast ? nil : isAnew ? instant + plan.period : deadline + (1 + missed) * plan.period
         return tick.missed == missed ? nil : "timer \(name) has missed \(tick.missed) deadlines instead of \(missed)"
     }
 
     private func missedDeadlines(after deadline: UInt64, at instant: UInt64) -> UInt64 {
-        if plan.period == 0 || plan.isFixedDelay || burst < plan.policy.limit { return 0 }
+        if plan.period == 0 || plan.isFixedDelay || burst < plan.burstLimit { return 0 }
         var missed: UInt64 = 0
         while deadline + (missed + 1) * plan.period <= instant { missed += 1 }
         return missed
     }
 
-    /// Begins a call on a thread. Returns the broken promise.
+    /// Begins a call on a thread.
     func enterHandler(on thread: Int) -> String? {
         defer { isInHandler = true }
         if isInHandler { return "two handlers of timer \(name) run at once" }
@@ -133,44 +138,89 @@ final class SmallTimer {
 
     func leaveHandler() { isInHandler = false }
 
-    /// A delivery has ended whose tick was decided on as of an instant.
+    /// A delivery ends whose tick was decided on as of an instant.
     func finish(decidedAt instant: UInt64, now: UInt64) {
         if plan.isFixedDelay, next == nil, ticksLeft > 0, index > 0 { next = now + plan.period }
-        let catchesUp = burst < plan.policy.limit && !isHeld && !hasEnded && due.map { $0 <= instant } ?? false
+        let catchesUp = burst < plan.burstLimit && !isHeld && !record.hasEnded && due.map { $0 <= instant } ?? false
         if !catchesUp { burst = 0 }
     }
 
-    /// It is finalized. Returns the broken promise.
     func finalize() -> String? {
         finals += 1
+        record.finalize()
         if finals > 1 { return "timer \(name) is finalized twice" }
         if !record.hasEnded { return "timer \(name) is finalized before its end" }
-        return isInHandler || runner != nil ? "timer \(name) is finalized while its handler runs" : nil
+        return isInHandler || record.user.runner != .nobody ? "timer \(name) is finalized while its handler runs" : nil
+    }
+
+    /// A thread that wanted to wait for its handler goes on.
+    func waited(on thread: Int) -> String? {
+        isOver = true
+        if isInHandler { return "a wait for the handler of \(name) ends while it runs" }
+        let isEarly = endedBy == thread && finals == 0
+        return isEarly ? "a wait for timer \(name), which it has ended, returns before it is finalized" : nil
     }
 
     /// Whether a tick is missing, if nothing is on its way any more.
     func lacksTick(at now: UInt64) -> Bool {
-        if !isAdded || record.hasEnded || isHeld { return false }
-        return extra != nil || next.map { $0 + plan.tolerance <= now } ?? false
+        goesOn && !isHeld && (extra != nil || next.map { $0 + plan.tolerance <= now } ?? false)
     }
 
     /// Everything that its next steps depend on, and the promises about them.
     func combine(into hasher: inout Hasher) {
         for number in [next, extra, index, ticksLeft] { hasher.combine(number) }
-        for number in [runner, endedBy, burst, finals, isQueued ? moves : 0] { hasher.combine(number) }
-        for fact in [isAdded, isHeld, isClosed, targetIsGone, isInHandler, isOver] { hasher.combine(fact) }
+        for number in [endedBy, burst, finals] { hasher.combine(number) }
+        for fact in [isAdded, isHeld, isClosed, target == nil, isInHandler, isOver] { hasher.combine(fact) }
+        hasher.combine(record.user.runner)
+        hasher.combine(record.user.isAwaited)
         hasher.combine(record.stage)
-        hasher.combine(isQueued ? record.queue : 0)
         hasher.combine(record.ending)
-        hasher.combine(waiting)
+    }
+}
+
+/// An alarm that does what its contract says.
+final class SmallAlarm: TimerAlarm, @unchecked Sendable {
+    struct State: Hashable {
+        var deadline: UInt64?
+        var period: UInt64?
+        var isStopped = false
+        /// Whether it refuses to be set.
+        var isBroken = false
     }
 
-    var hasEnded: Bool { record.hasEnded }
-    var isPaused: Bool { record.timing.isPaused }
-    var isInDelivery: Bool { record.isInDelivery }
-    var nextDeadline: UInt64 { record.timing.nextDeadline }
-    var wakeTime: UInt64 { record.timing.wakeTime }
+    private unowned let world: SmallWorld
+    let epoch: Int
+    var state = State()
 
-    /// Whether it is in a queue.
-    var isQueued: Bool { [.queued, .firing].contains(record.stage) }
+    init(_ world: SmallWorld, _ epoch: Int) { (self.world, self.epoch) = (world, epoch) }
+
+    var now: TimerInstant { TimerInstant(nanoseconds: world.now) }
+    var lead: UInt64 { world.plan.lead }
+    func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {}
+    func stop() { state.isStopped = true }
+    func set(_ deadline: TimerInstant?) throws(TimerError) { try set(deadline?.nanoseconds, nil) }
+
+    func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
+        let repeats = world.plan.alarmRepeats
+        try set(first.nanoseconds, repeats ? period : nil)
+        return repeats
+    }
+
+    private func set(_ deadline: UInt64?, _ period: UInt64?) throws(TimerError) {
+        if state.isBroken { throw TimerError(.backendFailed, "setting a small alarm") }
+        if world.plan.plant == .setsTheAlarmWithoutTheLock {
+            world.owed = .carryOut(deadline)
+        } else if !world.ignoresOrders, !state.isStopped {
+            (state.deadline, state.period) = (deadline, period)
+        }
+    }
+
+    /// A firing, which uses the deadline up, or moves it if the alarm repeats.
+    func fire(at now: UInt64) {
+        guard let period = state.period else {
+            state.deadline = nil
+            return
+        }
+        while let next = state.deadline, next <= now { state.deadline = next + period }
+    }
 }

@@ -1,143 +1,289 @@
-import PreciseTimer
+// What the threads of a small world do, one hold of the lock at a time. The decisions are the engine's. What lies
+// between two holds is mirrored from the methods that are named here, because a thread must be able to stop there.
+import TimerAlarms
+import TimerKernel
 
-/// What the threads do, one move at a time: with the lock or without it, never both.
+@testable import PreciseTimer
+
+/// The delivery of a tick that was decided on as of an instant.
+struct Delivery: Hashable {
+    let tick: Expiration
+    let instant: UInt64
+    /// The epoch of the round that calls the handler itself; nil for a hop.
+    var epoch: Int?
+}
+
+/// What a thread does next, in one step. Numbers are timers'.
+enum Move: Hashable {
+    // The alarm's thread: `ServiceCore.fired`.
+    case beginRound(epoch: Int)
+    case step(epoch: Int, woke: UInt64, isFirst: Bool)
+    case send(Int, woke: UInt64)
+    // A hop: `Hop.deliver`.
+    case arrive(Int)
+    case begin(Int, at: UInt64)
+    // Both.
+    case call(Int, Delivery)
+    case handler(Int, Delivery)
+    case finish(Int, Delivery, wasDelivered: Bool)
+    // What a decision has left: `ServiceCore.perform`.
+    case stopAlarm(epoch: Int)
+    case finalize(Int)
+    case fail(epoch: Int)
+    // Calls: `ServiceCore.end`, `close`, `register`, `startAlarm`.
+    case waited(Int)
+    case endBatch(TimerEnding)
+    case beginStart, finishStart
+    case register(Int)
+    // A mailbox and the task that waits for it: `TickMailbox`.
+    case put, checkForEnd, letGo, endMailbox, resume, next, news, waitForNews
+    // Planted faults.
+    case carryOut(UInt64?)
+    case awaitReturn(Int)
+
+    /// Whether it takes the service's lock.
+    var isDecision: Bool {
+        switch self {
+        case .beginRound, .step, .begin, .finish, .fail, .endBatch, .beginStart, .finishStart, .register, .awaitReturn:
+            true
+        default: false
+        }
+    }
+}
+
+/// A mailbox between the threads that put hops into it and the task that takes them.
+struct SmallMailbox: Hashable {
+    var hasHop = false
+    var hasEnded = false
+    /// Whether the task waits to be resumed.
+    var isAwaited = false
+}
+
 extension SmallWorld {
+    /// How the engine knows the threads.
+    private static let identities = (0..<16).map { _ in TaskDelivery() }
+
     func perform(_ move: Move, by thread: Int) {
+        let runner = Runner.task(Self.identities[thread])
         switch move {
-        case .round, .step, .send, .arrive, .begin: deliver(move, by: thread)
-        case .call(let number, let delivery):
+        case .beginRound(let epoch):
+            guard let (_, woke) = state.beginRound(epoch) else { return }
+            threads[thread].append(.step(epoch: epoch, woke: woke.nanoseconds, isFirst: true))
+        case .step(let epoch, let woke, _): step(epoch, woke, after: .again, nil, by: thread)
+        case .send(let number, _):
+            switch timers[number].plan.way {
+            case .inline: threads[thread].append(.begin(number, at: now))
+            case .queue: queue.append(number)
+            case .task: threads[thread].append(.put)
+            }
+        case .arrive(let number): threads[thread].append(.begin(number, at: now))
+        case .begin(let number, let instant):
             let timer = timers[number]
-            if timer.targetIsGone {
-                finish(number, delivery, wasDelivered: false, by: thread)
+            if let tick = state.begin(timer.record, at: TimerInstant(nanoseconds: instant), by: runner) {
+                breaks(timer.expect(tick, decidedAt: instant))
+                let delivery = Delivery(tick: tick, instant: instant)
+                // A task takes the tick from its mailbox: there is no handler.
+                let isTaken = timer.plan.way == .task
+                threads[thread]
+                    .append(isTaken ? .finish(number, delivery, wasDelivered: true) : .call(number, delivery))
             } else {
-                fault = fault ?? timer.enterHandler(on: thread)
+                timer.finish(decidedAt: instant, now: instant)
+            }
+        case .call(let number, let delivery):
+            if timers[number].record.user.target == nil {
+                finish(timers[number], delivery, wasDelivered: false, by: thread)
+            } else {
+                breaks(timers[number].enterHandler(on: thread))
                 threads[thread].append(.handler(number, delivery))
             }
         case .handler(let number, let delivery):
             timers[number].leaveHandler()
             threads[thread].append(.finish(number, delivery, wasDelivered: true))
         case .finish(let number, let delivery, let wasDelivered):
-            finish(number, delivery, wasDelivered: wasDelivered, by: thread)
-        case .stopAlarm(let epoch): engine.alarms[epoch].isStopped = true
-        case .finalize(let number): finalize(number, by: thread)
+            finish(timers[number], delivery, wasDelivered: wasDelivered, by: thread)
+        case .stopAlarm(let epoch): alarms.first { $0.epoch == epoch }?.stop()
+        case .finalize(let number):
+            breaks(timers[number].finalize())
+            if timers[number].plan.way == .task { threads[thread].append(.endMailbox) }
         case .fail(let epoch): close(epoch: epoch, .backendFailed, by: thread)
-        case .wait: break
-        case .waited(let number): waited(number, by: thread)
-        case .endBatch(let ending): if engine.endBatch(ending, by: thread) { threads[thread].append(.endBatch(ending)) }
-        case .beginStart, .finishStart, .register: start(move, by: thread)
-        case .put, .checkForEnd, .letGo, .endMailbox, .resume, .next, .news, .waitForNews: useMailbox(move, by: thread)
-        case .carryOut(let order): engine.carryOut(order)
-        case .awaitReturn(let number): awaitReturn(number, by: thread)
+        case .endBatch(let ending):
+            // A batch of the engine is larger; here, others come in between.
+            guard let record = state.scheduler.closing?.record else { return }
+            end(record, ending, by: thread)
+            threads[thread].append(.endBatch(ending))
+        case .beginStart:
+            starting = (try? state.beginStart()).map { _ in [thread, state.epoch] }
+            if starting != nil { threads[thread].append(.finishStart) }
+        case .finishStart:
+            let alarm = SmallAlarm(self, starting?.last ?? 0)
+            guard (try? state.finishStart(alarm)) == true else { return threads[thread].append(.beginStart) }
+            starting = nil
+            alarms.append(alarm)
+            while threads.count <= self.thread(of: alarm.epoch) { threads.append([]) }
+        case .register(let number): register(timers[number], by: thread)
+        case .awaitReturn(let number): awaitReturn(timers[number].record, by: thread)
+        case .waited(let number): breaks(timers[number].waited(on: thread))
+        case .carryOut(let deadline): alarms.last?.state.deadline = deadline
+        default: useMailbox(move, by: thread)
         }
     }
 
     // MARK: Delivery
 
-    private func deliver(_ move: Move, by thread: Int) {
-        switch move {
-        case .round(let epoch):
-            if let woke = engine.beginRound(epoch, by: thread) {
-                threads[thread].append(.step(epoch: epoch, woke: woke))
-            }
-        case .step(let epoch, let woke): takeStep(epoch, woke, after: nil, by: thread)
-        case .send(let number, _):
-            let plan = timers[number].plan
-            if plan.isConsumed { return threads[thread].append(.put(number)) }
-            if plan.hops { queue.append(number) } else { perform(.arrive(number), by: thread) }
-        case .arrive(let number): threads[thread].append(.begin(number, at: engine.now))
-        case .begin(let number, let instant):
-            if engine.begin(timers[number], at: instant, by: thread, &fault) != nil {
-                let delivery = Delivery(instant: instant)
-                // A task takes the tick from its mailbox: there is no handler.
-                let isConsumed = timers[number].plan.isConsumed
-                threads[thread]
-                    .append(
-                        isConsumed ? .finish(number, delivery, wasDelivered: true) : .call(number, delivery)
-                    )
-            }
-        default: break
-        }
-    }
-
-    private func takeStep(
+    private func step(
         _ epoch: Int,
         _ woke: UInt64,
-        after called: (timer: SmallTimer, wasDelivered: Bool)?,
+        after last: borrowing Step,
+        _ delivered: DeliveredTick?,
         by thread: Int
     ) {
-        switch engine.step(epoch, at: woke, after: called, by: thread, &fault) {
-        case .call(let number, _): threads[thread].append(.call(number, Delivery(instant: woke, epoch: epoch)))
-        case .send(let number):
-            threads[thread] += [.step(epoch: epoch, woke: woke), .send(number, woke: woke)]
-        case .again: threads[thread].append(.step(epoch: epoch, woke: woke))
+        let (instant, runner) = (TimerInstant(nanoseconds: woke), Runner.task(Self.identities[thread]))
+        let next = Move.step(epoch: epoch, woke: woke, isFirst: false)
+        switch state.step(epoch, at: instant, after: last, delivered, by: runner) {
+        case .call(let record, let tick):
+            let timer = timer(of: record)
+            breaks(timer.expect(tick, decidedAt: woke))
+            threads[thread].append(.call(timer.number, Delivery(tick: tick, instant: woke, epoch: epoch)))
+        case .send(let record): threads[thread] += [next, .send(timer(of: record).number, woke: woke)]
+        case .again: threads[thread].append(next)
         case .sleep: break
         }
     }
 
-    private func finish(_ number: Int, _ delivery: Delivery, wasDelivered: Bool, by thread: Int) {
-        let (timer, instant) = (timers[number], delivery.instant)
+    private func timer(of record: Record) -> SmallTimer {
+        for timer in timers where timer.record === record { return timer }
+        preconditionFailure("the engine has the world's timers only")
+    }
+
+    private func finish(_ timer: SmallTimer, _ delivery: Delivery, wasDelivered: Bool, by thread: Int) {
+        let delivered = wasDelivered ? DeliveredTick(expiration: delivery.tick, lateness: 0) : nil
+        let (record, instant) = (timer.record, delivery.instant)
+        timer.finish(decidedAt: instant, now: state.alarm == nil ? instant : now)
+        defer { if !wasDelivered, !record.hasEnded { breaks("timer \(timer.name) goes on without a target") } }
         if let epoch = delivery.epoch {
-            takeStep(epoch, instant, after: (timer, wasDelivered), by: thread)
-        } else if engine.finish(timer, wasDelivered, decidedAt: instant, by: thread) {
-            threads[thread].append(timer.plan.isConsumed ? .put(number) : .begin(number, at: instant))
+            return step(epoch, instant, after: .call(record, delivery.tick), delivered, by: thread)
+        }
+        ignoresOrders = plan.plant == .forgetsTheOrderAfterAHop
+        state.putBack(record, delivered, decidedAt: TimerInstant(nanoseconds: instant), byHop: true)
+        ignoresOrders = false
+        if record.stage != .dispatched { return }
+        threads[thread].append(timer.plan.way == .task ? .put : .begin(timer.number, at: instant))
+    }
+
+    // MARK: Calls
+
+    func begin(_ call: Call, by thread: Int) {
+        let (timer, record) = (timers[call.timer], timers[call.timer].record)
+        switch call.kind {
+        case .schedule: register(timer, by: thread)
+        case .cancel, .cancelAndWait:
+            end(record, .cancelled, by: thread)
+            if call.kind == .cancel { return }
+            if plan.plant == .waitsInAnotherHold { return threads[thread].append(.awaitReturn(call.timer)) }
+            awaitReturn(record, by: thread)
+        case .pause: if state.scheduler.pause(record) { timer.pause() }
+        case .resume: if request({ $0.resume(record, at: $1) }) { timer.resume() }
+        case .reschedule, .postpone:
+            let first: UInt64 = call.kind == .reschedule ? 1 : 3
+            let schedule = timer.plan.schedule(after: first)
+            if request({ $0.reschedule(record, schedule, at: $1) }) { timer.schedule(at: now + first) }
+        case .fire: if request({ $0.fire(record, at: $1) }) { timer.fire(at: now) }
+        case .releaseTarget: timer.releaseTarget()
+        case .shutDown: close(epoch: nil, .serviceShutDown, by: thread)
         }
     }
 
-    // MARK: Ends and starts
-
-    /// What the engine's last decision has left comes next, in the order of `ServiceCore.perform`.
-    func performTeardown(by thread: Int) {
-        if let order = engine.owed.take() { threads[thread].append(.carryOut(order)) }
-        let teardown = engine.teardown.take()
-        if let epoch = teardown.failure { threads[thread].append(.fail(epoch: epoch)) }
-        threads[thread] += teardown.timers.reversed().map(Move.finalize)
-        if let epoch = teardown.alarm { threads[thread].append(.stopAlarm(epoch)) }
+    private func request(_ ask: (inout Scheduler, UInt64) -> AlarmOrder?) -> Bool {
+        guard let now = state.now, let order = ask(&state.scheduler, now.nanoseconds) else { return false }
+        state.arm(order)
+        return true
     }
 
-    private func finalize(_ number: Int, by thread: Int) {
-        fault = fault ?? timers[number].finalize()
-        if timers[number].plan.isConsumed { threads[thread].append(.endMailbox(number)) }
-        for thread in timers[number].waiting {
-            threads[thread].removeLast()
-            threads[thread].append(.waited(number))
+    private func end(_ record: Record, _ ending: TimerEnding, by thread: Int) {
+        guard state.end(record, ending) else { return }
+        let timer = timer(of: record)
+        timer.endedBy = thread
+        if plan.plant == .finalizesARunningTimer, record.isInHandler { threads[thread].append(.finalize(timer.number)) }
+    }
+
+    private func awaitReturn(_ record: Record, by thread: Int) {
+        let wait = HandlerWait()
+        TaskDelivery.$current.withValue(Self.identities[thread]) { record.awaitReturn(wait) }
+        waits[thread] = wait
+        threads[thread].append(.waited(timer(of: record).number))
+    }
+
+    private func register(_ timer: SmallTimer, by thread: Int) {
+        guard state.alarm != nil else {
+            threads[thread] += [.register(timer.number), .beginStart]
+            return
         }
-        timers[number].waiting = []
+        final class Service {}
+        let service = self.service ?? Service()
+        self.service = service
+        timer.schedule(at: now + timer.plan.first)
+        state.register(timer.record, timer.plan.schedule(after: timer.plan.first), service)
     }
 
-    func awaitReturn(_ number: Int, by thread: Int) {
-        let timer = timers[number]
-        // From inside the handler it returns at once.
-        if timer.runner == thread { return }
-        if timer.runner != nil { timer.waiting.append(thread) }
-        threads[thread].append(timer.runner == nil ? .waited(number) : .wait(number))
+    func close(epoch: Int?, _ ending: TimerEnding, by thread: Int) {
+        guard let teardown = state.close(epoch: epoch, answering: TimerError(.shutDown, "closing")) else { return }
+        threads[thread].append(.endBatch(ending))
+        for timer in timers where timer.isAdded { timer.isClosed = true }
+        leave(teardown, to: thread)
     }
 
-    private func waited(_ number: Int, by thread: Int) {
-        let timer = timers[number]
-        timer.isOver = true
-        if timer.isInHandler { fault = fault ?? "a wait for the handler of \(timer.name) ends while it runs" }
-        if timer.endedBy == thread, timer.finals == 0 {
-            fault = fault ?? "a wait for timer \(timer.name), which it has ended, returns before it is finalized"
+    /// What a decision has left comes next, in the order of `ServiceCore.perform`.
+    func leave(_ teardown: borrowing Teardown, to thread: Int) {
+        if let order = owed.take() { threads[thread].append(order) }
+        if let failure = teardown.more?.failure { threads[thread].append(.fail(epoch: failure.epoch)) }
+        let others = teardown.more?.timers.reversed() ?? []
+        for record in others + (teardown.timer.map { [$0] } ?? []) {
+            threads[thread].append(.finalize(timer(of: record).number))
         }
+        if let alarm = teardown.more?.alarm as? SmallAlarm { threads[thread].append(.stopAlarm(epoch: alarm.epoch)) }
     }
 
-    private func start(_ move: Move, by thread: Int) {
+    // MARK: A mailbox
+
+    /// Each move is one hold of the mailbox's own lock, or one step without it.
+    private func useMailbox(_ move: Move, by thread: Int) {
         switch move {
-        case .register(let number):
-            if engine.phase != .ended, !engine.register(timers[number], by: thread) {
-                threads[thread] += [.register(number), .beginStart(number)]
+        // `receive(_:)`
+        case .put:
+            mailbox.hasHop = true
+            if plan.plant != .keepsAHopAfterTheEnd { threads[thread].append(.checkForEnd) }
+            wakeTheTask(by: thread)
+        case .checkForEnd: if mailbox.hasEnded { threads[thread].append(.letGo) }
+        // `end(_:)`
+        case .endMailbox:
+            mailbox.hasEnded = true
+            threads[thread].append(.letGo)
+            wakeTheTask(by: thread)
+        case .letGo: if takeHop() { threads[thread].append(.arrive(0)) }
+        case .resume: threads[1] = [.next]
+        // `next()`
+        case .next:
+            if takeHop() {
+                threads[thread] += [.next, .arrive(0)]
+            } else if !mailbox.hasEnded {
+                threads[thread].append(.news)
             }
-        case .beginStart(let number):
-            starting = engine.beginStart() ? thread : nil
-            if starting != nil { threads[thread].append(.finishStart(number)) }
-        case .finishStart(let number):
-            let isRunning = engine.finishStart()
-            if isRunning || !plan.isShared { starting = nil }
-            if isRunning { return }
-            // A service that can start again is started anew. If not, the error of its end goes to the caller, who
-            // gives up.
-            if plan.isShared { threads[thread].append(.beginStart(number)) } else { threads[thread].removeLast() }
+        // `news()`
+        case .news:
+            let hasNews = mailbox.hasHop || mailbox.hasEnded
+            mailbox.isAwaited = !hasNews || plan.plant == .waitsWithoutACheck
+            threads[thread].append(mailbox.isAwaited ? .waitForNews : .next)
         default: break
         }
+    }
+
+    private func takeHop() -> Bool {
+        defer { mailbox.hasHop = false }
+        return mailbox.hasHop
+    }
+
+    private func wakeTheTask(by thread: Int) {
+        if mailbox.isAwaited { threads[thread].append(.resume) }
+        mailbox.isAwaited = false
     }
 }

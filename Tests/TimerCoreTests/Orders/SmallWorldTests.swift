@@ -1,97 +1,118 @@
-import PreciseTimer
 import TestSupport
 import Testing
 
-/// Every order of the steps of a small world: an alarm, a queue, callers, and two timers. The scheduler is the real
-/// one. The engine's holds of the lock are mirrored in SmallEngine.swift.
+/// Every order of the steps of a small world, whose engine is the real one.
 ///
 /// The ordinary bound takes some two seconds in a debug build. The large one, with `PRECISE_TIMER_THOROUGH=1`, is for a
 /// release build.
 @Suite(.timeLimit(.minutes(60))) struct SmallWorldTests {
-    static let isLong = Effort.isThorough
+    private static let isLong = Effort.isThorough
 
     @Test(.alone("every order of the steps is taken"), arguments: Plan.all(isLong: isLong))
     func everyOrderKeepsThePromises(of plan: Plan) async throws {
         let all = try await onOwnThread { Exploration { SmallWorld(plan) } }
-        #expect(all.fault == nil, "\(all)")
-        #expect(all.orders > 100, "\(all)")
+        #expect(all.fault == nil && all.orders > 100, "\(all)")
         if Self.isLong { print("\(plan.name): \(all)") }
     }
 
-    /// Worlds are taken for equal if all the numbers are equal on which later steps depend. If a number were forgotten,
-    /// the search would lose orders.
+    /// If a number were forgotten on which later steps depend, the search would lose orders.
     @Test(
         .alone("every order of the steps is taken, twice"),
         arguments: Plan.all(isLong: false).filter { isLong || ["tolerance", "late ticks of a hop"].contains($0.name) }
     )
     func noOrderIsLostBetweenWorldsThatAreTakenForEqual(of plan: Plan) async throws {
         let orders = try await onOwnThread {
-            var (plan, careful) = (plan, plan)
-            (plan.time, careful.time) = (Self.isLong ? 2 : 1, Self.isLong ? 2 : 1)
-            careful.mergesByCalls = true
-            return [Exploration { SmallWorld(plan) }.orders, Exploration { SmallWorld(careful) }.orders]
+            [false, true]
+                .map { mergesByDecisions in
+                    var plan = plan
+                    (plan.time, plan.mergesByDecisions) = (Self.isLong ? 2 : 1, mergesByDecisions)
+                    return Exploration { SmallWorld(plan) }.orders
+                }
         }
         #expect(orders[0] == orders[1])
     }
 
-    // MARK: Planted faults
-
-    @Test func twoThreadsThatSetTheAlarmWithoutTheLockAreFound() {
-        var plan = Plan.of(TimerPlan(first: 4), TimerPlan(first: 2, isThere: false))
-        (plan.callers, plan.calls, plan.kinds) = (2, 2, [.schedule, .reschedule])
-        expect(.setsTheAlarmWithoutTheLock, in: plan, breaks: "the alarm for 1 is set to 2", after: 4)
-    }
-
-    @Test func aHopThatForgetsTheOrderForTheAlarmIsFound() {
-        let plan = Plan.of(TimerPlan(first: 1, period: 1, hops: true))
-        expect(.forgetsTheOrderAfterAHop, in: plan, breaks: "the alarm for 2 was lost", after: 11)
-    }
-
-    @Test func aRoundThatForgetsAnAddedTimerIsFound() {
-        let plan = Plan.of(TimerPlan(first: 1), TimerPlan(first: 1, isThere: false))
-        expect(.forgetsTimersAddedDuringARound, in: plan, breaks: "the alarm for 2 was lost", after: 10)
-    }
-
-    @Test func aTimerFinalizedDuringItsHandlerIsFound() {
-        let plan = Plan.of(TimerPlan(first: 1, period: 1))
-        let fault = "timer A is finalized while its handler runs"
-        expect(.finalizesARunningTimer, in: plan, breaks: fault, after: 6)
-    }
-
-    @Test func aMailboxThatKeepsAHopAfterItsEndIsFound() {
-        let plan = Plan.of(TimerPlan(first: 1, isConsumed: true))
-        expect(.keepsAHopAfterTheEnd, in: plan, breaks: "a hop stays in the mailbox", after: 13)
-    }
-
-    @Test func aTaskThatWaitsWithoutAnotherCheckIsFound() {
-        let plan = Plan.of(TimerPlan(first: 1, isConsumed: true))
-        expect(.waitsWithoutACheck, in: plan, breaks: "the task sleeps beside news", after: 11)
-    }
-
-    @Test func aCallThatEndsAndThenWaitsInAnotherHoldIsFound() {
-        var plan = Plan.of(TimerPlan(first: 1, period: 1))
-        plan.kinds = [.cancelAndWait]
-        let fault = "a wait for timer A, which it has ended, returns before it is finalized"
-        expect(.waitsInAnotherHold, in: plan, breaks: fault, after: 10)
-    }
-
-    private func expect(_ plant: Plant, in plan: Plan, breaks fault: String, after steps: Int) {
-        #expect(Exploration { SmallWorld(plan) }.fault == nil, "without the planted fault")
-        var plan = plan
-        plan.plant = plant
-        let found = Exploration { SmallWorld(plan) }
-        #expect(found.fault == fault, "\(found)")
-        #expect(found.trace.count == steps, "\(found)")
+    @Test func aPlantedFaultIsFoundByAShortestOrder() {
+        let two = [TimerPlan(first: 4), TimerPlan(first: 2, isThere: false)]
+        let (period, hop) = ([TimerPlan(first: 1, period: 1)], [TimerPlan(first: 1, period: 1, way: .queue)])
+        let task = [TimerPlan(first: 1, way: .task)]
+        let early = "a wait for timer A, which it has ended, returns before it is finalized"
+        let race = Plan(name: "", timers: two, kinds: [.schedule, .reschedule], calls: 2, callers: 2)
+        let wait = Plan(name: "", timers: period, kinds: [.cancelAndWait])
+        let faults: [(Plant, Plan, String, Int)] = [
+            (.setsTheAlarmWithoutTheLock, race, "the alarm for 1 is set to 2", 4),
+            (.forgetsTheOrderAfterAHop, Plan(name: "", timers: hop), "the alarm for 2 was lost", 11),
+            (.finalizesARunningTimer, Plan(name: "", timers: period), "timer A is finalized while its handler runs", 6),
+            (.keepsAHopAfterTheEnd, Plan(name: "", timers: task), "a hop stays in the mailbox", 13),
+            (.waitsWithoutACheck, Plan(name: "", timers: task), "the task sleeps beside news", 11),
+            (.waitsInAnotherHold, wait, early, 10),
+        ]
+        for (plant, plan, fault, steps) in faults {
+            var planted = plan
+            planted.plant = plant
+            let (sound, found) = (Exploration { SmallWorld(plan) }, Exploration { SmallWorld(planted) })
+            #expect([sound.fault, found.fault] == [nil, fault] && found.trace.count == steps, "\(plant): \(found)")
+        }
     }
 }
 
-extension Plan {
-    /// A small world with a single call, in which the planted faults are found.
-    fileprivate static func of(_ timers: TimerPlan...) -> Plan {
-        Plan(name: "planted", timers: timers, calls: 1, kinds: [.schedule, .cancel], time: 2)
-    }
-}
-
+/// The small worlds that are searched, each in a small bound for every test run and in a large one.
 extension Plan: CustomTestStringConvertible {
     var testDescription: String { name }
+
+    fileprivate static func all(isLong: Bool) -> [Plan] {
+        let requests: Set<Call.Kind> = [.cancel, .pause, .resume, .reschedule, .postpone, .fire]
+        func plan(
+            _ name: String,
+            _ timers: [TimerPlan],
+            _ kinds: Set<Call.Kind>,
+            calls: (few: Int, many: Int) = (1, 2),
+            time: (short: UInt64, long: UInt64) = (1, 3),
+            _ change: (inout Plan) -> Void = { _ in }
+        ) -> Plan {
+            var plan = Plan(name: name, timers: timers, kinds: kinds)
+            (plan.calls, plan.time) = isLong ? (calls.many, time.long) : (calls.few, time.short)
+            change(&plan)
+            return plan
+        }
+        let (inline, hop) = (TimerPlan(first: 1, period: 2), TimerPlan(first: 1, period: 2, way: .queue))
+        let (single, later) = (TimerPlan(first: 1, way: .queue), TimerPlan(first: 1, way: .queue, isThere: false))
+        let every = TimerPlan(first: 1, period: 1)
+        var (catchingUp, fixedDelay, consumed) = (every, every, every)
+        (catchingUp.burstLimit, fixedDelay.isFixedDelay) = (2, true)
+        (consumed.burstLimit, consumed.way) = (2, .task)
+        let delaying = TimerPlan(first: 1, period: 1, restartsLate: true, way: .queue)
+        let catchingUpByHop = TimerPlan(first: 1, period: 1, burstLimit: 2, way: .queue)
+        let twice = TimerPlan(first: 2, period: 1, count: 2)
+        let tolerant = TimerPlan(first: 1, period: 2, tolerance: 2)
+        let added = TimerPlan(first: 2, isThere: false)
+        return [
+            plan("a timer and a hop", [inline, hop], requests.union([.cancelAndWait])),
+            plan("a schedule meets all calls", [inline, added], requests.union([.schedule, .cancelAndWait])) {
+                ($0.callers, $0.time) = (2, isLong ? 4 : 3)
+            },
+            plan("late ticks", [catchingUp, delaying], requests, calls: (1, 1)),
+            plan("late ticks of a hop", [catchingUpByHop, twice], requests, calls: (1, 1)),
+            plan("tolerance", [tolerant, twice], requests, time: (2, 4)),
+            plan("an alarm that fires early on purpose", [fixedDelay, hop], requests, calls: (1, 1)) { $0.lead = 1 },
+            plan("an alarm that repeats", [every, TimerPlan(first: 2, period: 3)], requests, time: (1, 2)) {
+                ($0.earlyFirings, $0.alarmRepeats) = (1, true)
+            },
+            plan("handlers that call", [every, single], [.cancel, .reschedule, .fire], time: (1, 2)) {
+                $0.handlersCall = true
+            },
+            plan("released targets", [inline, single], [.releaseTarget, .fire, .reschedule]),
+            plan("a task that takes ticks", [consumed], [.cancel, .reschedule, .fire, .shutDown], time: (1, 2)),
+            plan("an alarm that refuses", [inline, later], [.schedule, .shutDown, .reschedule]) {
+                ($0.callers, $0.refusals) = (2, 1)
+            },
+            plan(
+                "a shutdown and a new start",
+                [inline, later],
+                [.schedule, .shutDown, .cancelAndWait],
+                calls: (2, 3),
+                time: (1, 2)
+            ) { $0.callers = 2 },
+        ]
+    }
 }

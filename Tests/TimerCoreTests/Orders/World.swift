@@ -36,19 +36,24 @@ struct Exploration {
     private(set) var trace: [String] = []
 
     /// Searches breadth first, so a fault is found by a shortest order. A world cannot be copied, because its scheduler
-    /// cannot, so each step from a world begins anew and takes the steps to that world again. Orders that have led to
-    /// equal worlds, after as many steps, go on as one.
+    /// cannot, so each further step from a world begins anew and takes the steps to that world again. Orders that have
+    /// led to equal worlds, after as many steps, go on as one.
     init<W: World>(of begin: () -> W) {
         var nodes = [Node<W.Step>(parent: -1, step: nil)]
-        var layer: [(node: Int, orders: UInt128)] = [(0, 1)]
+        var layer: [Place<W>] = [Place(node: 0, orders: 1, world: begin())]
         while !layer.isEmpty {
-            var next: [(node: Int, orders: UInt128)] = []
+            var next: [Place<W>] = []
             var known: [Int: Int] = [:]
             states += layer.count
-            for (node, count) in layer {
+            for place in layer.indices {
+                let (node, count) = (layer[place].node, layer[place].orders)
                 let path = Self.path(to: node, nodes)
-                var world = begin()
-                for step in path { world.take(step) }
+                func again() -> W {
+                    let world = begin()
+                    for step in path { world.take(step) }
+                    return world
+                }
+                var world = layer[place].world.take() ?? again()
                 let steps = world.steps
                 if steps.isEmpty {
                     world.end()
@@ -57,10 +62,7 @@ struct Exploration {
                     depth = path.count
                 }
                 for (position, step) in steps.enumerated() {
-                    if position > 0 {
-                        world = begin()
-                        for step in path { world.take(step) }
-                    }
+                    if position > 0 { world = again() }
                     world.take(step)
                     self.steps += 1
                     let fingerprint = world.fingerprint
@@ -70,13 +72,20 @@ struct Exploration {
                         world.check()
                         if note(world.fault, begin(), path + [step]) { return }
                         known[fingerprint] = next.count
-                        next.append((nodes.count, count))
+                        next.append(Place(node: nodes.count, orders: count, world: next.count < 2_000 ? world : nil))
                         nodes.append(Node(parent: node, step: step))
                     }
                 }
             }
             layer = next
         }
+    }
+
+    /// A world of a layer: the orders that lead to it and, as long as the memory suffices, itself.
+    private struct Place<W> {
+        let node: Int
+        var orders: UInt128
+        var world: W?
     }
 
     private struct Node<Step> {

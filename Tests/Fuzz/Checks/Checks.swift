@@ -1,6 +1,9 @@
 import PreciseTimer
 import PreciseTimerTestKit
 import Synchronization
+import TimerProbe
+import TimerReport
+import TimerResults
 
 /// Schedules of any numbers: each is refused by a typed error, or accepted and then consistent. Never a trap.
 package enum SchedulesCheck {
@@ -40,14 +43,13 @@ package enum SchedulesCheck {
                 target: watch
             ) { watch, tick in watch.note(tick) }
             precondition(tolerance >= .zero)
-            _ = timer.period
             move(virtual, timer, tolerance, &input)
-            watch.expectExtra(at: virtual.now)
+            watch.fired.store(virtual.now.nanoseconds, ordering: .relaxed)
             timer.fire()
             let before = (timer.state, timer.nextDeadline, timer.period)
             do throws(TimerError) {
                 try timer.reschedule(Self.schedule(at: virtual.now, &input))
-                watch.restart()
+                watch.next.store(0, ordering: .relaxed)
             } catch {
                 precondition(error.code == .invalidSchedule || error.code == .timerEnded)
                 let after = (timer.state, timer.nextDeadline, timer.period)
@@ -57,11 +59,10 @@ package enum SchedulesCheck {
             timer.resume()
             move(virtual, timer, tolerance, &input)
             timer.cancel()
-            precondition(virtual.pendingCount == 0)
         } catch {
             precondition(error.code == .invalidSchedule)
-            precondition(virtual.pendingCount == 0)
         }
+        precondition(virtual.pendingCount == 0)
     }
 
     private static func schedule(at now: TimerInstant, _ input: inout ByteReader) -> PreciseTimer.Schedule {
@@ -94,29 +95,23 @@ package enum SchedulesCheck {
 
     /// A target that checks its ticks.
     private final class Watch: Sendable {
-        private let next = Atomic<Int>(0)
-
-        func restart() { next.store(0, ordering: .relaxed) }
+        /// The index of the next tick.
+        let next = Atomic<Int>(0)
+        /// The instant of the extra tick.
+        let fired = Atomic<UInt64>(.max)
 
         func note(_ tick: PreciseTimer.Tick) {
             precondition(tick.delivered >= tick.deadline && tick.woke >= tick.deadline, "never early")
             precondition(tick.lateness >= .zero)
-            let expected = next.load(ordering: .relaxed)
+            let (expected, fired) = (next.load(ordering: .relaxed), fired.load(ordering: .relaxed))
             // The extra tick has the index of the next deadline. It may have that deadline's instant by chance.
-            if isExtra(tick), tick.missed == 0 { return next.store(tick.index, ordering: .relaxed) }
-            precondition(tick.index == expected || hasJustFired && tick.index == expected + 1, "no deadline is lost")
+            if tick.deadline.nanoseconds == fired, tick.missed == 0 {
+                return next.store(tick.index, ordering: .relaxed)
+            }
+            let isNext = tick.index == expected || fired != .max && tick.index == expected + 1
+            precondition(isNext, "no deadline is lost")
             let (sum, overflow) = tick.index.addingReportingOverflow(tick.missed)
             next.store(overflow || sum == .max ? .max : sum + 1, ordering: .relaxed)
-        }
-
-        private let fired = Atomic<UInt64>(.max)
-
-        func expectExtra(at instant: TimerInstant) { fired.store(instant.nanoseconds, ordering: .relaxed) }
-
-        private var hasJustFired: Bool { fired.load(ordering: .relaxed) != .max }
-
-        private func isExtra(_ tick: PreciseTimer.Tick) -> Bool {
-            tick.deadline.nanoseconds == fired.load(ordering: .relaxed)
         }
     }
 }
@@ -156,5 +151,75 @@ struct ByteReader {
         case 2: Duration(secondsComponent: number(), attosecondsComponent: number()) * Int(byte() & 15)
         default: .nanoseconds(Int64(byte()))
         }
+    }
+}
+
+/// Texts of the command line: lengths of time, needs, loads and wishes. Each is refused, or survives reading and
+/// writing.
+package enum TextsCheck {
+    package static func run(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        survives(text, DurationText.parse) { length in
+            precondition(length >= .zero, "a length has no sign")
+            let (seconds, attoseconds) = length.components
+            return DurationText.format(
+                nanoseconds: UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds) / 1_000_000_000
+            )
+        }
+        survives(text, Load.parse, \.name)
+        survives(text, ThreadWishes.parse) { $0.text ?? "" }
+        // The description has single spaces, and no line end.
+        guard let need = survives(text, Need.parse, \.description) else { return }
+        precondition(!need.clauses.isEmpty)
+        for clause in need.clauses {
+            switch clause.condition {
+            case .below(_, let number), .above(_, let number), .later(_, let number, _):
+                precondition(number.isFinite && number >= 0)
+            }
+        }
+    }
+
+    /// Returns what is read, which must be the same after writing and reading it again; nil if it is refused.
+    @discardableResult
+    private static func survives<Value: Equatable>(
+        _ text: String,
+        _ read: (String) throws -> Value,
+        _ write: (Value) -> String
+    ) -> Value? {
+        guard let value = try? read(text) else { return nil }
+        let written = write(value)
+        precondition((try? read(written)) == value, "\(text) is written as \(written)")
+        return value
+    }
+}
+
+/// Files of results: each is refused, or gives results that every format can show, and that can be pooled, compared,
+/// judged and read again.
+package enum ResultsCheck {
+    package static func run(_ bytes: [UInt8]) {
+        guard let results = try? JSONFile.decode(bytes) else { return }
+        let report = Report(results)
+        do {
+            let again = try JSONFile.decode(try JSONFile.encode(report).utf8)
+            precondition(again == results, "what is written is read again")
+        } catch {
+            preconditionFailure("what was read cannot be written and read again: \(error)")
+        }
+        for isWide in [false, true] { _ = Screen(report, isWide: isWide, inColour: true).description }
+        _ = SideBySide([("a", report), ("b", report)]).description
+        _ = CSVTable(report).description + MarkdownTable(report).description
+        for text in [
+            "p99 < 1ms, cpu < 5%", "timerfd.drift < 50ppm", "timerfd.p50 later 5% than hybrid",
+            "timerfd.p50 later 5% than a.json",
+        ] {
+            guard let need = try? Need.parse(text) else { preconditionFailure("\(text) is a need") }
+            if let judgement = try? Judgement(need, of: report, earlier: ["a.json": report]) {
+                _ = JUnitFile([judgement]).description
+            }
+        }
+        // Results of too many laps are not pooled. Others can be read again.
+        guard let pooled = try? Results.pooled([results, results]) else { return }
+        let text = try? JSONFile.encode(Report(pooled))
+        precondition(text.flatMap { try? JSONFile.decode($0.utf8) } == pooled, "what was pooled is read again")
     }
 }

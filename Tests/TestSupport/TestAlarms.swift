@@ -16,8 +16,10 @@ package final class ManualAlarm: TimerAlarm {
     }
 
     private let state = Lock(State())
+    /// How many nanoseconds before its deadline it may fire.
+    package let lead: UInt64
 
-    package init() {}
+    package init(lead: UInt64 = 0) { self.lead = lead }
 
     package var now: TimerInstant {
         let event = state.withLock { state in
@@ -56,4 +58,54 @@ package final class ManualAlarm: TimerAlarm {
     }
 
     package func fire() { state.withLock { $0.onFire }?() }
+}
+
+/// An alarm that refuses every setting after a given number of them, and fails when a test asks it to. If that number
+/// is 0, its start is refused, too, unless the test says otherwise. It never fires.
+package final class RefusingAlarm: TimerAlarm {
+    package static let refusal = TimerError(.systemRefused, "refusing on purpose", errno: 12, systemMessage: "no luck")
+
+    private struct State {
+        var settings: Int
+        var onFailure: (@Sendable (TimerError) -> Void)?
+    }
+
+    private let state: Lock<State>
+    private let starts: Bool
+    /// Called inside `start`, before it returns.
+    private let onStart: @Sendable (RefusingAlarm) -> Void
+    package let stops = Count()
+
+    package init(
+        settings: Int = .max,
+        starts: Bool? = nil,
+        onStart: @escaping @Sendable (RefusingAlarm) -> Void = { _ in }
+    ) {
+        state = Lock(State(settings: settings))
+        self.starts = starts ?? (settings > 0)
+        self.onStart = onStart
+    }
+
+    package var now: TimerInstant { TimerClock.suspending.now }
+
+    package func start(
+        onFire: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (TimerError) -> Void
+    ) throws(TimerError) {
+        state.withLock { $0.onFailure = onFailure }
+        onStart(self)
+        if !starts { throw Self.refusal }
+    }
+
+    package func set(_ deadline: TimerInstant?) throws(TimerError) {
+        let isWilling = state.withLock { state in
+            state.settings -= 1
+            return state.settings >= 0
+        }
+        if !isWilling { throw Self.refusal }
+    }
+
+    package func fail() { state.withLock { $0.onFailure }?(Self.refusal) }
+
+    package func stop() { stops.add(1) }
 }

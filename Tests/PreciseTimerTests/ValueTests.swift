@@ -1,0 +1,231 @@
+import Foundation
+import PreciseTimer
+import PreciseTimerFoundation
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Dates are instants of the wall clock, and back.
+struct DateTests {
+    @Test func datesAndInstantsAreTheSameAfterARoundTripToLessThanAMicrosecond() throws {
+        let dates = try Self.randomDates.filter { date in
+            let back = try #require(Date(TimerInstant(date)))
+            return back < date || back.timeIntervalSince(date) >= 1e-6
+        }
+        #expect(dates.map(\.timeIntervalSinceReferenceDate) == [])
+        var random = SeededGenerator(seed: 5)
+        // Until the year 2100.
+        let differing = try (0..<2_000)
+            .map { _ in UInt64.random(in: 0...4_102_444_800_000_000_000, using: &random) }
+            .filter { nanoseconds in
+                let instant = TimerInstant(nanoseconds: nanoseconds, clock: .wall)
+                let back = TimerInstant(try #require(Date(instant)))
+                return back.clock != .wall || abs(instant.duration(to: back) / .nanoseconds(1)) >= 1_000
+            }
+        #expect(differing == [])
+    }
+
+    @Test func anInstantIsNeverBeforeItsDateNorANanosecondAfterIt() {
+        let wrong = Self.randomDates.map(\.timeIntervalSinceReferenceDate)
+            .filter { interval in
+                let second = interval.rounded(.down)
+                let start = UInt64(second + Date.timeIntervalBetween1970AndReferenceDate) * 1_000_000_000
+                let nanoseconds = TimerInstant(Date(timeIntervalSinceReferenceDate: interval)).nanoseconds
+                guard nanoseconds >= start else { return true }
+                let late = Double(nanoseconds - start) - (interval - second) * 1e9
+                return late < 0 || late >= 1
+            }
+        #expect(wrong == [])
+    }
+
+    @Test(
+        arguments: [
+            (-TimeInterval.infinity, 0), (-1e9, 0), (-0.001, 0), (0, 0), (978_307_199.5, 978_307_199_500_000_000),
+            (978_307_200.5, 978_307_200_500_000_000), (1_767_225_600, 1_767_225_600_000_000_000),
+            // The last second before never.
+            (18_446_744_072.75, 18_446_744_072_750_000_000), (1.9e10, .max), (1e300, .max), (.infinity, .max),
+            (.nan, .max),
+            (-.nan, .max),
+        ] as [(TimeInterval, UInt64)]
+    )
+    func aDateIsItsNanosecondsSince1970OrTheOriginOrNever(interval: TimeInterval, nanoseconds: UInt64) {
+        let date = Date(timeIntervalSince1970: interval)
+        let instant = TimerInstant(date)
+        #expect(instant == TimerInstant(nanoseconds: nanoseconds, clock: .wall))
+        let back = nanoseconds == 0 ? Date(timeIntervalSince1970: 0) : nanoseconds == .max ? .distantFuture : date
+        #expect(Date(instant) == back)
+    }
+
+    @Test func instantsOfOtherClocksHaveNoDate() {
+        let instants = [TimerClock.suspending, .continuous].flatMap { [TimerInstant.origin(on: $0), .never(on: $0)] }
+        #expect(instants.compactMap(Date.init) == [], "these clocks count from the start of the system")
+    }
+
+    /// Dates from 1970 to 2100, some within a microsecond of a whole second, and the last ones before some seconds.
+    private static let randomDates: [Date] = {
+        var random = SeededGenerator(seed: 4)
+        let intervals = (0..<4_000)
+            .map { number in
+                let interval = TimeInterval.random(in: -978_307_200...3_124_137_600, using: &random)
+                if number % 2 == 0 { return interval }
+                let near = interval.rounded() + TimeInterval(Int.random(in: -3...3, using: &random)) * interval.ulp
+                return max(near, -978_307_200)
+            }
+        let last = [0, 1, 1_000_000, 789_012_345, 1_000_000_001].map(\TimeInterval.nextDown)
+        return (intervals + last).map(Date.init(timeIntervalSinceReferenceDate:))
+    }()
+}
+
+/// Plain values can be stored and sent, and are the same afterwards.
+struct CodableTests {
+    private typealias Histogram = PreciseTimer.Statistics.Histogram
+
+    private let virtual = VirtualTime()
+    private let log = Log()
+
+    @Test func ticksInstantsAndErrorsAreTheSameAfterCoding() throws {
+        let due = TimerInstant(nanoseconds: 1_000, clock: .wall)
+        let (woke, delivered) = (due.advanced(by: .nanoseconds(1)), due.advanced(by: .seconds(5)))
+        try expectCopies([
+            PreciseTimer.Tick(index: .max, deadline: due, woke: woke, delivered: delivered, missed: .max - 1),
+            PreciseTimer.Tick(deadline: due, isExtra: true),
+        ])
+        try expectCopies(TimerClock.allCases)
+        let numbers: [UInt64] = [0, 1, UInt64(Int64.max) + 1, .max - 1, .max]
+        try expectCopies(
+            TimerClock.allCases.flatMap { clock in numbers.map { TimerInstant(nanoseconds: $0, clock: clock) } }
+        )
+        let error = TimerError(.init("own"), "opening", errno: 24, systemMessage: "Too many open files")
+        try expectCopies([error, TimerError(.timerEnded, "rescheduling")])
+        try expectCopies([error.code])
+    }
+
+    @Test func snapshotsAndSlowHandlersAreTheSameAfterCoding() throws {
+        virtual.service.collectsStatistics = true
+        let timer = try schedule(.every(.milliseconds(10)), label: "clock")
+        try expectCopies(virtual.service.activeTimers)
+        virtual.jump(by: .nanoseconds(10_000_001))
+        timer.pause(keeping: .grid)
+        let snapshots = virtual.service.activeTimers
+        #expect(snapshots.map(\.lastLateness) == [.nanoseconds(1)])
+        try expectCopies(snapshots)
+        let slow = try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, label: "slow") {
+            [virtual] _, _ in virtual.advance(by: .milliseconds(3))
+        }
+        virtual.advance(by: .milliseconds(1))
+        slow.cancel()
+        #expect(virtual.service.slowHandlers.count == 1)
+        try expectCopies(virtual.service.slowHandlers)
+    }
+
+    @Test func statisticsAreTheSameAfterCodingAndCanStillBeMerged() throws {
+        virtual.service.collectsStatistics = true
+        try expectCopies([try #require(virtual.service.statistics)])
+        try schedule(.every(.milliseconds(10)))
+        virtual.jump(by: .milliseconds(57))
+        virtual.advance(by: .seconds(1))
+        var full = try #require(virtual.service.statistics)
+        #expect(full.missed > 0 && full.longestStall != nil)
+        try expectCopies([full])
+        var stored = try copy(full)
+        stored.merge(full)
+        full.merge(full)
+        #expect(stored == full)
+    }
+
+    @Test func storedBucketsThatAreThereTwiceAreMerged() throws {
+        virtual.service.collectsStatistics = true
+        try schedule(.once(after: .zero))
+        virtual.advance(by: .zero)
+        var lateness = try #require(virtual.service.statistics?.lateness)
+        let text = try json(lateness)
+        let bucket = try json(try #require(lateness.buckets.first))
+        let doubled = text.replacing("[\(bucket)]", with: "[\(bucket),\(bucket)]")
+        #expect(doubled != text)
+        lateness.merge(try decode(Histogram.self, doubled))
+        #expect(lateness.buckets.map(\.count) == [3])
+    }
+
+    @Test func storedSumsThatAreTooGreatDoNotTrap() throws {
+        let sums = try [Duration(attoseconds: .max), Duration(attoseconds: .min)]
+            .map { sum in
+                let text = #"{"buckets":[],"count":1,"longest":null,"total":\#(try json(sum))}"#
+                return try decode(Histogram.self, text)
+            }
+        for own in sums {
+            for other in sums {
+                var both = own
+                both.merge(other)
+                let rest = own.since(other)
+                let expected = [
+                    own == other ? own.total : Duration(attoseconds: -1), own.total > other.total ? own.total : .zero,
+                ]
+                #expect([both.total, rest.total] == expected && "\(own) \(rest)" == "empty empty")
+            }
+        }
+    }
+
+    @Test func stepsAndSuspensionsAreTheSameAfterCoding() async throws {
+        let wall = VirtualTime(clock: .wall)
+        var steps = try wall.service.clockSteps.makeAsyncIterator()
+        var suspensions = try virtual.service.suspensions.makeAsyncIterator()
+        wall.inject(.stepClock(by: .seconds(-3600)))
+        wall.advanceWithoutSettling(by: .zero)
+        virtual.inject(.suspend(.seconds(60)))
+        virtual.advanceWithoutSettling(by: .zero)
+        let step = try #require(try await steps.next())
+        let suspension = try #require(try await suspensions.next())
+        #expect(step.change == .seconds(-3600))
+        #expect("\(suspension)" == "60 s, until 1000000000 ns (suspending)")
+        try expectCopies([step])
+        try expectCopies([suspension])
+    }
+
+    @Test func theKeysAreThoseOfStoredFiles() throws {
+        let due = TimerInstant(nanoseconds: 5)
+        let instant = #"{"clock":"suspending","nanoseconds":5}"#
+        let tick =
+            #"{"deadline":\#(instant),"delivered":\#(instant),"index":4,"isExtra":false,"missed":1,"woke":\#(instant)}"#
+        #expect(try [json(due), json(PreciseTimer.Tick(index: 4, deadline: due, missed: 1))] == [instant, tick])
+        #expect(try TimerClock.allCases.map(json) == [#""suspending""#, #""continuous""#, #""wall""#])
+        #expect(try json(TimerError.Code("own")) == #""own""#)
+    }
+
+    @Test(arguments: [
+        (5, 4, 6, "suspending"), (5, 6, 5, "suspending"), (5, 4, 4, "suspending"), (5, 5, 5, "wall"),
+        (5, 5, 5, "continuous"),
+    ])
+    func instantsThatNoTickHasAreRefused(deadline: Int, woke: Int, delivered: Int, clock: String) {
+        let clocks = [("suspending", clock), (clock, "suspending"), (clock, clock)]
+        for (second, third) in clocks {
+            let text = """
+                {"index":0,"missed":0,"deadline":{"clock":"suspending","nanoseconds":\(deadline)},\
+                "woke":{"clock":"\(second)","nanoseconds":\(woke)},\
+                "delivered":{"clock":"\(third)","nanoseconds":\(delivered)}}
+                """
+            #expect(throws: DecodingError.self) { try decode(PreciseTimer.Tick.self, text) }
+        }
+    }
+
+    @discardableResult
+    private func schedule(_ schedule: PreciseTimer.Schedule, label: String? = nil) throws -> PreciseTimer {
+        try PreciseTimer.schedule(schedule, on: virtual.service, label: label, target: log) { $0.note($1) }
+    }
+
+    private func expectCopies<Value: Codable & Equatable>(_ values: [Value]) throws {
+        #expect(try values.map(copy) == values)
+    }
+
+    /// The value after it was encoded and decoded.
+    private func copy<Value: Codable>(_ value: Value) throws -> Value { try decode(Value.self, json(value)) }
+
+    private func json(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    private func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(json.utf8))
+    }
+}

@@ -1,0 +1,143 @@
+import PreciseTimer
+import Testing
+import TimerKernel
+
+/// The smallest part of a duration.
+private let atto = Duration(attoseconds: 1)
+
+/// Instants and durations: exact, rounded up, saturating.
+struct TimerInstantTests {
+    private let second = TimerInstant(nanoseconds: 1_000_000_000)
+    private let late = TimerInstant(nanoseconds: .max - 5)
+
+    @Test func durationsAreRoundedUpToWholeNanosecondsAndSaturate() {
+        let lengths: [(Duration, Int64)] = [
+            (atto, 1), (.zero - atto, 0), (.nanoseconds(7) + atto, 8), (.nanoseconds(-7) - atto, -7),
+            (.seconds(3), 3_000_000_000), (.seconds(Int64.min), .min), (.seconds(Int64.min) * 18, .min),
+            (.seconds(18_446_744_073), .max), (.seconds(Int64.max), .max), (.seconds(Int64.max) * 18, .max),
+        ]
+        #expect(lengths.map(\.0.nanosecondsRoundedUp) == lengths.map(\.1))
+    }
+
+    @Test func anInstantMovesExactlyUntilItIsNeverOrTheOrigin() {
+        let sums: [(TimerInstant, Duration, UInt64)] = [
+            (second, .nanoseconds(7) + atto, 1_000_000_008), (second, .milliseconds(-400), 600_000_000),
+            (second, .nanoseconds(Int64.max), UInt64(Int64.max) + 1_000_000_000),
+            (second, .seconds(18_446_744_073), .max), (second, .seconds(Int64.max) * 18, .max),
+            (second, .seconds(-2), 0), (second, .seconds(Int64.min), 0), (late, .seconds(-18_446_744_074), 0),
+            (late, .nanoseconds(Int64.min), UInt64(Int64.max) - 5), (late, .nanoseconds(4), .max - 1),
+            (late, .nanoseconds(5), .max), (late, .nanoseconds(6), .max),
+        ]
+        #expect(sums.map { $0.0.advanced(by: $0.1).nanoseconds } == sums.map(\.2))
+        #expect([late, .never(on: .suspending)].map { $0.advanced(by: .seconds(-5)).isNever } == [false, true])
+    }
+
+    @Test func aDistanceLeadsFromOneInstantToTheOtherEvenOver584Years() {
+        let origin = TimerInstant.origin(on: .suspending)
+        let instants = [0, 1, 291, 293, 584].map { second.advanced(by: .seconds($0 * 31_556_952)) } + [origin, late]
+        for (one, other) in instants.flatMap({ one in instants.map { (one, $0) } }) {
+            let distance = Duration(attoseconds: (Int128(other.nanoseconds) - Int128(one.nanoseconds)) * 1_000_000_000)
+            #expect(one.duration(to: other) == distance && one.advanced(by: distance) == other)
+        }
+    }
+
+    @Test(arguments: TimerClock.allCases)
+    func aClockBeginsWithItsOriginAndEndsWithNever(clock: TimerClock) {
+        let (origin, never) = (TimerInstant.origin(on: clock), TimerInstant.never(on: clock))
+        #expect(origin.nanoseconds == 0 && origin.clock == clock && origin.advanced(by: .seconds(-1)) == origin)
+        #expect(never > origin && never.advanced(by: .seconds(-1)) == never)
+        #expect("\(origin), \(never)" == "0 ns (\(clock.rawValue)), never (\(clock.rawValue))")
+    }
+}
+
+/// Durations as messages and descriptions show them.
+struct DurationTextTests {
+    @Test(arguments: [
+        (Duration.zero, "0 s"), (.nanoseconds(1), "1 ns"), (.nanoseconds(999), "999 ns"), (.microseconds(1), "1 µs"),
+        (.nanoseconds(12_300), "12.3 µs"), (.nanoseconds(999_999), "999.999 µs"), (.milliseconds(1), "1 ms"),
+        (.microseconds(1_050), "1.05 ms"), (.nanoseconds(999_999_999), "999.999999 ms"), (.seconds(1), "1 s"),
+        (.milliseconds(1_500), "1.5 s"), (.seconds(3_600), "3600 s"), (.seconds(-60), "-60 s"),
+        (.seconds(1) + .nanoseconds(1), "1.000000001 s"), (.seconds(100), "100 s"), (.microseconds(-100), "-100 µs"),
+        (.seconds(Int64.min), "-9223372036854775808 s"), (.seconds(Int64.max), "9223372036854775807 s"),
+        (Duration(attoseconds: .max), "170141183460469231731.687303715 s"),
+        (Duration(attoseconds: .min), "-170141183460469231731.687303715 s"),
+    ])
+    func aDurationReadsInTheLargestUnitOfWhichItIsAtLeastOne(duration: Duration, text: String) {
+        #expect(duration.text == text)
+    }
+
+    @Test func partsOfANanosecondAreLeftOutUnlessThereIsNothingElse() {
+        let parts = [.nanoseconds(1) + atto, .nanoseconds(-1) - atto, .seconds(2) - atto]
+        #expect(parts.map(\.text) == ["1 ns", "-1 ns", "1.999999999 s"])
+        let short = [atto, .nanoseconds(1) - atto, .zero - atto]
+        #expect(short.map(\.text) == ["1e-18 seconds", "9.99999999e-10 seconds", "-1e-18 seconds"])
+    }
+
+    @Test func aTextIsExactToTheNanosecond() {
+        var random = SeededGenerator(seed: 1)
+        for _ in 0..<5_000 {
+            // All magnitudes are equally likely, and either sign.
+            let bits = Int64.random(in: 0...62, using: &random)
+            let nanoseconds = Int64.random(in: -(1 << bits)...(1 << bits), using: &random)
+            let text = Duration.nanoseconds(nanoseconds).text
+            #expect(Self.nanoseconds(of: text) == nanoseconds, "\(text)")
+        }
+    }
+
+    /// The nanoseconds of a text with a number and a unit; nil if it is another text.
+    private static func nanoseconds(of text: String) -> Int64? {
+        let parts = text.split(separator: " ")
+        guard parts.count == 2, let digits = ["s": 9, "ms": 6, "µs": 3, "ns": 0][String(parts[1])] else { return nil }
+        let number = parts[0].split(separator: ".")
+        let decimals = number.count == 2 ? String(number[1]) : ""
+        guard decimals.count <= digits, !decimals.hasSuffix("0") else { return nil }
+        return Int64(number[0] + decimals + String(repeating: "0", count: digits - decimals.count))
+    }
+}
+
+/// Every length has a bucket, and the buckets leave no gap and are narrow.
+struct LogHistogramTests {
+    @Test func bucketsAreContiguousAndAtMostAnEighthAsWideAsTheirLengths() {
+        #expect([LogHistogram.bucket(of: 0), Int(LogHistogram.greatest(in: 0))] == [0, 0])
+        for bucket in 1..<LogHistogram.size {
+            let (first, last) = (LogHistogram.greatest(in: bucket - 1) + 1, LogHistogram.greatest(in: bucket))
+            #expect([first, first + (last - first) / 2, last].map(LogHistogram.bucket) == [bucket, bucket, bucket])
+            // The width of a bucket is one more than the distance between its ends.
+            #expect(first <= last && (first < 8 ? first == last : last - first < first / 8), "bucket \(bucket)")
+        }
+        #expect(LogHistogram.greatest(in: LogHistogram.size - 1) == UInt64.max)
+    }
+
+    @Test func lengthsAreCountedInTheirBuckets() {
+        var (histogram, random) = (LogHistogram(), SeededGenerator(seed: 3))
+        var (counts, total, longest) = ([Int: UInt64](), UInt64(0), UInt64(0))
+        for _ in 0..<5_000 {
+            // Short ones are as likely as long ones.
+            let length = random.next() >> UInt64.random(in: 16...63, using: &random)
+            histogram.add(length)
+            let bucket = (0..<LogHistogram.size).first { length <= LogHistogram.greatest(in: $0) }
+            counts[bucket ?? -1, default: 0] += 1
+            (total, longest) = (total + length, max(longest, length))
+        }
+        #expect([histogram.count, histogram.total, histogram.longest] == [5_000, total, longest])
+        #expect((0..<LogHistogram.size).filter { histogram.counts[$0] != counts[$0] ?? 0 } == [])
+    }
+
+    @Test func aTotalThatCannotBeRepresentedSaturates() {
+        var histogram = LogHistogram()
+        for length in [.max, 7] as [UInt64] { histogram.add(length) }
+        #expect([histogram.count, histogram.total, histogram.longest] == [2, .max, .max])
+    }
+}
+
+/// Random numbers are the same on every machine.
+struct SeededGeneratorTests {
+    @Test func theNumbersAreThoseOfThePublishedGenerator() {
+        var random = SeededGenerator(seed: 1_234_567)
+        let published: [UInt64] = [
+            6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431, 16_408_922_859_458_223_821,
+        ]
+        #expect((0..<5).map { _ in random.next() } == published)
+    }
+}

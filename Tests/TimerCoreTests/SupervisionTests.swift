@@ -1,0 +1,139 @@
+import PreciseTimer
+import Testing
+
+// The values behind the care of services: sweeps for released targets, the reaper, and silent alarms.
+
+/// How many timers a sweep for released targets covers.
+struct SweepQuotaTests {
+    @Test func fourSweepsCoverEveryTimerEvenIfAllOfThemEnd() {
+        for first in [0, 1, 4_095, 4_096, 4_097, 10_000, 999_999, 1_000_000] {
+            for sweepsBefore in 0..<4 {
+                var (quota, remaining) = (SweepQuota(), first)
+                for _ in 0..<sweepsBefore { _ = quota.next(of: first) }
+                for _ in 0..<4 { remaining -= quota.next(of: remaining) }
+                #expect(remaining == 0, "\(first) timers")
+            }
+        }
+    }
+
+    @Test func aSweepCoversAQuarterOfTheTimersOfTheLastFourButNoFewerThanFourThousand() {
+        let quotas = [[1_000_000, 400_000, 400_000, 400_000, 400_000], [10_000], [100]]
+            .map { counts in
+                var quota = SweepQuota()
+                return counts.map { quota.next(of: $0) }
+            }
+        #expect(quotas == [[250_000, 250_000, 250_000, 250_000, 100_000], [4_096], [100]])
+    }
+}
+
+/// When a sweep for released targets has used its processor time.
+struct SweepBudgetTests {
+    @Test(arguments: [50, 100, 1_000, 10_000] as [UInt64])
+    func aSweepOfTimersThatGoOnTakesLessThanAHundredthOfASecond(price: UInt64) {
+        let time = UInt64(sweep(250_000, price: price).reduce(0, +)) * price
+        #expect((8_000_000..<10_000_000 + 256 * price).contains(time) && time < 250_000 * price)
+    }
+
+    @Test(arguments: [0, 1, 255, 256, 257, 25_000])
+    func aCheapSweepCoversItsQuotaAndNoTimerTwice(quota: Int) {
+        let parts = sweep(quota, price: 100)
+        #expect(parts.reduce(0, +) == quota && parts.allSatisfy { $0 > 0 })
+    }
+
+    /// A million released targets must not wait for a hundred sweeps, however long `onEnd` takes.
+    @Test func partsThatEndTimersAreFree() {
+        #expect(sweep(250_000, price: 10_000, ends: { _ in true }).reduce(0, +) == 250_000)
+        #expect(sweep(1_024, price: 1_000_000, ends: { $0 == 0 }).reduce(0, +) == 512)
+        let paying = sweep(250_000, price: 1_000).count
+        #expect(sweep(250_000, price: 1_000, ends: { $0 % 2 == 0 }).count == 2 * paying)
+    }
+
+    @Test func aRefusedReadingAndATimeThatGoesBackUseNothing() {
+        #expect(sweep(250_000, price: 1_000, isTold: false).reduce(0, +) == 250_000)
+        var budget = SweepBudget(for: 1_000)
+        let parts = [1_000_000_000, 0, 7_999_999, 8_000_000].map { budget.next(at: $0, endedTimers: false) }
+        #expect(parts == [256, 256, 256, nil])
+    }
+
+    /// The sizes of the parts of a sweep, each of whose timers takes `price` nanoseconds. `isTold` is false if the
+    /// system refuses to tell the processor time, and `ends` says whether the part with a number ends timers.
+    private func sweep(
+        _ quota: Int,
+        price: UInt64,
+        isTold: Bool = true,
+        ends: (Int) -> Bool = { _ in false }
+    ) -> [Int] {
+        var (budget, parts, time, endedTimers) = (SweepBudget(for: quota), [Int](), UInt64(5_000_000_000), false)
+        while let part = budget.next(at: isTold ? time : nil, endedTimers: endedTimers) {
+            endedTimers = ends(parts.count)
+            parts.append(part)
+            time += UInt64(part) * price
+        }
+        return parts
+    }
+}
+
+/// When another thread takes the reaper's place.
+struct ReaperDutyTests {
+    private var duty = ReaperDuty()
+
+    init() { duty.pass(to: 1) }
+
+    @Test mutating func aReaperIsStuckIfTwoChecksFindItAtOneService() {
+        #expect(findings(3) == [false, false, false], "it has not begun")
+        #expect(findings(3) { _ = $0.enter(1) } == [false, false, false], "another service each time")
+        #expect(findings(3) == [true, true, true], "until another thread has its place")
+        #expect(findings(3) { _ = $0.leave(1) } == [false, false, false])
+    }
+
+    @Test mutating func aReaperThatWasReplacedHasNoDuty() {
+        #expect([duty.enter(1), duty.enter(2)] == [true, false])
+        #expect(findings(2) == [false, true])
+        duty.pass(to: 2)
+        #expect(findings(2) == [false, false], "the new one has not begun")
+        #expect([duty.enter(1), duty.leave(1), duty.enter(2), duty.leave(2)] == [false, false, true, true])
+    }
+
+    /// What some checks find, one after another.
+    private mutating func findings(_ count: Int, before each: (inout ReaperDuty) -> Void = { _ in }) -> [Bool] {
+        (0..<count)
+            .map { _ in
+                each(&duty)
+                return duty.findsStuck()
+            }
+    }
+}
+
+/// The difference between a silent alarm and a late one.
+struct AlarmWatchdogTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    @Test func anAlarmIsSilentAtTheSixthCheckAndAfterFourAndAHalfSeconds() {
+        let lengths = [Self.second, Self.second - 100_000_000, Self.second / 10, 1_000, 60 * Self.second]
+        let silent = lengths.map { length in
+            var watchdog = AlarmWatchdog()
+            return (1...100).first { watchdog.findsSilent(overdue: 7, at: 40 * Self.second + UInt64($0) * length) }
+        }
+        #expect(silent == [6, 6, 46, nil, 6])
+    }
+
+    @Test func aThreadThatRunsInVainIsToldFromOneThatGetsNoProcessor() {
+        var watchdog = AlarmWatchdog()
+        #expect((0..<10).contains { watchdog.hasRun(7 + UInt64($0) * 10_000_000) } == false)
+        watchdog = AlarmWatchdog()
+        #expect((0..<3).map { watchdog.hasRun(7 + UInt64($0) * 50_000_000) } == [false, true, true])
+        _ = watchdog.findsSilent(overdue: 1, at: 0)
+        #expect(watchdog.hasRun(2_000_000_000) == false, "another instant begins anew")
+    }
+
+    @Test func anAlarmThatFiresMeanwhileIsNotSilent() {
+        var watchdog = AlarmWatchdog()
+        let silent = (0..<100 as Range<UInt64>)
+            .filter { check in
+                // Another instant each five checks, and later no instant now and then.
+                let overdue: UInt64? = check < 50 ? check / 5 : check % 6 == 0 ? nil : 99
+                return watchdog.findsSilent(overdue: overdue, at: check * Self.second)
+            }
+        #expect(silent == [])
+    }
+}
