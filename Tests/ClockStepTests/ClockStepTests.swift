@@ -6,6 +6,8 @@ import Testing
 import TimerAlarms
 import TimerKernel
 
+private let hour = Duration.seconds(3_600)
+
 /// The effects of a step of the clock. These tests step the clock themselves, so they run alone: see the Makefile.
 @Suite(.serialized, .timeLimit(.minutes(60)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
 struct ClockStepTests {
@@ -14,49 +16,31 @@ struct ClockStepTests {
 
     @Test(arguments: onTheWallClock)
     func aWallAlarmFiresIfAStepPassesItsDeadline(mechanism: Mechanism) throws {
-        let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
+        let alarm = try SetAlarm(mechanism, in: hour / 2)
         pause(.milliseconds(5))
-        #expect(alarm.firings.due == 0)
-        withClockStepped(by: .seconds(3_600)) {
-            let hasFired = eventually(within: WallClock.patience) { alarm.firings.due >= 1 }
-            #expect(hasFired)
-        }
+        #expect(alarm.due.value == 0)
+        withClockStepped(by: hour) { #expect(inTime { alarm.due.value >= 1 }) }
     }
 
     @Test(arguments: onTheWallClock)
     func aWallAlarmWaitsIfAStepMovesItsDeadlineAway(mechanism: Mechanism) throws {
         let alarm = try SetAlarm(mechanism, in: .milliseconds(20))
-        withClockStepped(by: .seconds(-3_600)) {
+        withClockStepped(by: .zero - hour) {
             // After a stall before the step this is not 0.
-            let due = alarm.firings.due
+            let due = alarm.due.value
             pause(.milliseconds(50))
-            #expect(alarm.firings.due == due)
+            #expect(alarm.due.value == due)
             // A step may cause an early firing, so that the service looks at the clock, but no more. The clock is
             // stepped again if a step did not bring it to its place.
-            #expect(alarm.firings.early <= 3)
+            #expect(alarm.early.value <= 3)
         }
-        let hasFired = eventually(within: WallClock.patience) { alarm.firings.due >= 1 }
-        #expect(hasFired)
-    }
-
-    @Test(arguments: onTheWallClock)
-    func aWallAlarmSetDuringAStepFires(mechanism: Mechanism) throws {
-        for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
-            try withClockStepped(by: distance) {
-                let alarm = try SetAlarm(mechanism, in: .milliseconds(5))
-                let hasFired = eventually(within: WallClock.patience) { alarm.firings.due >= 1 }
-                #expect(hasFired)
-            }
-        }
+        #expect(inTime { alarm.due.value >= 1 })
     }
 
     @Test(arguments: onTheWallClock.filter { $0.description.hasPrefix("polled") })
     func aPolledAlarmFiresOnAStepSoThatTheServiceReadsTheClock(mechanism: Mechanism) throws {
         let alarm = try SetAlarm(mechanism, in: .seconds(10_000))
-        withClockStepped(by: .seconds(-3_600)) {
-            let hasFired = eventually(within: WallClock.patience) { alarm.firings.early >= 1 }
-            #expect(hasFired)
-        }
+        withClockStepped(by: .zero - hour) { #expect(inTime { alarm.early.value >= 1 }) }
     }
 
     /// It would spin until the clock has caught up.
@@ -67,7 +51,7 @@ struct ClockStepTests {
         defer { alarm.stop() }
         try alarm.set(alarm.now.advanced(by: .milliseconds(400)))
         pause(.milliseconds(20))
-        withClockStepped(by: .seconds(-3_600)) {
+        withClockStepped(by: .zero - hour) {
             pause(.milliseconds(5))
             let before = Reading.cpuSeconds
             pause(.seconds(1))
@@ -77,24 +61,19 @@ struct ClockStepTests {
 
     @Test(arguments: onOtherClocks)
     func alarmsOnOtherClocksDoNotFireOnAStep(mechanism: Mechanism) throws {
-        let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
-        for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
-            withClockStepped(by: distance) { pause(.milliseconds(20)) }
-        }
-        #expect(alarm.firings.due == 0)
-        #expect(alarm.firings.early == 0)
+        let alarm = try SetAlarm(mechanism, in: hour / 2)
+        for distance in [hour, .zero - hour] { withClockStepped(by: distance) { pause(.milliseconds(20)) } }
+        #expect([alarm.due.value, alarm.early.value] == [0, 0])
     }
 
-    @Test(arguments: onOtherClocks)
-    func alarmsOnOtherClocksFireDuringAStep(mechanism: Mechanism) throws {
-        for distance in [Duration.seconds(3_600), .seconds(-3_600)] {
-            let before = try SetAlarm(mechanism, in: .milliseconds(5))
+    /// On the wall clock, this holds for alarms that are set during the step.
+    @Test(arguments: Mechanism.all)
+    func alarmsFireDuringAStep(mechanism: Mechanism) throws {
+        for distance in [hour, .zero - hour] {
+            let before = mechanism.clock == .wall ? nil : try SetAlarm(mechanism, in: .milliseconds(5))
             try withClockStepped(by: distance) {
                 let during = try SetAlarm(mechanism, in: .milliseconds(5))
-                let haveFired = eventually(within: WallClock.patience) {
-                    before.firings.due >= 1 && during.firings.due >= 1
-                }
-                #expect(haveFired)
+                #expect(inTime { during.due.value >= 1 && before?.due.value != 0 })
             }
         }
     }
@@ -104,7 +83,7 @@ struct ClockStepTests {
     @Test(arguments: onOtherClocks)
     func aStepDuringSettingDoesNotDelayAlarmsOnOtherClocks(mechanism: Mechanism) throws {
         for round in 0..<100 {
-            let alarm = try SetAlarm(mechanism, in: .seconds(1_800))
+            let alarm = try SetAlarm(mechanism, in: hour / 2)
             let isStepped = Atomic(false)
             try withClockStepped(by: .zero) {
                 let offset = WallClock.offset
@@ -123,9 +102,84 @@ struct ClockStepTests {
                         } while !isBack && !isStepped.load(ordering: .acquiring)
                     }
                 }
-                let hasFired = eventually(within: WallClock.patience) { alarm.firings.due >= 1 }
-                #expect(hasFired, "round \(round)")
+                #expect(inTime { alarm.due.value >= 1 }, "round \(round)")
             }
         }
     }
+}
+
+extension ClockStepTests {
+    /// Timers on the wall clock during a step, and timers on the other clocks, which a step does not affect.
+    @Suite(.serialized, .timeLimit(.minutes(60)), .enabled(if: WallClock.mayBeStepped, WallClock.whatItTakes))
+    struct ServiceStepTests {
+        typealias Backend = TimerService.Backend
+
+        @Test(arguments: Backend.available.filter { $0.clocks.contains(.wall) })
+        func aRepeatingTimerKeepsItsGridThroughAStep(backend: Backend) throws {
+            let (service, log) = (try TimerService(backend, clock: .wall), Log())
+            let start = service.now.advanced(by: .milliseconds(10))
+            let grid = PreciseTimer.Schedule.every(.milliseconds(10), at: start)
+            let timer = try PreciseTimer.schedule(grid, on: service, target: log) { $0.note($1) }
+            #expect(inTime { log.count >= 3 })
+            withClockStepped(by: hour) { #expect(log.goesOn) }
+            timer.cancel()
+            #expect(log.ticks.flaw(from: start, every: .milliseconds(10)) == nil)
+            #expect(log.ticks.accounted >= 360_000, "the skipped hour is counted")
+        }
+
+        @Test(arguments: Backend.available)
+        func aStepDoesNotAffectTimersOnOtherClocks(backend: Backend) throws {
+            for clock in backend.clocks where clock != .wall {
+                let (service, log) = (try TimerService(backend, clock: clock), Log())
+                try PreciseTimer.schedule(.every(.milliseconds(5)), on: service, target: log) { $0.note($1) }
+                for distance in [hour, .zero - hour] { withClockStepped(by: distance) { #expect(log.goesOn) } }
+                service.shutdown()
+                #expect(log.ticks.accounted < 100_000, "no skipped hour was counted, since at most minutes have passed")
+            }
+        }
+
+        @Test func aStepBackBringsAComputedDeadlineBack() throws {
+            let (service, log, hour) = (try TimerService(.timerFD, clock: .wall), Log(), UInt64(3_600_000_000_000))
+            let hourly = PreciseTimer.Schedule.computed(on: .wall) { instant in
+                TimerInstant(nanoseconds: (instant.nanoseconds / hour + 1) * hour, clock: .wall)
+            }
+            let timer = try PreciseTimer.schedule(hourly, on: service, target: log) { $0.note($1) }
+            let former = try #require(timer.nextDeadline).advanced(by: .seconds(-7_200))
+            withClockStepped(by: .seconds(-7_200)) {
+                let isBack = inTime { timer.nextDeadline.map { $0 <= former } ?? false }
+                #expect(isBack, "the timer does not wait for the former deadline")
+            }
+            timer.cancel()
+        }
+
+        /// The steps there and back are told at once, and slewing or reading the clock is not a step.
+        @Test func stepsOfTheClockAreTold() async throws {
+            let service = try TimerService(.timerFD)
+            let (steps, told) = (try service.clockSteps, Notes<TimerService.ClockStep>())
+            let task = Task { for try await step in steps { told.append(step) } }
+            let isTold = try await onOwnThread {
+                var isTold = false
+                withClockStepped(by: hour) { isTold = inTime { !told.all.isEmpty } }
+                return isTold && inTime { told.all.map(\.change).reduce(.zero, +).magnitude < .seconds(1) }
+            }
+            #expect(isTold)
+            let first = try #require(told.all.first)
+            #expect((first.change - hour).magnitude < .seconds(1) && first.at.clock == .wall)
+            task.cancel()
+            _ = await task.result
+            service.shutdown()
+        }
+    }
+}
+
+extension Log {
+    /// Waits for some more ticks. Whether they have come.
+    fileprivate var goesOn: Bool {
+        let before = count
+        return inTime { count >= before + 3 }
+    }
+}
+
+extension Duration {
+    fileprivate var magnitude: Duration { self < .zero ? .zero - self : self }
 }

@@ -1,7 +1,10 @@
 import Foundation
 import Glibc
+import PreciseTimer
 import TestSupport
 import Testing
+import TimerAlarms
+import TimerKernel
 
 /// Steps CLOCK_REALTIME for a moment, for the whole machine.
 enum WallClock {
@@ -11,9 +14,6 @@ enum WallClock {
 
     /// How to enable these tests.
     static let whatItTakes: Comment = "steps the clock: needs PRECISE_TIMER_STEP_CLOCK=1 and the right to set the clock"
-
-    /// How long a test waits at most, because the clock is stepped meanwhile.
-    static let patience = Duration.seconds(15)
 
     /// Nanoseconds from a reading of CLOCK_MONOTONIC to one of CLOCK_REALTIME, measured without a stall in between.
     static var offset: Int64 {
@@ -57,6 +57,9 @@ enum WallClock {
     }
 }
 
+/// Waits until a condition holds. Returns false if it does not soon, because the clock is stepped meanwhile.
+func inTime(_ condition: () -> Bool) -> Bool { eventually(within: .seconds(15), condition) }
+
 /// Runs a body while the wall clock is stepped, and afterwards restores the clock from CLOCK_MONOTONIC. Keep the
 /// body short: meanwhile the whole machine has another time.
 func withClockStepped(by distance: Duration, _ body: () throws -> Void) rethrows {
@@ -71,5 +74,41 @@ func withClockStepped(by distance: Duration, _ body: () throws -> Void) rethrows
         let isStepped = WallClock.set(to: offset + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
         #expect(isStepped)
         try body()
+    }
+}
+
+/// A started alarm with one deadline, which is set again after an early firing, as a service does.
+final class SetAlarm: Sendable {
+    /// The firings before the deadline, and at or after it.
+    let (early, due) = (Count(), Count())
+    private let alarm: any TimerAlarm
+    /// The deadline. This lock is held while the alarm is set, because two threads must never set it at once.
+    private let deadline: Lock<TimerInstant>
+
+    /// Starts a new alarm, with a deadline this long after its current time.
+    init(_ mechanism: Mechanism, in delay: Duration) throws {
+        alarm = try mechanism.makeAlarm()
+        deadline = Lock(alarm.now)
+        try alarm.start(onFire: { [weak self] in self?.fired() }, onFailure: { _ in })
+        try set(in: delay)
+    }
+
+    deinit { alarm.stop() }
+
+    /// Sets the alarm to a deadline this long after its current time.
+    func set(in delay: Duration) throws {
+        try deadline.withLock { deadline in
+            deadline = alarm.now.advanced(by: delay)
+            try alarm.set(deadline)
+        }
+    }
+
+    private func fired() {
+        let isDue = deadline.withLock { deadline in
+            let isDue = alarm.now >= deadline
+            if !isDue { try? alarm.set(deadline) }
+            return isDue
+        }
+        (isDue ? due : early).add(1)
     }
 }

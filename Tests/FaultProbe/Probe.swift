@@ -1,11 +1,11 @@
-import Dispatch
+import Foundation
 import Glibc
 import PreciseTimer
 import TestSupport
 
 /// Timers on one backend, and the steps that they go through.
 final class Probe {
-    private let backend: TimerService.Backend
+    private var backend: TimerService.Backend
     private var clock: TimerClock
     private var delivery = PreciseTimer.Delivery.inline
     private var policy = PreciseTimer.MissedTickPolicy.skip
@@ -24,12 +24,13 @@ final class Probe {
     }
 
     var report: ProbeReport {
-        ProbeReport(steps: steps, timers: timers.map(\.report), refusedCalls: RefusedCalls.count)
+        let refused = Int(RefusedCalls.count("fault_count") ?? 0)
+        return ProbeReport(steps: steps, timers: timers.map(\.report), refusedCalls: refused)
     }
 
     /// Performs one step, and records its outcome.
     func run(_ text: String) {
-        SupervisorMark.set(steps.count)
+        tellSupervisor(step: steps.count)
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let (cpu, start) = (Reading.cpuSeconds, Reading.seconds)
         var isMet = false
@@ -39,54 +40,38 @@ final class Probe {
         } catch {
             refusal = ProbeReport.Refusal(code: error.code.name, errno: error.errno, text: error.description)
         }
-        let step = ProbeReport.Step(
-            text: text,
-            seconds: Reading.seconds - start,
-            cpuSeconds: Reading.cpuSeconds - cpu,
-            isMet: isMet,
-            refusal: refusal
-        )
-        steps.append(step)
+        let (seconds, busy) = (Reading.seconds - start, Reading.cpuSeconds - cpu)
+        steps.append(.init(text: text, seconds: seconds, cpuSeconds: busy, isMet: isMet, refusal: refusal))
     }
 
     /// Performs a step. Returns whether its condition came true.
     private func perform(_ name: String, _ value: String) throws(TimerError) -> Bool {
         switch name {
         // Starts a service in place of the former one, which goes on.
-        case "service":
-            leaveService()
-            service = try TimerService(backend, clock: clock)
-        // The same, but the service must get everything that was asked for.
-        case "demanding-service":
-            leaveService()
-            service = try TimerService(backend, clock: clock, thread: .init(demand: .required))
-        // Returns whether the service obtained all that was asked for but the slice, and says what would help.
-        case "slice-refused":
+        case "service": try startService()
+        // preferred, required or nothing: the same, with thread options. All that is asked for must be obtained, if
+        // it is required or nothing.
+        case "options": try startService(with: ServiceSteps.options(value))
+        // OPTION:ADVICE: whether the service obtained all that was asked for but that option, and says what would help.
+        case "refused":
+            let parts = value.split(separator: ":", omittingEmptySubsequences: false)
             let refusals = try runningService().grant.refusals
-            return refusals.map(\.option) == [.slice] && refusals.allSatisfy { $0.advice?.contains(value) == true }
-        // preferred or required: the same, with thread options.
-        case "options":
-            leaveService()
-            service = try TimerService(
-                backend,
-                clock: clock,
-                thread: ServiceSteps.options(isRequired: value == "required")
-            )
-        // The clock of later services.
-        case "clock":
+            return refusals.map(\.option.rawValue) == [String(parts[0])]
+                && (parts[1].isEmpty || refusals[0].advice?.contains(parts[1]) == true)
+        // The clock or the backend of later services.
+        case "clock", "backend":
             leaveService()
             clock = TimerClock(rawValue: value) ?? clock
+            backend = TimerService.Backend(rawValue: value) ?? backend
         // nice, pinned, batch or idle: starts the service from a thread with that attribute.
         case "service-from": return try startService(fromThread: value)
-        // PREFIX: whether the threads with that prefix, except the starting one, have the main thread's attributes.
-        case "ordinary-threads": return ThreadAttributes.othersAreOrdinary(named: value, minding: .all)
-        // The same for all threads, without their nice values.
-        case "usual-processors-and-policy":
-            return ThreadAttributes.othersAreOrdinary(named: value, minding: .processorsAndPolicy)
+        // PREFIX: whether the threads with that prefix, except the starting one, have the main thread's attributes. Of
+        // no prefix: whether all have, except the nice value.
+        case "ordinary-threads": return ThreadAttributes.othersAreOrdinary(named: value)
         // COUNTxMICROSECONDS: schedules periodic timers. Starts a service if no service is running.
         case "schedule": try schedule(value)
-        // skip, delay or a catch-up limit: the policy of timers scheduled after this.
-        case "policy": policy = value == "delay" ? .delay : Int(value).map { .catchUp(limit: $0) } ?? .skip
+        // skip or a catch-up limit: the policy of timers scheduled after this.
+        case "policy": policy = Int(value).map { .catchUp(limit: $0) } ?? .skip
         // Later timers tick on a queue.
         case "queue": delivery = .queue(DispatchQueue(label: "probe"))
         // Schedules a timer whose target is released at once. Waits until it ends.
@@ -104,8 +89,10 @@ final class Probe {
         case "ticks-or-ends": return awaitTicks(UInt64(value) ?? 0, orEnds: true)
         // SECONDS: waits until every timer has ended.
         case "ends": return eventually(within: .seconds(Double(value) ?? 0)) { timers.allSatisfy(\.hasEnded) }
-        // FILE: waits until the test has removed the file of a mark.
-        case "unmarked": return eventually { unsafe access(value, F_OK) != 0 }
+        // FILE: makes an empty file, which tells the test that this step is reached, and waits until it is removed.
+        case "mark":
+            let isMade = FileManager.default.createFile(atPath: value, contents: nil)
+            return isMade && eventually { !FileManager.default.fileExists(atPath: value) }
         // SECONDS: lets time pass, to measure the processor time.
         case "rest": pause(.milliseconds(Int((Double(value) ?? 0) * 1000)))
         // Ends the service, so that the next schedule starts another one.
@@ -125,7 +112,7 @@ final class Probe {
         // Whether a child that is the first process of its own namespace, as this one is, gets the promised error.
         case "fork-into-namespace": return service.map(NamespaceChild.getsAnError) ?? false
         // Whether a service with SCHED_DEADLINE never yields, while two threads contend for its lock.
-        case "deadline-never-yields": return try DeadlineService.neverYields()
+        case "deadline-never-yields": return try ServiceSteps.neverYields()
         // Ends the main thread. The process goes on, until a signal or the limit of time ends it.
         case "leave-main": pthread_exit(nil)
         // CODE: exits, with all timers alive.
@@ -140,9 +127,13 @@ final class Probe {
         service = nil
     }
 
+    private func startService(with options: TimerService.ThreadOptions = .init()) throws(TimerError) {
+        leaveService()
+        service = try TimerService(backend, clock: clock, thread: options)
+    }
+
     private func startService(fromThread attribute: String) throws(TimerError) -> Bool {
-        let result = Box<Result<TimerService, TimerError>>()
-        let (backend, clock) = (backend, clock)
+        let (result, backend, clock) = (Box<Result<TimerService, TimerError>>(), backend, clock)
         let isSet = ThreadAttributes.run(with: attribute) {
             result.value = Result { () throws(TimerError) in try TimerService(backend, clock: clock) }
         }
@@ -183,8 +174,6 @@ final class Probe {
 
     private func awaitTicks(_ count: UInt64, orEnds: Bool) -> Bool {
         let goals = timers.dropFirst(shutDown).filter { !$0.hasEnded }.map { ($0, $0.accounted + count) }
-        return eventually(within: .seconds(20)) {
-            goals.allSatisfy { timer, goal in timer.accounted >= goal || orEnds && timer.hasEnded }
-        }
+        return eventually(within: .seconds(20)) { goals.allSatisfy { $0.accounted >= $1 || orEnds && $0.hasEnded } }
     }
 }

@@ -6,35 +6,26 @@ import TimerKernel
 
 /// Steps that use a service in other ways than periodic timers do.
 enum ServiceSteps {
-    /// Thread options that ask the system for something. Only options that need no privilege are required.
-    static func options(isRequired: Bool) -> TimerService.ThreadOptions {
-        var options = TimerService.ThreadOptions(affinity: [0], timerSlack: .microseconds(2), demand: .required)
-        if !isRequired {
-            options.policy = .fifo(priority: 1)
-            options.locksMemory = true
-            // Limits no processor.
-            options.idleLatency = .seconds(1)
-            options.demand = .preferred
-        }
+    /// Thread options that ask the system for something; "" for nothing. Those that need a right are only preferred.
+    static func options(_ demand: String) -> TimerService.ThreadOptions {
+        var options = TimerService.ThreadOptions(demand: .required)
+        if demand == "" { return options }
+        (options.affinity, options.timerSlack) = ([0], .microseconds(2))
+        if demand == "required" { return options }
+        (options.policy, options.locksMemory, options.demand) = (.fifo(priority: 1), true, .preferred)
+        // Limits no processor.
+        options.idleLatency = .seconds(1)
         return options
     }
 
     /// Whether a timer with a released target and a far deadline ends.
     static func endsTimerOfReleasedTarget(on service: TimerService) throws(TimerError) -> Bool {
-        let ends = Notes<String>()
-        try PreciseTimer.schedule(
-            .once(after: .seconds(3_600)),
-            on: service,
-            target: Target(),
-            onEnd: { ends.append("\($0)") },
-            handler: { _, _ in }
-        )
-        return eventually { !ends.all.isEmpty }
+        let (ends, far) = (Count(), PreciseTimer.Schedule.once(after: .seconds(3_600)))
+        try PreciseTimer.schedule(far, on: service, target: Thing(), onEnd: { _ in ends.add(1) }, handler: { _, _ in })
+        return eventually { ends.value > 0 }
     }
 
-    /// Whether a watch of the wall clock ends when it is told to.
-    ///
-    /// - Throws: the watch's own error.
+    /// Whether a watch of the wall clock ends when it is told to. Throws the watch's own error.
     static func watchesWallClock() throws(TimerError) -> Bool {
         let failures = Notes<TimerError>()
         weak var released: WallClockWatch?
@@ -51,58 +42,24 @@ enum ServiceSteps {
         return ends
     }
 
-    private final class Target: Sendable {}
-}
-
-/// A service with SCHED_DEADLINE whose lock other threads contend for.
-enum DeadlineService {
-    /// Whether its thread never yields the processor, which would give the rest of its period away. False, too, if the
-    /// preloaded library does not count that, or the system refuses the policy.
+    /// Whether the thread of a service with SCHED_DEADLINE never yields the processor, which would give the rest of its
+    /// period away, while two threads contend for its lock. False, too, if the preloaded library does not count that,
+    /// or the system refuses the policy.
     static func neverYields() throws(TimerError) -> Bool {
-        let policy = TimerService.ThreadOptions.Policy.deadline(
-            runtime: .milliseconds(100),
-            deadline: .milliseconds(500),
-            period: .milliseconds(500)
-        )
-        let service = try TimerService(.timerFD, thread: TimerService.ThreadOptions(policy: policy))
-        guard RefusedCalls.yields == 0, service.grant.refusals.isEmpty else { return false }
-        let (log, far) = (Log(), Log())
+        let (runtime, period) = (Duration.milliseconds(100), Duration.milliseconds(500))
+        let options = TimerService.ThreadOptions(policy: .deadline(runtime: runtime, deadline: period, period: period))
+        let service = try TimerService(.timerFD, thread: options)
+        guard RefusedCalls.count("yield_count") == 0, service.grant.refusals.isEmpty else { return false }
+        let log = Log()
         try PreciseTimer.schedule(.every(.microseconds(200)), on: service, target: log) { $0.note($1) }
-        for _ in 0..<2 {
-            var thread = pthread_t()
-            let churn = unsafe Unmanaged.passRetained(Churn(service, far)).toOpaque()
-            unsafe pthread_create(&thread, nil, { unsafe Churn.run($0) }, churn)
-        }
         let end = Reading.seconds + 2
-        while Reading.seconds < end { pause(.milliseconds(10)) }
-        return RefusedCalls.yields == 0 && log.count > 0
-    }
-
-    /// Schedules and cancels timers for two seconds.
-    private final class Churn {
-        private let service: TimerService
-        private let target: Log
-
-        init(_ service: TimerService, _ target: Log) {
-            self.service = service
-            self.target = target
-        }
-
-        static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-            guard let argument = unsafe argument else { return nil }
-            let churn = unsafe Unmanaged<Churn>.fromOpaque(argument).takeRetainedValue()
-            let end = Reading.seconds + 2
+        try? onThreads(2) { _ in
             while Reading.seconds < end {
-                let timer = try? PreciseTimer.schedule(
-                    .once(after: .seconds(60)),
-                    on: churn.service,
-                    target: churn.target,
-                    handler: { $0.note($1) }
-                )
-                timer?.cancel()
+                _ = try? PreciseTimer.schedule(.once(after: .seconds(60)), on: service, target: log) { _, _ in }
+                    .cancel()
             }
-            return nil
         }
+        return RefusedCalls.count("yield_count") == 0 && log.count > 0
     }
 }
 
@@ -111,25 +68,19 @@ enum Allocations {
     /// Whether the inline ticks of a thousand timers allocate nothing on the delivering thread, once each timer has
     /// ticked a few times. Some handlers are slow.
     static func areNone(_ service: TimerService, ticks: Int) throws(TimerError) -> Bool {
-        // Checks that the library is loaded and counts. (The compiler removes an allocation whose result is not
-        // used.)
-        guard let before = count else { return false }
+        // The library is loaded and counts. The compiler would remove an allocation whose result is not used.
+        let before = count
         if let directory = unsafe opendir("/") { unsafe closedir(directory) }
-        guard let after = count, after > before else { return false }
+        guard let before, let after = count, after > before else { return false }
         let target = Target()
         for _ in 0..<1_000 {
-            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { target, _ in
-                target.tick()
-            }
+            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { $0.tick($1) }
             timer.collectsStatistics = service.collectsStatistics
         }
         return target.allocations(skipping: 10_000, counting: ticks) == 0
     }
 
-    private static var count: Int? {
-        guard let address = unsafe dlsym(nil, "allocation_count") else { return nil }
-        return unsafe unsafeBitCast(address, to: (@convention(c) () -> Int).self)()
-    }
+    private static var count: Int? { function("allocation_count", as: (@convention(c) () -> Int).self)?() }
 
     /// Counts the allocations between two of the timers' ticks.
     private final class Target: Sendable {
@@ -148,18 +99,15 @@ enum Allocations {
             return countAtEnd.load(ordering: .relaxed) - countAtStart.load(ordering: .relaxed)
         }
 
-        func tick() {
+        func tick(_: PreciseTimer.Tick) {
             let number = number.load(ordering: .relaxed)
             let (start, end) = (start.load(ordering: .relaxed), end.load(ordering: .relaxed))
             if number == start { countAtStart.store(Allocations.count ?? 0, ordering: .relaxed) }
             if number == end { countAtEnd.store(Allocations.count ?? -1, ordering: .relaxed) }
-            if number > start, number.isMultiple(of: 5_000) { takeLongerThanAPeriod() }
+            // Longer than a period.
+            let rest = number > start && number.isMultiple(of: 5_000) ? Reading.seconds + 0.002 : 0
+            while Reading.seconds < rest {}
             self.number.store(number + 1, ordering: .releasing)
-        }
-
-        private func takeLongerThanAPeriod() {
-            let end = Reading.seconds + 0.002
-            while Reading.seconds < end {}
         }
     }
 }

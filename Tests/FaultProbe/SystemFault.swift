@@ -13,23 +13,19 @@ enum SystemFault {
         // Opens files until one gets a closed number, as a host does.
         case "reuse": return reuse()
         // Whether the files that took those numbers are still open.
-        case "still-open": return unsafe reused.allSatisfy { fcntl($0, F_GETFD) != -1 && isFile($0) }
+        case "still-open": return unsafe Set(reused).isSubset(of: ProcFS.descriptors(on: "/dev/null"))
         // No more descriptors can be opened, or only the given number.
-        case "fill": fill(leaving: Int(value) ?? 0)
-        case "unfill": setLimit(CInt(RLIMIT_NOFILE.rawValue), 1_000)
+        case "fill":
+            let free = (0..<CInt.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix((Int(value) ?? 0) + 1)
+            Limit.descriptors.set(UInt64(free.reduce(0) { max($0, $1) }))
+        case "unfill": Limit.descriptors.set(1_000)
         // No more threads can be started, because the user has too many processes.
         case "nproc":
             guard setgid(65_534) == 0, setuid(65_534) == 0 else { return false }
-            setLimit(processes, 0)
-        case "no-nproc": setLimit(processes, .max)
-        // FILE:TEXT: writes to a file, for example of a control group.
-        case "write": return write(value)
-        // FILE: makes an empty file, which tells the test that the probe has reached this step.
-        case "mark": return FileManager.default.createFile(atPath: value, contents: nil)
+            Limit.processes.set(0)
+        case "no-nproc": Limit.processes.set(.max)
         // HERTZ: starts a thread that sends SIGUSR1 to the process, which has a handler.
-        case "signals": return sendSignals(hertz: Int(value) ?? 1)
-        // COUNTxSECONDS: starts threads that keep processors busy for a while.
-        case "spin": return spin(value)
+        case "signals": sendSignals(hertz: Int(value) ?? 1)
         default: return false
         }
         return true
@@ -38,19 +34,9 @@ enum SystemFault {
     private nonisolated(unsafe) static var closed: Set<CInt> = []
     private nonisolated(unsafe) static var reused: [CInt] = []
 
-    private static var descriptors: [CInt] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-        return names.compactMap { CInt($0) }.filter { $0 > 2 && fcntl($0, F_GETFD) != -1 }
-    }
-
-    private static func destination(_ descriptor: CInt) -> String {
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) ?? ""
-    }
-
-    private static func isFile(_ descriptor: CInt) -> Bool { destination(descriptor) == "/dev/null" }
-
     private static func close(_ kind: String) {
-        for descriptor in descriptors where kind == "all" || destination(descriptor).hasSuffix(kind) {
+        let all = (3..<CInt(1_000)).filter { fcntl($0, F_GETFD) != -1 }
+        for descriptor in kind == "all" ? all : ProcFS.descriptors(on: "anon_inode:\(kind)") {
             unsafe closed.insert(descriptor)
             Glibc.close(descriptor)
         }
@@ -64,53 +50,16 @@ enum SystemFault {
         return unsafe !reused.isEmpty
     }
 
-    private static func fill(leaving count: Int) {
-        let free = (0..<CInt.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix(count + 1)
-        setLimit(CInt(RLIMIT_NOFILE.rawValue), UInt64(free.reduce(0) { max($0, $1) }))
-    }
-
-    /// The kernel's RLIMIT_NPROC, which Glibc does not show to Swift.
-    private static let processes: CInt = 6
-
-    private static func setLimit(_ resource: CInt, _ soft: UInt64) {
-        var limit = rlimit()
-        _ = unsafe getrlimit(__rlimit_resource_t(resource), &limit)
-        limit.rlim_cur = min(rlim_t(soft), limit.rlim_max)
-        _ = unsafe setrlimit(__rlimit_resource_t(resource), &limit)
-    }
-
-    private static func write(_ value: String) -> Bool {
-        let parts = value.split(separator: ":", maxSplits: 1).map(String.init)
-        let file = unsafe open(parts[0], O_WRONLY | O_CLOEXEC)
-        defer { Glibc.close(file) }
-        return unsafe Glibc.write(file, parts[1], parts[1].utf8.count) == parts[1].utf8.count
-    }
-
-    private static func sendSignals(hertz: Int) -> Bool {
+    private static func sendSignals(hertz: Int) {
         signal(SIGUSR1) { _ in }
         let id = getpid()
-        return start {
+        // A thread of the host, which receives signals as usual.
+        Foundation.Thread.detachNewThread {
             while true {
                 usleep(UInt32(1_000_000 / hertz))
                 kill(id, SIGUSR1)
             }
         }
-    }
-
-    private static func spin(_ value: String) -> Bool {
-        let numbers = value.split(separator: "x").compactMap { Double($0) }
-        for _ in 0..<Int(numbers[0]) {
-            let end = Reading.seconds + numbers[1]
-            guard start({ while Reading.seconds < end {} }) else { return false }
-        }
-        return true
-    }
-
-    /// A thread of the host, which receives signals as usual.
-    private static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-        let thread = Foundation.Thread(block: body)
-        thread.start()
-        return true
     }
 }
 
@@ -119,35 +68,102 @@ enum NamespaceChild {
     /// Whether a schedule on the parent's service throws the error for children. False, too, if there is no such child.
     static func getsAnError(from service: TimerService) -> Bool {
         let child = fork()
-        if child == 0 { _exit(getpid() == 1 && throwsAnError(service) ? 0 : 1) }
+        if child == 0 {
+            do {
+                try PreciseTimer.schedule(.once(after: .zero), on: service, target: Thing()) { _, _ in }
+                _exit(1)
+            } catch { _exit(getpid() == 1 && error.code == .forked ? 0 : 1) }
+        }
         var status: Int32 = 0
         while unsafe waitpid(child, &status, 0) == -1, errno == EINTR {}
         return child > 0 && getpid() == 1 && status == 0
     }
 
-    private static func throwsAnError(_ service: TimerService) -> Bool {
-        do {
-            try PreciseTimer.schedule(.once(after: .zero), on: service, target: Log()) { $0.note($1) }
-            return false
-        } catch {
-            return error.code == .forked
+    /// Forks by the system call clone(2), which can make the child's namespace.
+    private static func fork() -> pid_t {
+        let call = function("syscall", as: (@convention(c) (Int, UInt, Int, Int, Int, Int) -> Int).self)
+        // The call's number, which Glibc does not show to Swift.
+        #if arch(x86_64)
+        let clone = 56
+        #else
+        let clone = 220
+        #endif
+        let newNamespace: UInt = 0x2000_0000
+        return pid_t(call?(clone, newNamespace | UInt(SIGCHLD), 0, 0, 0, 0) ?? -1)
+    }
+}
+
+/// The attributes that a new thread inherits: processors, nice value and scheduling policy.
+enum ThreadAttributes {
+    /// The thread whose attributes are unusual on purpose.
+    private static let starter = Box<CInt>()
+
+    /// Runs a body on a thread with an unusual attribute, and waits for it. Returns false if the attribute
+    /// could not be set.
+    static func run(with attribute: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        let (isSet, isOver) = (Box<Bool>(), Gate())
+        // Not the main thread, whose attributes are the reference.
+        Foundation.Thread.detachNewThread {
+            isSet.value = set(attribute)
+            starter.value = ProcFS.callingThread
+            body()
+            isOver.open()
+            // The thread stays alive, so that no other thread gets its number.
+            while true { sleep(1_000) }
+        }
+        isOver.pass()
+        return isSet.value == true
+    }
+
+    /// Whether all threads but the starter have the main thread's attributes, at once or soon: a new thread takes a
+    /// moment. Only threads whose name begins with the prefix count. Threads that stay different are reported on
+    /// standard error.
+    static func othersAreOrdinary(named prefix: String) -> Bool {
+        var different: [String] = []
+        let areOrdinary = eventually {
+            different = differences(named: prefix)
+            return different.isEmpty
+        }
+        if !areOrdinary { FileHandle.standardError.write(Data(different.joined(separator: "\n").utf8)) }
+        return areOrdinary
+    }
+
+    /// A line for each thread that differs from the main thread, or for no thread.
+    private static func differences(named prefix: String) -> [String] {
+        let main = attributes(of: "\(getpid())", mindingNice: !prefix.isEmpty)
+        let others = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [])
+            .filter { $0 != "\(starter.value ?? 0)" && text($0, "comm").hasPrefix(prefix) }
+        if others.isEmpty { return ["no thread has a name that begins with \(prefix)"] }
+        // A thread may have ended since the names were read.
+        return others.map { ($0, attributes(of: $0, mindingNice: !prefix.isEmpty)) }.filter { $1 != main && $1 != nil }
+            .map { "\(text($0, "comm")): \($1 ?? ""), main: \(main ?? "")" }
+    }
+
+    private static func set(_ attribute: String) -> Bool {
+        switch attribute {
+        case "nice": return setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19) == 0
+        case "pinned":
+            typealias Function = @convention(c) (pid_t, Int, UnsafePointer<UInt>) -> CInt
+            var first: UInt = 1
+            return unsafe function("sched_setaffinity", as: Function.self)?(0, MemoryLayout<UInt>.size, &first) == 0
+        default:
+            // SCHED_BATCH and SCHED_IDLE, which Glibc does not show to Swift.
+            var parameters = sched_param()
+            return unsafe sched_setscheduler(0, attribute == "batch" ? 3 : 5, &parameters) == 0
         }
     }
 
-    /// Forks by the system call clone(2), which can make the child's namespace. Glibc's `syscall` has variable
-    /// arguments, which integers are passed to as to any other function.
-    private static func fork() -> pid_t {
-        typealias Call = @convention(c) (Int, UInt, Int, Int, Int, Int) -> Int
-        guard let address = unsafe dlsym(nil, "syscall") else { return -1 }
-        let call = unsafe unsafeBitCast(address, to: Call.self)
-        let newNamespace: UInt = 0x2000_0000
-        return pid_t(call(Self.clone, newNamespace | UInt(SIGCHLD), 0, 0, 0, 0))
+    private static func text(_ thread: String, _ file: String) -> String {
+        (try? String(contentsOfFile: "/proc/self/task/\(thread)/\(file)", encoding: .utf8)) ?? ""
     }
 
-    // The call's number, which Glibc does not show to Swift.
-    #if arch(x86_64)
-    private static let clone = 56
-    #else
-    private static let clone = 220
-    #endif
+    /// A thread's attributes; nil if it has ended.
+    private static func attributes(of thread: String, mindingNice: Bool) -> String? {
+        let processors = text(thread, "status").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") } ?? ""
+        // The fields follow the name, which is in brackets: the nice value is the 19th field, the policy the 41st
+        // (proc_pid_stat(5)).
+        let fields = text(thread, "stat").split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 38 else { return nil }
+        return "\(processors), policy \(fields[38])" + (mindingNice ? ", nice \(fields[16])" : "")
+    }
 }

@@ -9,130 +9,102 @@ import CLibevent
 
 /// Forked children of both kinds: from `fork`, and from `_Fork`, which runs no fork handlers.
 @Suite(.waits("a fork copies one thread and all locks"), .timeLimit(.minutes(60))) struct ForkTests {
-    typealias Backend = TimerService.Backend
-
-    static let kinds: [String] = ["fork", "_Fork"].filter { (name: String) in unsafe dlsym(nil, name) != nil }
-
     // Swift Testing hands values to an exit test since Swift 6.3.
     #if compiler(>=6.3)
-    @Test(arguments: Backend.available, kinds)
-    func aScheduleInAForkedChildThrows(backend: Backend, kind: String) async {
+    @Test(arguments: Backend.available, Fork.kinds)
+    func aForkedChildGetsErrorsAndTheParentIsUnharmed(backend: Backend, kind: String) async {
         await #expect(processExitsWith: .success) { [backend, kind] in
-            Fault.endIfHung()
-            let target = Log()
-            let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: backend.shared, target: target) {
-                $0.note($1)
-            }
-            #expect(eventually { target.count >= 5 })
-            let code = Fork.outcome(by: kind, of: { deviationInAChild(backend.shared, timer, target) })
+            endIfHung()
+            let parents = try TickingTimer(on: backend.shared)
+            #expect(parents.ticks(5))
+            let code = Fork.outcome(by: kind, of: { deviationInAChild(backend.shared, parents.timer) })
             #expect(code == 0)
-            let before = target.count
-            #expect(eventually { target.count >= before + 20 })
-            let ticks = target.ticks
-            let accounted = Array(ticks.dropLast()).accounted
-            #expect(ticks.last?.index == accounted, "no tick was stolen")
+            #expect(parents.ticks(20) && parents.losesNothing && parents.timer.state == .scheduled)
         }
     }
 
     /// In the child, the bag's lock may be held for ever by a thread that exists only in the parent.
-    @Test(arguments: kinds)
+    @Test(arguments: Fork.kinds)
     func theParentsBagIsEmptyInAForkedChildAndTakesNoTimer(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
-            Fault.endIfHung()
+            endIfHung()
             let (bag, target) = (TimerBag(), Log())
             try PreciseTimer.schedule(.once(after: .seconds(3_600)), target: target) { $0.note($1) }
                 .store(in: bag, named: "parent")
             let code = Fork.outcome(by: kind, of: { deviationOfABagInAChild(bag, target) })
-            #expect(code == 0)
-            #expect(bag.count == 1)
+            #expect(code == 0 && bag.count == 1, "\(code)")
         }
     }
 
-    /// The child goes on with its copy of the host's loop, which watches the timers' descriptor.
-    @Test(arguments: kinds)
-    func aForkedChildThatPollsDoesNotSpin(kind: String) async {
-        await #expect(processExitsWith: .success) { [kind] in
-            Fault.endIfHung()
-            let timers = try TimerService.pollable()
-            let target = Log()
-            try PreciseTimer.schedule(.every(.milliseconds(1)), on: timers.service, target: target) { $0.note($1) }
-            let loop = { (seconds: Double) in
-                let end = Reading.seconds + seconds
-                while Reading.seconds < end {
-                    if Poll.isReadable(timers.descriptor, within: 100) { timers.process() }
-                }
+    /// A host's loop in the forked child goes on with its copy of what it watches.
+    enum Host: String, CaseIterable, Codable, Sendable {
+        case poll
+        #if Libevent
+        case eventBase
+        #endif
+    }
+
+    @Test(arguments: Host.allCases, Fork.kinds)
+    func aForkedChildThatRunsItsHostsLoopDoesNotSpin(host: Host, kind: String) async {
+        await #expect(processExitsWith: .success) { [host, kind] in
+            endIfHung()
+            let (service, loop, begin) = try hostLoop(host)
+            let parents = try TickingTimer(on: service)
+            for _ in 0..<200 where parents.log.count < 5 { loop(100) }
+            #expect(parents.log.count >= 5)
+            let before = parents.log.count
+            let child = { () -> Int32 in
+                begin()
+                let cpu = Reading.cpuSeconds
+                loop(1_000)
+                return parents.log.count > before ? 2 : Reading.cpuSeconds - cpu < 0.25 ? 0 : 1
             }
-            for _ in 0..<200 where target.count < 5 { loop(0.1) }
-            #expect(target.count >= 5)
             // The parent's timers tick at the same time.
-            let before = target.count
-            let child = { () -> Int32 in
-                let (before, count) = (Reading.cpuSeconds, target.count)
-                loop(1)
-                if target.count > count { return 2 }
-                return Reading.cpuSeconds - before < 0.25 ? 0 : 1
-            }
-            let code = Fork.outcome(by: kind, of: child, meanwhile: { loop(1.2) })
+            let code = Fork.outcome(by: kind, of: child, meanwhile: { loop(1_200) })
             #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -14: it hangs")
-            for _ in 0..<200 where target.count <= before { loop(0.1) }
-            #expect(target.count > before)
-            let ticks = target.ticks
-            let accounted = Array(ticks.dropLast()).accounted
-            #expect(ticks.last?.index == accounted, "no tick was stolen")
+            for _ in 0..<200 where parents.log.count <= before { loop(100) }
+            #expect(parents.log.count > before && parents.losesNothing)
         }
     }
-    #endif
-
-    #if Libevent
-    #if compiler(>=6.3)
-    /// The child goes on with its copy of the host's event base, as libevent prescribes.
-    @Test(arguments: kinds)
-    func aForkedChildThatRunsItsEventBaseDoesNotSpin(kind: String) async {
-        await #expect(processExitsWith: .success) { [kind] in
-            Fault.endIfHung()
-            let host = HostEventBase()
-            let service = try unsafe TimerService(attachedTo: host.base)
-            let target = Log()
-            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { $0.note($1) }
-            let loop = { (milliseconds: Int) in
-                var time = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
-                _ = unsafe event_base_loopexit(host.base, &time)
-                host.dispatch()
-            }
-            for _ in 0..<200 where target.count < 5 { loop(100) }
-            #expect(target.count >= 5)
-            let before = target.count
-            let child = { () -> Int32 in
-                _ = unsafe event_reinit(host.base)
-                let (before, count) = (Reading.cpuSeconds, target.count)
-                loop(1000)
-                if target.count > count { return 2 }
-                return Reading.cpuSeconds - before < 0.25 ? 0 : 1
-            }
-            let code = Fork.outcome(by: kind, of: child, meanwhile: { loop(1200) })
-            #expect(code == 0, "\(code); 1: it spins; 2: it ticks; -14: it hangs")
-            for _ in 0..<200 where target.count <= before { loop(100) }
-            #expect(target.count > before)
-            let ticks = target.ticks
-            let accounted = Array(ticks.dropLast()).accounted
-            #expect(ticks.last?.index == accounted, "no tick was stolen")
-        }
-    }
-    #endif
     #endif
 }
 
-/// 0 if a forked child gets the promised errors, or the number of the first deviation.
-private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer, _ target: Log) -> Int32 {
-    do {
-        try PreciseTimer.schedule(.once(after: .zero), on: service, target: target) { $0.note($1) }
-        return 1
-    } catch {
-        if error.code != .forked { return 2 }
+/// A service on a host's loop, a way to run it for milliseconds, and what a child must do first.
+private func hostLoop(_ host: ForkTests.Host) throws -> (service: TimerService, run: (Int) -> Void, begin: () -> Void) {
+    switch host {
+    case .poll:
+        let timers = try TimerService.pollable()
+        let run = { (milliseconds: Int) in
+            let end = Reading.seconds + Double(milliseconds) / 1_000
+            while Reading.seconds < end {
+                if Poll.isReadable(timers.descriptor, within: 100) { timers.process() }
+            }
+        }
+        return (timers.service, run, {})
+    #if Libevent
+    case .eventBase:
+        let host = HostEventBase()
+        let run = { (milliseconds: Int) in
+            var time = timeval(tv_sec: milliseconds / 1_000, tv_usec: milliseconds % 1_000 * 1_000)
+            _ = unsafe event_base_loopexit(host.base, &time)
+            host.dispatch()
+        }
+        // As libevent prescribes.
+        return (try unsafe TimerService(attachedTo: host.base), run, { _ = unsafe event_reinit(host.base) })
+    #endif
     }
+}
+
+/// 0 if a forked child gets the promised errors, or the number of the first deviation.
+private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer) -> Int32 {
+    do {
+        try TickingTimer(.once(after: .zero), on: service)
+        return 1
+    } catch { if error.code != .forked { return 2 } }
     if timer.cancel() { return 3 }
     guard case .ended(.backendFailed(let error)) = timer.state, error.code == .forked else { return 4 }
-    return 0
+    service.shutdownForEveryone()
+    return service.now.nanoseconds == 0 ? 5 : 0
 }
 
 /// 0 if the parent's bag behaves as promised in a forked child, or the number of the first deviation.
@@ -149,4 +121,76 @@ private func deviationOfABagInAChild(_ bag: TimerBag, _ target: Log) -> Int32 {
         handle = timer
     } catch { return 3 }
     return handle == nil ? 0 : 4
+}
+
+/// Handlers that fork. The child is a copy of the delivering thread alone, with the parent's descriptors.
+@Suite(.waits("a fork copies one thread and all descriptors"), .timeLimit(.minutes(60))) struct HandlerForkTests {
+    // Swift Testing hands values to an exit test since Swift 6.3.
+    #if compiler(>=6.3)
+    /// The child returns from the handler, into a copy of the library's own loop.
+    @Test(arguments: Backend.available)
+    func aChildThatReturnsFromTheHandlerLeavesTheParentAlone(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            let child = Box<pid_t>()
+            let parents = try TickingTimer(on: backend.shared) { tick in
+                if child.value == nil, tick.index >= 4 { child.value = Fork.fork() }
+            }
+            #expect(eventually { child.value != nil })
+            // libdispatch's own loop goes on in the child, which disturbs no one.
+            let code = backend == .dispatch ? 0 : Fork.exitCode(of: child.value ?? 0)
+            #expect(code == 0, "\(code); -9: the child does not end")
+            #expect(parents.ticks(100) && parents.losesNothing)
+            if backend == .dispatch { kill(child.value ?? 0, SIGKILL) }
+        }
+    }
+    #endif
+
+    /// `onEnd` is called on the reaper if the target was released.
+    @Test func aChildThatReturnsFromOnEndLeavesTheParentAlone() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (child, ends) = (Box<pid_t>(), Count())
+            for number in 0..<2 {
+                try scheduleFar { _ in
+                    ends.add(1)
+                    if number == 0 { child.value = Fork.fork() }
+                }
+                #expect(eventually { ends.value == number + 1 })
+            }
+            let code = Fork.exitCode(of: child.value ?? 0)
+            #expect(code == 0, "\(code); -9: the child does not end")
+        }
+    }
+
+    #if Libevent
+    /// The host's loop returns in the child, so that the host can make the base its own there.
+    @Test func aHandlerOnAHostsEventBaseEndsTheLoopOfItsChild() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (host, log, parent) = (HostEventBase(), Log(), getpid())
+            let service = try unsafe TimerService(attachedTo: host.base)
+            let child = Box<pid_t>()
+            try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { log, tick in
+                log.note(tick)
+                if log.count == 5 { child.value = Fork.fork() }
+                if log.count == 200 { service.shutdown() }
+            }
+            host.dispatch()
+            // The child comes here at once, with the count of the fork.
+            if getpid() != parent { _exit(log.count == 5 ? 0 : 1) }
+            let code = Fork.exitCode(of: child.value ?? 0)
+            #expect(code == 0, "\(code); -9: the child does not end")
+            #expect(log.count == 200)
+        }
+    }
+    #endif
+
+    /// The child has the number of its parent, which is the first process of a namespace, too.
+    @Test(.enabled(if: Tools.succeeds(["unshare", "--pid", "--fork", "true"]), "needs a namespace"))
+    func aChildWithItsParentsNumberGetsTheErrorsOfAChild() async throws {
+        let unshare = Probe.Means(command: ["unshare", "--pid", "--fork"])
+        let run = try await Probe.run(.timerFD, ["schedule=1x1000", "ticks=5", "fork-into-namespace"], under: unshare)
+        #expect(run.outcome.code == 0 && run.isMet("fork-into-namespace"), "\(run)")
+    }
 }

@@ -1,20 +1,12 @@
+import Foundation
 import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
 
-/// The library as a guest in a process: threads with unusual attributes, a descriptor table that fills up late,
-/// and a quick exit.
+/// The library as a guest in a process: threads with unusual attributes, a descriptor table that fills up late, and
+/// a quick exit.
 @Suite(.waits("the process has limits that the kernel keeps"), .timeLimit(.minutes(60))) struct GuestTests {
-    typealias Backend = TimerService.Backend
-
-    /// Each backend with each of its clocks except the suspending one. The run loop has no other clock.
-    private static let otherClocks = Backend.available.flatMap { backend in
-        TimerClock.allCases.filter { $0 != .suspending && backend.clocks.contains($0) }.map { (backend, $0) }
-    }
-
-    private static let delayed = Probe.Means.strace("epoll_ctl:delay_exit=20000")
-
     /// Without CAP_SYS_NICE the kernel takes no thread back from a nice value or from the idle policy.
     private static let attributes = Tools.canBeRealTime ? ["nice", "pinned", "batch", "idle"] : ["pinned", "batch"]
 
@@ -22,14 +14,14 @@ import Testing
     @Test(arguments: Backend.available, attributes)
     func libraryThreadsDoNotInheritTheStartingThreadsAttributes(backend: Backend, attribute: String) async throws {
         // Dispatch chooses its threads' nice values by their quality of service.
-        let check = backend == .dispatch ? "usual-processors-and-policy" : "ordinary-threads=timer."
-        let steps = ["service-from=\(attribute)", "schedule=1x10000", "ticks=5", check]
+        let check = backend == .dispatch ? "ordinary-threads" : "ordinary-threads=timer."
         // On a busy machine an idle thread hardly runs.
+        let steps = ["service-from=\(attribute)", "schedule=1x10000", "ticks=5", check]
         let run = try await Probe.run(backend, steps)
-        #expect(run.outcome.code == 0 && run.trouble(ticks: 5) == nil, "\(run)")
-        #expect(run.report?.step("service-from")?.isMet == true, "\(run)")
-        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+        #expect(run.trouble(ticks: 5) == nil && run.isMet("service-from") && run.worksInTheEnd, "\(run)")
     }
+
+    private static let delayed = Probe.Means.strace("epoll_ctl:delay_exit=20000")
 
     /// The service starts while descriptors are available, and its first timer comes when all are taken. A delay may
     /// hold up Dispatch's event loop before it waits for its first timer.
@@ -37,29 +29,32 @@ import Testing
     func timersTickEvenIfTheDescriptorTableFillsUpAfterTheStart(backend: Backend, means: Probe.Means) async throws {
         let steps = ["service", "fill", "schedule=3x10000", "ticks=5", "unfill", "shutdown"]
         let run = try await Probe.run(backend, steps + ["schedule=3x10000", "ticks=5"], under: means)
-        #expect(run.outcome.code == 0, "\(run)")
-        #expect(run.report?.step("ticks")?.isMet == true, "\(run)")
-        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+        #expect(run.outcome.code == 0 && run.isMet("ticks") && run.worksInTheEnd, "\(run)")
         let last = try #require(run.report?.timers.last, "\(run)")
         #expect(last.accounted >= 5 && last.flaw == nil, "\(run)")
     }
 
-    /// A service on another clock may need another descriptor.
-    @Test(arguments: Self.otherClocks)
-    func aTimerOnAnotherClockWithoutDescriptorsThrowsOrTicks(backend: Backend, clock: TimerClock) async throws {
-        let steps = ["schedule=1x10000", "ticks=5", "fill", "clock=\(clock.rawValue)", "schedule=1x10000"]
-        let run = try await Probe.run(backend, steps + ["ticks-or-ends=20", "unfill", "schedule=1x10000", "ticks=5"])
-        #expect(run.outcome.code == 0, "\(run)")
-        #expect(run.silence(ticks: 5) == nil, "\(run)")
-        let first = try #require(run.report?.timers.first)
-        #expect(
-            first.ends.isEmpty && first.flaw == nil && first.accounted >= 20,
-            "the running one keeps its grid: \(run)"
-        )
-        #expect(run.report?.steps.last?.isMet == true, "\(run)")
+    /// Each backend, with each other backend and clock of a later service. The run loop has one clock.
+    private static let others: [(Backend, String)] = Backend.available.flatMap { backend in
+        Backend.available.filter { $0 != backend }.map { (backend, "backend=\($0.rawValue)") }
+            + backend.clocks.filter { $0 != .suspending }.map { (backend, "clock=\($0.rawValue)") }
     }
 
-    /// Fault 53, a limitation: the remaining threads are the library's, which take no signal.
+    /// Each backend needs descriptors of its own, and a service on another clock may.
+    @Test(arguments: others)
+    func withoutDescriptorsAnotherServiceThrowsOrTicksAndARunningOneKeepsItsGrid(backend: Backend, other: String)
+        async throws
+    {
+        let steps = ["schedule=1x10000", "ticks=5", "fill", other, "schedule=2x10000", "ticks-or-ends=20", "unfill"]
+        let run = try await Probe.run(backend, steps + ["schedule=1x10000", "ticks=5"])
+        #expect(run.silence(ticks: 5) == nil && run.worksInTheEnd, "\(run)")
+        let first = try #require(run.report?.timers.first)
+        #expect(first.ends.isEmpty && first.accounted >= 20, "the running one keeps its grid: \(run)")
+        let isRefused = run.report?.step("schedule=2")?.refusal?.code == "refused by the system"
+        #expect(isRefused || other.hasPrefix("clock"), "\(run)")
+    }
+
+    /// A limitation: the remaining threads are the library's, which take no signal.
     @Test func aProcessWhoseMainThreadHasEndedLivesWithItsServiceAndTakesNoSignalButTheLast() async throws {
         let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"]) { id in
             #expect(eventually { ProcFS.mainThreadHasEnded(id) })
@@ -76,6 +71,131 @@ import Testing
         for _ in 0..<Effort.of(5, thorough: 20) {
             let run = try await Probe.run(backend, ["schedule=20x1000", "ticks=3", "exit=7"])
             #expect(run.outcome.code == 7, "\(run)")
+        }
+    }
+}
+
+/// What the process sees of the library: complaints on standard error, and idleness.
+@Suite(.waits("processes say something, or are idle"), .timeLimit(.minutes(60))) struct ProcessTests {
+    #if DEBUG
+    @Test func aHandleDroppedBeforeItsFirstTickIsReportedWithItsPlace() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            // The line is given by hand, because the macro around this closure shifts #line.
+            _ = try PreciseTimer.schedule(.every(.seconds(3_600)), line: 4_711) { _, _ in }
+        }
+        let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(text.contains("FaultTests/GuestTests.swift:4711: the handle of this timer was dropped"))
+    }
+    #endif
+
+    @Test func aHandleDroppedAfterItsFirstTickOrACancelIsNotReported() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let log = Log()
+            do {
+                let timer = try PreciseTimer.schedule(.every(.milliseconds(1))) { log.note($1) }
+                withExtendedLifetime(timer) { #expect(eventually { log.count >= 1 }) }
+            }
+            try PreciseTimer.schedule(.every(.seconds(1))) { _, _ in }.cancel()
+            #expect(throws: TimerError.self) { _ = try PreciseTimer.schedule(.every(.zero)) { _, _ in } }
+        }
+        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("PreciseTimer:") == false)
+    }
+
+    // Swift Testing hands values to an exit test since Swift 6.3.
+    #if compiler(>=6.3)
+    @Test(arguments: Backend.available)
+    func anIdleServiceUsesHardlyAnyProcessorTime(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            let once = try TickingTimer(.once(after: .zero), on: backend.shared)
+            let far = try TickingTimer(.once(after: .seconds(3_600)), on: backend.shared)
+            #expect(eventually { once.log.count == 1 })
+            // A whole second is idle: its five fifths in a row. Before it, the test process may still be starting.
+            var quiet = 0
+            for _ in 0..<100 where quiet < 5 {
+                let before = Reading.cpuSeconds
+                pause(.milliseconds(200))
+                quiet = Reading.cpuSeconds - before < 0.02 ? quiet + 1 : 0
+            }
+            #expect(quiet == 5)
+            #expect(far.timer.state == .scheduled)
+        }
+    }
+    #endif
+}
+
+/// The signals of the host. Library threads and Dispatch's workers block all of them, and a program inherits the mask
+/// of the thread that starts it.
+@Suite(.waits("a program inherits the mask of signals"), .timeLimit(.minutes(60))) struct SpawnTests {
+    private static let hosts: [Int32] = [SIGINT, SIGUSR1, SIGALRM, SIGTERM]
+
+    @Test(arguments: Backend.available)
+    func aProgramThatAHandlerStartsBlocksTheHostsSignalsAndTheCallersMaskStays(backend: Backend) throws {
+        let before = try blockedSignals("/proc/thread-self/status")
+        let (file, isOver) = (try TemporaryFile(), Box<Bool>())
+        let path = file.path
+        let service = try TimerService(backend)
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: isOver) { isOver, _ in
+            // Not a shell, which may set its mask.
+            let command: [String] = ["cp", "/proc/self/status", path]
+            var words: [UnsafeMutablePointer<CChar>?] = unsafe command.map { unsafe strdup($0) } + [nil]
+            defer { while let word = unsafe words.popLast() { unsafe free(word) } }
+            var (id, status): (pid_t, Int32) = (0, 0)
+            unsafe posix_spawn(&id, "/bin/cp", nil, nil, &words, environ)
+            isOver.value = unsafe waitpid(id, &status, 0) == id && status == 0
+        }
+        let isDone = eventually { isOver.value == true }
+        #expect(isDone)
+        let mask = try blockedSignals(file.path)
+        #expect(Self.hosts.filter { mask & 1 << UInt64($0 - 1) == 0 } == [])
+        #expect(try blockedSignals("/proc/thread-self/status") == before)
+    }
+
+    private func blockedSignals(_ status: String) throws -> UInt64 {
+        let lines = try String(contentsOfFile: status, encoding: .utf8).split(separator: "\n")
+        let mask = lines.first { $0.hasPrefix("SigBlk:") }?.split(separator: "\t").last
+        return try #require(mask.flatMap { UInt64($0, radix: 16) })
+    }
+}
+
+/// Workers of Dispatch that a tick on its way makes.
+@Suite(.waits("Dispatch makes threads with the settings of their maker")) struct OrdinaryThreadTests {
+    /// What a worker inherits from the thread that makes it: its processors and its timer slack.
+    private static var inherited: [[Int]] { [ProcFS.processors, [ProcFS.timerSlack(of: ProcFS.callingThread) ?? 0]] }
+
+    private actor Model {
+        func note(_ seen: Notes<[[Int]]>) { seen.append(OrdinaryThreadTests.inherited) }
+    }
+
+    private static let processor = ProcFS.processors.first ?? 0
+
+    @Test(.enabled(if: ProcFS.processors.count > 1, "needs two processors"))
+    func workersThatAPinnedServiceMakesHaveTheProcesssProcessorsAndSlack() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let usual = Self.inherited
+            let options = TimerService.ThreadOptions(affinity: [Self.processor])
+            let service = try TimerService(.timerFD, thread: options)
+            #expect(service.grant.refusals == [])
+            let (seen, own, target, model) = (Notes<[[Int]]>(), Notes<[[Int]]>(), Log(), Model())
+            // Each blocks a worker for a while, so that the next tick needs a new one.
+            for number in 0..<6 {
+                let once = PreciseTimer.Schedule.once(after: .milliseconds(number))
+                _ = try Place(.serialQueue)
+                    .schedule(once, on: service, target: target) { _ in
+                        seen.append(OrdinaryThreadTests.inherited)
+                        pause(.milliseconds(20))
+                    }
+            }
+            try PreciseTimer.schedule(.once(after: .milliseconds(7)), on: service, target: model) { model, _ in
+                model.note(seen)
+            }
+            #expect(eventually { seen.all.count == 7 })
+            #expect(Set(seen.all) == [usual])
+            // After the hops, the service's thread is what was asked for.
+            let inline = try TickingTimer(.once(after: .zero), on: service) { _ in own.append(Self.inherited) }
+            #expect(eventually { inline.ends.all == [.completed] })
+            #expect(own.all == [[[Self.processor], [1]]])
         }
     }
 }

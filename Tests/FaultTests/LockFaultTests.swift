@@ -7,34 +7,57 @@ import TimerKernel
 
 /// The lock on a kernel that refuses, in a forked child, and after the end of a thread that held it.
 @Suite(.waits("threads contend for a lock whose calls are refused"), .timeLimit(.minutes(60))) struct LockFaultTests {
-    // MARK: What each error means
-
-    @Test(arguments: [EINTR, EAGAIN, ENOSYS, ENOMEM, EPERM, EACCES, EINVAL, EFAULT, ETIMEDOUT])
-    func aRefusedWaitIsTriedAgain(error: CInt) {
-        #expect(LockAnswer(toLocking: error) == .later)
+    @Test func eachErrorHasItsMeaning() {
+        let later = [EINTR, EAGAIN, ENOSYS, ENOMEM, EPERM, EACCES, EINVAL, EFAULT, ETIMEDOUT]
+        let locking = [0, EDEADLK, ESRCH, EOWNERDEAD] + later
+        let answers = [LockAnswer.done, .takenTwice, .ownerEnded, .ownerEnded] + later.map { _ in .later }
+        #expect(locking.map(LockAnswer.init(toLocking:)) == answers)
+        // A release is over if the kernel has made it or the lock is not this thread's.
+        let others = [EINTR, EAGAIN, ENOSYS, EINVAL, EFAULT, ENOMEM]
+        let released = ([0, EPERM] + others).map(LockAnswer.init(toUnlocking:))
+        #expect(released == [.done, .done] + others.map { _ in .later })
     }
 
-    @Test func theAnswersThatEndAWaitAreKnown() {
-        #expect(LockAnswer(toLocking: 0) == .done)
-        #expect(LockAnswer(toLocking: EDEADLK) == .takenTwice)
-        #expect(LockAnswer(toLocking: ESRCH) == .ownerEnded)
-        #expect(LockAnswer(toLocking: EOWNERDEAD) == .ownerEnded)
-    }
-
-    @Test func aReleaseIsOverIfTheKernelHasMadeItOrTheLockIsNotThisThreads() {
-        #expect([0, EPERM].map { LockAnswer(toUnlocking: $0) } == [.done, .done])
-        for error in [EINTR, EAGAIN, ENOSYS, EINVAL, EFAULT, ENOMEM] {
-            #expect(LockAnswer(toUnlocking: error) == .later)
+    @Test func aLockThatIsTakenTwiceEndsTheProcessAlsoIfTheKernelRefusesTheWait() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            endIfHung()
+            try #require(Sandbox.refuse(futex: Sandbox.lock, ENOSYS))
+            let mutex = Mutex()
+            mutex.acquire()
+            mutex.acquire()
         }
+        expect(result, says: "taken twice on one thread")
     }
 
-    // MARK: A sandbox that refuses
+    /// Only the holder's thread is in the sandbox, so another thread can wait.
+    @Test func aKernelThatNeverReleasesALockEndsTheProcessWithTheReason() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            endIfHung()
+            let (lock, isHeld) = (Lock(0), Gate())
+            try TimerKernel.Thread.start("test.holder") {
+                guard Sandbox.refuse(futex: Sandbox.unlock, ENOSYS) else { return }
+                lock.withLock { _ in
+                    isHeld.open()
+                    // Until the other thread waits.
+                    pause(.seconds(1))
+                }
+            }
+            isHeld.pass()
+            lock.withLock { $0 += 1 }
+        }
+        expect(result, says: "the kernel does not release a lock")
+    }
+
+    private func expect(_ result: ExitTest.Result?, says reason: String) {
+        let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+        #expect(text.contains(reason), "\(text)")
+    }
 
     #if compiler(>=6.3)
     @Test(arguments: [ENOSYS, EPERM, ENOMEM, EAGAIN, EINTR])
     func aLockWorksIfTheKernelRefusesEachWait(error: CInt) async {
         await #expect(processExitsWith: .success) { [error] in
-            Fault.endIfHung()
+            endIfHung()
             try #require(Sandbox.refuse(futex: Sandbox.lock, error))
             let count = Lock(0)
             try onThreads(4) { _ in
@@ -48,106 +71,52 @@ import TimerKernel
             #expect(count.withLock { $0 } == 80)
         }
     }
-    #endif
 
-    @Test func aLockThatIsTakenTwiceEndsTheProcessAlsoIfTheKernelRefusesTheWait() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            Fault.endIfHung()
-            try #require(Sandbox.refuse(futex: Sandbox.lock, ENOSYS))
-            let mutex = Mutex()
-            mutex.acquire()
-            mutex.acquire()
-        }
-        expect(result, says: "taken twice on one thread")
-    }
-
-    /// Only the holder's thread is in the sandbox, so another thread can wait.
-    @Test func aKernelThatNeverReleasesALockEndsTheProcessWithTheReason() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            Fault.endIfHung()
-            let (lock, isHeld) = (Lock(0), Box<Bool>())
-            try TimerKernel.Thread.start("test.holder") {
-                guard Sandbox.refuse(futex: Sandbox.unlock, ENOSYS) else { return }
-                lock.withLock { _ in
-                    isHeld.value = true
-                    pause(.milliseconds(50))
-                }
+    /// Another thread waits for it at that moment, or comes later.
+    @Test(arguments: [false, true])
+    func theEndOfAThreadWithALockEndsTheProcessWithTheReason(isLater: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isLater] in
+            endIfHung()
+            let (mutex, thread) = (Mutex(), Box<Int32>())
+            try TimerKernel.Thread.start("test.ends") {
+                mutex.acquire()
+                thread.value = ProcFS.callingThread
+                pause(isLater ? .zero : .milliseconds(50))
+                TimerKernel.Thread.end()
             }
-            #expect(eventually { isHeld.value == true })
-            lock.withLock { $0 += 1 }
-        }
-        expect(result, says: "the kernel does not release a lock")
-    }
-
-    // MARK: A thread that ends
-
-    @Test func theEndOfAThreadWithALockForWhichAnotherWaitsEndsTheProcessWithTheReason() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            Fault.endIfHung()
-            try takeTheLock(ofAThreadThatEndsAfter: .milliseconds(50))
+            #expect(eventually { thread.value != nil })
+            let file = "/proc/self/task/\(thread.value ?? 0)"
+            if isLater { #expect(eventually { !FileManager.default.fileExists(atPath: file) }) }
+            mutex.acquire()
         }
         expect(result, says: "a thread ended while it held a lock")
     }
 
-    @Test func aWaitForAThreadThatHasEndedEndsTheProcessWithTheReason() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            Fault.endIfHung()
-            try takeTheLock(ofAThreadThatEndsAfter: .zero)
-        }
-        expect(result, says: "a thread ended while it held a lock")
-    }
-
-    private func expect(_ result: ExitTest.Result?, says reason: String) {
-        let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-        #expect(text.contains(reason), "\(text)")
-    }
-
-    // MARK: A forked child
-
-    #if compiler(>=6.3)
     /// The thread that forks has another number in the child. With the old one, the kernel would take a thread of the
     /// parent for the holder, and refuse the release.
-    @Test(arguments: ForkTests.kinds)
+    @Test(arguments: Fork.kinds)
     func threadsOfAForkedChildContendForALockOfItsOwn(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
-            Fault.endIfHung()
+            endIfHung()
             let parents = Lock(0)
             parents.withLock { $0 += 1 }
             let code = Fork.outcome(by: kind) {
-                let (lock, isWaiting) = (Lock(0), Box<Bool>())
-                let isStarted: Void? = lock.withLock { _ in
-                    let start: Void? = try? TimerKernel.Thread.start("test.waiter") {
-                        isWaiting.value = true
+                let (lock, isWaiting) = (Lock(0), Gate())
+                lock.withLock { _ in
+                    try? TimerKernel.Thread.start("test.waiter") {
+                        isWaiting.open()
                         lock.withLock { $0 += 1 }
                     }
-                    while isWaiting.value == nil { usleep(100) }
+                    isWaiting.pass()
                     usleep(20_000)
-                    return start
                 }
-                if isStarted == nil { return 1 }
-                return eventually { lock.withLock { $0 } == 1 } ? 0 : 2
+                return eventually { lock.withLock { $0 } == 1 } ? 0 : 1
             }
             #expect(code == 0)
             #expect(parents.withLock { $0 } == 1)
         }
     }
     #endif
-}
-
-/// Takes a lock with which another thread ends after a while.
-private func takeTheLock(ofAThreadThatEndsAfter time: Duration) throws {
-    let (mutex, thread) = (Mutex(), Box<Int32>())
-    try TimerKernel.Thread.start("test.ends") {
-        mutex.acquire()
-        thread.value = ProcFS.callingThread
-        pause(time)
-        TimerKernel.Thread.end()
-    }
-    #expect(eventually { thread.value != nil })
-    if time == .zero, let number = thread.value {
-        #expect(eventually { !FileManager.default.fileExists(atPath: "/proc/self/task/\(number)") })
-    }
-    mutex.acquire()
 }
 
 /// A filter of system calls for the calling thread, and for threads that it starts later (seccomp(2)).
@@ -158,8 +127,7 @@ private enum Sandbox {
     private static let call: UInt64 = 98
     #endif
     /// FUTEX_LOCK_PI and FUTEX_UNLOCK_PI.
-    static let lock: UInt64 = 6
-    static let unlock: UInt64 = 7
+    static let (lock, unlock): (UInt64, UInt64) = (6, 7)
 
     /// Lets the kernel refuse one operation of futex(2) with an error. Returns whether it does from now on.
     static func refuse(futex operation: UInt64, _ error: CInt) -> Bool {
@@ -175,21 +143,19 @@ private enum Sandbox {
             // The answer: SECCOMP_RET_ERRNO or SECCOMP_RET_ALLOW.
             instruction(0x06, 0x5_0000 | UInt64(error)), instruction(0x06, 0x7fff_0000),
         ]
-        // Glibc's functions have variable arguments, which integers are passed to as to any others.
         typealias Call = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
-        guard let control = unsafe dlsym(nil, "prctl"), let system = unsafe dlsym(nil, "syscall") else { return false }
-        let (prctl, syscall) = unsafe (unsafeBitCast(control, to: Call.self), unsafeBitCast(system, to: Call.self))
+        let (prctl, syscall) = (function("prctl", as: Call.self), function("syscall", as: Call.self))
         let (noNewPrivileges, setFilter) = (38, 22)
         unsafe filter.withUnsafeBufferPointer { filter in
             var program = (filter.count, Int(bitPattern: filter.baseAddress))
             unsafe withUnsafePointer(to: &program) { program in
-                _ = prctl(noNewPrivileges, 1, 0, 0, 0, 0, 0)
-                _ = prctl(setFilter, 2, Int(bitPattern: program), 0, 0, 0, 0)
+                _ = prctl?(noNewPrivileges, 1, 0, 0, 0, 0, 0)
+                _ = prctl?(setFilter, 2, Int(bitPattern: program), 0, 0, 0, 0)
             }
         }
         var word: UInt64 = 0
         return unsafe withUnsafeMutablePointer(to: &word) { word in
-            syscall(Int(call), Int(bitPattern: word), Int(operation), 0, 0, 0, 0) == -1 && errno == error
+            syscall?(Int(call), Int(bitPattern: word), Int(operation), 0, 0, 0, 0) == -1 && errno == error
         }
     }
 }

@@ -18,9 +18,8 @@ enum Probe {
         /// calls of each thread separately.
         static func strace(_ injection: String) -> Means {
             // strace can inject only into calls that it also traces.
-            let call = injection.prefix { $0 != ":" }
-            let options = ["-e", "trace=\(call)", "-e", "inject=\(injection)"]
-            return Means(command: ["strace", "-f", "-qq", "-o", "/dev/null"] + options)
+            let trace = "trace=\(injection.prefix { $0 != ":" })"
+            return Means(command: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", trace, "-e", "inject=\(injection)"])
         }
 
         /// Calls fail while the probe has armed a fault.
@@ -59,7 +58,7 @@ enum Probe {
     /// - Returns: how the probe ended, and its report.
     /// - Throws: `POSIXError` if the probe could not be started.
     static func run(
-        _ backend: TimerService.Backend,
+        _ backend: Backend,
         _ steps: [String],
         on clock: TimerClock = .suspending,
         under means: Means = .none,
@@ -80,12 +79,11 @@ enum Probe {
 
 /// The checks of a probe's report.
 extension Probe.Run {
-    /// Why the fault was not reported, or which timer misbehaved; nil if all is well. Each schedule must have thrown
-    /// an error of the system, or its timers must have ticked on their grid, or ended once because the backend
-    /// failed. A timer that goes on must have accounted for that many deadlines.
+    /// Why the fault was not reported, or which timer misbehaved; nil if all is well. The probe must have ended. Each
+    /// schedule must have thrown an error of the system, or its timers must have ticked on their grid, or ended once
+    /// because the backend failed. A timer that goes on must have accounted for that many deadlines.
     func silence(ticks: UInt64) -> String? {
-        guard let report else { return "no report" }
-        let refusals = report.steps.compactMap(\.refusal)
+        guard outcome.code == 0, let report else { return "no report" }
         if let refusal = refusals.first(where: { !Self.systemErrors.contains($0.code) }) {
             return "refused for another reason: \(refusal.text)"
         }
@@ -106,11 +104,26 @@ extension Probe.Run {
 
     /// Nil if the run shows no fault: every timer goes on ticking on its grid. Otherwise, the reason.
     func trouble(ticks: UInt64) -> String? {
-        if let refusal = report?.steps.compactMap(\.refusal).first { return refusal.text }
+        if let refusal = refusals.first { return refusal.text }
         if let end = report?.timers.flatMap(\.ends).first { return "a timer ended: \(end)" }
         if report?.timers.isEmpty == true { return "no timer" }
         return silence(ticks: ticks)
     }
+
+    /// The errors that steps got.
+    var refusals: [ProbeReport.Refusal] { report?.steps.compactMap(\.refusal) ?? [] }
+
+    /// Whether the last step came true, and the last schedule was accepted.
+    var worksInTheEnd: Bool {
+        let steps = report?.steps ?? []
+        return steps.last?.isMet == true && steps.last { $0.text.hasPrefix("schedule=") }?.refusal == nil
+    }
+
+    /// Whether a step, named by its prefix, came true.
+    func isMet(_ step: String) -> Bool { report?.step(step)?.isMet == true }
+
+    /// Whether no thread spins during the step `rest`. One would use a processor, or a third of one beside others.
+    var isIdle: Bool { (report?.step("rest")?.load ?? 1) < 0.25 }
 
     /// The codes of errors for a refusing system.
     private static let systemErrors: Set<String> = ["refused by the system", "unavailable", "backend failed"]
@@ -121,7 +134,4 @@ extension Probe.Run {
 extension ProbeReport.Timer {
     /// The number of deadlines that the ticks stand for.
     var accounted: UInt64 { ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
-
-    /// The period in nanoseconds.
-    static let tenMilliseconds: UInt64 = 10_000_000
 }

@@ -1,100 +1,44 @@
 import Foundation
 import Glibc
+import PreciseTimer
 import TestSupport
 import Testing
 
 /// The machine's tools for injecting faults. If a tool is missing, its tests are skipped, with the reason.
 enum Tools {
-    /// Whether strace can make calls fail.
     static let canTrace = succeeds(["strace", "-qq", "-o", "/dev/null", "true"])
-    static let noTracing: Comment = "needs strace, and the right to trace"
 
     /// The library that refuses calls, built from `refuse.c`; nil if there is no compiler.
     static let refusingLibrary: String? = {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("refuse.c")
         let programs = URL(fileURLWithPath: Child.path(of: "fault-probe")).deletingLastPathComponent()
-        let library = programs.appendingPathComponent("refuse.so")
+        let library = programs.appendingPathComponent("refuse.so").path
         // Built under another name and then moved, because another test process may be using the old file.
-        let fresh = "\(library.path).\(getpid())"
+        let fresh = "\(library).\(getpid())"
         let arguments = ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", fresh, source.path]
         for compiler in ["cc", "clang", "gcc"] where succeeds([compiler] + arguments) {
-            return unsafe rename(fresh, library.path) == 0 ? library.path : nil
+            return unsafe rename(fresh, library) == 0 ? library : nil
         }
         return nil
     }()
-    static let canRefuse = refusingLibrary != nil
-    static let noCompiler: Comment = "needs a C compiler, for the library that refuses calls"
-
-    /// Whether the tests run as root.
-    static let isRoot = geteuid() == 0
-    static let notRoot: Comment = "needs root"
-
-    /// Whether a time namespace can be made.
-    static let hasTimeNamespaces = succeeds(["unshare", "-T", "true"])
-    static let noTimeNamespaces: Comment = "needs unshare -T, and the right to make a time namespace"
-
-    /// Whether a namespace of processes can be made.
-    static let hasPIDNamespaces = succeeds(["unshare", "--pid", "--fork", "true"])
-    static let noPIDNamespaces: Comment = "needs unshare --pid, and the right to make a namespace of processes"
-
     /// Whether a program can be given a real-time priority.
     static let canBeRealTime = succeeds(["chrt", "-f", "1", "true"])
-    static let noRealTime: Comment = "needs chrt, and the right to a real-time priority"
 
     /// Whether a command exits with 0.
-    private static func succeeds(_ command: [String]) -> Bool {
+    static func succeeds(_ command: [String]) -> Bool {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
+        (process.executableURL, process.arguments) = (URL(fileURLWithPath: "/usr/bin/env"), command)
+        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         do { try process.run() } catch { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
     }
 }
 
-/// A control group of version 1, removed with the value.
-struct ControlGroup: ~Copyable {
-    /// The group's directory.
-    let path: String
-
-    /// Whether groups of a kind, such as `freezer`, can be made.
-    static func canBeMade(_ kind: String) -> Bool {
-        do {
-            _ = try ControlGroup(kind)
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    static func missing(_ kind: String) -> Comment { "needs the right to make a control group (version 1): \(kind)" }
-
-    /// - Throws: `CocoaError` if it cannot be made.
-    init(_ kind: String) throws {
-        let path = "/sys/fs/cgroup/\(kind)/precise-timer-\(getpid())-\(UInt32.random(in: 0...(.max)))"
-        self.path = path
-        // In any other file system the new directory stays empty.
-        guard unsafe mkdir(path, 0o755) == 0, unsafe access("\(path)/cgroup.procs", W_OK) == 0 else {
-            _ = unsafe rmdir(path)
-            throw CocoaError(.fileWriteNoPermission)
-        }
-    }
-
-    deinit {
-        // The kernel keeps the group for a moment after its last process.
-        for _ in 0..<100 {
-            if unsafe rmdir(path) == 0 { return }
-            usleep(10_000)
-        }
-    }
-
-    /// Writes to one of a group's files; false if the kernel refuses.
-    @discardableResult
-    static func write(_ text: String, to file: String) -> Bool {
-        (try? Data(text.utf8).write(to: URL(fileURLWithPath: file))) != nil
-    }
+extension Trait where Self == ConditionTrait {
+    static var canTrace: Self { .enabled(if: Tools.canTrace, "needs strace, and the right to trace") }
+    static var canRefuse: Self { .enabled(if: Tools.refusingLibrary != nil, "needs a C compiler, for refuse.c") }
+    static var isRoot: Self { .enabled(if: geteuid() == 0, "needs root") }
 }
 
 /// A file with which a probe reports its progress, and is told to go on; removed with the value.
@@ -107,4 +51,122 @@ final class Mark: Sendable {
 
     /// Blocks until the probe has created the file, for half a minute at most.
     func wait() { _ = eventually { FileManager.default.fileExists(atPath: path) } }
+}
+
+/// Ends a test's separate process with SIGALRM if it hangs: that is a failure.
+func endIfHung() { alarm(Hang.seconds) }
+
+/// Forking, which Swift hides with good reason.
+enum Fork {
+    /// The functions that fork: `_Fork` runs no fork handlers.
+    static let kinds = ["fork", "_Fork"].filter { function($0, as: (@convention(c) () -> pid_t).self) != nil }
+
+    /// Runs a body in a forked child, and returns its exit code: 0 to 255, or the number of the signal that ended it,
+    /// negated.
+    ///
+    /// A fork copies the locks of malloc and of the Swift runtime as they are. If another thread of the parent holds
+    /// one at that moment, the child waits for it without end, and no library can prevent that. So a child that hangs
+    /// gets two more trials; a hang of the library's own would come each time.
+    ///
+    /// - Parameters:
+    ///   - name: the C library's function that forks.
+    ///   - body: what the child does.
+    ///   - parent: what the parent does before it waits for the child.
+    /// - Returns: the exit code of the last trial.
+    static func outcome(by name: String = "fork", of body: () -> Int32, meanwhile parent: () -> Void = {}) -> Int32 {
+        var code: Int32 = 0
+        for _ in 0..<3 {
+            let child = fork(by: name)
+            if child == 0 {
+                // Dispatch's threads, on which tests run, block all signals.
+                var none = sigset_t()
+                unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
+                alarm(Hang.seconds / 6)
+                _exit(body())
+            }
+            parent()
+            code = exitCode(of: child)
+            if code != -SIGALRM { break }
+        }
+        return code
+    }
+
+    static func fork(by name: String = "fork") -> pid_t {
+        function(name, as: (@convention(c) () -> pid_t).self)?() ?? -1
+    }
+
+    /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child. A
+    /// child that hangs is killed.
+    static func exitCode(of child: pid_t) -> Int32 {
+        let end = Reading.seconds + Double(Hang.seconds) / 2
+        var status: Int32 = 0
+        while true {
+            let ended = unsafe waitpid(child, &status, WNOHANG)
+            if ended == child { break }
+            if ended == -1, errno != EINTR { return -255 }
+            if Reading.seconds > end { kill(child, SIGKILL) }
+            usleep(1_000)
+        }
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
+    }
+}
+
+typealias Backend = TimerService.Backend
+
+/// The timerfds that a body opens, among which are none that Dispatch opens on its first use.
+func newTimers<Result>(_ body: () throws -> Result) rethrows -> (Result, [CInt]) {
+    DispatchDescriptors.open()
+    let before = timerDescriptors
+    let result = try body()
+    return (result, timerDescriptors.filter { !before.contains($0) })
+}
+
+/// The timerfds of this process.
+var timerDescriptors: [CInt] { ProcFS.descriptors(on: "anon_inode:[timerfd]") }
+
+/// Schedules a timer with a far deadline, whose target is released at once unless the test holds it.
+func scheduleFar(
+    on service: TimerService = .default,
+    target: Thing = Thing(),
+    onEnd: @escaping @Sendable (PreciseTimer.EndReason) -> Void
+) throws(TimerError) {
+    let far = PreciseTimer.Schedule.once(after: .seconds(3_600))
+    try PreciseTimer.schedule(far, on: service, target: target, onEnd: onEnd, handler: { _, _ in })
+}
+
+/// A timer with a log of its ticks and ends.
+struct TickingTimer: Sendable {
+    let log = Log()
+    let ends = Notes<PreciseTimer.EndReason>()
+    let timer: PreciseTimer
+
+    // A body is called with each tick that is noted.
+    @discardableResult init(
+        _ schedule: PreciseTimer.Schedule = .every(.milliseconds(1)),
+        on service: TimerService,
+        _ body: (@Sendable (PreciseTimer.Tick) -> Void)? = nil
+    ) throws(TimerError) {
+        timer = try PreciseTimer.schedule(
+            schedule,
+            on: service,
+            target: log,
+            onEnd: { [ends] in ends.append($0) },
+            handler: { log, tick in
+                log.note(tick)
+                body?(tick)
+            }
+        )
+    }
+
+    /// Waits for some more ticks. Returns whether they have come.
+    func ticks(_ count: Int) -> Bool {
+        let before = log.count
+        return eventually { log.count >= before + count }
+    }
+
+    /// Whether every deadline before the last tick was ticked or missed: no tick was stolen.
+    var losesNothing: Bool {
+        let ticks = log.ticks
+        return ticks.last?.index == Array(ticks.dropLast()).accounted
+    }
 }
