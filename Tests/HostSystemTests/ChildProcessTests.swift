@@ -6,18 +6,17 @@ import Testing
 /// Programs that run beside this process.
 @Suite(.waits("programs run beside this process")) struct ChildProcessTests {
     @Test func outputAndExitCodeAreKept() throws {
-        var child = try ChildProcess("/bin/sh", ["-c", "echo out; echo err >&2; exit 3"])
-        let end = wait(for: &child)
-        let (output, errors) = (child.outputText, child.errorText)
-        #expect(end.code == 3)
-        #expect(output == "out\n")
-        #expect(errors == "err\n")
-    }
-
-    @Test func aProgramThatASignalEndsHasNoExitCode() throws {
-        var child = try ChildProcess("/bin/sh", ["-c", "kill -INT $$"])
-        let end = wait(for: &child)
-        #expect(end.code == nil)
+        // A program that a signal ends has no exit code.
+        for (end, code) in [("exit 3", 3), ("kill -INT $$", nil)] as [(String, Int32?)] {
+            var child = try ChildProcess("/bin/sh", ["-c", "echo out; echo err >&2; \(end)"])
+            var found = child.poll()
+            while found == nil {
+                pause(.milliseconds(1))
+                found = child.poll()
+            }
+            let texts = [child.outputText, child.errorText]
+            #expect(found?.code == code && texts == ["out\n", "err\n"], "\(end)")
+        }
     }
 
     @Test func aPausedProgramStandsStillUntilItIsResumed() throws {
@@ -51,9 +50,29 @@ import Testing
     }
 }
 
-private func wait(for child: inout ChildProcess) -> ChildProcess.End {
-    while true {
-        if let end = child.poll() { return end }
-        pause(.milliseconds(1))
+/// Signals that ask a command to end. Each test has its own process.
+struct InterruptTests {
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func theFirstSignalIsARequestAndTheSecondEndsTheProcess(_ number: Int32) async {
+        await #expect(processExitsWith: .signal(number)) { [number] in
+            Interrupt.watch()
+            #expect(Interrupt.signal == nil && !Interrupt.isRequested)
+            raise(number)
+            #expect(Interrupt.signal == number && Interrupt.isRequested)
+            raise(number)
+        }
+    }
+
+    /// Signals are unblocked, an ignored one stays ignored, and the first of the others is kept.
+    @Test func theFirstOfSeveralSignalsIsKept() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGHUP, SIG_IGN)
+            var all = sigset_t()
+            unsafe sigfillset(&all)
+            unsafe pthread_sigmask(SIG_SETMASK, &all, nil)
+            Interrupt.watch()
+            for number in [SIGHUP, SIGHUP, SIGTERM, SIGINT] { raise(number) }
+            #expect(Interrupt.signal == SIGTERM)
+        }
     }
 }

@@ -1,8 +1,6 @@
-import Dispatch
 import Foundation
 import Glibc
 import HostSystem
-import Synchronization
 import TestSupport
 import Testing
 
@@ -46,42 +44,66 @@ struct ThreadTests {
     private static let batch: CInt = 3
 
     @Test func aThreadIsScheduledAsTheMainThreadAndNotAsTheOneThatStartsIt() throws {
-        let result = Box()
-        let hasEnded = DispatchSemaphore(value: 0)
+        let policy = Box<CInt>()
         let starter = Foundation.Thread {
             var parameters = sched_param()
             #expect(unsafe sched_setscheduler(0, Self.batch, &parameters) == 0)
             #expect(throws: Never.self) {
-                try KernelThread.start("test.policy") {
-                    result.policy.store(sched_getscheduler(0), ordering: .relaxed)
-                    hasEnded.signal()
-                }
+                try KernelThread.start("test.policy") { policy.value = sched_getscheduler(0) }
             }
         }
         starter.start()
-        hasEnded.wait()
-        #expect(result.policy.load(ordering: .relaxed) == sched_getscheduler(getpid()))
-    }
-
-    private final class Box: Sendable {
-        let policy = Atomic<CInt>(-1)
+        #expect(eventually { policy.value != nil })
+        #expect(policy.value == sched_getscheduler(getpid()))
     }
 }
 
 /// Running and waiting of one thread.
 struct ThreadAccountTests {
-    @Test func workIsRunningTime() throws {
+    @Test func workIsRunningTimeAndSleepIsNot() throws {
         let before = try #require(ThreadAccount.current)
         var last = before
         while last.running - before.running < 5_000_000 { last = try #require(ThreadAccount.current) }
-        #expect(last.thread == before.thread)
-        #expect(last.waiting >= before.waiting)
+        #expect(last.thread == before.thread && last.waiting >= before.waiting)
+        SystemClock.sleep(for: .milliseconds(200))
+        #expect(try #require(ThreadAccount.current).running - last.running < 100_000_000)
+    }
+}
+
+/// What the kernel allows this process.
+struct RightsTests {
+    @Test func rightsAreBitsOfOneLine() {
+        let text = "Name:\ttest\nCapPrm:\t000001ffffffffff\nCapEff:\t"
+        for right in [Capability.lockMemory, .setPriority] {
+            let sets = [
+                "0000000000804000\n", "00000000007fbfff\n", "", "\n", "much\n", "1\t2\n", "10000000000000000\n",
+            ]
+            #expect(sets.map { right.isHeld(in: text + $0) } == [true, false, nil, nil, nil, nil, nil])
+            #expect(right.isHeld != nil)
+        }
     }
 
-    @Test func sleepIsNotRunningTime() throws {
-        let before = try #require(ThreadAccount.current)
-        SystemClock.sleep(for: .milliseconds(200))
-        let after = try #require(ThreadAccount.current)
-        #expect(after.running - before.running < 100_000_000)
+    @Test func aDeviceIsAllowedRefusedOrMissing() {
+        // A folder cannot be written to, even by root.
+        #expect(["/dev/null", "/nowhere/nothing", "/proc"].map(IdleControl.isWritable) == [true, nil, false])
+    }
+
+    @Test func limitsAreThoseOfTheProcess() async {
+        #expect(ResourceLimit.realTimePriority.current != nil)
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit(rlim_cur: 4096, rlim_max: 8192)
+            _ = unsafe setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+            #expect(ResourceLimit.lockedMemory.current == 4096)
+        }
+    }
+
+    @Test func aRealTimePriorityTakesARightOrALimit() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+            _ = unsafe setrlimit(__rlimit_resource_t(__RLIMIT_RTPRIO.rawValue), &limit)
+            // The right does not survive this.
+            if getuid() == 0 { setuid(65534) }
+            #expect(!RealTime.isAllowed)
+        }
     }
 }

@@ -103,6 +103,21 @@ package enum Synthetic {
         row("bare", .bare, lateness: 39_000, tail: 200_000, share: 0.06, cpu: 2),
     ]
 
+    /// These rows with one of them changed.
+    package static func rows(changing place: Int, _ change: (inout MeasuredRow) -> Void) -> [MeasuredRow] {
+        var rows = rows
+        change(&rows[place])
+        return rows
+    }
+
+    /// The default backend, and one that is earlier by 40 µs.
+    package static func pair(load: String = RowKey.idle, laps: Int = 40, base: Double = 40_000) -> [MeasuredRow] {
+        [row("timerfd", load: load, lateness: base, laps: laps), row("hybrid", load: load, lateness: 100, laps: laps)]
+    }
+
     /// A default run on a quiet machine, computed once.
     package static let report = Report(results(rows))
+
+    /// A run of other rows on a quiet machine.
+    package static func report(of rows: [MeasuredRow]) -> Report { Report(results(rows)) }
 }

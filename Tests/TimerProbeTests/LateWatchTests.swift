@@ -7,69 +7,55 @@ import TimerResults
 
 /// What held up a late tick.
 @Suite struct LateWatchTests {
-    private func cause(
-        running: UInt64 = 0,
-        waiting: UInt64 = 0,
-        spin: UInt64 = 0,
-        isStolen: Bool = false,
-        longestIdleExit: UInt64 = 0,
-        thread: UInt = 1
-    ) -> LateTicks.Cause {
-        LateTicks.Cause(
-            of: 1000,
-            from: ThreadAccount(thread: 1, running: 70, waiting: 30),
-            to: ThreadAccount(thread: thread, running: 70 + running, waiting: 30 + waiting),
-            spin: spin,
-            isStolen: isStolen,
-            longestIdleExit: longestIdleExit
-        )
-    }
+    /// What the kernel says of a thread whose tick was late by 1,000 ns, and the cause.
+    private typealias Case = (
+        running: UInt64, waiting: UInt64, spin: UInt64, isStolen: Bool, idleExit: UInt64, cause: LateTicks.Cause
+    )
 
     @Test func theCauseExplainsHalfOfTheLateness() {
-        #expect(cause(waiting: 500) == .waited)
-        #expect(cause(waiting: 499) == .stalled)
-        #expect(cause(running: 500) == .worked)
-        #expect(cause(running: 499) == .stalled)
-        #expect(cause(longestIdleExit: 500) == .idle)
-        #expect(cause(longestIdleExit: 499) == .stalled)
-        #expect(cause(isStolen: true) == .stolen)
+        let cases: [Case] = [
+            (0, 500, 0, false, 0, .waited), (0, 499, 0, false, 0, .stalled), (500, 0, 0, false, 0, .worked),
+            (499, 0, 0, false, 0, .stalled), (0, 0, 0, false, 500, .idle), (0, 0, 0, false, 499, .stalled),
+            (0, 0, 0, true, 0, .stolen),
+            // Spinning is no work.
+            (900, 0, 401, false, 0, .stalled), (900, 0, 400, false, 0, .worked), (100, 0, 400, false, 0, .stalled),
+            // What the kernel measured counts before what may have been.
+            (900, 900, 0, true, 900, .waited), (900, 0, 0, true, 900, .worked), (0, 0, 0, true, 900, .idle),
+        ]
+        let found = cases.map { one in
+            let end = ThreadAccount(thread: 1, running: 70 + one.running, waiting: 30 + one.waiting)
+            return cause(to: end, spin: one.spin, isStolen: one.isStolen, longestIdleExit: one.idleExit)
+        }
+        #expect(found == cases.map(\.cause))
     }
 
-    @Test func spinningIsNoWork() {
-        #expect(cause(running: 900, spin: 401) == .stalled)
-        #expect(cause(running: 900, spin: 400) == .worked)
-        #expect(cause(running: 100, spin: 400) == .stalled)
-    }
-
-    @Test func whatTheKernelMeasuredCountsBeforeWhatMayHaveBeen() {
-        #expect(cause(running: 900, waiting: 900, isStolen: true, longestIdleExit: 900) == .waited)
-        #expect(cause(running: 900, isStolen: true, longestIdleExit: 900) == .worked)
-        #expect(cause(isStolen: true, longestIdleExit: 900) == .idle)
-    }
-
+    /// Another thread's account, or that of a later thread with the number of an ended one, says nothing.
     @Test func theFirstTickOfAThreadIsNotExplained() {
-        #expect(cause(waiting: 900, thread: 2) == .unseen)
-        let account = ThreadAccount(thread: 1, running: 70, waiting: 30)
-        #expect(LateTicks.Cause(of: 1000, from: nil, to: account, isStolen: true, longestIdleExit: 900) == .unseen)
-        #expect(LateTicks.Cause(of: 1000, from: account, to: nil, isStolen: true, longestIdleExit: 900) == .unseen)
-        // A later thread with the number of an ended one.
-        let younger = ThreadAccount(thread: 1, running: 3, waiting: 30)
-        #expect(LateTicks.Cause(of: 1000, from: account, to: younger, isStolen: true, longestIdleExit: 0) == .unseen)
+        let others: [ThreadAccount?] = [
+            nil, ThreadAccount(thread: 2, running: 70, waiting: 930), ThreadAccount(thread: 1, running: 3, waiting: 30),
+        ]
+        #expect(others.allSatisfy { cause(to: $0, isStolen: true, longestIdleExit: 900) == .unseen })
+        #expect(LateTicks.Cause(of: 1000, from: nil, to: start, isStolen: true, longestIdleExit: 900) == .unseen)
+    }
+
+    private let start = ThreadAccount(thread: 1, running: 70, waiting: 30)
+
+    private func cause(to end: ThreadAccount?, spin: UInt64 = 0, isStolen: Bool, longestIdleExit: UInt64)
+        -> LateTicks.Cause
+    {
+        .init(of: 1000, from: start, to: end, spin: spin, isStolen: isStolen, longestIdleExit: longestIdleExit)
     }
 
     @Test(.works("a turn measures real ticks")) func handlersThatWorkTooLongHoldUpTheNextTick() throws {
         for asked in [Row(.backend(.timerFD)), Row(.bare(.nanosleep))] {
-            let row =
-                try
-                Short.measure([asked]) { request in
-                    request.deadlines = 200
-                    request.loads = [.handler(.milliseconds(5))]
-                    request.why = .microseconds(500)
-                }[0]
-            let late = try #require(row.late)
+            let rows = try Short.measure([asked]) { request in
+                (request.deadlines, request.why) = (200, .microseconds(500))
+                request.loads = [.handler(.milliseconds(5))]
+            }
+            let late = try #require(rows[0].late)
             // On a busy machine, the thread waits for its processor in the middle of the work.
             #expect(late[.worked] + late[.waited] > 0, "\(late.words)")
-            #expect(late.count <= Int(row.ticks.count))
+            #expect(late.count <= Int(rows[0].ticks.count))
         }
     }
 
@@ -91,10 +77,8 @@ import TimerResults
     }
 
     @Test(.works("a turn measures real ticks")) func everyTickAboveTheThresholdIsCounted() throws {
-        let row = try Short.measure([Row(.bare(.timerFD))]) { $0.why = .zero }[0]
-        #expect(row.late?.count == Int(row.ticks.count))
-        let none = try Short.measure([Row(.bare(.timerFD))]) { $0.why = .seconds(3600) }[0]
-        #expect(none.late?.count == 0)
-        #expect(try Short.measure([Row(.bare(.timerFD))])[0].late == nil)
+        let rows = try [Duration.zero, .seconds(3600), nil]
+            .map { why in try Short.measure([Row(.bare(.timerFD))]) { $0.why = why }[0] }
+        #expect(rows.map { $0.late?.count } == [Int(rows[0].ticks.count), 0, nil])
     }
 }

@@ -4,30 +4,28 @@ import TimerResults
 
 /// The facts of this machine for a diagnosis.
 struct MachineFactsTests {
-    @Test(
-        arguments: [
-            ("#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1", "PREEMPT_DYNAMIC"),
-            ("#1 SMP PREEMPT_RT Debian 6.12.1-1", "PREEMPT_RT"), ("#1 SMP PREEMPT RT Debian 4.19", "PREEMPT_RT"),
-            ("#1 SMP PREEMPT Tue", "PREEMPT"), ("#1 SMP Sun Jan 10", ""), ("", ""),
+    @Test func theVersionNamesTheModelOfPreemption() {
+        let versions = [
+            "#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1", "#1 SMP PREEMPT_RT Debian 6.12.1-1",
+            "#1 SMP PREEMPT RT Debian 4.19", "#1 SMP PREEMPT Tue", "#1 SMP Sun Jan 10", "",
         ]
-    )
-    func theVersionNamesTheModelOfPreemption(_ version: String, _ expected: String) {
-        #expect(MachineFacts.preemption(version: version) == expected)
+        let models = ["PREEMPT_DYNAMIC", "PREEMPT_RT", "PREEMPT_RT", "PREEMPT", "", ""]
+        #expect(versions.map { MachineFacts.preemption(version: $0) } == models)
     }
 
-    @Test(arguments: [(1.5, 0.5, 50), (0.5, 0.5, 0), (0.4, 0.5, 0), (0, 0.5, nil)] as [(Double, Double, Double?)])
-    func otherProgramsHaveTheTimeThatThisProcessHasNot(_ busy: Double, _ own: Double, _ share: Double?) {
-        #expect(MachineFacts.othersShare(busy: busy, own: own, of: 2) == share)
+    @Test func otherProgramsHaveTheTimeThatThisProcessHasNot() {
+        let shares = [(1.5, 0.5), (0.5, 0.5), (0.4, 0.5), (0, 0.5)]
+            .map { MachineFacts.othersShare(busy: $0, own: $1, of: 2) }
+        #expect(shares == [50, 0, 0, nil])
     }
 
-    @Test(
-        arguments: [
-            ("950000", "1000000", 95), ("-1", "1000000", 100), ("0", "1000000", 0), ("950000", "0", nil),
-            (nil, "1000000", nil), ("950000", nil, nil), ("much", "1000000", nil),
-        ] as [(String?, String?, Double?)]
-    )
-    func realTimeThreadsHaveAShareOfThePeriod(_ runtime: String?, _ period: String?, _ share: Double?) {
-        #expect(MachineFacts.realTimeShare(runtime: runtime, period: period) == share)
+    @Test func realTimeThreadsHaveAShareOfThePeriod() {
+        let files: [(String?, String?)] = [
+            ("950000", "1000000"), ("-1", "1000000"), ("0", "1000000"), ("950000", "0"), (nil, "1000000"),
+            ("950000", nil), ("much", "1000000"),
+        ]
+        let shares = files.map { MachineFacts.realTimeShare(runtime: $0, period: $1) }
+        #expect(shares == [95, 100, 0, nil, nil, nil, nil])
     }
 
     @Test func thisMachineShowsItsFacts() throws {
@@ -36,25 +34,22 @@ struct MachineFactsTests {
         #expect(facts.timerSlack != nil && facts.preemption != nil && facts.loadAverage != nil)
         #expect((0...100).contains(facts.waitingShare ?? 0))
         #expect((0...110).contains(try #require(facts.othersShare)))
-        let silent = Diagnosis(of: facts).findings.filter(\.found.isEmpty)
-        #expect(silent.isEmpty)
+        #expect(Diagnosis(of: facts).findings.allSatisfy { !$0.found.isEmpty })
     }
 }
 
 /// The facts of this machine.
 struct HostTests {
     @Test func aVirtualMachineIsKnownByItsFlag() {
-        #expect(Host.isGuest(in: "processor : 0\nflags : fpu hypervisor lahf\n") == true)
-        #expect(Host.isGuest(in: "flags : fpu\n") == false)
-        #expect(Host.isGuest(in: "Features : fp\n") == nil)
+        let texts = ["processor : 0\nflags : fpu hypervisor lahf\n", "flags : fpu\n", "Features : fp\n"]
+        #expect(texts.map { Host.isGuest(in: $0) } == [true, false, nil])
     }
 
     @Test func theModelIsTheFirstOneNamed() {
         let text = "processor : 0\nmodel name\nmodel name :\nmodel name\t:  A  CPU @ 2.1 GHz\nmodel name : B\n"
-        #expect(Host.cpuModel(in: text) == "A CPU @ 2.1 GHz")
-        #expect(Host.cpuModel(in: "processor : 0\n") == nil)
         let arm = "CPU implementer\t: 0x41\nCPU part\t: 0xd0c\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
-        #expect(Host.cpuModel(in: arm + arm) == "implementer 0x41, part 0xd0b and 0xd0c")
+        let models = [text, "processor : 0\n", arm + arm].map { Host.cpuModel(in: $0) }
+        #expect(models == ["A CPU @ 2.1 GHz", nil, "implementer 0x41, part 0xd0b and 0xd0c"])
     }
 
     @Test func thisMachineHasFacts() throws {

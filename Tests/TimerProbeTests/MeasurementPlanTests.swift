@@ -1,8 +1,10 @@
 import PreciseTimer
+import TestSupport
 import Testing
 import TimerProbe
 import TimerResults
 
+/// What a measurement does, and what it refuses.
 @Suite struct MeasurementPlanTests {
     private func plan(_ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws -> MeasurementPlan {
         var request = MeasurementPlan.Request(rows: try Row.parse("timerfd,dispatch,task-sleep,bare"))
@@ -11,10 +13,11 @@ import TimerResults
     }
 
     @Test func aTurnLastsTwentyMillisecondsAndTwentyPeriods() throws {
-        #expect(try plan().deadlinesPerTurn == 20)
-        #expect(try plan { $0.period = .microseconds(250) }.deadlinesPerTurn == 80)
-        #expect(try plan { $0.period = .milliseconds(3) }.deadlinesPerTurn == 20)
-        #expect(try plan { ($0.deadlines, $0.laps) = (7, 3) }.deadlinesPerTurn == 7)
+        let plans = [
+            try plan(), try plan { $0.period = .microseconds(250) }, try plan { $0.period = .milliseconds(3) },
+            try plan { ($0.deadlines, $0.laps) = (7, 3) },
+        ]
+        #expect(plans.map(\.deadlinesPerTurn) == [20, 80, 20, 7])
     }
 
     /// Fault 10: a period of a second would have taken 19 minutes.
@@ -27,12 +30,13 @@ import TimerResults
     }
 
     @Test func aQuarterOfTheTimeIsForTheDrift() throws {
-        let usual = try plan()
-        #expect(usual.options.stretch == 1_875_000_000)
-        #expect(try plan { $0.time = .seconds(300) }.options.stretch == 4_000_000_000)
-        #expect(try plan { $0.period = .milliseconds(100) }.options.stretch == 0, "too few ticks for a slope")
-        #expect(try plan { $0.laps = 5 }.options.stretch == 0)
-        #expect(try plan { $0.laps = 5 }.laps == 5)
+        let plans = [
+            try plan(), try plan { $0.time = .seconds(300) },
+            // Too few ticks for a slope, and laps instead of a time.
+            try plan { $0.period = .milliseconds(100) }, try plan { $0.laps = 5 },
+        ]
+        #expect(plans.map(\.options.stretch) == [1_875_000_000, 4_000_000_000, 0, 0])
+        #expect(plans[3].laps == 5)
     }
 
     @Test(
@@ -59,35 +63,26 @@ import TimerResults
 
     @Test func everyLapHasEveryRowUnderEveryLoadOnce() throws {
         let plan = try plan { $0.loads = [.idle, .cpu(2), .memory, .idle] }
-        #expect(plan.plannedRows.count == 12)
         for lap in 0..<30 {
             let order = plan.order(inLap: lap)
-            #expect(order.count == 12)
-            #expect(Set(order) == Set(plan.plannedRows))
-            let loads = order.map(\.load)
-            #expect(zip(loads, loads.dropFirst()).count { $0 != $1 } == 2, "rows under one load follow each other")
+            #expect(order.count == 12 && Set(order) == Set(plan.plannedRows))
+            // Rows under one load follow each other.
+            #expect(zip(order, order.dropFirst()).count { $0.load != $1.load } == 2)
         }
     }
 
-    @Test func theOrderOfLapsDiffers() throws {
-        let plan = try plan()
-        let orders = (0..<24).map { plan.order(inLap: $0).map(\.row.name) }
-        #expect(Set(orders).count > 10)
-        // Every row is sometimes the first, the last, and behind each other row.
-        #expect(Set(orders.compactMap(\.first)).count == 4)
-        #expect(Set(orders.compactMap(\.last)).count == 4)
-        let neighbours = orders.flatMap { order in zip(order, order.dropFirst()).map { "\($0) \($1)" } }
-        #expect(Set(neighbours).count == 12)
-    }
-
-    @Test func theOrderComesFromTheSeed() throws {
-        let orders = try ([7, 7, 8] as [UInt64])
+    @Test func theOrderOfLapsDiffersAndComesFromTheSeed() throws {
+        let all = try ([1, 1, 8] as [UInt64])
             .map { seed in
                 let plan = try plan { $0.seed = seed }
-                return (0..<10).map { plan.order(inLap: $0) }
+                return (0..<24).map { plan.order(inLap: $0).map(\.row.name) }
             }
-        #expect(orders[0] == orders[1])
-        #expect(orders[0] != orders[2])
+        #expect(all[0] == all[1] && all[0] != all[2])
+        let orders = all[0]
+        // Every row is sometimes the first, the last, and behind each other row.
+        let neighbours = orders.flatMap { order in zip(order, order.dropFirst()).map { "\($0) \($1)" } }
+        let ends = [Set(orders.compactMap(\.first)), Set(orders.compactMap(\.last)), Set(neighbours)]
+        #expect(Set(orders).count > 10 && ends.map(\.count) == [4, 4, 12])
     }
 
     @Test func theOptionsAreThoseOfTheRequest() throws {
@@ -99,24 +94,64 @@ import TimerResults
         var expected = Options(period: 1_000_000, turn: 20_000_000)
         (expected.timers, expected.delivery, expected.clock, expected.seed) = (3, "queue", "wall", 9)
         #expect(options == expected)
+        let bare = Row(.bare(.timerFD))
+        #expect(try plan { $0.rows = [bare, bare] }.request.rows == [bare])
         #expect(try plan { $0.why = .microseconds(500) }.options.why == 500_000)
     }
 
     @Test func whatIsMeasuredOtherwiseIsSaid() throws {
         let host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .debug)
-        let remarks = try plan { request in
+        let found = try plan { request in
             (request.loads, request.clock, request.delivery) = ([.cpu(8), .churn(10)], .wall, .queue)
             request.wishes = (try? ThreadWishes.parse("fifo:80")) ?? ThreadWishes()
         }
         .remarks(foreign: ["dispatch", "task-sleep"], on: host)
-        #expect(
-            remarks == [
-                "--load cpu:8: there are only 2 processors for 8 programs",
-                "--load churn:10: nothing to load, without a timer service, for task-sleep, bare",
-                "--clock wall: suspending for task-sleep", "--deliver queue: inline for task-sleep, bare",
-                "--thread 'fifo:80': not for dispatch, task-sleep, whose threads are not the library's",
-                "this is a debug build: for real figures build with -c release",
-            ]
-        )
+        let remarks = [
+            "--load cpu:8: there are only 2 processors for 8 programs",
+            "--load churn:10: nothing to load, without a timer service, for task-sleep, bare",
+            "--clock wall: suspending for task-sleep", "--deliver queue: inline for task-sleep, bare",
+            "--thread 'fifo:80': not for dispatch, task-sleep, whose threads are not the library's",
+            "this is a debug build: for real figures build with -c release",
+        ]
+        #expect(found == remarks)
+    }
+}
+
+/// What `--thread` asks, and what the system says to it.
+@Suite struct ThreadWishesTests {
+    @Test(arguments: [
+        "fifo:80", "rr:1", "deadline:200us:500us:1ms", "cpu:1", "cpu:0,2-3", "slack:50us", "slice:1ms", "slice:0",
+        "locked", "idle:0", "idle:20us", "spin:200us", "budget:20%", "fifo:80 cpu:1 locked idle:0",
+    ])
+    func wishesAreReadAndKept(text: String) throws { #expect(try ThreadWishes.parse(text).text == text) }
+
+    @Test(arguments: [
+        "", " ", "fifo", "fifo:eighty", "fifo:", "normal", "deadline:1ms", "cpu:", "cpu:1,", "cpu:3-1", "cpu:65536",
+        "cpu:-1", "cpu:0-99999999999999999999", "slack", "slack:1", "slice:soon", "locked:1", "idle", "idle:1", "spin:",
+        "budget:0", "budget:95%", "budget:nan", "fifo:80,cpu:1", "fast",
+    ])
+    func otherTextsAreRefusedInOneLine(text: String) {
+        let problem = #expect(throws: Problem.self) { try ThreadWishes.parse(text) }
+        #expect(problem?.description.contains("\n") == false)
+    }
+
+    private func ask(_ text: String) throws -> [String] {
+        let rows = try Row.parse("timerfd,dispatch,hybrid,task-sleep,bare")
+        return try ThreadWishes.parse(text).ask(for: rows, clock: .suspending)
+    }
+
+    /// Fault 11: wishes that the system refused were measured anyway. There is no processor of that number.
+    @Test func whatTheSystemRefusesIsRefusedBeforeTheMeasurement() throws {
+        let problem = try #require(throws: MeasurementError.self) { try ask("cpu:4095") }
+        #expect(problem.description.contains(/^the system refuses affinity.*errno 22/))
+    }
+
+    @Test(arguments: ["fifo:100", "rr:0", "slack:0ns", "slice:1us", "spin:2s", "idle:3000s", "deadline:1ms:500us:2ms"])
+    func aWishThatMakesNoSenseIsRefused(text: String) { #expect(throws: Problem.self) { try ask(text) } }
+
+    /// Setting the timer slack needs no privilege, and the budget is for hybrid alone.
+    @Test func rowsWhoseThreadsAreNotOursAreNamed() throws {
+        #expect(try [ask("slack:1us"), ask("budget:20%")] == [["dispatch", "task-sleep"], []])
+        #expect(try ThreadWishes().ask(for: [Row(.backend(.timerFD))], clock: .suspending).isEmpty)
     }
 }

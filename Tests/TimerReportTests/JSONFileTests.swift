@@ -1,6 +1,7 @@
 import Foundation
 import ResultsSupport
 import Testing
+import TimerProbe
 import TimerReport
 import TimerResults
 
@@ -8,7 +9,12 @@ import TimerResults
 @Suite struct JSONFileTests {
     private static let text = Result { try JSONFile.encode(Synthetic.report) }
 
-    private func text() throws -> String { try Self.text.get() }
+    /// A file with one value replaced, which it must contain.
+    private func damaged(_ key: String, _ value: String, _ other: String) throws -> String {
+        let (text, original) = (try Self.text.get(), "\"\(key)\":\(value)")
+        try #require(text.contains(original), "\(original)")
+        return text.replacing(original, with: "\"\(key)\":\(other)")
+    }
 
     /// The problem of a file; nil if it is read.
     private func problem(_ text: String) -> String? {
@@ -20,38 +26,26 @@ import TimerResults
         }
     }
 
-    private func expectOneClearLine(_ problem: String?, sourceLocation: SourceLocation = #_sourceLocation) {
-        #expect(problem?.isEmpty == false, sourceLocation: sourceLocation)
-        #expect(problem?.contains(where: \.isNewline) == false, sourceLocation: sourceLocation)
-        #expect((problem?.count ?? 0) < 300, sourceLocation: sourceLocation)
+    private func expectOneClearLine(_ problem: String?, _ comment: Comment) {
+        let length = problem?.count ?? 0
+        #expect(length > 0 && length < 300 && problem?.contains(where: \.isNewline) == false, comment)
     }
 
     @Test func writtenResultsAreReadAgain() throws {
-        #expect(try JSONFile.decode(try text().utf8) == Synthetic.report.results)
-        var rows = Synthetic.rows
-        rows[0].problem = "early"
-        rows[1].failure = "no tick"
-        rows[2].late = LateTicks(threshold: 5)
-        rows[2].spin = SpinCuts(cuts: 3, obstacle: "one processor")
-        rows[3].drift = nil
-        rows[4].hop = Histogram([1, 2, 3])
-        let results = Synthetic.results(
-            rows,
-            laps: (0..<40).map { Lap(waiting: Double($0), stolen: nil) },
-            isStopped: true
-        )
-        #expect(try JSONFile.decode(JSONFile.encode(Report(results)).utf8) == results)
+        var rows = Synthetic.rows(changing: 0) { $0.problem = "early" }
+        (rows[1].failure, rows[2].late, rows[3].drift) = ("no tick", LateTicks(threshold: 5), nil)
+        (rows[2].spin, rows[4].hop) = (SpinCuts(cuts: 3, obstacle: "one processor"), Histogram([1, 2, 3]))
+        let laps = (0..<40).map { Lap(waiting: Double($0), stolen: nil) }
+        for results in [Synthetic.report.results, Synthetic.results(rows, laps: laps, isStopped: true)] {
+            #expect(try JSONFile.decode(JSONFile.encode(Report(results)).utf8) == results)
+        }
     }
 
     /// Fault 14: 928 KB for 30 s.
     @Test func aDefaultRunTakesLessThan150Kilobytes() throws {
-        let rows =
-            Synthetic.rows
-            + ["libevent", "runloop"].map { Synthetic.row($0, lateness: 45_000, tail: 3_000_000, share: 0.05) }
-        let long = rows.map { row in
-            Synthetic.row(row.key.row, row.key.kind, lateness: 45_000, laps: 118, tail: 3_000_000, share: 0.05)
-        }
-        let size = try JSONFile.encode(Report(Synthetic.results(long))).utf8.count
+        let names = Synthetic.rows.map(\.key.row) + ["libevent", "runloop"]
+        let rows = names.map { Synthetic.row($0, lateness: 45_000, laps: 118, tail: 3_000_000, share: 0.05) }
+        let size = try JSONFile.encode(Synthetic.report(of: rows)).utf8.count
         #expect(size < 150_000, "\(size)")
     }
 
@@ -60,57 +54,99 @@ import TimerResults
         #expect(problem(text)?.hasPrefix("is not JSON of compare-backends") == true)
     }
 
-    @Test func endlessNestingIsRefused() { expectOneClearLine(problem(String(repeating: "[", count: 1_000_000))) }
-
     @Test(arguments: [1, 3, -1, Int.max])
     func anotherSchemaIsNamed(schema: Int) throws {
-        let other = try text().replacing("\"schema\":4", with: "\"schema\":\(schema)")
+        let other = try damaged("schema", "4", "\(schema)")
         #expect(problem(other) == "has schema \(schema), and this compare-backends reads schema 4: measure again")
     }
 
-    @Test func aFileThatIsCutShortIsRefused() throws {
-        let text = try text()
-        for share in 1..<10 { expectOneClearLine(problem(String(text.prefix(text.count * share / 10)))) }
+    @Test func endlessNestingAndAFileThatIsCutShortAreRefused() throws {
+        expectOneClearLine(problem(String(repeating: "[", count: 1_000_000)), "nested")
+        let text = try Self.text.get()
+        for share in 1..<10 { expectOneClearLine(problem(String(text.prefix(text.count * share / 10))), "\(share)") }
     }
 
-    /// A file with one text replaced, which it must contain.
-    private func damaged(_ original: String, _ replacement: String) throws -> String {
-        let text = try text()
-        try #require(text.contains(original), "\(original)")
-        return text.replacing(original, with: replacement)
+    /// A key, what follows it, and what stands there instead.
+    @Test(arguments: [
+        ("early", "0", "-1"), ("early", "0", "1000"), ("missed", "[0", "[21"), ("missed", "[0", "[-1"),
+        ("missed", "[0", "[9223372036854775807"), ("missed", "[0", "[1e400"), ("missed", "[0,", "["),
+        ("cpu_ns", "[400000", "[-9223372036854775808"), ("wakeups", "[20", "[10000000000000000000"),
+        ("elapsed_ns", "[20000000", "[0"), ("run_delay_ns", "[0", "[-5"), ("lateness", "[\"", "[\"x "),
+        ("lateness", "[\"", "[\"\",\""), ("period_ns", "1000000", "0"), ("period_ns", "1000000", "-1"),
+        ("timers", "1", "0"), ("kind", "\"peer", "\"friend"), ("row", "\"dispatch\"", "\"timerfd\""),
+        ("row", "\"dispatch\"", "\"\\u001b[2J\""), ("os", "\"Linux\"", "\"Li\\nnux\""), ("remarks", "[", "[\"a\\nb\""),
+        ("noise_ppm", "3", "-3"), ("ppm", "0.4", "1e306"), ("seconds", "30", "1e300"), ("others_percent", "1", "-1"),
+        ("waiting_percent", "[0,", "["), ("clock_source", "\"tsc\"", "\"\\u001b[2J\""), ("host", "{", "0,\"guest\":{"),
+    ])
+    func damagedValuesAreRefusedInOneLine(key: String, value: String, other: String) throws {
+        expectOneClearLine(problem(try damaged(key, value, other)), "\(key)")
+    }
+
+    @Test func aMissingKeyIsNamedAndAnUnknownOneIgnored() throws {
+        let text = try Self.text.get()
+        #expect(
+            problem(text.replacing("\"ticks\":{", with: "\"tocks\":{"))?.contains("ticks is missing in rows.0") == true
+        )
+        #expect(problem(text.replacing("\"remarks\":", with: "\"later\":1,\"remarks\":")) == nil)
+        #expect(problem(try JSONFile.encode(Synthetic.report(of: []))) == "has no turns")
+    }
+}
+
+/// The JSON has the form of `Documentation/results.schema.json`.
+@Suite struct SchemaTests {
+    private let schema: JSONSchema
+    private let text: String
+
+    init() throws {
+        let file = URL(filePath: #filePath).appending(path: "../../../Documentation/results.schema.json").standardized
+        schema = JSONSchema(root: try JSONValue.parse(String(decoding: Data(contentsOf: file), as: UTF8.self)))
+        text = try JSONFile.encode(Synthetic.report)
+    }
+
+    private func faults(_ text: String) throws -> [String] { schema.faults(in: try JSONValue.parse(text)) }
+
+    /// A default run, and one of this machine in which every part is there that may be absent.
+    @Test func resultsFitTheSchema() throws {
+        var rows = Synthetic.rows(changing: 0) { $0.problem = "early" }
+        (rows[1].failure, rows[1].turns) = ("no tick", [])
+        rows[2].late = LateTicks.Cause.allCases.reduce(into: LateTicks(threshold: 500_000)) { $0.add($1) }
+        rows[2].spin = SpinCuts(cuts: 3, obstacle: "one processor")
+        rows[3].drift = nil
+        var results = Synthetic.results(rows, machine: MachineState(others: 99), laps: [Lap()], isStopped: true)
+        (results.options.why, results.options.thread, results.host) = (500_000, "fifo:80", .current)
+        let full = try JSONFile.encode(Report(results))
+        #expect(full.contains("clock_read_ns"))
+        #expect(try faults(text) + faults(full) == [])
     }
 
     @Test(arguments: [
-        ("\"early\":0", "\"early\":-1"), ("\"early\":0", "\"early\":1000"), ("\"missed\":[0", "\"missed\":[21"),
-        ("\"missed\":[0", "\"missed\":[-1"), ("\"missed\":[0", "\"missed\":[9223372036854775807"),
-        ("\"missed\":[0", "\"missed\":[1e400"), ("\"missed\":[0,", "\"missed\":["), ("\"missed\"", "\"mist\""),
-        ("\"cpu_ns\":[400000", "\"cpu_ns\":[-9223372036854775808"),
-        ("\"wakeups\":[20", "\"wakeups\":[10000000000000000000"),
-        ("\"elapsed_ns\":[20000000", "\"elapsed_ns\":[0"), ("\"run_delay_ns\":[0", "\"run_delay_ns\":[-5"),
-        ("\"lateness\":[\"", "\"lateness\":[\"x "), ("\"lateness\":[\"", "\"lateness\":[\"\",\""),
-        ("\"period_ns\":1000000", "\"period_ns\":0"), ("\"period_ns\":1000000", "\"period_ns\":-1"),
-        ("\"timers\":1", "\"timers\":0"), ("\"kind\":\"peer\"", "\"kind\":\"friend\""),
-        ("\"row\":\"dispatch\"", "\"row\":\"timerfd\""), ("\"row\":\"dispatch\"", "\"row\":\"\\u001b[2J\""),
-        ("\"os\":\"Linux\"", "\"os\":\"Li\\nnux\""), ("\"remarks\":[", "\"remarks\":[\"a\\nb\""),
-        ("\"noise_ppm\":3", "\"noise_ppm\":-3"), ("\"ppm\":0.4", "\"ppm\":1e306"), ("\"host\"", "\"guest\""),
-        ("\"seconds\":30", "\"seconds\":1e300"), ("\"others_percent\":1", "\"others_percent\":-1"),
-        ("\"waiting_percent\":[0,", "\"waiting_percent\":["),
-        ("\"clock_source\":\"tsc\"", "\"clock_source\":\"\\u001b[2J\""),
+        ("schema\":4", "schema\":3"), ("stopped\":false", "stopped\":0"), ("kind\":\"peer", "kind\":\"friend"),
+        ("early\":0", "early\":0.5"), ("early\":0", "early\":-1"), ("early\":0", "early\":\"0\""),
+        ("early\":0", "tocks\":0"), ("lateness\":[\"", "lateness\":[\"x"), ("remarks\":[", "remarks\":[{}"),
+        ("p50\":\"later\"", "p50\":null"), ("timers\":1", "timers\":0"), ("period_ns\"", "period_us\""),
+        ("estimate\"", "value\""), ("median_ns\":[", "median_ns\":[-1,"),
     ])
-    func damagedValuesAreRefusedInOneLine(original: String, replacement: String) throws {
-        expectOneClearLine(problem(try damaged(original, replacement)))
+    func damagedJSONDoesNotFitTheSchema(original: String, replacement: String) throws {
+        try #require(text.contains("\"" + original), "\(original)")
+        #expect(try !faults(text.replacing("\"" + original, with: "\"" + replacement)).isEmpty)
     }
 
-    @Test func resultsWithoutTurnsAreRefused() throws {
-        let text = try JSONFile.encode(Report(Synthetic.results([])))
-        #expect(problem(text) == "has no turns")
+    @Test func everyPropertyIsDescribedAndUnknownPropertiesAreRefused() {
+        var objects = 0
+        check(schema.root, at: "", &objects)
+        #expect(objects > 8)
     }
 
-    @Test func aMissingKeyIsNamed() throws {
-        #expect(problem(try damaged("\"ticks\":{", "\"tocks\":{"))?.contains("ticks is missing in rows.0") == true)
-    }
-
-    @Test func anUnknownKeyIsIgnored() throws {
-        #expect(problem(try damaged("\"remarks\":", "\"later\":1,\"remarks\":")) == nil)
+    /// Checks all objects that a schema describes.
+    private func check(_ schema: JSONValue, at path: String, _ objects: inout Int) {
+        if let properties = schema["properties"]?.members {
+            objects += 1
+            let areKnown = schema["required"]?.items
+                .allSatisfy { properties.keys.map(JSONValue.string).contains($0) || schema["patternProperties"] != nil }
+            let bare = properties.filter { $0.value["description"] == nil && $0.value["$ref"] == nil }.keys.sorted()
+            #expect(schema["additionalProperties"] == .boolean(false) && areKnown != false, "\(path)")
+            #expect(bare.isEmpty, "\(path): not described")
+        }
+        for (name, inner) in schema.members { check(inner, at: "\(path)/\(name)", &objects) }
     }
 }

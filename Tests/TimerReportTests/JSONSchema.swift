@@ -1,91 +1,63 @@
 import Foundation
 
-/// The part of JSON Schema (2020-12) that `Documentation/results.schema.json` needs. An unknown word in a schema is a
-/// problem, too.
+/// The part of JSON Schema (2020-12) that `Documentation/results.schema.json` needs.
 struct JSONSchema {
     let root: JSONValue
 
-    private static let annotations: Set = ["$schema", "$defs", "title", "description"]
-
-    /// The problems of a value, with their places.
-    func problems(of value: JSONValue) -> [String] { problems(of: value, by: root, at: "") }
-
-    private func problems(of value: JSONValue, by schema: JSONValue, at path: String) -> [String] {
-        guard case .object(let words) = schema else { return ["\(path): the schema is not an object"] }
-        return words.filter { !Self.annotations.contains($0.key) }
-            .flatMap { word, rule in problems(of: value, word, rule, in: schema, at: path) }
-    }
-
-    private func problems(
-        of value: JSONValue,
-        _ word: String,
-        _ rule: JSONValue,
-        in schema: JSONValue,
-        at path: String
-    ) -> [String] {
-        switch (word, value) {
-        case ("$ref", _):
-            guard case .string(let name) = rule, let target = root["$defs"]?[String(name.dropFirst("#/$defs/".count))]
-            else { return ["\(path): the schema refers to nothing"] }
-            return problems(of: value, by: target, at: path)
-        case ("type", _): return Self.isOf(rule, value) ? [] : ["\(path): is not of type \(rule)"]
-        case ("const", _): return value == rule ? [] : ["\(path): is not \(rule)"]
-        case ("enum", .string(let text)):
-            return rule.strings.contains(text) ? [] : ["\(path): is not one of \(rule.strings)"]
-        case ("pattern", .string(let text)):
-            guard case .string(let pattern) = rule else { return ["\(path): the pattern is not text"] }
-            return text.range(of: pattern, options: .regularExpression) != nil ? [] : ["\(path): does not match"]
-        case ("minimum", .number(let number)):
-            guard case .number(let minimum) = rule else { return ["\(path): the minimum is not a number"] }
-            return number >= minimum ? [] : ["\(path): is below \(minimum)"]
-        case ("required", .object(let members)):
-            return rule.strings.filter { members[$0] == nil }.map { "\(path): \($0) is missing" }
-        case ("properties", .object(let members)):
-            return members.flatMap { name, member in
-                rule[name].map { problems(of: member, by: $0, at: "\(path)/\(name)") } ?? []
-            }
-        case ("patternProperties", .object(let members)):
-            return members.flatMap { name, member in
-                Self.pattern(of: name, in: rule).map { problems(of: member, by: $0, at: "\(path)/\(name)") } ?? []
-            }
-        case ("additionalProperties", .object(let members)):
-            return members.keys
-                .filter { name in
-                    schema["properties"]?[name] == nil && Self.pattern(of: name, in: schema["patternProperties"]) == nil
-                }
-                .map { "\(path): \($0) is unknown" }
-        case ("items", .array(let items)):
-            return items.enumerated().flatMap { problems(of: $1, by: rule, at: "\(path)/\($0)") }
-        case ("enum", _), ("pattern", _), ("minimum", _), ("required", _), ("properties", _),
-            ("patternProperties", _), ("additionalProperties", _),
-            ("items", _):
-            // These words do not restrict values of other types; `type` does.
-            return []
-        default: return ["\(path): the schema says \(word), which is not known here"]
+    /// The places of a value that do not fit, each with the word of the schema that they break.
+    func faults(in value: JSONValue, by schema: JSONValue? = nil, at path: String = "") -> [String] {
+        let schema = schema ?? root
+        if case .string(let name) = schema["$ref"] {
+            let target = root["$defs"]?[String(name.dropFirst("#/$defs/".count))]
+            return target.map { faults(in: value, by: $0, at: path) } ?? ["\(path): $ref"]
         }
+        var found: [String] = []
+        func expect(_ holds: Bool, _ word: String) { if !holds { found.append("\(path): \(word)") } }
+        if let type = schema["type"] { expect(Self.isOf(type, value), "type") }
+        if let const = schema["const"] { expect(value == const, "const") }
+        switch value {
+        case .string(let text):
+            if let texts = schema["enum"] { expect(texts.items.contains(value), "enum") }
+            if case .string(let pattern) = schema["pattern"] { expect(Self.matches(text, pattern), "pattern") }
+        case .number(let number):
+            if case .number(let least) = schema["minimum"] { expect(number >= least, "minimum") }
+        case .array(let items):
+            guard let rule = schema["items"] else { break }
+            for (place, item) in items.enumerated() { found += faults(in: item, by: rule, at: "\(path)/\(place)") }
+        case .object(let members):
+            let names = members.keys.map(JSONValue.string)
+            expect(schema["required"]?.items.allSatisfy(names.contains) ?? true, "required")
+            for (name, member) in members {
+                let pattern = schema["patternProperties"]?.members.first { Self.matches(name, $0.key) }?.value
+                if let rule = schema["properties"]?[name] ?? pattern {
+                    found += faults(in: member, by: rule, at: "\(path)/\(name)")
+                } else {
+                    expect(schema["additionalProperties"] != .boolean(false), "additionalProperties")
+                }
+            }
+        case .null, .boolean: break
+        }
+        return found
     }
 
-    /// The schema of the first pattern that a name matches.
-    private static func pattern(of name: String, in patterns: JSONValue?) -> JSONValue? {
-        guard case .object(let members)? = patterns else { return nil }
-        return members.first { name.range(of: $0.key, options: .regularExpression) != nil }?.value
+    private static func matches(_ text: String, _ pattern: String) -> Bool {
+        text.range(of: pattern, options: .regularExpression) != nil
     }
 
     private static func isOf(_ type: JSONValue, _ value: JSONValue) -> Bool {
-        if case .array(let types) = type { return types.contains { isOf($0, value) } }
-        guard case .string(let name) = type else { return false }
-        return switch (name, value) {
+        switch (type, value) {
+        case (.array(let types), _): types.contains { isOf($0, value) }
+        case ("integer", .number(let number)): number.rounded() == number
         case ("null", .null), ("object", .object), ("array", .array), ("string", .string), ("boolean", .boolean),
             ("number", .number):
             true
-        case ("integer", .number(let number)): number.rounded() == number
         default: false
         }
     }
 }
 
 /// Any JSON.
-enum JSONValue: Decodable, Hashable {
+enum JSONValue: Decodable, Hashable, ExpressibleByStringLiteral {
     case null
     case boolean(Bool)
     case number(Double)
@@ -93,20 +65,19 @@ enum JSONValue: Decodable, Hashable {
     case array([JSONValue])
     case object([String: JSONValue])
 
+    init(stringLiteral text: String) { self = .string(text) }
+
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
+        let readers: [() throws -> JSONValue] = [
+            { .boolean(try container.decode(Bool.self)) }, { .number(try container.decode(Double.self)) },
+            { .string(try container.decode(String.self)) }, { .array(try container.decode([JSONValue].self)) },
+        ]
         if container.decodeNil() {
             self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .boolean(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
         } else {
-            self = .object(try container.decode([String: JSONValue].self))
+            self =
+                try readers.lazy.compactMap { try? $0() }.first ?? .object(container.decode([String: JSONValue].self))
         }
     }
 
@@ -115,13 +86,8 @@ enum JSONValue: Decodable, Hashable {
     }
 
     /// The member of an object with that name.
-    subscript(name: String) -> JSONValue? {
-        if case .object(let members) = self { members[name] } else { nil }
-    }
+    subscript(name: String) -> JSONValue? { members[name] }
 
-    /// Strings of an array.
-    var strings: [String] {
-        guard case .array(let items) = self else { return [] }
-        return items.compactMap { if case .string(let text) = $0 { text } else { nil } }
-    }
+    var members: [String: JSONValue] { if case .object(let members) = self { members } else { [:] } }
+    var items: [JSONValue] { if case .array(let items) = self { items } else { [] } }
 }

@@ -15,14 +15,7 @@ import TimerResults
         quota: Double? = nil,
         clockRead: Double? = 21
     ) -> Host {
-        var host = Host(
-            system: "Linux",
-            kernel: "6.12.0-rt",
-            machine: machine,
-            cpu: nil,
-            processors: processors,
-            build: .release
-        )
+        var host = Host(system: "", kernel: "", machine: machine, cpu: nil, processors: processors, build: .release)
         (host.clockSource, host.governor, host.hypervisor) = (clockSource, governor, hypervisor)
         (host.usableProcessors, host.cpuQuota, host.clockRead) = (usable, quota, clockRead)
         return host
@@ -51,21 +44,35 @@ import TimerResults
         return try #require(Diagnosis(of: facts).findings.first { $0.name == name })
     }
 
-    @Test func nothingLimitsAGoodMachine() {
-        let diagnosis = Diagnosis(of: Self.good)
-        let other = diagnosis.findings.filter { $0.level != .good || $0.advice != nil }
-        #expect(other.isEmpty)
-        #expect(Set(diagnosis.findings.map(\.name)).count == 19)
-        #expect(diagnosis.summary == "0 of 19 limit precision here.")
+    @Test func nothingLimitsAGoodMachineAndAllIsUnknownOfOneThatShowsNothing() {
+        let host = Host(system: "Linux", kernel: "", machine: "aarch64", cpu: nil, processors: -1, build: .release)
+        let (good, silent) = (Diagnosis(of: Self.good), Diagnosis(of: MachineFacts(host: host)))
+        #expect(good.findings.allSatisfy { $0.level == .good && $0.advice == nil })
+        #expect(silent.findings.allSatisfy { $0.level == .unknown && $0.found == "not shown here" })
+        #expect(silent.findings.map(\.name) == good.findings.map(\.name))
+        #expect(Set(good.findings.map(\.name)).count == 19)
+        let summaries = ["0 of 19 limit precision here.", "0 of 19 limit precision here. 19 are unknown."]
+        #expect([good.summary, silent.summary] == summaries)
     }
 
-    @Test func aMachineThatShowsNothingHasEveryFindingAllTheSame() {
-        let host = Host(system: "Linux", kernel: "", machine: "aarch64", cpu: nil, processors: -1, build: .release)
-        let diagnosis = Diagnosis(of: MachineFacts(host: host))
-        #expect(diagnosis.findings.map(\.name) == Diagnosis(of: Self.good).findings.map(\.name))
-        let other = diagnosis.findings.filter { $0.level != .unknown || $0.found != "not shown here" }
-        #expect(other.isEmpty)
-        #expect(diagnosis.summary == "0 of 19 limit precision here. 19 are unknown.")
+    private static func others(_ share: Double?, _ waiting: Double?, _ load: Double? = nil) -> Change {
+        { ($0.othersShare, $0.waitingShare, $0.loadAverage) = (share, waiting, load) }
+    }
+
+    private static func isolated(_ processors: String?, tickless: String?) -> Change {
+        { ($0.isolated, $0.tickless) = (processors, tickless) }
+    }
+
+    private static func priority(_ isAllowed: Bool, _ limit: UInt64?, right: Bool?) -> Change {
+        { ($0.allowsRealTime, $0.realTimeLimit, $0.maySetPriorities) = (isAllowed, limit, right) }
+    }
+
+    private static func idle(_ state: String, exit: UInt64?) -> Change {
+        { ($0.deepestIdle, $0.idleExit) = (state, exit) }
+    }
+
+    private static func polls() -> Change {
+        { ($0.host, $0.pollsWhenIdle) = (host(machine: "aarch64", hypervisor: true), true) }
     }
 
     /// One difference, and the finding that it makes of a good machine.
@@ -84,36 +91,14 @@ import TimerResults
         ("stolen time", .unknown, "not counted here", { $0.host = host(machine: "aarch64", hypervisor: nil) }),
         (
             "other programs", .good, "20 % of the processors, waiting 10 % of the time, load average 3.0",
-            {
-                ($0.othersShare, $0.waitingShare, $0.loadAverage) = (20, 10, 3)
-            }
+            others(20, 10, 3)
         ),
-        (
-            "other programs", .limits, "21 % of the processors",
-            {
-                ($0.othersShare, $0.waitingShare, $0.loadAverage) = (21, nil, nil)
-            }
-        ),
-        (
-            "other programs", .limits, "waiting 11 % of the time",
-            {
-                ($0.othersShare, $0.waitingShare, $0.loadAverage) = (nil, 11, nil)
-            }
-        ),
-        ("other programs", .unknown, "load average 0.3", { ($0.othersShare, $0.waitingShare) = (nil, nil) }),
+        ("other programs", .limits, "21 % of the processors", others(21, nil)),
+        ("other programs", .limits, "waiting 11 % of the time", others(nil, 11)),
+        ("other programs", .unknown, "load average 0.3", others(nil, nil, 0.25)),
         ("frequency governor", .limits, "powersave", { $0.host = host(governor: "powersave") }),
-        (
-            "idle states", .limits, "intel_idle, menu, deepest: C6, exit in up to 133 µs",
-            {
-                ($0.deepestIdle, $0.idleExit) = ("C6", 133_000)
-            }
-        ),
-        (
-            "idle states", .good, "not used (nohlt)",
-            {
-                ($0.host, $0.pollsWhenIdle) = (host(machine: "aarch64", hypervisor: true), true)
-            }
-        ),
+        ("idle states", .limits, "intel_idle, menu, deepest: C6, exit in up to 133 µs", idle("C6", exit: 133_000)),
+        ("idle states", .good, "not used (nohlt)", polls()),
         ("idle states", .unknown, "no driver, menu, deepest: C1", { ($0.idleDriver, $0.idleExit) = ("none", nil) }),
         ("idle latency limit", .usual, "/dev/cpu_dma_latency, not writable", { $0.mayLimitIdle = false }),
         ("hyper-threading", .usual, "on", { $0.sharesCores = true }),
@@ -123,10 +108,10 @@ import TimerResults
         ("timer slack", .usual, "up to 50 µs", { $0.timerSlack = 50_000 }),
         ("slice", .usual, "the kernel's own", { $0.grantsSlice = false }),
         ("real-time throttling", .usual, "limit: 95 % of the time for real-time threads", { $0.realTimeShare = 95 }),
-        ("isolated processors", .usual, "none", { ($0.isolated, $0.tickless) = ("", nil) }),
-        ("isolated processors", .good, "2-3", { ($0.isolated, $0.tickless) = ("2-3", "") }),
-        ("isolated processors", .good, "2-3, without ticks 3", { ($0.isolated, $0.tickless) = ("2-3", "3") }),
-        ("isolated processors", .usual, "none", { ($0.isolated, $0.tickless) = (nil, "") }),
+        ("isolated processors", .usual, "none", isolated("", tickless: nil)),
+        ("isolated processors", .good, "2-3", isolated("2-3", tickless: "")),
+        ("isolated processors", .good, "2-3, without ticks 3", isolated("2-3", tickless: "3")),
+        ("isolated processors", .usual, "none", isolated(nil, tickless: "")),
         ("processors", .good, "8 online, 2 usable", { $0.host = host(usable: 2) }),
         ("processors", .limits, "8 online, 1 usable", { $0.host = host(usable: 1) }),
         ("processors", .limits, "1 online", { $0.host = host(processors: 1, usable: nil) }),
@@ -134,6 +119,15 @@ import TimerResults
         ("processor quota", .unknown, "not shown here", { $0.showsGroups = false }),
         ("memory locking", .usual, "limit: 8 MiB", { $0.lockedMemory = 8 << 20 }),
         ("memory locking", .usual, "limit: 64 KiB", { $0.lockedMemory = 65536 }),
+        // A trial decides about real-time priorities.
+        ("real-time priority", .good, "allowed, limit: 99 (RLIMIT_RTPRIO)", priority(true, 99, right: false)),
+        ("real-time priority", .good, "allowed, CAP_SYS_NICE", priority(true, 0, right: true)),
+        ("real-time priority", .good, "allowed, no limit", priority(true, .max, right: false)),
+        ("real-time priority", .good, "allowed", priority(true, nil, right: nil)),
+        ("real-time priority", .usual, "refused", priority(false, 0, right: false)),
+        ("real-time priority", .usual, "refused", priority(false, nil, right: nil)),
+        ("real-time priority", .usual, "refused, despite CAP_SYS_NICE", priority(false, 0, right: true)),
+        ("real-time priority", .usual, "refused, despite limit: 5 (RLIMIT_RTPRIO)", priority(false, 5, right: false)),
     ]
 
     @Test(arguments: differences.indices)
@@ -150,29 +144,7 @@ import TimerResults
 
     @Test func everyFindingCanSayMoreThanGood() {
         let worse = Set(Self.differences.filter { $0.1 == .limits || $0.1 == .usual }.map(\.0))
-        #expect(worse.union(["real-time priority"]) == Set(Diagnosis(of: Self.good).findings.map(\.name)))
-    }
-
-    @Test(
-        arguments: [
-            (true, 99, false, "allowed, limit: 99 (RLIMIT_RTPRIO)"), (true, 0, true, "allowed, CAP_SYS_NICE"),
-            (true, .max, false, "allowed, no limit"), (true, nil, nil, "allowed"), (false, 0, false, "refused"),
-            (false, nil, nil, "refused"), (false, 0, true, "refused, despite CAP_SYS_NICE"),
-            (false, 5, false, "refused, despite limit: 5 (RLIMIT_RTPRIO)"),
-        ] as [(Bool, UInt64?, Bool?, String)]
-    )
-    func aTrialDecidesAboutRealTimePriorities(
-        _ isAllowed: Bool,
-        _ limit: UInt64?,
-        _ right: Bool?,
-        _ found: String
-    ) throws {
-        let finding = try finding("real-time priority") { facts in
-            (facts.allowsRealTime, facts.realTimeLimit, facts.maySetPriorities) = (isAllowed, limit, right)
-        }
-        #expect(finding.found == found)
-        #expect(finding.level == (isAllowed ? .good : .usual))
-        #expect(finding.advice?.hasSuffix(".") == (isAllowed ? nil : true))
+        #expect(worse == Set(Diagnosis(of: Self.good).findings.map(\.name)))
     }
 
     @Test func aVirtualMachineWithTheSettingsOfADistributionHasThreeLimits() {
@@ -188,28 +160,21 @@ import TimerResults
         #expect(diagnosis.summary == "3 of 19 limit precision here. 1 is unknown.")
     }
 
+    private static func sources(_ source: String, _ others: [String]) -> Change {
+        { ($0.host, $0.clockSources) = (host(clockSource: source), others) }
+    }
+
+    private static func withoutDriver() -> Change {
+        { ($0.host, $0.idleDriver, $0.idleExit) = (host(hypervisor: true), "none", nil) }
+    }
+
     private static let remedies: [(String, String, Change)] = [
-        (
-            "clock source", "write tsc to /sys/devices/system/clocksource/",
-            {
-                ($0.host, $0.clockSources) = (host(clockSource: "acpi_pm"), ["acpi_pm", "tsc"])
-            }
-        ),
-        (
-            "clock source", "no better source",
-            {
-                ($0.host, $0.clockSources) = (host(clockSource: "hpet"), ["hpet", "acpi_pm"])
-            }
-        ),
+        ("clock source", "write tsc to /sys/devices/system/clocksource/", sources("acpi_pm", ["acpi_pm", "tsc"])),
+        ("clock source", "no better source", sources("hpet", ["hpet", "acpi_pm"])),
         ("idle states", "late: ask for an idle latency of 0", { $0.idleExit = 133_000 }),
         ("idle states", "as root, ask for an idle latency of 0", { ($0.idleExit, $0.mayLimitIdle) = (133_000, false) }),
         // The device has no effect without a driver.
-        (
-            "idle states", "The host wakes an idle processor late: boot with idle=poll",
-            {
-                ($0.host, $0.idleDriver, $0.idleExit) = (host(hypervisor: true), "none", nil)
-            }
-        ),
+        ("idle states", "The host wakes an idle processor late: boot with idle=poll", withoutDriver()),
     ]
 
     @Test(arguments: remedies.indices)
