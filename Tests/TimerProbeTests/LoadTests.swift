@@ -57,10 +57,6 @@ struct LoadTests {
 
     @Test func aBusyLoadIsAsManyProcessesAsProcessors() async {
         await #expect(processExitsWith: .success) {
-            let programs = try LoadRun(.cpu(3), on: nil)
-            #expect(Self.busyProcesses.count == 3)
-            programs.stop()
-            #expect(eventually { Self.busyProcesses.isEmpty })
             let load = try LoadRun(.busy, on: nil)
             #expect(eventually { Self.areStopped })
             let ready = Self.busyProcesses
@@ -75,9 +71,25 @@ struct LoadTests {
             pause(.milliseconds(100))
             #expect(Self.busyProcesses == halted)
             #expect(load.usage == .zero, "the row's cost has none of it")
-            load.begin()
+        }
+    }
+
+    @Test func aLoadOfProgramsIsAsManyAsWereAskedFor() async {
+        await #expect(processExitsWith: .success) {
+            let load = try LoadRun(.cpu(3), on: nil)
+            #expect(Self.busyProcesses.count == 3)
             load.stop()
-            #expect(eventually { Self.busyProcesses.isEmpty })
+        }
+    }
+
+    @Test func aBusyLoadLeavesNoProcess() async {
+        await #expect(processExitsWith: .success) {
+            do {
+                let load = try LoadRun(.busy, on: nil)
+                load.begin()
+                load.stop()
+            }
+            #expect(Self.busyProcesses.isEmpty)
         }
     }
 
