@@ -125,3 +125,6 @@ package enum Effort {
 
 /// Whether the thread sanitizer watches this process. Its own locks make threads sleep, and code takes far longer.
 package let isThreadSanitized = unsafe dlsym(nil, "__tsan_init") != nil
+
+/// Whether the address sanitizer watches this process. It keeps memory that was freed.
+package let isAddressSanitized = unsafe dlsym(nil, "__asan_init") != nil
