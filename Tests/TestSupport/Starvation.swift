@@ -21,7 +21,8 @@ package func repeatedIfStarved(
     if wasStarved.withLock({ $0 }) { try await test() }
 }
 
-/// What the processors did since the machine started, in seconds, and what of it this process and its children did.
+/// What the processors did since the machine started, in seconds, and what of it this process and its ended children
+/// did. Children that run count as others.
 package struct ProcessorUse {
     private let all, idle, own: Double
 
