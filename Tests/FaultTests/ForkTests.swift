@@ -1,5 +1,6 @@
 import Glibc
 import PreciseTimer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -132,16 +133,18 @@ private func deviationOfABagInAChild(_ bag: TimerBag, _ target: Log) -> Int32 {
     func aChildThatReturnsFromTheHandlerLeavesTheParentAlone(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             endIfHung()
-            let child = Box<pid_t>()
+            // No lock: the child would wait for ever for one that a thread of the parent holds at the fork.
+            let child = Atomic<pid_t>(Fork.none)
             let parents = try TickingTimer(on: backend.shared) { tick in
-                if child.value == nil, tick.index >= 4 { child.value = Fork.fork() }
+                guard tick.index >= 4, child.load(ordering: .relaxed) == Fork.none else { return }
+                child.store(Fork.fork(), ordering: .relaxed)
             }
-            #expect(eventually { child.value != nil })
+            #expect(eventually { child.load(ordering: .relaxed) != Fork.none })
             // libdispatch's own loop goes on in the child, which disturbs no one.
-            let code = backend == .dispatch ? 0 : Fork.exitCode(of: child.value ?? 0)
+            let code = backend == .dispatch ? 0 : Fork.exitCode(of: child.load(ordering: .relaxed))
             #expect(code == 0, "\(code); -9: the child does not end")
             #expect(parents.ticks(100) && parents.losesNothing)
-            if backend == .dispatch { kill(child.value ?? 0, SIGKILL) }
+            if backend == .dispatch { kill(child.load(ordering: .relaxed), SIGKILL) }
         }
     }
     #endif
@@ -150,15 +153,17 @@ private func deviationOfABagInAChild(_ bag: TimerBag, _ target: Log) -> Int32 {
     @Test func aChildThatReturnsFromOnEndLeavesTheParentAlone() async {
         await #expect(processExitsWith: .success) {
             endIfHung()
-            let (child, ends) = (Box<pid_t>(), Count())
+            let child = Atomic<pid_t>(Fork.none)
+            let ends = Atomic(0)
             for number in 0..<2 {
                 try scheduleFar { _ in
-                    ends.add(1)
-                    if number == 0 { child.value = Fork.fork() }
+                    ends.add(1, ordering: .relaxed)
+                    if number == 0 { child.store(Fork.fork(), ordering: .relaxed) }
                 }
-                #expect(eventually { ends.value == number + 1 })
+                #expect(eventually { ends.load(ordering: .relaxed) == number + 1 })
             }
-            let code = Fork.exitCode(of: child.value ?? 0)
+            #expect(eventually { child.load(ordering: .relaxed) != Fork.none })
+            let code = Fork.exitCode(of: child.load(ordering: .relaxed))
             #expect(code == 0, "\(code); -9: the child does not end")
         }
     }

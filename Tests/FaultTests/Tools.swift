@@ -61,6 +61,9 @@ enum Fork {
     /// The functions that fork: `_Fork` runs no fork handlers.
     static let kinds = ["fork", "_Fork"].filter { function($0, as: (@convention(c) () -> pid_t).self) != nil }
 
+    /// In place of a child's number: nobody has forked. In the child the number is zero.
+    static let none: pid_t = -2
+
     /// Runs a body in a forked child, and returns its exit code: 0 to 255, or the number of the signal that ended it,
     /// negated.
     ///
