@@ -133,6 +133,21 @@ struct CodableTests {
         #expect(stored == full)
     }
 
+    @Test func aStoredDriftMustBeSumsOfTicks() throws {
+        virtual.service.collectsStatistics = true
+        try schedule(.every(.milliseconds(10)))
+        virtual.advance(by: .seconds(1))
+        let text = try json(try #require(virtual.service.statistics))
+        #expect(try decode(PreciseTimer.Statistics.self, text).drift?.ppm == 0)
+        let sums = ["\"1\"", #""-1","0","0","0","0","0","0""#, #""0","a","0","0","0","0","0""#]
+        for wrong in sums {
+            let changed = text.replacing(/"trend":\[[^\]]*\]/, with: "\"trend\":[\(wrong)]")
+            #expect(throws: DecodingError.self) { try decode(PreciseTimer.Statistics.self, changed) }
+        }
+        let former = text.replacing(/,"trend":\[[^\]]*\]/, with: "")
+        #expect(try decode(PreciseTimer.Statistics.self, former).drift == nil)
+    }
+
     @Test func storedBucketsThatAreThereTwiceAreMerged() throws {
         virtual.service.collectsStatistics = true
         try schedule(.once(after: .zero))

@@ -11,6 +11,7 @@ final class TickCounts {
         /// How late the ticks were. It has one entry for each tick.
         var lateness = LogHistogram()
         var handlerTime = LogHistogram()
+        var trend = Trend()
     }
 
     @safe @exclusivity(unchecked) private(set) var numbers = Numbers()
@@ -36,6 +37,7 @@ final class TickCounts {
         numbers.missed = numbers.missed.saturatingAdding(delivered.expiration.missed)
         if delivered.lateness >= numbers.lateness.longest { numbers.longestSince = delivered.expiration.deadline }
         numbers.lateness.add(delivered.lateness)
+        numbers.trend.add(deadline: delivered.expiration.deadline, lateness: delivered.lateness)
     }
 
     /// Counts the time of a tick's handler, in nanoseconds.
