@@ -78,6 +78,7 @@ let package = Package(
         .library(name: "PreciseTimerTestKit", targets: ["PreciseTimerTestKit"]),
         .library(name: "PreciseTimerFoundation", targets: ["PreciseTimerFoundation"]),
         .library(name: "CLibevent", targets: ["CLibevent"]),
+        .library(name: "BackendComparison", targets: ["BackendComparison"]),
         .executable(name: "compare-backends", targets: ["compare-backends"]),
     ],
     traits: [
@@ -156,10 +157,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "BackendComparison",
+            dependencies: ["PreciseTimer", "TimerProbe", "TimerReport", "TimerResults", "HostSystem"],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "compare-backends",
             dependencies: [
-                "TimerProbe", "TimerReport", "TimerResults", "HostSystem", "PreciseTimer",
+                "BackendComparison", "TimerProbe", "TimerReport", "TimerResults", "HostSystem", "PreciseTimer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ifInstrument),
             ],
             swiftSettings: settings
@@ -279,7 +285,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CompareBackendsTests",
-            dependencies: ["compare-backends", "TestSupport"],
+            dependencies: ["compare-backends", "BackendComparison", "PreciseTimer", "TestSupport"],
             swiftSettings: settings
         ),
     ]
@@ -329,7 +335,8 @@ if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
 
 /// The targets of the instrument, and those that test it or need it.
 let instrument: Set<String> = [
-    "HostSystem", "TimerResults", "TimerReport", "TimerProbe", "compare-backends", "timer-soak", "FuzzChecks",
+    "HostSystem", "TimerResults", "TimerReport", "TimerProbe", "BackendComparison", "compare-backends", "timer-soak",
+    "FuzzChecks",
     "HostSystemTests", "ResultsSupport", "TimerResultsTests", "TimerReportTests", "TimerProbeTests",
     "CompareBackendsTests", "FuzzTests",
 ]

@@ -21,6 +21,7 @@ let lifecycle = "swift-service-lifecycle"
 let programs: KeyValuePairs<String, [Target.Dependency]> = [
     "AsyncLoop": [ours("PreciseTimerPatterns")],
     "AsyncSequences": [.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")],
+    "Comparing": [ours("BackendComparison")],
     "ControlLoop": [],
     "GameLoop": [],
     "GracefulShutdown": [
@@ -57,7 +58,11 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
 let package = Package(
     name: "precise-timer-examples",
     dependencies: [
-        .package(name: "precise-timer", path: "..", traits: ["Libevent", "Metrics", "Logging", "ServiceLifecycle"]),
+        .package(
+            name: "precise-timer",
+            path: "..",
+            traits: ["Libevent", "Instrument", "Metrics", "Logging", "ServiceLifecycle"]
+        ),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import BackendComparison
 internal import FoundationEssentials
 internal import HostSystem
 internal import PreciseTimer

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import BackendComparison
 internal import HostSystem
 internal import PreciseTimer
 internal import TimerProbe
@@ -28,12 +29,10 @@ struct CompareBackends: ParsableCommand {
             a file makes no sense; 3 a row or a wish for threads is refused here; 4 a need is undecided; 128 and the \
             signal's number if a signal ended it.
             """,
-        version: "compare-backends \(version)",
+        version: "compare-backends \(BackendComparison.version)",
         subcommands: [Run.self, Show.self, Against.self, Doctor.self],
         defaultSubcommand: Run.self
     )
-
-    static let version = "0.1.0"
 
     /// Runs the command. An error prints one line and has an exit code of ours.
     static func main() {

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import FoundationEssentials
+internal import BackendComparison
 internal import HostSystem
 internal import PreciseTimer
 internal import TimerProbe
@@ -32,44 +32,25 @@ struct Run: ParsableCommand {
         let files = try output.openFiles()
         Interrupt.watch()
         console.begin(plan)
-        let start = Date.now
-        var measurement = Measurement(plan)
         let ticks = output.ticks(files)
         var failure: (any Error)?
-        var hasEnded = false
-        do {
-            try ticks?.replace(with: SampleLines.header)
-            hasEnded = try measurement.run { progress in
-                console.show(progress)
-                return !Interrupt.isRequested && failure == nil
-            } turnEnded: { lap, key, turn in
-                do { try ticks?.append(SampleLines.lines(turn, of: key, lap: lap)) } catch { failure = error }
-            }
-        } catch {
-            failure = error
+        do { try ticks?.replace(with: SampleLines.header) } catch { failure = error }
+        let measured = BackendComparison.measure(plan, foreign: foreign) { progress in
+            console.show(progress)
+            return !Interrupt.isRequested && failure == nil
+        } turnEnded: { lap, key, turn in
+            do { try ticks?.append(SampleLines.lines(turn, of: key, lap: lap)) } catch { failure = error }
         }
         console.clear()
-        let host = Host.current
-        var results = Results(host: host, origin: Origin(since: start), options: plan.options, rows: measurement.rows)
-        (results.machine, results.laps) = (measurement.machine, measurement.laps)
-        results.remarks = plan.remarks(foreign: foreign, on: host)
-        results.isStopped = !hasEnded
-        let hasRows = results.rows.contains { !$0.turns.isEmpty }
+        let (report, rows) = (measured.comparison.report, measured.comparison.report.results.rows)
+        failure = failure ?? measured.failure
         if let signal = Interrupt.signal {
-            failure = Exit.interrupted(by: signal, leaving: hasRows ? "partial results" : "no lap")
+            failure = Exit.interrupted(by: signal, leaving: report.rows.isEmpty ? "no lap" : "partial results")
         }
-        if failure == nil, let row = results.rows.first(where: { $0.failure != nil }) {
+        if failure == nil, let row = rows.first(where: { $0.failure != nil }) {
             failure = Exit.failed("\(row.key) failed: \(row.failure ?? "")")
         }
-        guard hasRows else { throw failure ?? Exit.failed("nothing was measured") }
-        try output.finish(Report(results), files, &console, earlier: earlier, failure: failure)
-    }
-}
-
-extension Origin {
-    /// The origin of a measurement that ends now.
-    init(since start: Date) {
-        let seconds = (Date.now.timeIntervalSince(start) * 10).rounded() / 10
-        self.init(date: start.formatted(.iso8601), seconds: seconds, version: CompareBackends.version)
+        guard !report.rows.isEmpty else { throw failure ?? Exit.failed("nothing was measured") }
+        try output.finish(report, files, &console, earlier: earlier, failure: failure)
     }
 }

@@ -7,11 +7,10 @@ import Testing
 @Suite(.works("the command measures this machine")) struct CommandTests {
     /// A lap of twenty deadlines for each row.
     static let shortRun = ["--period", "5ms", "--laps", "1", "--quiet"]
-    static let json = ["-o", "/dev/stdout"]
 
     /// The results of a run that writes them as JSON.
     static func results(_ arguments: [String]) async throws -> DecodedResults {
-        let outcome = try await Command.run(arguments + json)
+        let outcome = try await Command.run(arguments + Command.json)
         try #require(outcome.code == 0, "\(outcome)")
         // Fails to decode if there is anything but JSON on standard output.
         return try JSONDecoder().decode(DecodedResults.self, from: Data(outcome.output.utf8))
@@ -176,6 +175,8 @@ struct DecodedResults: Decodable {
 /// The built command, run as a child.
 enum Command {
     static let path = Child.path(of: "compare-backends")
+    /// Results on standard output, as JSON.
+    static let json = ["-o", "/dev/stdout"]
 
     /// Runs the command to its end.
     ///

@@ -204,8 +204,8 @@ extension MeasuredRow {
 package struct Progress: Sendable {
     let stage: String
     package let row: String
-    let elapsed: Duration
-    let total: Duration
+    package let elapsed: Duration
+    package let total: Duration
 
     package init(stage: String, row: String, elapsed: Duration, total: Duration) {
         (self.stage, self.row) = (stage, row)

@@ -30,6 +30,26 @@ package enum JSONFile {
         do { form = try JSONDecoder().decode(Form.self, from: data) } catch {
             throw Problem("is damaged: \(place(of: error))")
         }
+        return try results(in: form)
+    }
+
+    /// Writes the same with any encoder.
+    package static func encode(_ report: Report, to encoder: any Encoder) throws {
+        try Form(report).encode(to: encoder)
+    }
+
+    /// Reads the results with any decoder.
+    package static func results(from decoder: any Decoder) throws -> Results {
+        func damage(_ reason: String) -> DecodingError {
+            .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: reason))
+        }
+        let version = try Version(from: decoder)
+        guard version.schema == schema else { throw damage("the schema is \(version.schema), and not \(schema)") }
+        let form = try Form(from: decoder)
+        do throws(Problem) { return try results(in: form) } catch { throw damage("the comparison \(error)") }
+    }
+
+    private static func results(in form: Form) throws(Problem) -> Results {
         let results = try form.results
         if let problem = results.problem { throw Problem(problem) }
         return results

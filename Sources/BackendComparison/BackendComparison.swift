@@ -1,0 +1,63 @@
+public import PreciseTimer
+internal import TimerReport
+package import TimerResults
+
+/// How late and how expensive the ticks of some backends were on this machine: what ``compareBackends(_:period:for:progress:)``
+/// measured.
+///
+/// Printed, it is the table of the command `compare-backends`, with its sentences. Coded as JSON, it is a file of
+/// the command, which `compare-backends show` reads, and a file of the command can be decoded.
+public struct BackendComparison: Sendable {
+    package let report: Report
+
+    package init(_ report: Report) { self.report = report }
+
+    /// A row for each backend that was measured, in the order in which they were asked for. If a file of the command
+    /// has several loads, these are the rows of its first one.
+    public var rows: [Row] { report.rows.filter { $0.key.load == report.loads.first }.compactMap { Row($0) } }
+
+    /// The first backend, in the order of the rows, whose row fits; nil if no row does.
+    ///
+    /// ```swift
+    /// let backend = comparison.first { $0.p99 < .microseconds(200) && $0.cpu < 0.02 } ?? .timerFD
+    /// ```
+    public func first(where fits: (Row) throws -> Bool) rethrows -> TimerService.Backend? {
+        try rows.first(where: fits)?.backend
+    }
+
+    /// What follows from the figures: the sentences below the table.
+    public var sentences: [String] {
+        let words = Words(report)
+        return words.advice + words.notes
+    }
+
+    /// Reasons to believe the figures less: what is missing, what else the machine did meanwhile, and each promise of
+    /// the library that a backend broke. Empty for a whole comparison on a quiet machine.
+    public var warnings: [String] {
+        let words = Words(report)
+        return words.missing + [words.state].compactMap(\.self) + report.problems
+    }
+
+    /// Whether everything was measured that was asked for: no cancellation, and no backend that failed.
+    public var isComplete: Bool { report.results.missing.isEmpty }
+}
+
+extension BackendComparison: CustomStringConvertible {
+    /// The table and the sentences, in lines of at most 80 characters.
+    public var description: String { Screen(report).description }
+}
+
+extension BackendComparison: Equatable {
+    /// Whether both are of the same measurement.
+    public static func == (one: BackendComparison, other: BackendComparison) -> Bool {
+        one.report.results == other.report.results
+    }
+}
+
+extension BackendComparison: Codable {
+    /// Decodes a comparison, or what the command wrote with `-o out.json`.
+    public init(from decoder: any Decoder) throws { self.init(Report(try JSONFile.results(from: decoder))) }
+
+    /// Encodes all that was measured, lap by lap, some 20 KB for each backend.
+    public func encode(to encoder: any Encoder) throws { try JSONFile.encode(report, to: encoder) }
+}

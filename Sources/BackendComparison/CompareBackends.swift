@@ -1,0 +1,120 @@
+internal import Dispatch
+public import PreciseTimer
+internal import Synchronization
+internal import TimerProbe
+internal import TimerResults
+
+/// Measures on this machine how late timers tick on some backends, and at what price: what the command
+/// `compare-backends` does, asked for by a program.
+///
+/// ```swift
+/// import BackendComparison
+///
+/// let comparison = try await compareBackends([.timerFD, .hybrid], period: .milliseconds(1), for: .seconds(5))
+/// print(comparison)
+/// let backend = comparison.first { $0.p99 < .microseconds(200) && $0.cpu < 0.02 } ?? .timerFD
+/// ```
+///
+/// In each lap every backend ticks for a short turn of some 20 ms, in random order, so that a disturbance of the machine
+/// hits all of them alike. Each turn has a service of its own. A thread measures, and the calling task only waits. Other
+/// work of the program makes ticks late and costs processor time, as other programs do: compare before the program
+/// begins its work. Comparisons of one process take turns. Measure a release build: a debug build says so in a sentence.
+///
+/// If the calling task is cancelled, the comparison ends within some 100 ms, with what was measured until then.
+///
+/// - Parameters:
+///   - backends: The backends, in the order of the rows. Without them, all that this build has, timerfd first. The
+///     others are compared with `.timerFD`, or without it with the first.
+///   - period: The time between two deadlines, from 1 µs to a day.
+///   - time: How long to measure, all in all, at most a day. Some seconds tell a p50, half a minute a p99.
+///   - progress: Called some ten times a second, on the thread that measures.
+/// - Returns: The comparison. If a backend fails meanwhile, the others go on, and a warning says so.
+/// - Throws: `TimerError`: `.invalidOption` for a period or a time that makes no sense, `.unavailable` for a backend
+///   that this build does not have, `.backendFailed` if no backend could be measured, and `.cancelled` if the task was
+///   cancelled before anything was measured.
+public func compareBackends(
+    _ backends: [TimerService.Backend] = BackendComparison.availableBackends,
+    period: Duration = .milliseconds(1),
+    for time: Duration = .seconds(30),
+    progress: (@Sendable (BackendComparison.Progress) -> Void)? = nil
+) async throws(TimerError) -> BackendComparison {
+    for backend in backends {
+        guard case .unavailable(let reason) = backend.availability else { continue }
+        throw TimerError(.unavailable, "comparing \(backend) (\(reason))")
+    }
+    var request = MeasurementPlan.Request(rows: backends.map { Row(.backend($0)) })
+    (request.period, request.time, request.seed) = (period, time, .random(in: 0..<1 << 32))
+    let plan: MeasurementPlan
+    do throws(Problem) { plan = try MeasurementPlan(request) } catch {
+        throw TimerError(.invalidOption, "comparing backends (\(error))")
+    }
+    let isCancelled = Flag()
+    let outcome = await withTaskCancellationHandler {
+        await alone {
+            BackendComparison.measure(plan) { stage in
+                progress?(BackendComparison.Progress(stage))
+                return !isCancelled.isSet
+            }
+        }
+    } onCancel: {
+        isCancelled.set()
+    }
+    guard let (comparison, failure) = outcome else { throw TimerError(.cancelled, "comparing backends") }
+    if !comparison.rows.isEmpty { return comparison }
+    if let failure { throw TimerError(.backendFailed, "comparing backends (\(failure))") }
+    throw TimerError(.cancelled, "comparing backends")
+}
+
+extension BackendComparison {
+    /// The backends that this build has, timerfd first.
+    public static var availableBackends: [TimerService.Backend] {
+        let others = TimerService.Backend.allCases.filter { $0 != .timerFD }
+        return ([.timerFD] + others).filter { $0.availability == .available }
+    }
+
+    /// How far a comparison has come.
+    public struct Progress: Hashable, Sendable, CustomStringConvertible {
+        /// The backend that ticks now.
+        public let backend: String
+        /// The time since the comparison began.
+        public let elapsed: Duration
+        /// The time that it will take in all. It may take a little longer.
+        public let total: Duration
+        /// One line with a bar and the seconds that are left, for a terminal.
+        public let description: String
+
+        init(_ progress: TimerProbe.Progress) {
+            (backend, elapsed, total) = (progress.row, progress.elapsed, progress.total)
+            description = progress.line()
+        }
+    }
+}
+
+extension TimerError.Code {
+    /// A comparison of backends was cancelled before anything was measured.
+    public static let cancelled = TimerError.Code("cancelled")
+}
+
+/// Whether a comparison runs in this process. Two at a time would disturb each other.
+private let isRunning = Atomic(false)
+
+/// Runs a body on a thread of its own, alone; nil if the task is cancelled while it waits for another body's end.
+private func alone<Outcome: Sendable>(_ body: @escaping @Sendable () -> Outcome) async -> Outcome? {
+    while !isRunning.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
+        do { try await Task.sleep(for: .milliseconds(20)) } catch { return nil }
+    }
+    defer { isRunning.store(false, ordering: .releasing) }
+    return await withCheckedContinuation { waiter in
+        DispatchQueue.global(qos: .userInitiated).async { waiter.resume(returning: body()) }
+    }
+}
+
+/// A request that may be made on another thread.
+private final class Flag: Sendable {
+    /// Relaxed: it orders no other memory.
+    private let value = Atomic(false)
+
+    var isSet: Bool { value.load(ordering: .relaxed) }
+
+    func set() { value.store(true, ordering: .relaxed) }
+}
