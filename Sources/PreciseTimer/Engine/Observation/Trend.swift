@@ -14,14 +14,15 @@ struct Trend: Equatable, Sendable {
 
     /// Times are in units of 65,536 ns, and a lateness counts as 68 s at most. So no sum of ten years with ten thousand
     /// ticks a second exceeds 2¹²⁶.
-    private static let (unit, most) = (UInt64(1) << 16, UInt64(1) << 36)
+    private static var unit: Int64 { 1 << 16 }
+    private static var longest: UInt64 { 1 << 36 }
 
     /// Counts a tick. Constant time.
     @inline(__always) mutating func add(deadline: UInt64, lateness: UInt64) {
         if count == 0 { origin = deadline }
         // A wall clock may have been set back.
-        let time = Int128(Int64(bitPattern: deadline &- origin) / Int64(Self.unit))
-        let lateness = Int128(min(lateness, Self.most))
+        let time = Int128(Int64(bitPattern: deadline &- origin) / Self.unit)
+        let lateness = Int128(min(lateness, Self.longest))
         count &+= 1
         times &+= time
         latenesses &+= lateness
