@@ -25,11 +25,7 @@ package struct Words: Sendable {
         headingParts = parts + results.host.shortFacts
         state = results.machine.words(on: results.host)
         missing = results.missing
-        let loads = report.loads
-        advice = loads.flatMap { load in
-            let sentences = Advice(report, under: load).sentences
-            return load == RowKey.idle ? sentences : sentences.map { "Under \(load): \($0)" }
-        }
+        advice = Advice(report).sentences
         notes = Self.notes(report)
     }
 
