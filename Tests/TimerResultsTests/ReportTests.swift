@@ -197,8 +197,8 @@ import TimerResults
         #expect(advice(under) == [enough, "When idle and under busy, \(tail)"])
         let three = under + rows(under: "cpu:2", factor: 50, hybrid: 2)
         let most =
-            "When idle and under busy and cpu:2, timerfd is enough unless 20 µs to 2.0 ms matter: hybrid saves them for "
-            + "up to 7 % of a core."
+            "When idle and under busy and cpu:2, timerfd is enough unless 20 µs to 2.0 ms matter: hybrid saves them "
+            + "for up to 7 % of a core."
         #expect(advice(three, period: 10_000_000) == [most, "When idle and under busy and cpu:2, \(tail)"])
         // One load is named, unless it is idle.
         let busy = "Under busy, timerfd is enough unless 39 µs matter: hybrid saves them for 7 % of a core."
@@ -243,6 +243,28 @@ import TimerResults
         ]
         #expect(states.map { $0.words(on: Synthetic.host) } == words)
         #expect(states.map(\.isBusy) == [true, true, false, false])
+    }
+
+    /// The page answers the question also if the machine was quiet.
+    @Test func theStateIsASentenceAlsoIfTheMachineWasQuiet() {
+        var metal = Synthetic.host
+        metal.hypervisor = nil
+        let states = [
+            (MachineState(others: 97.2, loadAverage: 5.41), Synthetic.host),
+            (MachineState(others: 5, waiting: 30.4, stolen: 4), Synthetic.host),
+            (MachineState(others: 3, waiting: 1, stolen: 0.1), Synthetic.host),
+            (MachineState(others: 3, waiting: 1, stolen: 0), metal), (MachineState(waiting: 1), metal),
+            (MachineState(), metal),
+        ]
+        let sentences = [
+            "Busy: other programs held 97 % of the processors (load 5.4 on 2).",
+            "Busy: programs waited for a processor 30 % of the time, and other guests of the host took 4 %.",
+            "Quiet: other programs held 3 % of the processors, and other guests of the host took 0 %.",
+            "Quiet: other programs held 3 % of the processors.",
+            "Quiet: programs waited for a processor 1 % of the time.",
+            "Unknown: the kernel does not show what else ran.",
+        ]
+        #expect(states.map { $0.sentence(on: $1) } == sentences)
     }
 
     @Test func disturbedLapsAreLeftOutForAllRowsAlike() {
