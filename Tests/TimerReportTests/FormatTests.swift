@@ -57,6 +57,8 @@ import TimerResults
         #expect(!page.contains("{{"), "every name in the template has a value")
         #expect(page.contains("default-src 'none'"), "it loads nothing")
         #expect(!page.contains("</script><b>") && page.contains("\\u003c/script>"))
+        let words = Words(report)
+        for text in words.advice + [words.disturbance, words.confidence] { #expect(page.contains("\"\(text)\"")) }
         let start = try #require(page.range(of: "id=\"data\">"))
         let data = page[start.upperBound...]
             .prefix(upTo: try #require(page[start.upperBound...].range(of: "</script>")).lowerBound)

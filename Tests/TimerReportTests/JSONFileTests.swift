@@ -88,6 +88,8 @@ import TimerResults
             problem(text.replacing("\"ticks\":{", with: "\"tocks\":{"))?.contains("ticks is missing in rows.0") == true
         )
         #expect(problem(text.replacing("\"remarks\":", with: "\"later\":1,\"remarks\":")) == nil)
+        // An earlier version wrote neither.
+        for key in ["confidence", "disturbance"] { #expect(problem(try damaged(key, "\"", "null,\"x\":\"")) == nil) }
         #expect(problem(try JSONFile.encode(Synthetic.report(of: []))) == "has no turns")
     }
 }

@@ -93,21 +93,50 @@ import TimerResults
     {
         var results = Synthetic.results(rows, machine: machine)
         results.options.period = period
-        return Advice(Report(results), under: RowKey.idle).sentences
+        return Advice(Report(results)).sentences
     }
 
     private func advice(_ second: MeasuredRow, busy: Double = 0) -> [String] {
         advice([Synthetic.row("timerfd", lateness: 39_000), second], machine: MachineState(others: busy))
     }
 
+    /// The rows of a default run under a load, each `factor` times as late.
+    private func rows(under load: String, factor: Double = 1, hybrid: Int64 = 9, tail: Double = 0) -> [MeasuredRow] {
+        [
+            Synthetic.row("timerfd", load: load, lateness: 40_000 * factor, cpu: 2),
+            Synthetic.row("dispatch", load: load, lateness: 50_000 * factor, tail: tail, share: 0.2, cpu: 2),
+            Synthetic.row("libevent", load: load, lateness: 50_000 * factor, tail: tail, share: 0.2, cpu: 2),
+            Synthetic.row("hybrid", load: load, lateness: 100, cpu: hybrid),
+        ]
+    }
+
     @Test func theDefaultIsEnoughUnlessTheDifferenceMatters() {
         let sentences = [
             "timerfd is enough unless 39 µs matter: hybrid saves them for 7 % of a core.",
-            "By p99 hybrid before timerfd; task-sleep later than timerfd.",
+            "By p99 hybrid is earlier than timerfd, and task-sleep is later.",
         ]
         #expect(advice(Synthetic.rows) == sentences)
         let later = advice(Synthetic.row("dispatch", lateness: 60_000))
-        #expect(later[0] == "timerfd is enough: no other row is earlier by p50.")
+        #expect(
+            later == ["timerfd is enough: no other row is earlier by p50.", "By p99 dispatch is later than timerfd."]
+        )
+    }
+
+    /// Two rows are told with what they save and cost, in the order of that; of more, the names are enough.
+    @Test func theTwoRowsThatSaveMostAreDescribedAndMoreAreNamed() {
+        var rows = [
+            Synthetic.row("timerfd", lateness: 80_000), Synthetic.row("libevent", lateness: 40_000),
+            Synthetic.row("hybrid", lateness: 120, cpu: 9),
+        ]
+        let two =
+            "timerfd is enough unless such differences matter: hybrid saves 79 µs for 8 % of a core; libevent saves "
+        #expect(advice(rows)[0] == two + "40 µs.")
+        #expect(advice(rows)[1] == "By p99 libevent and hybrid are earlier than timerfd.")
+        rows.append(Synthetic.row("dispatch", lateness: 60_000))
+        #expect(advice(rows)[0].hasSuffix(" µs; dispatch is earlier, too."))
+        rows.append(Synthetic.row("runloop", lateness: 55_000))
+        #expect(advice(rows)[0].hasSuffix(" µs; runloop and dispatch are earlier, too."))
+        #expect(advice(rows)[1] == "By p99 libevent, hybrid, dispatch and runloop are earlier than timerfd.")
     }
 
     /// Fault 1: hybrid with a p99 of 23.8 ms and 9.1 % missed, beside timerfd with 68 µs and none, was "Take hybrid".
@@ -117,7 +146,7 @@ import TimerResults
             /timerfd is enough unless 3\d µs matter: hybrid saves them for 8 % of a core, but its p99 is .+ later/
         #expect(sentences[0].prefixMatch(of: first) != nil)
         #expect(sentences[0].hasSuffix(", and it missed 10.0 % of its deadlines."))
-        #expect(sentences.dropFirst() == ["By p99 hybrid later than timerfd."])
+        #expect(sentences.dropFirst() == ["By p99 hybrid is later than timerfd."])
     }
 
     /// Fault 14: "is the cheapest" for 2.91 against 2.99 %.
@@ -140,17 +169,62 @@ import TimerResults
         #expect(advice(rows + [Synthetic.row("hybrid", lateness: 120)], period: 10_000)[0].hasPrefix("By p50 hybrid"))
     }
 
-    @Test func aBusyMachineIsTheReasonOfAnOpenTail() {
+    @Test func aBusyMachineIsAReasonToRepeat() {
         let equal = Synthetic.row("libevent", lateness: 39_000, seed: 2)
-        let busy = "By p99 this run tells no row from timerfd: the machine was busy. Repeat when idle."
-        #expect(advice(equal, busy: 97).last == busy)
-        #expect(advice(equal).last == "By p99 this run tells no row from timerfd.")
+        let open = [
+            "timerfd is enough: no other row is earlier by p50.", "By p99 this run tells no row from timerfd.",
+        ]
+        #expect(advice(equal) == open)
+        #expect(advice(equal, busy: 97) == open + ["The machine was busy: repeat when it is idle."])
     }
 
     @Test func fewLapsGiveNoAdvice() {
         let few = Synthetic.pair(laps: 7)
-        #expect(advice(few) == ["Too few laps to compare the rows: measure longer (--time)."])
+        #expect(advice(few) == ["There are too few laps to compare the rows: measure longer (--time)."])
         #expect(advice([few[0]]).isEmpty)
+        let loads = few + Synthetic.pair(load: "busy", laps: 7)
+        let both = "When idle and under busy, there are too few laps to compare the rows: measure longer (--time)."
+        #expect(advice(loads) == [both])
+    }
+
+    /// "Under busy: By p99 dispatch, task-sleep, bare later than timerfd." had a capital in its middle, and no verb.
+    @Test func conclusionsUnderSeveralLoadsAreJoinedIfTheyAreEqual() {
+        let under = rows(under: RowKey.idle) + rows(under: "busy", factor: 0.5, hybrid: 7)
+        let enough =
+            "When idle and under busy, timerfd is enough unless 20 to 39 µs matter: hybrid saves them for 5 to 7 % of "
+            + "a core."
+        let tail = "by p99 hybrid is earlier than timerfd, and dispatch and libevent are later."
+        #expect(advice(under) == [enough, "When idle and under busy, \(tail)"])
+        let three = under + rows(under: "cpu:2", factor: 50, hybrid: 2)
+        let most =
+            "When idle and under busy and cpu:2, timerfd is enough unless 20 µs to 2.0 ms matter: hybrid saves them "
+            + "for up to 7 % of a core."
+        #expect(advice(three, period: 10_000_000) == [most, "When idle and under busy and cpu:2, \(tail)"])
+        // One load is named, unless it is idle.
+        let busy = "Under busy, timerfd is enough unless 39 µs matter: hybrid saves them for 7 % of a core."
+        #expect(advice(rows(under: "busy")) == [busy, "Under busy, \(tail)"])
+    }
+
+    @Test func otherConclusionsUnderALoadAreOneSentenceEach() {
+        let equal = ["timerfd", "libevent"].map { Synthetic.row($0, load: "busy", lateness: 40_000) }
+        let sentences = [
+            "When idle, timerfd is enough unless 39 µs matter: hybrid saves them for 7 % of a core.",
+            "Under busy, timerfd is enough: no other row is earlier by p50.",
+            "When idle, by p99 hybrid is earlier than timerfd, and dispatch and libevent are later.",
+            "Under busy, by p99 this run tells no row from timerfd.",
+        ]
+        #expect(advice(rows(under: RowKey.idle) + equal) == sentences)
+    }
+
+    /// A drawback is of its load.
+    @Test func aRowWithADrawbackUnderOneLoadIsNotJoined() {
+        let busy = [
+            Synthetic.row("timerfd", load: "busy", lateness: 40_000),
+            Synthetic.row("hybrid", load: "busy", lateness: 120, missed: 2, cpu: 9),
+        ]
+        let sentences = advice(Synthetic.pair() + busy)
+        #expect(sentences.map { $0.prefix(10) } == ["When idle,", "Under busy", "When idle,", "Under busy"])
+        #expect(sentences[0].hasSuffix("hybrid saves them.") && sentences[1].contains(", but its p99 is "))
     }
 }
 
@@ -169,6 +243,28 @@ import TimerResults
         ]
         #expect(states.map { $0.words(on: Synthetic.host) } == words)
         #expect(states.map(\.isBusy) == [true, true, false, false])
+    }
+
+    /// The page answers the question also if the machine was quiet.
+    @Test func theStateIsASentenceAlsoIfTheMachineWasQuiet() {
+        var metal = Synthetic.host
+        metal.hypervisor = nil
+        let states = [
+            (MachineState(others: 97.2, loadAverage: 5.41), Synthetic.host),
+            (MachineState(others: 5, waiting: 30.4, stolen: 4), Synthetic.host),
+            (MachineState(others: 3, waiting: 1, stolen: 0.1), Synthetic.host),
+            (MachineState(others: 3, waiting: 1, stolen: 0), metal), (MachineState(waiting: 1), metal),
+            (MachineState(), metal),
+        ]
+        let sentences = [
+            "Busy: other programs held 97 % of the processors (load 5.4 on 2).",
+            "Busy: programs waited for a processor 30 % of the time, and other guests of the host took 4 %.",
+            "Quiet: other programs held 3 % of the processors, and other guests of the host took 0 %.",
+            "Quiet: other programs held 3 % of the processors.",
+            "Quiet: programs waited for a processor 1 % of the time.",
+            "Unknown: the kernel does not show what else ran.",
+        ]
+        #expect(states.map { $0.sentence(on: $1) } == sentences)
     }
 
     @Test func disturbedLapsAreLeftOutForAllRowsAlike() {

@@ -78,6 +78,8 @@ private struct Form: Codable {
     let schema: Int
     let heading: String
     let state: String?
+    let disturbance: String?
+    let confidence: String?
     let missing: [String]
     let advice: [String]
     let host: Host
@@ -95,6 +97,8 @@ private struct Form: Codable {
         schema = JSONFile.schema
         heading = words.heading()
         state = words.state
+        disturbance = words.disturbance
+        confidence = words.confidence
         missing = words.missing
         advice = words.advice + words.notes
         host = results.host

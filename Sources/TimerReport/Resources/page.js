@@ -23,26 +23,30 @@ const make = (name, attributes = {}, ...children) => fill(document.createElement
 const draw = (name, attributes = {}, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
-// Figures have two digits that count, as 2.0; ranges and settings drop a last 0. A figure is on one line with its unit.
-const digits = (number, count = 2) => String(Number(number.toPrecision(count))).replace("-", "−");
-const two = number => number && Math.abs(number) < 9.95 ? number.toPrecision(2).replace("-", "−") : digits(number);
-const unitOf = ns => [["s", 1e9], ["ms", 1e6]].find(([, size]) => Number(ns.toPrecision(2)) >= size) ?? ["µs", 1e3];
-const time = (ns, write = two) => ns == null ? NOTHING : `${write(ns / unitOf(ns)[1])}\u00a0${unitOf(ns)[0]}`;
-const setting = ns => time(ns, number => digits(number, 4));
-const percent = number => number == null ? NOTHING : `${two(number)}\u00a0%`;
+// Figures have the digits that they have on the screen. A figure is on one line with its unit.
+const fixed = (number, places) => {
+  const size = 10 ** places, rounded = Math.round(Math.abs(number) * size) / size;
+  return (number < 0 && rounded !== 0 ? "−" : "") + rounded.toFixed(places);
+};
+const digits = number => {
+  const size = Math.abs(number);
+  return fixed(number, size >= 9.95 ? 0 : size >= 0.995 || size === 0 ? 1 : 2);
+};
+const unitOf = ns => [["s", 1e9], ["ms", 1e6]].find(([, size]) => Math.abs(ns) >= 0.995 * size) ?? ["µs", 1e3];
+const time = (ns, write = digits) => ns == null ? NOTHING : `${write(ns / unitOf(ns)[1])}\u00a0${unitOf(ns)[0]}`;
+const setting = ns => time(ns, number => String(Number(number.toPrecision(4))));
+const percent = number => number == null ? NOTHING : `${fixed(number, 1)}\u00a0%`;
 const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 const list = (...parts) => parts.filter(Boolean).join(", ");
 
 // A figure as its estimate and its range. The range of a time is in the unit of the estimate.
-const ranged = (figure, write, part = digits) => figure == null ? [NOTHING, ""]
+const ranged = (figure, write, part) => figure == null ? [NOTHING, ""]
   : [write(figure.estimate), figure.low == null ? "(?)" : `(${part(figure.low)}–${part(figure.high)})`];
 const rangedTime = figure => ranged(figure, time, ns => digits(ns / unitOf(figure.estimate)[1]));
 const drift = figure => {
   if (figure?.low == null) return ranged(figure, digits);
-  const half = (figure.high - figure.low) / 2;
-  const decimals = half < 0.95 ? 1 : 0;
-  const estimate = figure.estimate.toFixed(decimals).replace(/^-(?=[0.]*$)/, "").replace("-", "−");
-  return [`${estimate}\u00a0±\u00a0${half.toFixed(decimals)}`];
+  const half = (figure.high - figure.low) / 2, places = half < 0.95 ? 1 : 0;
+  return [`${fixed(figure.estimate, places)}\u00a0±\u00a0${fixed(half, places)}`];
 };
 const than = ({isBase, verdicts, than_base_p50_ns: difference}) => {
   const word = isBase ? "" : verdicts.p50 ?? NOTHING;
@@ -101,7 +105,8 @@ const lane = (row, scale) => {
     worst != null && marks.worst(at(worst)), p99 && marks.p99(at(p99.estimate)), p50 && marks.p50(at(p50.estimate)));
   return [[picture, problem]];
 };
-const axis = scale => [make("span", {class: "title"}, "lateness of all deadlines, logarithmic"),
+const unitsOf = scale => [...new Set(scale.ticks.map(ns => unitOf(ns)[0]))].join(", ").replace(/, (?=\S+$)/, " and ");
+const axis = scale => [make("span", {class: "title"}, `lateness of all deadlines in ${unitsOf(scale)}, logarithmic`),
   draw("svg", {"aria-hidden": "true"},
     scale.small.map(ns => marks.line("tick", scale.percent(ns), scale.percent(ns), 19, 22)),
     scale.ticks.map(ns => marks.line("tick", scale.percent(ns), scale.percent(ns), 16, 22)),
@@ -140,14 +145,15 @@ const picture = (data, rows, scale) => table("picture", rows, [
   ["drift", "drift ppm", row => drift(row.drift_ppm)],
   ["cpu", "CPU", row => [percent(row.cpu_percent?.estimate)]],
   ["than", `than ${rows.find(row => row.base)?.base ?? "base"}`, than]], `How late the rows tick: ${data.heading}`);
+const hundredths = number => fixed(number, 2);
 const percentiles = (data, rows) => table("figures", rows, [
   ["count", "deadlines", row => [row.deadlines?.toLocaleString("en") ?? NOTHING]],
   ...[["p50", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["p99.9", "p999_ns"]]
     .map(([title, key]) => ["time", title, row => rangedTime(row[key])]),
   ["time", "worst", row => [time(row.max_ns)]],
-  ["share", "missed", row => ranged(row.missed_percent, percent)],
-  ["rate", "wake-ups per tick", row => ranged(row.wakeups_per_tick, two)],
-  ["rate", "switches per tick", row => ranged(row.switches_per_tick, two)],
+  ["share", "missed", row => ranged(row.missed_percent, percent, part => fixed(part, 1))],
+  ["rate", "wake-ups per tick", row => ranged(row.wakeups_per_tick, hundredths, hundredths)],
+  ["rate", "switches per tick", row => ranged(row.switches_per_tick, hundredths, hundredths)],
   ["share", "waited for a processor", row => [percent(row.run_delay_percent)]]], data.heading);
 
 // What is known of the machine and of the measurement, in sentences.
@@ -165,21 +171,28 @@ const facts = ({host, origin, options, machine, laps, remarks, rows}) => {
       + (options.thread ? ` Threads: ${options.thread}.` : "")
       + (options.why_ns ? ` Each tick later than ${setting(options.why_ns)} was asked for its reason.` : ""),
     Disturbance: `Other programs held ${percent(machine.others_percent)} of the processors `
-      + `(load ${digits(machine.load_average ?? 0)}). Programs waited for a processor `
+      + `(load ${fixed(machine.load_average ?? 0, 1)}). Programs waited for a processor `
       + `${percent(machine.waiting_percent)} of the time. Other guests of the host took `
       + `${percent(machine.stolen_percent)}.`,
     Origin: `compare-backends ${origin.version}, ${host.build} build, `
-      + `${(origin.date ?? "").replace("T", " ").replace("Z", " UTC")}, in ${digits(origin.seconds ?? 0)} s.`,
+      + `${(origin.date ?? "").replace("T", " ").replace("Z", " UTC")}, in `
+      + `${fixed(origin.seconds ?? 0, origin.seconds < 9.5 ? 1 : 0)} s.`,
     Remarks: [...remarks, ...early].map(text => text.replace(/\.?$/, ".")).join(" ")};
   return make("dl", {}, Object.entries(known).filter(([, text]) => text)
     .map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
 };
-const head = ({heading, state, missing = [], advice: [headline, ...advice] = []}) => [
-  make("p", {class: "heading"}, heading),
-  state && make("p", {class: "warning"}, state),
-  missing.length > 0 && make("p", {class: "warning"}, `PARTIAL: ${missing.join("; ")}`),
-  headline && make("h2", {}, headline),
-  advice.length > 0 && make("p", {class: "advice"}, advice.join(" "))];
+// What was measured and what follows, beside what a stranger asks first.
+const head = ({heading, state, disturbance = state, confidence, missing = [], advice = []}) => {
+  const [headline, ...more] = advice.filter(text => !disturbance?.includes(text));
+  const answers = [["The machine meanwhile", disturbance, state && "warning"], ["How far to believe it", confidence]];
+  return make("div", {class: "head"},
+    make("div", {}, make("p", {class: "heading"}, heading),
+      missing.length > 0 && make("p", {class: "warning"}, `PARTIAL: ${missing.join("; ")}`),
+      headline && make("h2", {}, headline),
+      more.length > 0 && make("p", {class: "advice"}, more.join(" "))),
+    make("dl", {class: "answers"}, answers.filter(([, text]) => text).map(([name, text, kind]) =>
+      [make("dt", {}, name), make("dd", {class: kind}, text)])));
+};
 
 // Everything that the choice of a load or of another file changes.
 const loadsOf = data => [...new Set(data.rows.map(row => row.load))];

@@ -1,6 +1,7 @@
 package import TimerResults
 
-/// The lines of a report that are not figures: the same on the screen, in JSON, in Markdown and on the page.
+/// The lines of a report that are not figures: the same on the screen, in JSON, in Markdown and on the page. The
+/// screen has no room for the last two.
 package struct Words: Sendable {
     /// What was measured, where and how long, in parts.
     let headingParts: [String]
@@ -12,6 +13,10 @@ package struct Words: Sendable {
     package let advice: [String]
     /// What else a reader must know, sentence by sentence.
     package let notes: [String]
+    /// Whether other work disturbed the measurement, in one or two sentences.
+    package let disturbance: String
+    /// How far the figures can be believed.
+    package let confidence: String
 
     package init(_ report: Report) {
         let (results, options) = (report.results, report.results.options)
@@ -25,22 +30,45 @@ package struct Words: Sendable {
         headingParts = parts + results.host.shortFacts
         state = results.machine.words(on: results.host)
         missing = results.missing
-        let loads = report.loads
-        advice = loads.flatMap { load in
-            let sentences = Advice(report, under: load).sentences
-            return load == RowKey.idle ? sentences : sentences.map { "Under \(load): \($0)" }
+        advice = Advice(report).sentences
+        let leftOut = Self.lapsLeftOut(results)
+        notes = [leftOut].compactMap(\.self) + Self.notes(report)
+        disturbance = [results.machine.sentence(on: results.host), leftOut ?? Self.lapsKept(results)]
+            .compactMap(\.self).joined(separator: " ")
+        confidence = Self.confidence(report)
+    }
+
+    private static func lapsLeftOut(_ results: Results) -> String? {
+        guard results.lapsLeftOut > 0 else { return nil }
+        return "p50 leaves out \(results.lapsLeftOut) of \(results.laps.count) laps, which the machine disturbed."
+    }
+
+    /// Disturbed laps that count, since the others are too few.
+    private static func lapsKept(_ results: Results) -> String? {
+        let disturbed = results.laps.count(where: \.isDisturbed)
+        guard disturbed > 0, results.rows.contains(where: { $0.key.load == RowKey.idle }) else { return nil }
+        return "The machine disturbed \(disturbed) of \(results.laps.count) laps: too many to leave them out of p50."
+    }
+
+    private static func confidence(_ report: Report) -> String {
+        let laps = report.rows.map(\.row.turns.count).max() ?? 0
+        guard laps >= Ratio.fewest else {
+            return "\(laps == 1 ? "1 lap is" : "\(laps) laps are") too few for ranges and verdicts: measure longer "
+                + "(--time)."
         }
-        notes = Self.notes(report)
+        let isCompared = report.rows.contains { $0.base != nil }
+        let sentences = [
+            report.results.machine.isBusy
+                ? "Not far: these figures tell more of the machine’s other work than of the timers." : nil,
+            "Each range is from \(laps) laps, and holds the true figure in 99 of 100 runs.",
+            isCompared ? "“Later” and “before” are said with the same confidence." : nil, "Another hour may differ.",
+        ]
+        return sentences.compactMap(\.self).joined(separator: " ")
     }
 
     private static func notes(_ report: Report) -> [String] {
         let results = report.results
         var notes: [String] = []
-        if results.lapsLeftOut > 0 {
-            notes.append(
-                "p50 leaves out \(results.lapsLeftOut) of \(results.laps.count) laps, which the machine disturbed."
-            )
-        }
         for row in report.rows {
             if let late = row.row.late { notes.append("\(row.key): \(late.words).") }
             guard let spin = row.row.spin else { continue }

@@ -1,95 +1,130 @@
-/// What follows from the figures under one load, in a few sentences: whether the default backend is enough, what each
-/// other row would save and cost, and which rows can be told apart by their tails. It says nothing that an interval
-/// does not.
+/// What follows from the figures, in a few sentences. It says nothing that an interval does not.
 package struct Advice: Sendable {
-    /// Each a sentence with its full stop.
+    /// Each a sentence with its full stop: first those by p50, then those by p99. A conclusion that holds under several
+    /// loads is one sentence.
     package let sentences: [String]
 
-    /// A row that misses so many percent of its deadlines does not serve the period; nobody pays for so few
-    /// nanoseconds.
-    private static let (hopeless, negligible) = (5.0, 500.0)
+    package init(_ report: Report) {
+        let loads = report.loads
+        let found = loads.flatMap { load in Conclusion.all(of: report, under: load).map { ($0, [load]) } }
+        let joined = found.reduce(into: [(conclusion: Conclusion, loads: [String])]()) { joined, next in
+            for place in joined.indices {
+                guard let both = joined[place].conclusion.joined(with: next.0) else { continue }
+                joined[place] = (both, joined[place].loads + next.1)
+                return
+            }
+            joined.append((next.0, next.1))
+        }
+        let kinds = [joined.filter { !$0.conclusion.isOfTails }, joined.filter(\.conclusion.isOfTails)]
+        let isPlain = loads == [RowKey.idle]
+        let remedy =
+            report.results.machine.isBusy && found.contains { $0.0 != .tooFewLaps && $0.1 == [RowKey.idle] }
+            ? ["The machine was busy: repeat when it is idle."] : []
+        sentences =
+            kinds.joined().map { Self.sentence($0.conclusion, under: isPlain ? nil : Self.words(for: $0.loads)) }
+            + remedy
+    }
 
-    package init(_ report: Report, under load: String) {
-        let rows = report.rows.filter { $0.key.load == load }
-        // Two builds have their verdicts.
-        guard rows.count > 1, !rows.contains(where: { $0.key.row.hasPrefix(RowKey.other) }),
-            let base = rows.first(where: { $0.base == nil })
-        else {
-            sentences = []
-            return
+    /// `when idle and under busy and cpu:2`
+    private static func words(for loads: [String]) -> String {
+        let others = loads.filter { $0 != RowKey.idle }
+        let parts = [loads.count > others.count ? "when idle" : nil, others.isEmpty ? nil : "under \(others.listed)"]
+        return parts.compactMap(\.self).listed
+    }
+
+    private static func sentence(_ conclusion: Conclusion, under place: String?) -> String {
+        let words = conclusion.words
+        guard let place else { return (words.isName ? words.text : words.text.capitalizedFirst) + "." }
+        return "\(place.capitalizedFirst), \(words.text)."
+    }
+}
+
+extension Conclusion {
+    fileprivate var isOfTails: Bool {
+        if case .tails = self { true } else { false }
+    }
+
+    /// A sentence without its full stop, and whether it begins with the name of a row, which keeps its small letter.
+    fileprivate var words: (text: String, isName: Bool) {
+        switch self {
+        case .tooFewLaps: ("there are too few laps to compare the rows: measure longer (--time)", false)
+        case .tooShort(let period):
+            (
+                "\(DurationText.spaced(nanoseconds: period)) is too short a period here: every row missed more than "
+                    + "\(NumberText.fixed(Self.hopeless, places: 0)) % of its deadlines, or was a whole period late",
+                false
+            )
+        case .middles(let middles): (middles.text, middles.isEnough)
+        case .tails(let tails): ("by p99 \(tails.text)", false)
         }
-        let others = rows.filter { $0.base != nil }
-        if others.contains(where: { $0.p50Ratio?.estimate.interval == nil }) {
-            sentences = ["Too few laps to compare the rows: measure longer (--time)."]
-            return
-        }
-        let period = report.results.options.period
-        let busy = load == RowKey.idle && report.results.machine.isBusy
-        sentences = [
-            Self.impossible(rows, period), Self.middle(base, others, period), Self.tail(base, others, busy),
+    }
+}
+
+extension Middles {
+    /// The rows that are described; of others, the name is enough.
+    private static let most = 2
+
+    fileprivate var text: String {
+        guard !savings.isEmpty else { return "\(base) is enough: no other row is earlier by p50" }
+        // With one such row, its saving has just been named.
+        let isNamed = isEnough && savings.count == 1
+        let parts = savings.prefix(Self.most)
+            .map { "\($0.row) saves \(isNamed ? "them" : $0.timeText)\($0.priceText)\($0.drawbackText)" }
+        let others = savings.dropFirst(Self.most).map(\.row)
+        let rest = others.isEmpty ? [] : ["\(others.listed) \(others.count == 1 ? "is" : "are") earlier, too"]
+        let start =
+            isEnough
+            ? "\(base) is enough unless \(isNamed ? savings[0].timeText : "such differences") matter: " : "by p50 "
+        return start + (parts + rest).joined(separator: "; ")
+    }
+}
+
+extension Saving {
+    /// `39 µs`; from several loads `29 to 45 µs`.
+    fileprivate var timeText: String {
+        let ends = [NumberText.time(time.lowerBound), NumberText.time(time.upperBound)]
+        if ends[0] == ends[1] { return ends[0] }
+        let units = ends.map { $0.drop { $0 != " " } }
+        return "\(units[0] == units[1] ? String(ends[0].prefix { $0 != " " }) : ends[0]) to \(ends[1])"
+    }
+
+    fileprivate var priceText: String {
+        let ends = [price.lowerBound, price.upperBound].map { NumberText.fixed($0, places: 0) }
+        if price.upperBound < Self.cheap { return "" }
+        if price.lowerBound < Self.cheap { return " for up to \(ends[1]) % of a core" }
+        return " for \(ends[0] == ends[1] ? ends[0] : "\(ends[0]) to \(ends[1])") % of a core"
+    }
+
+    fileprivate var drawbackText: String {
+        let parts = [
+            laterTail.map { "its p99 is \(NumberText.time($0)) later" },
+            missed.map { "it missed \(NumberText.fixed($0, places: 1)) % of its deadlines" },
         ]
         .compactMap(\.self)
-    }
-
-    /// Every row missed too many deadlines, or fell behind: the period is too short for this machine.
-    private static func impossible(_ rows: [RowReport], _ period: UInt64) -> String? {
-        guard !rows.contains(where: { serves(period, $0) }) else { return nil }
-        return "\(DurationText.spaced(nanoseconds: period)) is too short a period here: every row missed more than "
-            + "\(NumberText.fixed(hopeless, places: 0)) % of its deadlines, or was a whole period late."
-    }
-
-    /// A row that catches up misses nothing, and is late instead.
-    private static func serves(_ period: UInt64, _ row: RowReport) -> Bool {
-        (row.missed?.value ?? 0) <= hopeless && (row.p50?.value ?? 0) < Double(period)
-    }
-
-    private static func middle(_ base: RowReport, _ others: [RowReport], _ period: UInt64) -> String? {
-        let earlier = others.filter { row in
-            row.key.kind != .bare && row.p50Ratio?.verdict == .earlier && -(row.difference?.value ?? 0) > negligible
-        }
-        let isServed = serves(period, base)
-        guard isServed || !earlier.isEmpty else { return nil }
-        guard !earlier.isEmpty else { return "\(base.key.row) is enough: no other row is earlier by p50." }
-        // With one such row, its saving has just been named.
-        let isNamed = isServed && earlier.count == 1
-        let savings = earlier.map { row in
-            let saved = isNamed ? "them" : NumberText.time(-(row.difference?.value ?? 0))
-            return "\(row.key.row) saves \(saved)\(price(of: row, base))\(drawback(of: row, base))"
-        }
-        let subject = isNamed ? NumberText.time(-(earlier[0].difference?.value ?? 0)) : "such differences"
-        let start = isServed ? "\(base.key.row) is enough unless \(subject) matter: " : "By p50 "
-        return start + savings.joined(separator: "; ") + "."
-    }
-
-    private static func price(of row: RowReport, _ base: RowReport) -> String {
-        guard let cpu = row.cpu?.value, let own = base.cpu?.value else { return "" }
-        if cpu - own < 0.5 { return "" }
-        return " for \(NumberText.fixed(cpu - own, places: 0)) % of a core"
-    }
-
-    /// What the middle hides: a later tail, or more missed deadlines.
-    private static func drawback(of row: RowReport, _ base: RowReport) -> String {
-        var parts: [String] = []
-        if row.p99Ratio?.verdict == .later, let tail = row.tailDifference {
-            parts.append("its p99 is \(NumberText.time(tail.value)) later")
-        }
-        if let missed = row.missed, let own = base.missed, let least = missed.interval?.lowerBound,
-            least > own.interval?.upperBound ?? own.value, missed.value - own.value >= 0.5
-        {
-            parts.append("it missed \(NumberText.fixed(missed.value, places: 1)) % of its deadlines")
-        }
         return parts.isEmpty ? "" : ", but \(parts.joined(separator: ", and "))"
     }
+}
 
-    private static func tail(_ base: RowReport, _ others: [RowReport], _ isBusy: Bool) -> String? {
-        guard others.contains(where: { $0.p99Ratio != nil }) else { return nil }
-        func names(_ verdict: Ratio.Verdict) -> String {
-            others.filter { $0.p99Ratio?.verdict == verdict }.map(\.key.row).joined(separator: ", ")
+extension Tails {
+    fileprivate var text: String {
+        func words(_ rows: [String], _ word: String) -> String? {
+            rows.isEmpty ? nil : "\(rows.listed) \(rows.count == 1 ? "is" : "are") \(word)"
         }
-        let parts = [(names(.earlier), "before"), (names(.later), "later than")]
-            .filter { !$0.0.isEmpty }.map { "\($0.0) \($0.1) \(base.key.row)" }
-        let remedy = isBusy ? ": the machine was busy. Repeat when idle." : "."
-        if parts.isEmpty { return "By p99 this run tells no row from \(base.key.row)\(remedy)" }
-        return "By p99 \(parts.joined(separator: "; "))\(remedy)"
+        return switch (words(earlier, "earlier"), words(later, "later")) {
+        case (let earlier?, let later?): "\(earlier) than \(base), and \(later)"
+        case (let one?, nil), (nil, let one?): "\(one) than \(base)"
+        case (nil, nil): "this run tells no row from \(base)"
+        }
     }
+}
+
+extension [String] {
+    /// As English has it: `a`, `a and b`, `a, b and c`.
+    package var listed: String {
+        count < 2 ? joined() : "\(dropLast().joined(separator: ", ")) and \(self[count - 1])"
+    }
+}
+
+extension String {
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

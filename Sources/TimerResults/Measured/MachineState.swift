@@ -31,16 +31,37 @@ package struct MachineState: Codable, Hashable, Sendable {
 
     /// The state in one line, if it matters: `BUSY: other programs held 97 % of the processors (load 5.4 on 2)`.
     package func words(on host: Host) -> String? {
-        func percent(_ share: Double) -> String { "\(NumberText.fixed(share, places: 0)) %" }
+        isBusy ? "BUSY: \(excesses(on: host).joined(separator: "; "))" : nil
+    }
+
+    /// The state as a sentence, also if the machine was quiet.
+    package func sentence(on host: Host) -> String {
+        if isBusy { return "Busy: \(excesses(on: host).joined(separator: ", and "))." }
+        let shares = [
+            others.map { "other programs held \(Self.percent($0)) of the processors" }
+                ?? waiting.map { "programs waited for a processor \(Self.percent($0)) of the time" },
+            host.hypervisor == true ? stolen.map { "other guests of the host took \(Self.percent($0))" } : nil,
+        ]
+        .compactMap(\.self)
+        return shares.isEmpty
+            ? "Unknown: the kernel does not show what else ran." : "Quiet: \(shares.joined(separator: ", and "))."
+    }
+
+    private static func percent(_ share: Double) -> String { "\(NumberText.fixed(share, places: 0)) %" }
+
+    /// The shares that exceed their limits.
+    private func excesses(on host: Host) -> [String] {
         var parts: [String] = []
         if let others, others > Self.most.others {
             let load = loadAverage.map { " (load \(NumberText.fixed($0, places: 1)) on \(host.processors))" } ?? ""
-            parts.append("other programs held \(percent(others)) of the processors\(load)")
+            parts.append("other programs held \(Self.percent(others)) of the processors\(load)")
         } else if let waiting, waiting > Self.most.waiting {
-            parts.append("programs waited for a processor \(percent(waiting)) of the time")
+            parts.append("programs waited for a processor \(Self.percent(waiting)) of the time")
         }
-        if let stolen, stolen > Self.most.stolen { parts.append("other guests of the host took \(percent(stolen))") }
-        return parts.isEmpty ? nil : "BUSY: \(parts.joined(separator: "; "))"
+        if let stolen, stolen > Self.most.stolen {
+            parts.append("other guests of the host took \(Self.percent(stolen))")
+        }
+        return parts
     }
 
     var isSound: Bool {

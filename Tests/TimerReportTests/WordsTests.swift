@@ -1,0 +1,39 @@
+import ResultsSupport
+import Testing
+import TimerReport
+import TimerResults
+
+/// The page's first answers: was the machine disturbed, and how far can the figures be believed?
+@Suite struct WordsTests {
+    private func words(_ rows: [MeasuredRow] = Synthetic.rows, disturbed: Int = 0, others: Double = 1) -> Words {
+        let laps = (0..<40).map { Lap(waiting: $0 < disturbed ? 50 : 0, stolen: 0) }
+        let machine = MachineState(others: others, waiting: 0, stolen: 0, loadAverage: 1.3)
+        return Words(Report(Synthetic.results(rows, machine: machine, laps: laps)))
+    }
+
+    @Test func theDisturbanceIsTheMachinesStateAndItsLaps() {
+        let quiet = "Quiet: other programs held 1 % of the processors, and other guests of the host took 0 %."
+        let (few, most) = (words(disturbed: 4), words(disturbed: 30, others: 97))
+        #expect(words().disturbance == quiet)
+        let note = "p50 leaves out 4 of 40 laps, which the machine disturbed."
+        #expect(few.disturbance == "\(quiet) \(note)" && few.notes == [note], "the words of the screen")
+        let busy = "Busy: other programs held 97 % of the processors (load 1.3 on 2)."
+        #expect(most.disturbance == "\(busy) The machine disturbed 30 of 40 laps: too many to leave them out of p50.")
+        #expect(most.notes.isEmpty)
+        // Under a load all laps count, and the load itself looks like a disturbance.
+        #expect(words(Synthetic.pair(load: "busy"), disturbed: 30).disturbance == quiet)
+    }
+
+    @Test func theConfidenceNamesTheLaps() {
+        let range = "Each range is from 40 laps, and holds the true figure in 99 of 100 runs."
+        let verdict = " “Later” and “before” are said with the same confidence."
+        let limit = " Another hour may differ."
+        #expect(words().confidence == range + verdict + limit)
+        #expect(words([Synthetic.rows[0]]).confidence == range + limit, "nothing is compared")
+        let busy = "Not far: these figures tell more of the machine’s other work than of the timers. "
+        #expect(words(others: 97).confidence == busy + range + verdict + limit)
+        let few = " too few for ranges and verdicts: measure longer (--time)."
+        #expect(words(Synthetic.pair(laps: 7)).confidence == "7 laps are" + few)
+        #expect(words(Synthetic.pair(laps: 1)).confidence == "1 lap is" + few)
+    }
+}
