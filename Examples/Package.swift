@@ -56,6 +56,8 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
 
 let package = Package(
     name: "precise-timer-examples",
+    // For a C program, which needs no more of Swift than this one file.
+    products: [.library(name: "Ticks", type: .dynamic, targets: ["Ticks"])],
     dependencies: [
         .package(name: "precise-timer", path: "..", traits: ["Libevent", "Metrics", "Logging", "ServiceLifecycle"]),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
@@ -66,6 +68,15 @@ let package = Package(
     ],
     targets: [
         .target(name: "ExampleSupport", dependencies: [ours("PreciseTimer")], swiftSettings: settings),
+        .target(name: "Ticks", dependencies: [ours("PreciseTimer")], swiftSettings: settings),
+        .testTarget(
+            name: "RecipeTests",
+            dependencies: [
+                ours("PreciseTimer"), ours("PreciseTimerFoundation"), ours("PreciseTimerPatterns"),
+                ours("PreciseTimerTestKit"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "VirtualTimeTests",
             dependencies: [ours("PreciseTimer"), ours("PreciseTimerPatterns"), ours("PreciseTimerTestKit")],
