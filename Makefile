@@ -33,13 +33,14 @@ bench: libevent
 	swift build -c release --package-path Benchmarks
 	swift run -c release --package-path Benchmarks --skip-build benchmarks report --output Documentation/benchmarks.md
 
-# Each folder with a @main is a program.
+# Each folder with a @main is a program. CHost is one in C, with its own Makefile.
 examples: libevent
 	swift build --package-path Examples --build-tests
 	for example in $$(cd Examples/Sources && grep -l '^@main' */*.swift | cut -d/ -f1); do \
 	    echo "== $$example"; \
 	    Examples/.build/debug/$$example || exit 1; \
 	done
+	$(MAKE) --no-print-directory -C Examples/CHost run
 	swift test --package-path Examples --skip-build
 
 # How far the verdicts of compare-backends can be believed here. Takes half an hour, during which nothing else may run.

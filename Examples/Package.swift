@@ -57,6 +57,8 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
 
 let package = Package(
     name: "precise-timer-examples",
+    // For a C program, which needs no more of Swift than this one file.
+    products: [.library(name: "Ticks", type: .dynamic, targets: ["Ticks"])],
     dependencies: [
         .package(
             name: "precise-timer",
@@ -71,6 +73,15 @@ let package = Package(
     ],
     targets: [
         .target(name: "ExampleSupport", dependencies: [ours("PreciseTimer")], swiftSettings: settings),
+        .target(name: "Ticks", dependencies: [ours("PreciseTimer")], swiftSettings: settings),
+        .testTarget(
+            name: "RecipeTests",
+            dependencies: [
+                ours("PreciseTimer"), ours("PreciseTimerFoundation"), ours("PreciseTimerPatterns"),
+                ours("PreciseTimerTestKit"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "VirtualTimeTests",
             dependencies: [ours("PreciseTimer"), ours("PreciseTimerPatterns"), ours("PreciseTimerTestKit")],

@@ -75,11 +75,14 @@ package final class VirtualAlarm: SteppingAlarm {
 
     private let state: Lock<State>
 
-    package init(clock: TimerClock = .suspending) {
-        // One second after the clock's origin. A wall clock shows the year 2026, so that it can be set back.
+    /// Without a start, time begins one second after the clock's origin. A wall clock then shows the year 2026, so that
+    /// it can be set back.
+    package convenience init(clock: TimerClock = .suspending) {
         let seconds: UInt64 = clock == .wall ? 1_767_225_600 : 1
-        state = Lock(State(now: TimerInstant(nanoseconds: seconds * 1_000_000_000, clock: clock)))
+        self.init(at: TimerInstant(nanoseconds: seconds * 1_000_000_000, clock: clock))
     }
+
+    package init(at start: TimerInstant) { state = Lock(State(now: start)) }
 
     package var now: TimerInstant { state.withLock { $0.now } }
 

@@ -43,13 +43,39 @@ public final class VirtualTime: Sendable {
     let start: TimerInstant
 
     /// Creates virtual time that stands at one second after its clock's origin; on the wall clock, at the beginning
-    /// of 2026.
+    /// of 2026 (UTC).
     ///
     /// - Parameters:
     ///   - clock: the clock of its service.
     ///   - seed: determines the random phases of timers with a spread, which are thus the same in each run of a test.
-    public init(clock: TimerClock = .suspending, seed: UInt64 = 0) {
-        let alarm = VirtualAlarm(clock: clock)
+    public convenience init(clock: TimerClock = .suspending, seed: UInt64 = 0) {
+        self.init(on: VirtualAlarm(clock: clock), seed: seed)
+    }
+
+    /// Creates virtual time that stands at an instant of your choice.
+    ///
+    /// ```swift
+    /// import Foundation
+    /// import PreciseTimerFoundation
+    ///
+    /// let midnight = Date(timeIntervalSince1970: 1_798_761_600)                    // 2027 begins
+    /// let virtual = VirtualTime(clock: .wall, at: TimerInstant(midnight))
+    /// ```
+    ///
+    /// A date is an instant of the wall clock: `TimerInstant(date)` of the product `PreciseTimerFoundation`. A date
+    /// before 1970 is that clock's origin.
+    ///
+    /// - Parameters:
+    ///   - clock: the clock of its service; nil for that of the instant. Another clock is a programming error.
+    ///   - start: the first instant, which must not be never.
+    ///   - seed: as without a start.
+    public convenience init(clock: TimerClock? = nil, at start: TimerInstant, seed: UInt64 = 0) {
+        precondition(clock ?? start.clock == start.clock, "virtual time cannot begin at an instant of another clock")
+        precondition(!start.isNever, "virtual time cannot begin at an instant that never comes")
+        self.init(on: VirtualAlarm(at: start), seed: seed)
+    }
+
+    private init(on alarm: VirtualAlarm, seed: UInt64) {
         self.alarm = alarm
         start = alarm.now
         do throws(TimerError) {

@@ -117,6 +117,41 @@ struct FaultScriptTests {
         #expect(step == nil, "a suspension is not a step")
     }
 
+    /// The example of the guide TestingWithVirtualTime.
+    @Test func anInjectionOnlyNotesAFaultWhichTheNextAdvanceMeets() throws {
+        let wall = VirtualTime(clock: .wall)
+        let (start, log) = (wall.now, TickLog(wall))
+        try PreciseTimer.schedule(.every(.seconds(30)), on: wall.service, target: log) { $0.note($1) }
+        wall.inject(.suspend(.seconds(60)), after: .seconds(20))
+        #expect(wall.now == start && log.ticks.isEmpty)
+        wall.advance(by: .seconds(10))
+        #expect(log.ticks.isEmpty)
+        wall.advance(by: .seconds(15))
+        #expect(start.duration(to: wall.now) == .seconds(80), "the advance ends with the suspension")
+        #expect(log.deadlines == [.seconds(30)] && log.missed == [1])
+        #expect(log.ticks.map(\.lateness) == [.seconds(50)])
+        wall.advance(by: .seconds(20))
+        #expect(log.deadlines == [.seconds(30), .seconds(90)] && log.missed == [1, 0])
+        #expect(start.duration(to: wall.now) == .seconds(100))
+    }
+
+    @Test func aSuspendingClockStandsStillAndItsTimersTickAWholePeriodLater() throws {
+        let log = TickLog(virtual)
+        try PreciseTimer.schedule(.every(.seconds(30)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.inject(.suspend(.seconds(60)), after: .seconds(20))
+        virtual.advance(by: .seconds(100))
+        #expect(log.deadlines == [.seconds(30), .seconds(60), .seconds(90)] && log.missed == [0, 0, 0])
+    }
+
+    @Test func aFaultWithoutADelayComesBeforeTheTicksThatAreDueNow() throws {
+        let wall = VirtualTime(clock: .wall)
+        let log = TickLog(wall)
+        try PreciseTimer.schedule(.once(after: .zero), on: wall.service, target: log) { $0.note($1) }
+        wall.inject(.suspend(.seconds(60)))
+        wall.advance(by: .zero)
+        #expect(log.ticks.map(\.lateness) == [.seconds(60)])
+    }
+
     @Test func aHandlerThatMovesTimeTakesThatLong() throws {
         let virtual = virtual
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in

@@ -46,6 +46,55 @@ struct VirtualTimeTests {
     }
 }
 
+/// Virtual time begins at an instant that a test chooses.
+struct VirtualStartTests {
+    private let log = Log()
+
+    @Test(arguments: TimerClock.allCases) func timeBeginsAtAChosenInstantOfAnyClock(clock: TimerClock) throws {
+        let start = TimerInstant(nanoseconds: 1_774_742_400_000_000_000, clock: clock)
+        for virtual in [VirtualTime(at: start), VirtualTime(clock: clock, at: start)] {
+            let log = TickLog(virtual)
+            #expect([virtual.now, virtual.service.now, virtual.clock.now] == [start, start, start])
+            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+            virtual.advance(by: .seconds(2))
+            #expect(log.deadlines == [.seconds(1), .seconds(2)])
+            #expect("\(virtual)".hasPrefix("virtual time 2 s"))
+        }
+    }
+
+    @Test func timeMayBeginAtTheOriginOfItsClock() throws {
+        let virtual = VirtualTime(at: .origin(on: .wall))
+        try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: log) { $0.note($1) }
+        virtual.inject(.stepClock(by: .seconds(-60)))
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.deadline) == [.origin(on: .wall)])
+        #expect(virtual.now == .origin(on: .wall), "no clock shows less")
+    }
+
+    @Test func theSameSeedScattersTimersInTheSameWayFromAnyStart() throws {
+        let starts: [TimerInstant] = [.origin(on: .wall), TimerInstant(nanoseconds: 5_000_000_000, clock: .wall)]
+        let spread = PreciseTimer.Schedule.every(.seconds(60), spread: .seconds(60))
+        let phases = try starts.map { start in
+            let virtual = VirtualTime(at: start, seed: 7)
+            let timer = try PreciseTimer.schedule(spread, on: virtual.service, target: log) { $0.note($1) }
+            return timer.nextDeadline.map { start.duration(to: $0) }
+        }
+        #expect(phases[0] == phases[1])
+    }
+
+    @Test func aStartThatNeverComesOrOfAnotherClockStopsTheProcess() async {
+        let never = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = VirtualTime(at: .never(on: .wall))
+        }
+        let other = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = VirtualTime(clock: .wall, at: TimerClock.suspending.now)
+        }
+        let texts = [never, other].map { String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self) }
+        #expect(texts[0].contains("at an instant that never comes"), "\(texts[0])")
+        #expect(texts[1].contains("at an instant of another clock"), "\(texts[1])")
+    }
+}
+
 /// A virtual alarm that repeats by itself.
 struct VirtualRepetitionTests {
     private let alarm = VirtualAlarm()

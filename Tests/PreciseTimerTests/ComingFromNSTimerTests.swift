@@ -1,5 +1,7 @@
 import Dispatch
+import Foundation
 import PreciseTimer
+import PreciseTimerFoundation
 import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
@@ -126,6 +128,24 @@ struct ComingFromNSTimerTests {
         #expect(site.until { log.count >= 2 })
         timer.cancel()
         #expect(log.ticks.flaw(from: start, every: period) == nil)
+    }
+
+    @Test func aFireDateIsADateOnTheWallClock() throws {
+        let noon = Date(timeIntervalSince1970: 1_798_545_600)
+        let virtual = VirtualTime(at: TimerInstant(noon.addingTimeInterval(-60)))
+        let timer = try PreciseTimer.schedule(.once(at: noon), on: virtual.service, target: log) { $0.note($1) }
+        #expect(timer.nextDeadline.flatMap { Date($0) } == noon)
+        try timer.reschedule(.every(.seconds(10), at: TimerInstant(noon.addingTimeInterval(5))))
+        virtual.advance(by: .seconds(80))
+        #expect(log.ticks.map { Date($0.deadline) } == [5, 15].map { noon.addingTimeInterval($0) })
+    }
+
+    @Test func theDateOfADeadlineOfAnotherClockIsThatManySecondsFromNow() throws {
+        let virtual = VirtualTime()
+        let timer = try PreciseTimer.schedule(.every(.seconds(90)), on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .seconds(30))
+        #expect(timer.nextDeadline.flatMap { Date($0) } == nil, "it counts from the start of the system")
+        #expect(timer.remaining.map { $0 / .seconds(1) } == 60)
     }
 
     @Test(arguments: Ground.all)

@@ -5,6 +5,8 @@
 /// save()                                          // with each change
 /// ```
 ///
+/// Its type does not name the target's. A property that is made with `target: self` is `var save: Debouncer?`.
+///
 /// The time is how long no call must come before the burst is over. Without an edge, the last call of a burst calls the
 /// handler (``BurstEdge/trailing``). With ``BurstEdge/trailing`` and ``BurstEdge/both`` the last call is never lost.
 /// ``CallLimiter`` has the rest.

@@ -1,0 +1,90 @@
+import PreciseTimer
+import PreciseTimerTestKit
+import Synchronization
+import Testing
+
+// The recipes "A tempo" and "Between two ticks" of the guides.
+
+/// A clock for music, 24 ticks a beat.
+final class Metronome: Sendable {
+    private let ticks = Mutex<[PreciseTimer.Tick]>([])
+    private let timer = Mutex<PreciseTimer?>(nil)
+
+    /// The ticks up to now.
+    var heard: [PreciseTimer.Tick] { ticks.withLock(\.self) }
+    var beats: Int { heard.count { $0.index % 24 == 0 } }
+
+    func play(_ bpm: Int, on service: TimerService) throws {
+        let clock = try PreciseTimer.schedule(Self.rate(bpm), on: service, target: self) { metronome, tick in
+            metronome.ticks.withLock { $0.append(tick) }
+        }
+        timer.withLock { $0 = clock }
+    }
+
+    /// The knob: the next deadline does not move, and the new rate counts from it.
+    func turn(to bpm: Int) throws { try timer.withLock { try $0?.reschedule(Self.rate(bpm), keeping: .phase) } }
+
+    private static func rate(_ bpm: Int) -> PreciseTimer.Schedule { .rate(24 * bpm, per: .seconds(60)) }
+}
+
+/// A ball that moves by 1 with each step, 20 steps a second. A picture may be drawn at any time.
+@MainActor final class Ball {
+    private let period = Duration.milliseconds(50)
+    private let service: TimerService
+    /// The place at the last two steps.
+    private var (before, after) = (0.0, 0.0)
+    /// That of the latest step.
+    private var deadline: TimerInstant
+
+    init(on service: TimerService = .default) throws {
+        (self.service, deadline) = (service, service.now)
+        try PreciseTimer.schedule(.every(period), on: service, deliver: .mainActor, target: self) { ball, tick in
+            for _ in 0...tick.missed { (ball.before, ball.after) = (ball.after, ball.after + 1) }
+            ball.deadline = tick.deadline.advanced(by: ball.period * tick.missed)
+        }
+    }
+
+    var place: Double {
+        let fraction = min(max(deadline.duration(to: service.now) / period, 0), 1)
+        return before + (after - before) * fraction
+    }
+}
+
+struct MusicAndMotionTests {
+    private let virtual = VirtualTime()
+
+    @Test func aTurnOfTheKnobChangesTheTempoFromTheNextDeadlineOn() throws {
+        let (metronome, start) = (Metronome(), virtual.now)
+        try metronome.play(120, on: virtual.service)
+        virtual.advance(by: .milliseconds(1_010))
+        #expect(metronome.heard.count == 48 && metronome.beats == 2)
+        try metronome.turn(to: 60)
+        virtual.advance(by: .milliseconds(990))
+        let times = metronome.heard.map { start.duration(to: $0.deadline) / .milliseconds(1) }
+        #expect(abs(times[48] - 1_020.833) < 0.001, "the next deadline did not move")
+        #expect(abs(times[49] - times[48] - 41.667) < 0.001, "half the tempo, twice the period")
+        #expect(metronome.heard.map(\.index) == Array(0..<72) && metronome.beats == 3)
+    }
+
+    @Test func aKnobThatTurnsAllTheTimeDoesNotSilenceTheClock() throws {
+        let metronome = Metronome()
+        try metronome.play(120, on: virtual.service)
+        for turn in 1...1_000 {
+            try metronome.turn(to: 120 + turn % 2)
+            virtual.advance(by: .milliseconds(1))
+        }
+        #expect(metronome.heard.count == 48)
+    }
+
+    @Test @MainActor func aPictureLiesBetweenTheLastTwoSteps() async throws {
+        let ball = try Ball(on: virtual.service)
+        await virtual.advance(by: .milliseconds(100))
+        #expect(ball.place == 1, "two steps were made, and the picture has reached the first one")
+        await virtual.advance(by: .milliseconds(20))
+        #expect(abs(ball.place - 1.4) < 1e-9)
+        // It is 230 ms: the steps of 150 and 200 ms are one late tick.
+        virtual.jump(by: .milliseconds(110))
+        await virtual.settle()
+        #expect(abs(ball.place - 3.6) < 1e-9)
+    }
+}
