@@ -12,22 +12,7 @@ extension TimerInstant {
     /// A `Date` of our time resolves about 0.1 µs. A date before 1970 becomes the clock's origin; one after 21 July
     /// 2554, 23:34 UTC, and one that is not a number, becomes never.
     public init(_ date: Date) {
-        let interval = date.timeIntervalSinceReferenceDate
-        // Whole seconds and their fraction apart: a `Double` of the nanoseconds since 1970 would be less precise, and
-        // one of the seconds since 1970 would round the last moments of a second up to the next second.
-        let second = interval.rounded(.down)
-        let seconds = second + Date.timeIntervalBetween1970AndReferenceDate
-        // A number that is not one is in no range.
-        guard seconds < Double(UInt64.max / 1_000_000_000) else {
-            self = .never(on: .wall)
-            return
-        }
-        guard seconds >= 0 else {
-            self = .origin(on: .wall)
-            return
-        }
-        let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64(((interval - second) * 1e9).rounded(.up))
-        self.init(nanoseconds: nanoseconds, clock: .wall)
+        self.init(secondsSince2001: date.timeIntervalSinceReferenceDate)
     }
 }
 

@@ -54,17 +54,6 @@ public final class VirtualTime: Sendable {
 
     /// Creates virtual time that stands at an instant of your choice.
     ///
-    /// ```swift
-    /// import Foundation
-    /// import PreciseTimerFoundation
-    ///
-    /// let midnight = Date(timeIntervalSince1970: 1_798_761_600)                    // 2027 begins
-    /// let virtual = VirtualTime(clock: .wall, at: TimerInstant(midnight))
-    /// ```
-    ///
-    /// A date is an instant of the wall clock: `TimerInstant(date)` of the product `PreciseTimerFoundation`. A date
-    /// before 1970 is that clock's origin.
-    ///
     /// - Parameters:
     ///   - clock: the clock of its service; nil for that of the instant. Another clock is a programming error.
     ///   - start: the first instant, which must not be never.

@@ -132,7 +132,7 @@ struct ComingFromNSTimerTests {
 
     @Test func aFireDateIsADateOnTheWallClock() throws {
         let noon = Date(timeIntervalSince1970: 1_798_545_600)
-        let virtual = VirtualTime(at: TimerInstant(noon.addingTimeInterval(-60)))
+        let virtual = VirtualTime(clock: .wall, at: noon.addingTimeInterval(-60))
         let timer = try PreciseTimer.schedule(.once(at: noon), on: virtual.service, target: log) { $0.note($1) }
         #expect(timer.nextDeadline.flatMap { Date($0) } == noon)
         try timer.reschedule(.every(.seconds(10), at: TimerInstant(noon.addingTimeInterval(5))))

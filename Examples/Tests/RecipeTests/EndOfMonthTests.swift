@@ -39,7 +39,7 @@ struct EndOfMonthTests {
     /// Virtual time that begins at a date of one's choice.
     private func time(year: Int, month: Int, day: Int, hour: Int) throws -> VirtualTime {
         let components = DateComponents(year: year, month: month, day: day, hour: hour)
-        return VirtualTime(clock: .wall, at: TimerInstant(try #require(calendar.date(from: components))))
+        return VirtualTime(clock: .wall, at: try #require(calendar.date(from: components)))
     }
 
     /// The month, the day and the hour of each tick of a time.

@@ -15,6 +15,8 @@ extension PreciseTimer {
     public func suspend() { never() }
     @available(*, unavailable, message: "compare `state == .scheduled`")
     public var isValid: Bool { never() }
+    @available(*, unavailable, renamed: "hasEnded")
+    public var isCancelled: Bool { never() }
     @available(*, unavailable, message: "compare `state == .paused`")
     public var isPaused: Bool { never() }
     @available(*, unavailable, message: "read nextDeadline; set it with `reschedule(.once(at:))`")
