@@ -19,6 +19,7 @@ public struct BackendComparison: Sendable {
     /// The first backend, in the order of the rows, whose row fits; nil if no row does.
     ///
     /// ```swift
+    /// let comparison = try await compareBackends()
     /// let backend = comparison.first { $0.p99 < .microseconds(200) && $0.cpu < 0.02 } ?? .timerFD
     /// ```
     public func first(where fits: (Row) throws -> Bool) rethrows -> TimerService.Backend? {
