@@ -83,6 +83,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "AlternativesTests",
+            dependencies: [
+                ours("PreciseTimer"),
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "VirtualTimeTests",
             dependencies: [ours("PreciseTimer"), ours("PreciseTimerPatterns"), ours("PreciseTimerTestKit")],
             swiftSettings: settings

@@ -33,6 +33,11 @@ uint64_t bench_now(void);
 // Sets a timerfd of that clock for an instant.
 void bench_set(int descriptor, uint64_t instant);
 
+// What a thread waits in.
+enum bench_wait { BENCH_TIMERFD, BENCH_EPOLL_TIMERFD, BENCH_EPOLL_MILLISECONDS, BENCH_NANOSLEEP };
+// Waits `count` times for an instant `delay` nanoseconds away, with this timer slack, and stores how late each wait
+// ended. A wait in whole milliseconds is the next longer one.
+void bench_late(enum bench_wait wait, uint64_t delay, uint64_t slack, uint32_t count, int64_t *lateness);
 // The floor of timers with a tolerance: a heap by wake times, a timerfd, and a function to call for each tick. A timer
 // wakes at the first multiple of the largest power of two within the tolerance that is not before its deadline, as
 // PreciseTimer's do. One thread; no handle, lock or target. Does not return.
