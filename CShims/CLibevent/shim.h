@@ -4,5 +4,9 @@
 // one that the Glibc module has seen, and a clean build fails.
 #include <features.h>
 
+#if __has_include(<event2/event.h>)
 #include <event2/event.h>
 #include <event2/thread.h>
+#else
+#error "The trait Libevent needs libevent's headers: install libevent-dev (Debian), libevent-devel (Fedora) or libevent (brew)."
+#endif

@@ -72,6 +72,7 @@ private enum Mechanism: String, CaseIterable {
     case libeventPreciseBeside = "the same, EVENT_BASE_FLAG_PRECISE_TIMER"
     case strictSource = "DispatchSourceTimer, .strict"
     case source = "DispatchSourceTimer"
+    case sourceWithLeeway = "DispatchSourceTimer, leeway 100 ms"
     case asyncAfter = "asyncAfter"
     case taskSleep = "Task.sleep"
     case nio = "SwiftNIO's scheduleTask"
@@ -93,6 +94,7 @@ private enum Mechanism: String, CaseIterable {
         case .libeventPreciseBeside: try Self.libevent(isPrecise: true, beside: true, count, 8_000_000)
         case .strictSource: Self.source(.strict, count, delay)
         case .source: Self.source([], count, delay)
+        case .sourceWithLeeway: Self.source([], count, delay, leeway: .milliseconds(100))
         case .asyncAfter: Self.asyncAfter(count, delay)
         case .taskSleep: Self.taskSleep(count, delay)
         case .nio: try Self.nio(count, delay)
@@ -136,12 +138,13 @@ private enum Mechanism: String, CaseIterable {
     private static func source(
         _ flags: DispatchSource.TimerFlags,
         _ count: Int,
-        _ delay: UInt64
+        _ delay: UInt64,
+        leeway: DispatchTimeInterval = .nanoseconds(0)
     ) -> [Int64] {
         let queue = DispatchQueue(label: "benchmark")
         return onAnotherThread(count, delay) { due, woke in
             let source = DispatchSource.makeTimerSource(flags: flags, queue: queue)
-            source.schedule(deadline: DispatchTime(uptimeNanoseconds: due))
+            source.schedule(deadline: DispatchTime(uptimeNanoseconds: due), leeway: leeway)
             source.setEventHandler(handler: woke)
             source.activate()
             return { source.cancel() }
