@@ -2,8 +2,8 @@ public import PreciseTimer
 internal import TimerReport
 package import TimerResults
 
-/// How late and how expensive the ticks of some backends were on this machine: what ``compareBackends(_:period:for:progress:)``
-/// measured.
+/// How late and how expensive the ticks of some backends were on this machine, as measured by
+/// ``compareBackends(_:period:for:progress:)``.
 ///
 /// Printed, it is the table of the command `compare-backends`, with its sentences. Coded as JSON, it is a file of
 /// the command, which `compare-backends show` reads, and a file of the command can be decoded.

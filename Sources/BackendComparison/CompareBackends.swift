@@ -15,10 +15,11 @@ internal import TimerResults
 /// let backend = comparison.first { $0.p99 < .microseconds(200) && $0.cpu < 0.02 } ?? .timerFD
 /// ```
 ///
-/// In each lap every backend ticks for a short turn of some 20 ms, in random order, so that a disturbance of the machine
-/// hits all of them alike. Each turn has a service of its own. A thread measures, and the calling task only waits. Other
-/// work of the program makes ticks late and costs processor time, as other programs do: compare before the program
-/// begins its work. Comparisons of one process take turns. Measure a release build: a debug build says so in a sentence.
+/// In each lap every backend ticks for a short turn of some 20 ms, in random order, so that a disturbance of the
+/// machine hits all of them alike. Each turn has a service of its own. A thread measures, and the calling task only
+/// waits. Other work of the program makes ticks late and costs processor time, as other programs do: compare before
+/// the program begins its work. Comparisons of one process take turns. Measure a release build: a debug build says so
+/// in a sentence.
 ///
 /// If the calling task is cancelled, the comparison ends within some 100 ms, with what was measured until then.
 ///

@@ -1,6 +1,6 @@
 /// The sums behind a line through latenesses over time, fitted by least squares.
 ///
-/// They are exact, so the sums of a later reading without those of an earlier one are the sums of the time between them.
+/// They are exact, so the sums of a later reading minus those of an earlier one are the sums of the time in between.
 struct Trend: Equatable, Sendable {
     /// The first deadline, in nanoseconds; times count from there.
     private(set) var origin: UInt64 = 0
