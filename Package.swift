@@ -56,7 +56,7 @@ let package = Package(
         .trait(name: "ServiceLifecycle", description: "The adapter to swift-service-lifecycle."),
         .trait(
             name: "Instrument",
-            description: "compare-backends, as a command and for a program; needs three other packages.",
+            description: "compareBackends, and the command; needs other packages.",
             enabledTraits: ["RunLoop"]
         ),
         .default(enabledTraits: isDependency ? [] : ownTraits),

@@ -34,6 +34,8 @@ struct FormTests {
             let atOnce = sample.form == .plain ? calls.value : former + 1
             await advance(1, toCall: former + 1, of: subject)
             #expect([inTheCall, atOnce, calls.value] == [former, former + 1, former + 1])
+            // A handler that came late on a busy machine began a quiet time, in which a leading call would be lost.
+            await virtual.advance(by: .seconds(2))
         }
     }
 

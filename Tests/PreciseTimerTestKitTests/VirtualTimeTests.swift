@@ -89,9 +89,14 @@ struct VirtualStartTests {
         let other = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = VirtualTime(clock: .wall, at: TimerClock.suspending.now)
         }
+        // A release build stops without words.
+        #if DEBUG
         let texts = [never, other].map { String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self) }
         #expect(texts[0].contains("at an instant that never comes"), "\(texts[0])")
         #expect(texts[1].contains("at an instant of another clock"), "\(texts[1])")
+        #else
+        #expect(never != nil && other != nil)
+        #endif
     }
 }
 

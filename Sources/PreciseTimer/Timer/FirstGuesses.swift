@@ -22,6 +22,8 @@ extension PreciseTimer {
     @available(*, unavailable, message: "read nextDeadline; set it with `reschedule(.once(at:))`")
     public var fireDate: TimerInstant { never() }
 
+    @available(*, unavailable, renamed: "TimerService.Backend")
+    public typealias Backend = TimerService.Backend
     @available(*, unavailable, message: "write: try PreciseTimer.schedule(.every(period)) { timer, tick in … }")
     public convenience init(every period: Duration, handler: @escaping @Sendable () -> Void) { never() }
     @available(*, unavailable, message: "write: try PreciseTimer.schedule(.every(period)) { timer, tick in … }")
