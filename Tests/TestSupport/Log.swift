@@ -83,20 +83,41 @@ extension Count {
 
 /// A gate that is opened once, for all threads and tasks that wait for it.
 package final class Gate: Sendable {
-    private let isOpen = Lock(false)
+    private struct State {
+        var isOpen = false
+        /// The tasks that wait.
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Lock(State())
 
     package init() {}
 
-    package func open() { isOpen.withLock { $0 = true } }
+    package func open() {
+        let waiters = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
 
     /// Whether the gate is open.
-    package var isPassable: Bool { isOpen.withLock { $0 } }
+    package var isPassable: Bool { state.withLock { $0.isOpen } }
 
     /// Blocks the calling thread until the gate is open.
-    package func pass() { while !isOpen.withLock({ $0 }) { pause(.milliseconds(2)) } }
+    package func pass() { while !isPassable { pause(.milliseconds(2)) } }
 
-    /// Waits until the gate is open.
-    package func pass() async { while !isOpen.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(2)) } }
+    /// Waits until the gate is open, also in a cancelled task, whose sleeps would end at once.
+    package func pass() async {
+        await withCheckedContinuation { waiter in
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiters.append(waiter) }
+                return state.isOpen
+            }
+            if isOpen { waiter.resume() }
+        }
+    }
 }
 
 extension [PreciseTimer.Tick] {
