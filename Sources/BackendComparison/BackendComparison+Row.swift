@@ -38,7 +38,7 @@ extension BackendComparison {
 
         /// Whole nanoseconds. A file may have any number.
         private static func duration(_ nanoseconds: Double) -> Duration {
-            .nanoseconds(Int64(min(max(nanoseconds, 0), 1e18).rounded()))
+            .nanoseconds(Int64(exactly: min(max(nanoseconds, 0), 1e18).rounded()) ?? 0)
         }
     }
 }
