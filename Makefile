@@ -75,6 +75,7 @@ lint:
 	    Examples/Tests
 	@! LC_ALL=C.UTF-8 git grep -nE '^.{121,}' -- '*.swift' README.md CONTRIBUTING.md CHANGELOG.md .ci Makefile || \
 	    { echo "these lines have more than 120 columns" >&2; exit 1; }
+	.ci/manifest
 	.ci/rooms
 	.ci/mutations --check
 

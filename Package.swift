@@ -121,7 +121,7 @@ if libraryOnly == nil {
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ]
-    package.targets += [
+    let adapters: [Target] = [
         .target(name: "PreciseTimerMetrics", dependencies: ["PreciseTimer", coreMetrics]),
         .target(name: "PreciseTimerLogging", dependencies: ["PreciseTimer", logging]),
         .target(name: "PreciseTimerLifecycle", dependencies: ["PreciseTimer", lifecycle]),
@@ -135,6 +135,7 @@ if libraryOnly == nil {
             ]
         ),
     ]
+    package.targets += adapters
 }
 
 #if os(Linux)
@@ -152,23 +153,21 @@ if libraryOnly == nil {
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ]
-    package.targets += [
+    let pages: [Resource] = ["html", "css", "js"].map { .embedInCode("Resources/page.\($0)") }
+    let parts: [Target] = [
         .target(name: "HostSystem", dependencies: ["TimerKernel", "CTimerKernel", system]),
         .target(name: "TimerResults"),
-        .target(
-            name: "TimerReport",
-            dependencies: ["TimerResults"],
-            resources: ["html", "css", "js"].map { .embedInCode("Resources/page.\($0)") }
-        ),
+        .target(name: "TimerReport", dependencies: ["TimerResults"], resources: pages),
         .target(name: "TimerProbe", dependencies: ["PreciseTimer", "TimerResults", "HostSystem", heap]),
         .target(name: "BackendComparison", dependencies: instrument),
         .executableTarget(name: "compare-backends", dependencies: instrument + ["BackendComparison", arguments]),
+    ]
+    let tests: [Target] = [
         .executableTarget(
             name: "timer-soak",
             dependencies: tested + ["HostSystem", arguments],
             path: "Tests/Soak"
         ),
-
         .target(name: "ResultsSupport", dependencies: ["TimerResults"], path: "Tests/ResultsSupport"),
         .testTarget(name: "HostSystemTests", dependencies: instrument + ["TestSupport"]),
         .testTarget(name: "TimerResultsTests", dependencies: instrument + ["ResultsSupport", "TestSupport"]),
@@ -181,6 +180,7 @@ if libraryOnly == nil {
         .target(name: "FuzzChecks", dependencies: instrument + ["PreciseTimerTestKit"], path: "Tests/Fuzz/Checks"),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "PreciseTimer", "TestSupport"]),
     ]
+    package.targets += parts + tests
 }
 #endif
 

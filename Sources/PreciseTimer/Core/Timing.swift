@@ -54,7 +54,7 @@ package struct Timing: ~Copyable {
     private var rules: Rules?
     private var flags: Flags = []
     /// The binary logarithm of the largest power of two within the tolerance; 0 without a tolerance.
-    private let coarseness: UInt8
+    private var coarseness: UInt8
 
     /// A timing without a deadline.
     ///

@@ -17,7 +17,7 @@ package struct DiagnosisTable: CustomStringConvertible {
     package var description: String {
         let names = 2 + (MachineFinding.Level.allCases.map(\.rawValue.count).max() ?? 0)
         let facts = names + 2 + (diagnosis.findings.map(\.name.count).max() ?? 0)
-        let findings = diagnosis.findings.flatMap { finding in
+        let findings: [String] = diagnosis.findings.flatMap { finding in
             let title = level(of: finding) + spaces(names - finding.level.rawValue.count) + finding.name
             let found = lines(finding.found, from: facts)
             let first = title + (found.first ?? "").dropFirst(names + finding.name.count)

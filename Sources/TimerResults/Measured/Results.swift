@@ -123,12 +123,15 @@ extension Results {
 
     /// Every text that is shown unchanged.
     private var texts: [String] {
-        let facts = [host.cpu, host.clockSource, host.governor, options.thread].compactMap(\.self)
-        return remarks + facts + [options.delivery, options.clock, origin.date, origin.version]
-            + [host.system, host.kernel, host.machine]
-            + rows.flatMap { row in
-                [row.key.row, row.key.load] + [row.problem, row.failure, row.spin?.obstacle].compactMap(\.self)
-            }
+        // In parts, since Swift 6.2 does not manage the whole in one expression.
+        let known: [String] = [
+            options.delivery, options.clock, origin.date, origin.version, host.system, host.kernel, host.machine,
+        ]
+        let optional: [String?] = [host.cpu, host.clockSource, host.governor, options.thread]
+        let ofRows: [[String?]] = rows.map { row in
+            [row.key.row, row.key.load, row.problem, row.failure, row.spin?.obstacle]
+        }
+        return remarks + known + (optional + ofRows.joined()).compactMap(\.self)
     }
 }
 
