@@ -41,9 +41,9 @@ struct PeriodTests {
 
     @Test func offsetsAndStepsThatOverflowSaturate() {
         let (hour, dense) = (Period(nanoseconds: 3_600_000_000_000), Period(nanoseconds: 1, count: 2))
-        let last = UInt64.max / hour.nanoseconds
-        #expect([last, last + 1, .max].map(hour.offset) == [last * hour.nanoseconds, nil, nil])
-        #expect([.max / 2, .max / 2 + 1, .max].map(dense.latestStep) == [.max - 1, .max, .max])
+        let (most, last) = (UInt64.max, UInt64.max / hour.nanoseconds)
+        #expect([last, last + 1, most].map(hour.offset) == [last * hour.nanoseconds, nil, nil])
+        #expect([most / 2, most / 2 + 1, most].map(dense.latestStep) == [most - 1, most, most])
         // The exact offset is half a nanosecond above the largest number: it saturates and does not wrap around.
         #expect(Period(nanoseconds: 31, count: 2).offset(ofStep: 1_190_112_520_884_487_201) == UInt64.max)
     }
