@@ -22,8 +22,9 @@ struct GridTests {
 struct PeriodTests {
     @Test func anOffsetIsRoundedUpSoThatNoTickIsEarly() {
         let third = Period(nanoseconds: 10, count: 3)
-        #expect((0...4).map { third.offset(ofStep: $0) } == [0, 4, 7, 10, 14])
-        #expect((0...10).map { third.latestStep(within: $0) } == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3])
+        let (offsets, steps): ([UInt64], [UInt64]) = ([0, 4, 7, 10, 14], [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3])
+        #expect((0...4).map(third.offset(ofStep:)) == offsets)
+        #expect((0...10).map(third.latestStep(within:)) == steps)
     }
 
     @Test(arguments: 0..<4)
