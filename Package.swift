@@ -78,7 +78,7 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", libevent],
+            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "CTimerKernel", libevent],
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "ConcurrencyTests", dependencies: tested),

@@ -12,8 +12,16 @@ package final class PollableAlarm: TimerAlarm {
     private let timer: TimerDescriptor
     private let clock: TimerClock
     private let callbacks = Lock<Callbacks?>(nil)
+    /// What ``process()`` is doing.
+    private enum Firing {
+        static let none = 0
+        static let goesOn = 1
+        /// Another thread came meanwhile, took the expiry, and left.
+        static let hasRefused = 2
+    }
+
     /// A lock that is only tried. Acquiring and releasing: a firing sees everything that the one before it has done.
-    private let isFiring = Atomic(false)
+    private let firing = Atomic(Firing.none)
     /// A forked child shares the timer, so reading it there would take an expiry from the parent.
     private let home = Process.generation
     /// The forked child in which the timer's number belongs to a timer of the child. Stored with release after the
@@ -54,18 +62,33 @@ package final class PollableAlarm: TimerAlarm {
 
     /// Fires on the calling thread, needlessly if no timer is due. It fires even without an expiry to read, since the
     /// loop may have read it.
+    ///
+    /// A call that finds another firing takes the expiry, too. Otherwise a loop that is told as long as the descriptor
+    /// is readable would turn until the firing ends. It leaves a mark, and the firing makes the descriptor readable
+    /// again when it has ended: a loop that is told of each expiry once has used this one up.
     package func process() {
         if isInForkedChild { return beQuietInForkedChild() }
-        // While another firing runs, the expiry is not read: the descriptor stays readable, and nothing is lost.
-        guard !isFiring.exchange(true, ordering: .acquiring) else { return }
-        defer { isFiring.store(false, ordering: .releasing) }
-        do throws(TimerError) {
-            _ = try timer.takeExpiry()
-            callbacks.withLock { $0 }?.onFire()
-        } catch {
-            callbacks.withLock { $0.take() }?.onFailure(error)
+        // Taken before the mark: the expiry that answers the mark is left to a later call.
+        do throws(TimerError) { _ = try timer.takeExpiry() } catch { return fail(error) }
+        while !firing.compareExchange(
+            expected: Firing.none,
+            desired: Firing.goesOn,
+            ordering: .acquiringAndReleasing
+        ).exchanged {
+            let mark = firing.compareExchange(
+                expected: Firing.goesOn,
+                desired: Firing.hasRefused,
+                ordering: .acquiringAndReleasing
+            )
+            if mark.original != Firing.none { return }
         }
+        callbacks.withLock { $0 }?.onFire()
+        // A handler may have forked, and this may be the child.
+        let former = firing.exchange(Firing.none, ordering: .acquiringAndReleasing)
+        if former == Firing.hasRefused, !isInForkedChild, callbacks.withLock({ $0 != nil }) { wake() }
     }
+
+    private func fail(_ error: TimerError) { callbacks.withLock { $0.take() }?.onFailure(error) }
 
     /// The parent's timer stays readable in the child, whose loop would spin. So the number is given to a new timer
     /// that never expires. If the system refuses a descriptor for it, the next call tries again.

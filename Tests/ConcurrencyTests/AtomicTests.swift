@@ -91,7 +91,7 @@ import TimerKernel
         #expect(refused.value == 60, "each thread schedules until the shutdown")
     }
 
-    /// `PollableAlarm.isFiring`.
+    /// `PollableAlarm.firing`.
     @Test func firingsOfTwoThreadsThatProcessOneAlarmDoNotOverlap() async throws {
         let alarm = try PollableAlarm(.suspending)
         // Not atomic on purpose: the flag of the alarm must protect it.

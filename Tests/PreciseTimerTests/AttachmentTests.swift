@@ -171,26 +171,76 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
 }
 
 @Suite(.waits("a host's loop polls real descriptors"), .timeLimit(.minutes(60))) struct HostedAlarmTests {
-    /// A handler may call the loop's own method, or run the loop. An expiry in that call must not be lost.
-    @Test(.needsDescriptor) func anExpiryDuringANestedCallStaysReadable() throws {
+    /// An alarm whose first firing sets it again, and then calls the loop's own method, as a second thread may. The
+    /// second firing comes when the expiry is processed.
+    private func alarmWithARefusedCall(
+        expiring isReadable: @escaping @Sendable (_ descriptor: CInt) -> Bool,
+        then look: @escaping @Sendable (_ descriptor: CInt) -> Void = { _ in }
+    ) throws -> (PollableAlarm, Count) {
         let (alarm, firings) = (try PollableAlarm(.suspending), Count())
         alarm.start { [weak alarm] in
             guard let alarm, firings.add(1) == 1 else { return }
             do { try alarm.set(alarm.now) } catch { Issue.record("\(error)") }
-            _ = Poll.isReadable(alarm.descriptor, within: 10_000)
+            #expect(isReadable(alarm.descriptor))
             alarm.process()
+            look(alarm.descriptor)
         } onFailure: {
             Issue.record("\($0)")
         }
         try alarm.set(alarm.now)
+        return (alarm, firings)
+    }
+
+    @Test(.needsDescriptor) func anExpiryDuringAnotherCallIsReadableWhenThatReturns() throws {
+        let (alarm, firings) = try alarmWithARefusedCall { Poll.isReadable($0, within: 10_000) }
         #expect(Poll.isReadable(alarm.descriptor, within: 10_000))
         alarm.process()
         #expect(firings.value == 1, "two firings never overlap")
-        #expect(Poll.isReadable(alarm.descriptor, within: 0))
+        #expect(Poll.isReadable(alarm.descriptor, within: 10_000))
         alarm.process()
         #expect(firings.value == 2)
         alarm.stop()
     }
+
+    /// Otherwise a second thread would turn in its loop until the handler of the first one returns.
+    @Test(.needsDescriptor) func aRefusedCallLeavesNothingToReadMeanwhile() throws {
+        let (alarm, firings) = try alarmWithARefusedCall {
+            Poll.isReadable($0, within: 10_000)
+        } then: {
+            #expect(!Poll.isReadable($0, within: 0))
+        }
+        alarm.process()
+        #expect(firings.value == 1)
+        alarm.stop()
+    }
+
+    #if os(Linux)
+    /// An edge-triggered epoll tells of each expiry once. The refused call has used it up.
+    @Test func anExpiryDuringAnotherCallIsToldAgainToAnEdgeTriggeredLoop() throws {
+        let epoll = EdgeTriggeredLoop()
+        let (alarm, firings) = try alarmWithARefusedCall { _ in epoll.isTold(within: 10_000) }
+        epoll.watch(alarm.descriptor)
+        #expect(epoll.isTold(within: 10_000))
+        alarm.process()
+        #expect(epoll.isTold(within: 10_000) && firings.value == 1)
+        alarm.process()
+        #expect(firings.value == 2 && !epoll.isTold(within: 0))
+        alarm.stop()
+    }
+
+    /// Each handler is a little longer than the period, so that deadlines pass while the other thread is refused.
+    @Test(arguments: [false, true]) func twoThreadsOfAnEdgeTriggeredLoopServeEveryDeadline(isLonger: Bool) async throws {
+        let (epoll, timers, log) = (EdgeTriggeredLoop(), try TimerService.pollable(), Log())
+        epoll.watch(timers.descriptor)
+        try PreciseTimer.schedule(.every(.milliseconds(2)), on: timers.service, target: log) { log, tick in
+            log.note(tick)
+            pause(isLonger ? .microseconds(2_200) : .microseconds(1_800))
+        }
+        try await onThreads(2) { _ in while log.count < 200, epoll.isTold(within: 10_000) { timers.process() } }
+        #expect(log.count >= 200 && log.ticks.flaw(every: .milliseconds(2)) == nil)
+        timers.service.shutdown()
+    }
+    #endif
 
     /// The firing waits in the queue when the alarm is stopped.
     @Test func aFiringThatWaitsInAQueueDoesNotBeginAfterAStop() throws {
