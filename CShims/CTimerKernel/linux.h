@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -285,6 +286,21 @@ static inline int epoll_create_closing(void) {
 
 static inline int event_create_closing(void) {
     return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+// Waits until one of two descriptors is readable, or until some time has passed (ppoll(2), which glibc declares only for
+// GNU sources). A negative number is no descriptor. Returns 1 for the first, 2 for the second, 3 for both, 0 for
+// neither, or -1: with EBADF if one of them is closed.
+static inline int poll_either(int first, int second, struct timespec *length) {
+    struct pollfd requests[2] = {{first, POLLIN, 0}, {second, POLLIN, 0}};
+    if (syscall(SYS_ppoll, requests, 2, length, NULL, 0) < 0) {
+        return -1;
+    }
+    if ((requests[0].revents | requests[1].revents) & (POLLNVAL | POLLERR)) {
+        errno = EBADF;
+        return -1;
+    }
+    return (requests[0].revents != 0) | (requests[1].revents != 0) << 1;
 }
 
 static inline int epoll_watch(int epoll, int descriptor) {

@@ -37,6 +37,9 @@ package final class ThreadSetup: Sendable {
     /// - Parameter settings: the settings to ask for.
     package init(_ settings: [ThreadSetting] = []) { self.settings = settings }
 
+    /// Whether the thread asks for a policy of its own: each of them is a real-time policy.
+    package var asksForRealTime: Bool { settings.contains { $0.name == "policy" } }
+
     /// What came of the settings that have been made so far, by their names.
     package var outcomes: [String: Outcome] { state.withLock { $0.outcomes } }
 

@@ -1,3 +1,4 @@
+internal import CTimerKernel
 internal import Dispatch
 internal import PreciseTimer
 internal import TimerAlarms

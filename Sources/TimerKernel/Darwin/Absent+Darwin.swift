@@ -14,6 +14,14 @@ package enum RealTimeLimit {
     package static func allows(stretch: UInt64) -> Bool { true }
 }
 
+/// A sleep that needs no timer of the kernel: a Mac has no thread that such a timer would wait for.
+final class WakeUp: Sendable {
+    static func forRealTimeThread() throws(TimerError) -> WakeUp? { nil }
+
+    func signal() {}
+    func wait(_ nanoseconds: UInt64, orFor timer: CInt?) throws(TimerError) {}
+}
+
 /// What the kernel says of a thread of this process: nothing yet on a Mac.
 struct ThreadState {
     let isRunnable: Bool

@@ -1,17 +1,20 @@
 import PreciseTimer
+import TimerAlarms
 
-/// A fault that a search must find: a wrong variant of the timerfd alarm.
+/// A fault that a search must find: a wrong variant of the alarm.
 enum SleeperPlant: Hashable, Sendable {
     /// The thread looks at the deadline, then says when it will wake.
     case looksBeforePublishing
-    /// The thread says when it will wake and looks at the deadline, then arms the timerfd.
-    case armsAfterLooking
+    /// The thread says when it will wake and looks at the deadline, then sets the timer.
+    case setsTheTimerAfterLooking
     /// A setter reads when the thread will wake, then stores the deadline.
     case storesAfterReading
     /// A firing uses the deadline up even if it was replaced.
     case usesUpAnyDeadline
     /// A setter does not look whether the alarm was stopped meanwhile.
     case forgetsTheStop
+    /// A signal that comes while the thread is awake is lost.
+    case losesAnEarlySignal
 }
 
 /// What may happen to an alarm.
@@ -25,90 +28,175 @@ struct SleeperPlan: Sendable {
     var time: UInt64
     /// The margins that a spinner decides on, one after the other; empty for an alarm that only sleeps.
     var margins: [UInt64] = []
+    /// Whether the thread sleeps by a time-out of its own, and others wake it by a signal.
+    var isRealTime = false
     var plant: SleeperPlant?
 }
 
-/// The variables that the alarm's threads share. `TimerFDAlarm` has the same ones, besides those of the timerfd itself.
-struct SleeperMemory: Hashable {
-    var deadline = UInt64.max
-    var wakesBy: UInt64 = 0
-    var isStopped = false
-    /// `Spinner.lastMargin`.
-    var lastMargin: UInt64
-    /// When the timerfd expires; nil if it is disarmed, or if its expiry was read.
-    var expiry: UInt64?
-    /// The service's lock, which is held while the alarm is set.
-    var isLocked = false
-    var now: UInt64 = 0
+/// The next step of a thread: one operation on a shared number, one system call, or one reading of the clock. The
+/// thread is about to call the service, or its firing, in `fire`.
+enum SleeperMove: Error, Hashable {
+    case readDeadline, readWakesBy, readIsStopped, storeIsStopped, readLastMargin, readClock, wake, fire
+    case storeDeadline(UInt64), useUp(UInt64), storeWakesBy(UInt64)
+    case setTimer(UInt64), sleep(until: UInt64), shortenSleep(to: UInt64), decideMargin(before: UInt64)
 }
 
-/// The next step of the alarm's thread: one operation on a shared variable, one system call, or one reading of the
-/// clock. The steps are those of `TimerFDAlarm.run`, `wait`, `sleep` and `spin`, in their order.
-enum SleeperMove: Hashable {
-    case loadStopped
-    case loadDeadline
-    case readClock(next: UInt64)
-    case decideMargin(next: UInt64, woke: UInt64)
-    /// A step of `sleep`, by its position there.
-    case sleep(Sleep, Int)
-    case unpublish(Sleep, hasSlept: Bool)
-    case readClockAgain(Sleep)
-    case lookBeforeSpin(Sleep, woke: UInt64)
-    /// `isStillWaiting(for:)` in `spin`, then the clock.
-    case spinAtDeadline(Sleep, woke: UInt64)
-    case spinAtStop(Sleep)
-    case useUp(next: UInt64)
-    case lookAtStopBeforeFiring
-    /// Inside a firing, after which the thread looks again, or spins: the service may set the alarm.
-    case inFiring(Sleep?, woke: UInt64)
-    case hasEnded
+/// The steps of a thread's call so far, with their answers. The alarm's own code runs from the beginning of the call,
+/// and is stopped before its next step.
+final class SleeperReplay: SleeperSteps {
+    private let plan: SleeperPlan
+    private var answers: ArraySlice<UInt64>
+    private var last: SleeperMove?
+    /// The last reading of the clock, since which nothing was stored.
+    private(set) var reading: UInt64?
+    /// What a planted fault puts off.
+    private var postponed: [SleeperMove] = []
 
-    /// The numbers of a wait.
-    struct Sleep: Hashable {
-        let next: UInt64
-        let margin: UInt64
-        /// When the thread must wake, in time for the margin.
-        var alarm: UInt64 { next == .max ? .max : next - margin }
+    init(_ plan: SleeperPlan, _ answers: [UInt64]) {
+        self.plan = plan
+        self.answers = answers[...]
     }
 
-    enum SleepStep { case arm, publish, lookAtDeadline, lookAtStop, read }
+    @discardableResult func answer(to move: SleeperMove) throws(SleeperMove) -> UInt64 {
+        guard let answer = answers.popFirst() else { throw move }
+        last = move
+        switch move {
+        case .readClock: reading = answer
+        case .readDeadline, .readIsStopped: break
+        default: reading = nil
+        }
+        return answer
+    }
+
+    private func perform(_ move: SleeperMove, putOffBy plant: SleeperPlant) throws(SleeperMove) {
+        if plan.plant == plant { postponed.append(move) } else { try answer(to: move) }
+    }
+
+    private func performPostponed() throws(SleeperMove) {
+        while !postponed.isEmpty { try answer(to: postponed.removeFirst()) }
+    }
+
+    func readDeadline() throws(SleeperMove) -> UInt64 { try answer(to: .readDeadline) }
+    func store(deadline: UInt64) throws(SleeperMove) {
+        try perform(.storeDeadline(deadline), putOffBy: .storesAfterReading)
+    }
+    func useUp(_ deadline: UInt64) throws(SleeperMove) -> Bool { try answer(to: .useUp(deadline)) == 1 }
+    func readWakesBy() throws(SleeperMove) -> UInt64 {
+        let wakesBy = try answer(to: .readWakesBy)
+        try performPostponed()
+        return wakesBy
+    }
+    func store(wakesBy: UInt64) throws(SleeperMove) {
+        if wakesBy != 0 { return try perform(.storeWakesBy(wakesBy), putOffBy: .looksBeforePublishing) }
+        postponed = []
+        try answer(to: .storeWakesBy(0))
+    }
+    func readIsStopped() throws(SleeperMove) -> Bool {
+        if plan.plant == .forgetsTheStop, last == .readWakesBy { return false }
+        return try answer(to: .readIsStopped) == 1
+    }
+    func storeIsStopped() throws(SleeperMove) { try answer(to: .storeIsStopped) }
+
+    func readClock() throws(SleeperMove) -> UInt64 { try answer(to: .readClock) }
+    func setTimer(_ instant: UInt64) throws(SleeperMove) {
+        if !plan.isRealTime { try perform(.setTimer(instant), putOffBy: .setsTheTimerAfterLooking) }
+    }
+    func sleepInKernel(until instant: UInt64) throws(SleeperMove) {
+        try performPostponed()
+        try answer(to: .sleep(until: instant))
+    }
+    func shortenSleep(to instant: UInt64) throws(SleeperMove) { try answer(to: .shortenSleep(to: instant)) }
+    func wake() throws(SleeperMove) { try answer(to: .wake) }
+
+    func decideMargin(before deadline: UInt64) throws(SleeperMove) -> UInt64 {
+        plan.margins.isEmpty ? 0 : try answer(to: .decideMargin(before: deadline))
+    }
+    func readLastMargin() throws(SleeperMove) -> UInt64 { plan.margins.isEmpty ? 0 : try answer(to: .readLastMargin) }
+    /// With a spinner, the alarm fires one nanosecond early on purpose.
+    var lead: UInt64 { plan.margins.isEmpty ? 0 : 1 }
+    func fires(for deadline: UInt64, at now: UInt64) {}
+    func learn(from wait: SpinPlan.Wait) {}
 }
 
-/// The next step of a thread that sets or stops the alarm, as in `TimerFDAlarm.set` and `stop`. What a setter has read
-/// too early is of a planted fault.
-enum SetterMove: Hashable {
-    case lock(UInt64)
-    case store(UInt64, hasRead: UInt64?)
-    case loadWakesBy(UInt64, hasStored: Bool)
-    case arm(UInt64, wakesBy: UInt64)
-    case loadWakesByAgain(wakesBy: UInt64)
-    case loadStopped, wake, unlock
-}
+/// A call of a thread, before one of its steps.
+struct SleeperCall: Hashable {
+    enum Kind: Hashable {
+        case waitAndFire, stop
+        case set(UInt64)
+    }
 
-enum StopperMove: Hashable { case store, wake, hasReturned }
+    let kind: Kind
+    private(set) var answers: [UInt64] = []
+    /// The next step; nil if the call returns.
+    private(set) var move: SleeperMove?
+    /// The last reading of the clock, if the next step is another one in a spin.
+    private(set) var reading: UInt64?
+    /// Whether the alarm's thread begins anew after its return.
+    private(set) var goesOn = true
+
+    init(_ kind: Kind, _ plan: SleeperPlan) {
+        self.kind = kind
+        run(plan)
+    }
+
+    mutating func add(answer: UInt64, _ plan: SleeperPlan) {
+        answers.append(answer)
+        run(plan)
+    }
+
+    private mutating func run(_ plan: SleeperPlan) {
+        let replay = SleeperReplay(plan, answers)
+        (move, reading) = (nil, nil)
+        do throws(SleeperMove) {
+            switch kind {
+            case .waitAndFire:
+                var gaps = ShortGaps.none
+                goesOn = try replay.waitAndFire(&gaps) { () throws(SleeperMove) in try replay.answer(to: .fire) }
+            case .set(let deadline): try replay.set(to: deadline)
+            case .stop: try replay.stopAndWake()
+            }
+        } catch {
+            move = error
+            if error == .readClock { reading = replay.reading }
+        }
+    }
+}
 
 enum SleeperStep: Hashable, Sendable {
     case threadGoesOn, setterGoesOn, stopperGoesOn, returnsFromFiring, timePasses
     case sets(UInt64?, inFiring: Bool)
 }
 
-/// The timerfd alarm: its thread, a thread that sets it, and a thread that stops it. They share atomics and a timerfd,
-/// and no lock protects these. Steps are single operations, in a sequentially consistent order.
-///
-/// `TimerFDAlarm` is mirrored, because its system calls cannot be held up one by one. A minute, after which its thread
-/// looks again in any case, never passes here, and the descriptor works.
+/// The memory that the alarm's threads share, and the kernel.
+struct SleeperMemory: Hashable {
+    var deadline = UInt64.max
+    var wakesBy: UInt64 = 0
+    var isStopped = false
+    /// `Spinner.lastMargin`, and how many margins were decided on.
+    var lastMargin: UInt64
+    var margins = 0
+    /// When the timer expires; nil if it is disarmed, or if its expiry was read.
+    var expiry: UInt64?
+    /// Whether a real-time thread was told to wake.
+    var isSignalled = false
+    var now: UInt64 = 0
+}
+
+/// The timerfd alarm: its thread, a thread that sets it, and a thread that stops it. The threads' code is the library's
+/// own (``SleeperSteps``). The memory and the kernel are a model. Steps come in a sequentially consistent order. A
+/// minute, after which the thread looks again in any case, never passes here, and the descriptors work.
 final class SleeperWorld: World {
     private let plan: SleeperPlan
-    private let sleepSteps: [SleeperMove.SleepStep]
     private var memory: SleeperMemory
-    private var thread = SleeperMove.loadStopped
-    /// The setter; nil if it is idle. Inside a firing the alarm's own thread sets the alarm.
-    private var setter: SetterMove?
-    private var inner: SetterMove?
-    private var stopper = StopperMove.store
+    /// The alarm's thread; nil if it has ended.
+    private var thread: SleeperCall?
+    /// The setter, which holds the service's lock; nil if it is idle. Inside a firing the alarm's own thread sets it.
+    private var setter: SleeperCall?
+    private var inner: SleeperCall?
+    /// The stopper; nil if it has returned.
+    private var stopper: SleeperCall?
     private var settingsLeft: Int
     private var innerLeft: Int
-    private var margins = 0
     /// The deadline that a naive reader of the contract expects: the last one that was set, until it has fired.
     private var wanted = UInt64.max
     private(set) var fault: String?
@@ -117,179 +205,140 @@ final class SleeperWorld: World {
         self.plan = plan
         memory = SleeperMemory(lastMargin: plan.margins.first ?? 0)
         (settingsLeft, innerLeft) = (plan.settings, plan.settingsInside)
-        sleepSteps =
-            switch plan.plant {
-            case .looksBeforePublishing: [.arm, .lookAtDeadline, .lookAtStop, .publish, .read]
-            case .armsAfterLooking: [.publish, .lookAtDeadline, .lookAtStop, .arm, .read]
-            default: [.arm, .publish, .lookAtDeadline, .lookAtStop, .read]
-            }
+        (thread, stopper) = (SleeperCall(.waitAndFire, plan), SleeperCall(.stop, plan))
     }
 
     // MARK: The next steps
 
     var steps: [SleeperStep] {
         var steps: [SleeperStep] = []
-        if isReady { steps.append(.threadGoesOn) }
-        if let setter, isReady(setter) { steps.append(.setterGoesOn) }
-        if setter == nil, settingsLeft > 0 { steps += plan.deadlines.map { .sets($0, inFiring: false) } }
-        if case .inFiring = thread, inner == nil {
+        let isInFiring = thread?.move == .fire
+        if inner != nil || !isInFiring && thread.map(isReady) ?? false { steps.append(.threadGoesOn) }
+        if setter != nil { steps.append(.setterGoesOn) }
+        let isLocked = setter != nil || inner != nil
+        if !isLocked, settingsLeft > 0 { steps += plan.deadlines.map { .sets($0, inFiring: false) } }
+        if isInFiring, inner == nil {
             steps.append(.returnsFromFiring)
-            if innerLeft > 0 { steps += plan.deadlines.map { .sets($0, inFiring: true) } }
+            if !isLocked, innerLeft > 0 { steps += plan.deadlines.map { .sets($0, inFiring: true) } }
         }
-        if stopper != .hasReturned { steps.append(.stopperGoesOn) }
+        if stopper != nil { steps.append(.stopperGoesOn) }
         if memory.now < plan.time { steps.append(.timePasses) }
         return steps
     }
 
-    private var isReady: Bool {
-        switch thread {
-        case .inFiring: inner.map(isReady) ?? false
-        case .sleep(_, 4): memory.expiry.map { $0 <= memory.now } ?? false
-        // The same reading of the clock again would change nothing.
-        case .spinAtDeadline(let sleep, let woke): memory.now != woke || !isStillWaiting(sleep)
-        case .hasEnded: false
-        default: true
+    /// Whether a step of the alarm's thread would change anything.
+    private func isReady(_ call: SleeperCall) -> Bool {
+        switch call.move {
+        case .sleep(let instant): return wakes(sleepingUntil: instant) <= memory.now
+        // The same reading again, unless the deadline was replaced or the alarm stopped meanwhile.
+        case .readClock: return call.reading != memory.now || memory.isStopped || memory.deadline != call.answers[1]
+        default: return true
         }
     }
 
-    private func isReady(_ move: SetterMove) -> Bool { if case .lock = move { !memory.isLocked } else { true } }
+    /// When a thread that sleeps in the kernel wakes.
+    private func wakes(sleepingUntil instant: UInt64) -> UInt64 {
+        if plan.isRealTime { return memory.isSignalled ? 0 : instant }
+        return memory.expiry ?? .max
+    }
 
     func take(_ step: SleeperStep) {
         switch step {
-        case .threadGoesOn: if let move = inner { inner = perform(move) } else { thread = perform(thread) }
-        case .setterGoesOn: setter = setter.flatMap(perform)
-        case .sets(let deadline, inFiring: true): (inner, innerLeft) = (.lock(deadline ?? .max), innerLeft - 1)
-        case .sets(let deadline, inFiring: false): (setter, settingsLeft) = (.lock(deadline ?? .max), settingsLeft - 1)
-        case .returnsFromFiring:
-            guard case .inFiring(let sleep, let woke) = thread else { return }
-            thread = sleep.map { .spinAtDeadline($0, woke: woke) } ?? .loadStopped
-        case .stopperGoesOn:
-            if stopper == .store { memory.isStopped = true } else { memory.expiry = 0 }
-            stopper = stopper == .store ? .wake : .hasReturned
+        case .threadGoesOn: if inner != nil { inner = goOn(inner) } else { thread = goOn(thread) }
+        case .setterGoesOn: setter = goOn(setter)
+        case .stopperGoesOn: stopper = goOn(stopper)
+        case .returnsFromFiring: thread = thread.flatMap { answer($0, 0) }
+        case .sets(let deadline, inFiring: true):
+            (inner, innerLeft) = (SleeperCall(.set(deadline ?? .max), plan), innerLeft - 1)
+        case .sets(let deadline, inFiring: false):
+            (setter, settingsLeft) = (SleeperCall(.set(deadline ?? .max), plan), settingsLeft - 1)
         case .timePasses: memory.now += 1
         }
     }
 
-    // MARK: The threads
+    private func goOn(_ call: SleeperCall?) -> SleeperCall? {
+        guard let call, let move = call.move else { return nil }
+        return answer(call, perform(move))
+    }
 
-    private func perform(_ move: SleeperMove) -> SleeperMove {
+    /// The call after an answer; nil if it has returned.
+    private func answer(_ call: SleeperCall, _ answer: UInt64) -> SleeperCall? {
+        var call = call
+        call.add(answer: answer, plan)
+        if call.move != nil { return call }
+        return call.kind == .waitAndFire && call.goesOn ? SleeperCall(.waitAndFire, plan) : nil
+    }
+
+    private func perform(_ move: SleeperMove) -> UInt64 {
         switch move {
-        case .loadStopped: return memory.isStopped ? .hasEnded : .loadDeadline
-        case .loadDeadline: return .readClock(next: memory.deadline)
-        case .readClock(let next):
-            return memory.now >= next ? .useUp(next: next) : .decideMargin(next: next, woke: memory.now)
-        case .decideMargin(let next, let woke):
-            let sleep = SleeperMove.Sleep(next: next, margin: decideMargin(before: next))
-            return woke < sleep.alarm ? .sleep(sleep, 0) : .lookBeforeSpin(sleep, woke: woke)
-        case .sleep(let sleep, let position):
-            switch sleepSteps[position] {
-            case .arm: memory.expiry = sleep.alarm == .max ? nil : sleep.alarm
-            case .publish: memory.wakesBy = sleep.alarm
-            case .lookAtDeadline: if memory.deadline != sleep.next { return .unpublish(sleep, hasSlept: false) }
-            case .lookAtStop: if memory.isStopped { return .unpublish(sleep, hasSlept: false) }
-            case .read:
-                memory.expiry = nil
-                return .unpublish(sleep, hasSlept: true)
-            }
-            return .sleep(sleep, position + 1)
-        case .unpublish(let sleep, let hasSlept):
-            memory.wakesBy = 0
-            return hasSlept ? .readClockAgain(sleep) : .loadStopped
-        case .readClockAgain(let sleep):
-            return memory.now >= sleep.alarm ? .lookBeforeSpin(sleep, woke: memory.now) : .loadStopped
-        case .lookBeforeSpin(let sleep, let woke):
-            if woke >= sleep.next { return .useUp(next: sleep.next) }
-            return isStillWaiting(sleep) ? .inFiring(sleep, woke: woke) : .spinAtDeadline(sleep, woke: woke)
-        case .spinAtDeadline(let sleep, let woke):
-            // With a spinner, the alarm fires one nanosecond early on purpose.
-            if woke >= sleep.next - min(plan.margins.isEmpty ? 0 : 1, sleep.margin) { return .useUp(next: sleep.next) }
-            return memory.deadline == sleep.next ? .spinAtStop(sleep) : .loadStopped
-        case .spinAtStop(let sleep):
-            return memory.isStopped ? .loadStopped : .spinAtDeadline(sleep, woke: memory.now)
-        case .useUp(let next):
-            if memory.deadline != next, plan.plant != .usesUpAnyDeadline { return .loadStopped }
+        case .readDeadline: return memory.deadline
+        case .readWakesBy: return memory.wakesBy
+        case .readIsStopped: return memory.isStopped ? 1 : 0
+        case .storeIsStopped: memory.isStopped = true
+        case .readLastMargin: return memory.lastMargin
+        case .readClock: return memory.now
+        case .storeDeadline(let deadline): (memory.deadline, wanted) = (deadline, deadline)
+        case .useUp(let deadline):
+            if memory.deadline != deadline, plan.plant != .usesUpAnyDeadline { return 0 }
             memory.deadline = .max
-            if wanted == next { wanted = .max }
-            return .lookAtStopBeforeFiring
-        case .lookAtStopBeforeFiring: return memory.isStopped ? .loadStopped : .inFiring(nil, woke: 0)
-        case .inFiring, .hasEnded: return move
+            if wanted == deadline { wanted = .max }
+            return 1
+        case .storeWakesBy(let instant): memory.wakesBy = instant
+        case .setTimer(let instant): memory.expiry = instant
+        case .sleep: (memory.expiry, memory.isSignalled) = (nil, false)
+        case .shortenSleep, .wake: shortenSleep(to: move)
+        case .decideMargin:
+            memory.lastMargin = plan.margins[memory.margins]
+            memory.margins = (memory.margins + 1) % plan.margins.count
+            return memory.lastMargin
+        case .fire: break
         }
+        return 0
     }
 
-    private func decideMargin(before next: UInt64) -> UInt64 {
-        if next == .max || plan.margins.isEmpty { return 0 }
-        memory.lastMargin = plan.margins[margins % plan.margins.count]
-        margins += 1
-        return min(memory.lastMargin, next)
-    }
-
-    private func isStillWaiting(_ sleep: SleeperMove.Sleep) -> Bool {
-        memory.deadline == sleep.next && !memory.isStopped
-    }
-
-    private func perform(_ move: SetterMove) -> SetterMove? {
-        switch move {
-        case .lock(let next):
-            memory.isLocked = true
-            let isWrong = plan.plant == .storesAfterReading
-            return isWrong ? .loadWakesBy(next, hasStored: false) : .store(next, hasRead: nil)
-        case .store(let next, let read):
-            (memory.deadline, wanted) = (next, next)
-            return read.map { armIfEarlier(next, $0) } ?? .loadWakesBy(next, hasStored: true)
-        case .loadWakesBy(let next, let hasStored):
-            return hasStored ? armIfEarlier(next, memory.wakesBy) : .store(next, hasRead: memory.wakesBy)
-        case .arm(let alarm, let wakesBy):
-            memory.expiry = alarm
-            return .loadWakesByAgain(wakesBy: wakesBy)
-        case .loadWakesByAgain(let wakesBy):
-            if memory.wakesBy != wakesBy { return .wake }
-            return plan.plant == .forgetsTheStop ? .unlock : .loadStopped
-        case .loadStopped: return memory.isStopped ? .wake : .unlock
-        case .wake:
+    private func shortenSleep(to move: SleeperMove) {
+        if plan.isRealTime {
+            memory.isSignalled = plan.plant != .losesAnEarlySignal || isAsleep
+        } else if case .shortenSleep(let instant) = move {
+            memory.expiry = instant
+        } else {
             memory.expiry = 0
-            return .unlock
-        case .unlock:
-            memory.isLocked = false
-            return nil
         }
     }
 
-    private func armIfEarlier(_ next: UInt64, _ wakesBy: UInt64) -> SetterMove {
-        let alarm = next - min(next, memory.lastMargin)
-        return alarm < wakesBy ? .arm(alarm, wakesBy: wakesBy) : .unlock
-    }
+    private var isAsleep: Bool { if case .sleep = thread?.move { true } else { false } }
 
     // MARK: What must hold
 
     func check() {
         if setter == nil, inner == nil, wanted != memory.deadline { fault = "the deadline \(wanted) was lost" }
-        guard case .sleep(_, 4) = thread, setter == nil, stopper != .wake else { return }
-        let wakes = memory.expiry ?? .max
-        if stopper == .hasReturned, wakes > memory.now {
+        guard case .sleep(let instant) = thread?.move, setter == nil, stopper?.move != .wake else { return }
+        let wakes = wakes(sleepingUntil: instant)
+        if stopper == nil, wakes > memory.now {
             fault = "the thread sleeps, though it was stopped"
         } else if wakes > wanted {
             fault = "the thread sleeps past the deadline \(wanted)"
         }
     }
 
-    func end() { if thread != .hasEnded { fault = "the thread does not end, but waits: \(thread)" } }
+    func end() { if let thread { fault = "the thread does not end, but waits: \(text(thread))" } }
+
+    private func text(_ call: SleeperCall?) -> String { call?.move.map { "\($0)" } ?? "" }
 
     var fingerprint: Int {
         var hasher = Hasher()
         hasher.combine(memory)
-        hasher.combine(thread)
-        hasher.combine([setter, inner])
-        hasher.combine(stopper)
-        hasher.combine([settingsLeft, innerLeft, margins % max(1, plan.margins.count)])
+        hasher.combine([thread, setter, inner, stopper])
+        hasher.combine([settingsLeft, innerLeft])
         hasher.combine(wanted)
         return hasher.finalize()
     }
 
     func text(of step: SleeperStep) -> String {
         switch step {
-        case .threadGoesOn: "the thread: " + (inner.map { "\($0), inside a firing" } ?? "\(thread)")
-        case .setterGoesOn: "the setter: \(setter.map { "\($0)" } ?? "")"
-        case .stopperGoesOn: "the stopper: \(stopper)"
+        case .threadGoesOn: "the thread: " + (inner == nil ? text(thread) : "\(text(inner)), inside a firing")
+        case .setterGoesOn: "the setter: \(text(setter))"
+        case .stopperGoesOn: "the stopper: \(text(stopper))"
         default: "\(step)"
         }
     }

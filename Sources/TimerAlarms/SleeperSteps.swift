@@ -1,0 +1,160 @@
+internal import TimerKernel
+
+/// The steps of a thread that sleeps until a deadline, or spins before it, and of the threads that set and stop it.
+///
+/// Only the thread sets the kernel's timer, before it sleeps. Another thread that sets an earlier deadline while this
+/// thread sleeps shortens the sleep, too. In all other cases setting the alarm is no more than storing a number.
+///
+/// The steps know neither the memory nor the kernel, so that `SleeperTests` takes every order of these very steps.
+package protocol SleeperSteps {
+    /// `TimerError`, except in a model, which stops before each step.
+    associatedtype Failure: Error
+
+    // The numbers that the threads share. All these are sequentially consistent. A setter stores the deadline and then
+    // reads `wakesBy`; the thread stores `wakesBy` and then reads the deadline. With release and acquire both could
+    // read the old values, and the wake-up would be lost.
+
+    /// The deadline in nanoseconds; the greatest number if there is no deadline.
+    func readDeadline() throws(Failure) -> UInt64
+    func store(deadline: UInt64) throws(Failure)
+    /// Changes this deadline to none. Returns false if it was replaced.
+    func useUp(_ deadline: UInt64) throws(Failure) -> Bool
+    /// While the thread sleeps, when it will wake at the latest. 0 while it is awake: it then reads the deadline again
+    /// before it sleeps.
+    func readWakesBy() throws(Failure) -> UInt64
+    func store(wakesBy: UInt64) throws(Failure)
+    func readIsStopped() throws(Failure) -> Bool
+    func storeIsStopped() throws(Failure)
+
+    // The kernel: ``ThreadTimer``.
+
+    func readClock() throws(Failure) -> UInt64
+    /// Sets the timer for the calling thread's sleep.
+    func setTimer(_ instant: UInt64) throws(Failure)
+    func sleepInKernel(until instant: UInt64) throws(Failure)
+    /// Lets the sleep of the alarm's thread end at an earlier instant.
+    func shortenSleep(to instant: UInt64) throws(Failure)
+    /// Ends the sleep of the alarm's thread, which begins anew.
+    func wake() throws(Failure)
+
+    // The spin, which an alarm that only sleeps does not have: ``Spinner``.
+
+    /// How long before a deadline the thread wakes, to spin from then on.
+    func decideMargin(before deadline: UInt64) throws(Failure) -> UInt64
+    /// The margin that was decided on last.
+    func readLastMargin() throws(Failure) -> UInt64
+    /// How long before a deadline the thread fires.
+    var lead: UInt64 { get }
+    /// The thread has spun, and fires for a deadline.
+    func fires(for deadline: UInt64, at now: UInt64)
+    func learn(from wait: SpinPlan.Wait)
+}
+
+extension SleeperSteps {
+    // MARK: The thread
+
+    /// Waits for the deadline, and fires if it has come. Returns false if the alarm is stopped.
+    @inline(__always) package func waitAndFire(
+        _ gaps: inout ShortGaps,
+        _ fire: () throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        if try readIsStopped() { return false }
+        let next = try readDeadline()
+        let (hasCome, wait) = try wait(for: next, &gaps, fire)
+        // The firing uses the deadline up, unless it was replaced in the meantime.
+        if hasCome, try useUp(next), try !readIsStopped() { try fire() }
+        learn(from: wait)
+        return true
+    }
+
+    /// Waits until a deadline or, if it spins, until ``lead`` before it. Returns false if the thread must begin anew:
+    /// the deadline was replaced, the clock was set back, or a minute has passed. If the process closes the descriptor
+    /// from outside, a sleeping thread is not told; its next sleep finds out.
+    private func wait(
+        for next: UInt64,
+        _ gaps: inout ShortGaps,
+        _ fire: () throws(Failure) -> Void
+    ) throws(Failure) -> (hasCome: Bool, SpinPlan.Wait) {
+        var wait = SpinPlan.Wait(woke: try readClock())
+        if wait.woke >= next { return (true, wait) }
+        let gap = next - wait.woke
+        let choice = gap > ShortGaps.longest ? .sleep : gaps.choice(for: gap, at: wait.woke)
+        if choice == .stayAwake {
+            let hasCome = try spin(until: next, gap, &wait)
+            // If the host stood still meanwhile, that time does not count.
+            gaps.pay(min(wait.end - min(wait.woke, wait.end), gap), at: wait.end)
+            // The spinner's budget does not pay for it.
+            return (hasCome, SpinPlan.Wait(woke: wait.end))
+        }
+        let margin = next == .max ? 0 : min(try decideMargin(before: next), next)
+        let alarm = min(next - margin, wait.woke + minute)
+        if wait.woke < alarm {
+            let before = choice == .measureSleep ? Thread.processorTime : nil
+            guard try sleep(until: alarm, for: next) else { return (false, wait) }
+            if let before, let after = Thread.processorTime { gaps.learn(price: after - before) }
+            wait = SpinPlan.Wait(alarm: alarm, woke: try readClock())
+        }
+        guard wait.woke >= next - margin else { return (false, wait) }
+        if wait.woke >= next { return (true, wait) }
+        // A firing that finds nothing due fetches what the next one needs into the processor's caches.
+        if try isStillWaiting(for: next) { try fire() }
+        return (try spin(until: next, margin, &wait), wait)
+    }
+
+    /// Sleeps until an instant, or until another thread sets an earlier deadline or stops the alarm. Returns false if
+    /// one of the two happened before the sleep.
+    private func sleep(until alarm: UInt64, for next: UInt64) throws(Failure) -> Bool {
+        try setTimer(alarm)
+        // From here on, other threads wake this one. What they did before is seen now.
+        try store(wakesBy: alarm)
+        let sleeps = try isStillWaiting(for: next)
+        if sleeps { try sleepInKernel(until: alarm) }
+        try store(wakesBy: 0)
+        return sleeps
+    }
+
+    /// Reads the clock until ``lead`` before a deadline. Returns false if the thread must begin anew.
+    private func spin(until next: UInt64, _ margin: UInt64, _ wait: inout SpinPlan.Wait) throws(Failure) -> Bool {
+        let early = next - min(lead, margin)
+        while wait.end < early {
+            // A clock that was set back has left the margin.
+            guard try isStillWaiting(for: next), wait.end >= next - margin else { return false }
+            wait.end = try readClock()
+        }
+        fires(for: next, at: wait.end)
+        // The service waits for the rest.
+        wait.end = max(wait.end, next)
+        return true
+    }
+
+    private func isStillWaiting(for next: UInt64) throws(Failure) -> Bool {
+        guard try readDeadline() == next else { return false }
+        return try !readIsStopped()
+    }
+
+    // MARK: Other threads
+
+    package func set(to next: UInt64) throws(Failure) {
+        try store(deadline: next)
+        // A sleeping thread that wakes early enough, or even too early, begins anew and sleeps on.
+        let wakesBy = try readWakesBy()
+        let alarm = next - min(next, try readLastMargin())
+        guard alarm < wakesBy else { return }
+        try shortenSleep(to: alarm)
+        // This may have undone the wake-up of a concurrent stop. Or the thread has woken meanwhile, and sleeps again
+        // until an earlier instant, which this has replaced.
+        var isUndone = try readWakesBy() != wakesBy
+        if !isUndone { isUndone = try readIsStopped() }
+        if isUndone { try wake() }
+    }
+
+    /// The kernel's lock on its timer orders the settings and what comes before and after them: the wake-up is the last
+    /// setting, or the thread or the setter that undid it sees that the alarm is stopped.
+    package func stopAndWake() throws(Failure) {
+        try storeIsStopped()
+        try wake()
+    }
+}
+
+/// In nanoseconds.
+private let minute: UInt64 = 60_000_000_000

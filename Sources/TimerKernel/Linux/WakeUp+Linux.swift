@@ -1,0 +1,67 @@
+#if os(Linux) && !KQUEUE
+internal import CTimerKernel
+
+/// A sleep with a time-out, which another thread can end: ppoll(2) on an eventfd (see eventfd(2)).
+///
+/// If the process closes the descriptor from outside, its number may belong to another file. So the value looks whether
+/// the number still belongs to a file of this kind before it writes or reads eight bytes there.
+final class WakeUp: Sendable {
+    private let number: CInt
+    private let claim: DescriptorClaim
+    /// All eventfds have the same, and ordinary files, sockets and pipes have others.
+    private let file: UInt64?
+
+    /// What ends the sleep of a real-time thread; nil if the system has no such thing.
+    static func forRealTimeThread() throws(TimerError) -> WakeUp? { try WakeUp() }
+
+    private init() throws(TimerError) {
+        switch SystemCall.retrying({ event_create_closing() }) {
+        case .success(let number):
+            self.number = number
+            claim = DescriptorClaim(number)
+            file = Self.file(of: number)
+        case .failure(let errno): throw errno.error(attempting: "creating an eventfd")
+        }
+    }
+
+    deinit { claim.close() }
+
+    /// Ends the sleep, or the next one if the thread is awake.
+    func signal() {
+        var one: UInt64 = 1
+        // A full counter is a signal, too.
+        if isOurs { _ = unsafe write(number, &one, 8) }
+    }
+
+    /// Sleeps for some nanoseconds, until a signal, or until a timer of the calling thread expires. Signals of the
+    /// system end it, too.
+    ///
+    /// - Throws: `TimerError` if one of the descriptors is lost.
+    func wait(_ nanoseconds: UInt64, orFor timer: CInt?) throws(TimerError) {
+        var length = timespec(nanoseconds: nanoseconds)
+        let readable = unsafe poll_either(number, timer ?? -1, &length)
+        if readable < 0 {
+            let errno = Errno(last_error())
+            if errno.number != EINTR { throw failure(errno) }
+        } else if readable & 1 != 0 {
+            guard isOurs else { throw failure(Errno(EBADF)) }
+            var signals: UInt64 = 0
+            _ = unsafe read(number, &signals, 8)
+        }
+    }
+
+    private var isOurs: Bool { !claim.isLost && Self.file(of: number) == file }
+
+    private func failure(_ errno: Errno) -> TimerError {
+        if errno.number == EBADF { claim.lose() }
+        return errno.error(.backendFailed, attempting: "waiting for an eventfd")
+    }
+
+    /// The number of the file within its file system, and that system; nil if there is no such file.
+    private static func file(of number: CInt) -> UInt64? {
+        var status = stat()
+        guard unsafe fstat(number, &status) == 0 else { return nil }
+        return UInt64(status.st_ino) ^ UInt64(status.st_dev) << 32
+    }
+}
+#endif

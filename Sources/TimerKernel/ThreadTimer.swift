@@ -1,0 +1,53 @@
+/// Where one thread sleeps until an instant, and how other threads end its sleep.
+///
+/// An ordinary thread sleeps in a read of a timer of the kernel. To wake it, another thread sets that timer.
+///
+/// A real-time thread sleeps in a call with a time-out of its own, if the system has such a call (``WakeUp``). A Linux
+/// with PREEMPT_RT lets the time-outs of real-time threads expire in its interrupt handler, but timers in a thread of
+/// the kernel, `ktimers/N` of SCHED_FIFO 1, which gets no processor beside any other real-time thread that is busy: see
+/// `__hrtimer_setup_sleeper` in kernel/time/hrtimer.c. So another thread wakes it without a timer. The timer is set
+/// only if it hears what a time-out does not: that the wall clock was set, or that the machine was suspended.
+package struct ThreadTimer: ~Copyable, Sendable {
+    private let timer: TimerDescriptor
+    private let clock: TimerClock
+    /// Ends the sleep of a real-time thread; nil for an ordinary thread.
+    private let wakeUp: WakeUp?
+
+    /// - Parameters:
+    ///   - clock: the clock of the instants.
+    ///   - isForRealTime: whether the thread asks for a real-time policy. If the system refuses that, it sleeps as well.
+    /// - Throws: `TimerError` if the system refuses a descriptor.
+    package init(_ clock: TimerClock, isForRealTime: Bool = false) throws(TimerError) {
+        let wakeUp = isForRealTime ? try WakeUp.forRealTimeThread() : nil
+        try self.init(TimerDescriptor(clock), clock, wakeUp)
+    }
+
+    private init(_ timer: consuming TimerDescriptor, _ clock: TimerClock, _ wakeUp: WakeUp?) {
+        self.timer = timer
+        self.clock = clock
+        self.wakeUp = wakeUp
+    }
+
+    /// Sets the timer, before the thread sleeps until then.
+    package borrowing func set(_ nanoseconds: UInt64) throws(TimerError) {
+        if wakeUp != nil, clock == .suspending { return }
+        try timer.set(instant(nanoseconds))
+    }
+
+    /// Sleeps until the instant for which the timer was set, or less long.
+    package borrowing func sleep(until nanoseconds: UInt64) throws(TimerError) {
+        guard let wakeUp else { return try timer.wait() }
+        let now = clock.now.nanoseconds
+        if now >= nanoseconds { return }
+        try wakeUp.wait(nanoseconds - now, orFor: clock == .suspending ? nil : timer.number)
+    }
+
+    /// Lets the sleep of another thread end at an earlier instant, or now.
+    package borrowing func shorten(to nanoseconds: UInt64) throws(TimerError) {
+        if let wakeUp { wakeUp.signal() } else { try timer.set(instant(nanoseconds)) }
+    }
+
+    private borrowing func instant(_ nanoseconds: UInt64) -> TimerInstant {
+        TimerInstant(nanoseconds: nanoseconds, clock: clock)
+    }
+}
