@@ -9,8 +9,28 @@ package import TimerKernel
 /// releases the source before activating it. It never sets a deadline that Dispatch takes for one of another clock.
 /// Its initialiser throws in a process in which Dispatch cannot work.
 package final class DispatchAlarm: TimerAlarm {
+    /// The source, and what it was last set to.
+    private struct State {
+        let source: any DispatchSourceTimer
+        var first: TimerInstant?
+        var period: UInt64?
+
+        /// Does what was last set.
+        func schedule() {
+            guard let first else { return source.schedule(deadline: .distantFuture) }
+            if first.clock == .wall {
+                let (seconds, nanoseconds) = first.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+                let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
+                return source.schedule(wallDeadline: DispatchWallTime(timespec: time), leeway: .nanoseconds(0))
+            }
+            let time = DispatchTime(uptimeNanoseconds: first.nanoseconds)
+            let repeating = period.map { DispatchTimeInterval.nanoseconds(Int($0)) } ?? .never
+            source.schedule(deadline: time, repeating: repeating, leeway: .nanoseconds(0))
+        }
+    }
+
     private let clock: TimerClock
-    private let source: Lock<any DispatchSourceTimer>
+    private let state: Lock<State>
     /// Stored before the source is activated, and read when no thread holds the alarm any more. The source's lock
     /// orders both, so release and acquire are enough.
     private let isActive = Atomic(false)
@@ -33,14 +53,14 @@ package final class DispatchAlarm: TimerAlarm {
         let source = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
         source.schedule(deadline: .distantFuture)
         self.clock = clock
-        self.source = Lock(source)
+        state = Lock(State(source: source))
     }
 
     deinit {
-        source.withLock { source in
-            source.cancel()
+        state.withLock { state in
+            state.source.cancel()
             // Releasing an inactive source ends the process.
-            if !isActive.load(ordering: .acquiring) { source.activate() }
+            if !isActive.load(ordering: .acquiring) { state.source.activate() }
         }
     }
 
@@ -50,29 +70,17 @@ package final class DispatchAlarm: TimerAlarm {
         onFire: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
-        source.withLock { source in
-            source.setEventHandler { [weak self] in
+        state.withLock { state in
+            state.source.setEventHandler { [weak self] in
                 guard let self, !self.isStopped.load(ordering: .acquiring) else { return }
                 onFire()
             }
             isActive.store(true, ordering: .releasing)
-            source.activate()
+            state.source.activate()
         }
     }
 
-    package func set(_ deadline: TimerInstant?) {
-        source.withLock { source in
-            guard let deadline = deadline.map(Self.safe) else { return source.schedule(deadline: .distantFuture) }
-            if clock == .wall {
-                let (seconds, nanoseconds) = deadline.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-                let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
-                source.schedule(wallDeadline: DispatchWallTime(timespec: time), leeway: .nanoseconds(0))
-            } else {
-                let time = DispatchTime(uptimeNanoseconds: deadline.nanoseconds)
-                source.schedule(deadline: time, leeway: .nanoseconds(0))
-            }
-        }
-    }
+    package func set(_ deadline: TimerInstant?) { set(deadline.map(Self.safe), nil) }
 
     /// Repeats by itself on the suspending clock, with periods of up to a day. Dispatch adds whole periods to the
     /// deadline, in nanoseconds, so rounding errors do not add up.
@@ -81,16 +89,20 @@ package final class DispatchAlarm: TimerAlarm {
             set(first)
             return false
         }
-        source.withLock { source in
-            let time = DispatchTime(uptimeNanoseconds: first.nanoseconds)
-            source.schedule(deadline: time, repeating: .nanoseconds(Int(period)), leeway: .nanoseconds(0))
-        }
+        set(first, period)
         return true
+    }
+
+    private func set(_ first: TimerInstant?, _ period: UInt64?) {
+        state.withLock { state in
+            (state.first, state.period) = (first, period)
+            state.schedule()
+        }
     }
 
     package func stop() {
         isStopped.store(true, ordering: .releasing)
-        source.withLock { $0.cancel() }
+        state.withLock { $0.source.cancel() }
     }
 
     /// In nanoseconds.
@@ -102,4 +114,9 @@ package final class DispatchAlarm: TimerAlarm {
     private static func safe(_ deadline: TimerInstant) -> TimerInstant {
         TimerInstant(nanoseconds: min(max(deadline.nanoseconds, 2), 1 << 62 - 1), clock: deadline.clock)
     }
+}
+
+extension DispatchAlarm: RenewedAlarm {
+    /// A source that repeats goes on with its own period: from its first deadline, so that it keeps its grid.
+    package func renew() { state.withLock { $0.schedule() } }
 }

@@ -95,6 +95,20 @@ extension TimerAlarm {
     }
 }
 
+/// An alarm that is not set anew by setting it to its deadline.
+package protocol RenewedAlarm: TimerAlarm {
+    /// Does what the last setting did, in the kernel, too. The rules for calling ``set(_:)`` apply here, too.
+    func renew()
+}
+
+extension TimerAlarm {
+    /// Sets an alarm anew that should have fired for this deadline, which has passed: on the calling thread, and so on
+    /// its processor.
+    package func setAnew(_ deadline: TimerInstant) throws(TimerError) {
+        if let alarm = self as? any RenewedAlarm { alarm.renew() } else { try set(deadline) }
+    }
+}
+
 /// An alarm whose clock is not the kernel's, so that the steps and suspensions of the machine are not its own.
 package protocol SteppingAlarm: TimerAlarm {
     /// Calls `onCheck` for each step of the alarm's wall clock and for each suspension, until the returned function is

@@ -74,6 +74,12 @@ package final class TimerFDAlarm: TimerAlarm {
     package func stop() { try? stopAndWake() }
 }
 
+extension TimerFDAlarm: RenewedAlarm {
+    /// The thread begins anew. It may sleep although it should have woken: something outside has disarmed the timer, or
+    /// the processor that has the timer does not run. To set a deadline would then do nothing.
+    package func renew() { wake() }
+}
+
 extension TimerFDAlarm: SleeperSteps {
     package typealias Failure = TimerError
 

@@ -103,6 +103,37 @@ import TimerKernel
     }
 }
 
+// Swift Testing hands values to an exit test since Swift 6.3.
+#if compiler(>=6.3)
+/// The kernel's timer of an alarm never expires.
+@Suite(.waits("the watchdog notices it"), .timeLimit(.minutes(60))) struct LostTimerTests {
+    private static func disarm() {
+        typealias Set = @convention(c) (CInt, CInt, UnsafeRawPointer, UnsafeMutableRawPointer?) -> CInt
+        let (set, none) = (unsafe function("timerfd_settime", as: Set.self), [UInt64](repeating: 0, count: 4))
+        for descriptor in timerDescriptors { _ = unsafe set?(descriptor, 0, none, nil) }
+    }
+
+    /// As a process finds it that is restored from a checkpoint.
+    @Test(arguments: Backend.available)
+    func timersTickOnIfSomethingOutsideDisarmsTheKernelsTimer(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            SupervisorClock.hurry()
+            let timer = try TickingTimer(.every(.milliseconds(10)), on: try TimerService(backend))
+            #expect(timer.ticks(5))
+            // A thread that is awake sets its timer again.
+            for _ in 0..<20 {
+                Self.disarm()
+                pause(.milliseconds(1))
+            }
+            #expect(timer.ticks(100) && timer.losesNothing)
+            #expect(timer.log.ticks.suffix(50).contains { $0.missed == 0 }, "it ticks more often than the watchdog looks")
+            #expect(timer.ends.all == [])
+        }
+    }
+}
+#endif
+
 /// A part of the program closes a descriptor that is not its own.
 @Suite(.waits("the kernel gives a closed number to the next descriptor")) struct StrayCloseTests {
     // Swift Testing hands values to an exit test since Swift 6.3.
@@ -127,6 +158,32 @@ import TimerKernel
             #expect(second.ticks(20))
             first.shutdown()
             #expect(second.ticks(20) && second.losesNothing, "its descriptor was not closed")
+        }
+    }
+
+    /// What wakes a real-time thread is written to.
+    @Test(arguments: [Backend.timerFD, .hybrid])
+    func aFileThatGetsTheNumberOfARealTimeServicesDescriptorIsNotWrittenTo(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            let known = ProcFS.descriptors(on: "anon_inode:[eventfd]")
+            let service = try TimerService(backend, thread: .realTime(priority: 1))
+            let far = try TickingTimer(.every(.milliseconds(50)), on: service)
+            let own = ProcFS.descriptors(on: "anon_inode:[eventfd]").filter { !known.contains($0) }
+            let number = try #require(own.count == 1 ? own.first : nil)
+            var ends: [CInt] = [0, 0]
+            #expect(unsafe pipe(&ends) == 0 && dup2(ends[1], number) == number)
+            // Each is earlier than the deadline for which the thread sleeps.
+            while far.ends.all.isEmpty, far.timer.remaining != nil {
+                _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: far.log) { _, _ in }
+                pause(.milliseconds(1))
+            }
+            #expect(eventually { far.ends.all.count == 1 })
+            guard case .backendFailed(let error) = far.ends.all.first else { fatalError("\(far.ends.all)") }
+            #expect(error.errno == EBADF)
+            #expect(!Poll.isReadable(ends[0], within: 0))
+            service.shutdown()
+            #expect(fcntl(number, F_GETFD) != -1, "it was not closed")
         }
     }
     #endif

@@ -99,7 +99,7 @@ package struct Mechanism: Sendable, CustomStringConvertible {
     package func makeAlarm() throws(TimerError) -> any TimerAlarm { try make(clock) }
 
     /// All mechanisms of this build.
-    package static let all = TimerService.Backend.available.flatMap(of) + attached
+    package static let all = TimerService.Backend.available.flatMap(of) + ofRealTime + attached
 
     /// The mechanisms on a host's loop or queue. Each alarm has its own, which ends when the alarm has released it.
     package static let attached: [Mechanism] = {
@@ -124,6 +124,15 @@ package struct Mechanism: Sendable, CustomStringConvertible {
         }
         return attached
     }()
+
+    /// The mechanisms whose threads ask for a real-time policy. They sleep in the same way if it is refused.
+    private static let ofRealTime = !Platform.isLinux ? [] : [TimerService.Backend.timerFD, .hybrid].flatMap { backend in
+        TimerClock.allCases.map { clock in
+            Mechanism("real-time \(backend.rawValue)", on: clock) { clock throws(TimerError) in
+                try backend.makeAlarm(clock: clock, setup: ThreadSetup([.fifo(1)]))
+            }
+        }
+    }
 
     private static func of(_ backend: TimerService.Backend) -> [Mechanism] {
         TimerClock.allCases.filter(backend.clocks.contains)

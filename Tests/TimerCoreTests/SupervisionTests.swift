@@ -112,9 +112,22 @@ struct AlarmWatchdogTests {
         let lengths = [Self.second, Self.second - 100_000_000, Self.second / 10, 1_000, 60 * Self.second]
         let silent = lengths.map { length in
             var watchdog = AlarmWatchdog()
-            return (1...100).first { watchdog.findsSilent(overdue: 7, at: 40 * Self.second + UInt64($0) * length) }
+            return (1...100)
+                .first { check in
+                    let now = 40 * Self.second + UInt64(check) * length
+                    return watchdog.finding(overdue: 7, at: now) == .late(7, isSilent: true)
+                }
         }
         #expect(silent == [6, 6, 46, nil, 6])
+    }
+
+    @Test func anAlarmIsLateAtTheSecondCheckForTheSameInstant() {
+        var watchdog = AlarmWatchdog()
+        let late = AlarmWatchdog.Finding.late(9, isSilent: false)
+        let instants: [UInt64?] = [nil, 7, 9, 9, 9, nil, 9, 9]
+        let findings = instants.enumerated()
+            .map { second, instant in watchdog.finding(overdue: instant, at: UInt64(second) * Self.second) }
+        #expect(findings == [.onTime, .onTime, .onTime, late, late, .onTime, .onTime, late])
     }
 
     @Test func aThreadThatRunsInVainIsToldFromOneThatGetsNoProcessor() {
@@ -122,7 +135,7 @@ struct AlarmWatchdogTests {
         #expect((0..<10).contains { watchdog.hasRun(7 + UInt64($0) * 10_000_000) } == false)
         watchdog = AlarmWatchdog()
         #expect((0..<3).map { watchdog.hasRun(7 + UInt64($0) * 50_000_000) } == [false, true, true])
-        _ = watchdog.findsSilent(overdue: 1, at: 0)
+        _ = watchdog.finding(overdue: 1, at: 0)
         #expect(watchdog.hasRun(2_000_000_000) == false, "another instant begins anew")
     }
 
@@ -132,7 +145,8 @@ struct AlarmWatchdogTests {
             .filter { check in
                 // Another instant each five checks, and later no instant now and then.
                 let overdue: UInt64? = check < 50 ? check / 5 : check % 6 == 0 ? nil : 99
-                return watchdog.findsSilent(overdue: overdue, at: check * Self.second)
+                let finding = watchdog.finding(overdue: overdue, at: check * Self.second)
+                return if case .late(_, isSilent: true) = finding { true } else { false }
             }
         #expect(silent == [])
     }

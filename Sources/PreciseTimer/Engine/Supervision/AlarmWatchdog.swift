@@ -21,19 +21,27 @@ package struct AlarmWatchdog: Sendable {
 
     package init() {}
 
+    /// What a check has found.
+    package enum Finding: Hashable, Sendable {
+        /// The alarm is on time, or was found overdue for the first time.
+        case onTime
+        /// It is overdue for this instant, and is to be set anew: the kernel's timer may have been lost, or may wait on
+        /// a processor that is kept busy or that the host does not run. It is silent if that has not helped so far.
+        case late(UInt64, isSilent: Bool)
+    }
+
     /// Adds a check. Constant time.
     ///
     /// - Parameters:
     ///   - overdue: the instant for which the alarm is overdue; nil if it is on time, or a round is in progress.
     ///   - now: the time in nanoseconds, on a clock that cannot be set.
-    /// - Returns: whether the alarm is silent by now.
-    package mutating func findsSilent(overdue: UInt64?, at now: UInt64) -> Bool {
+    package mutating func finding(overdue: UInt64?, at now: UInt64) -> Finding {
         guard let overdue, overdue == self.overdue else {
             (self.overdue, since, count, ran) = (overdue, now, 0, nil)
-            return false
+            return .onTime
         }
         count += 1
-        return count >= Self.checks && now - min(since, now) >= Self.length
+        return .late(overdue, isSilent: count >= Self.checks && now - min(since, now) >= Self.length)
     }
 
     /// Tells a thread that runs in vain from a thread that gets no processor. Asked once for each check that finds the

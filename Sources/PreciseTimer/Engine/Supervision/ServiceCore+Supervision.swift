@@ -17,9 +17,9 @@ extension ServiceCore {
         }
     }
 
-    /// Returns a failure if the alarm is silent, at an instant of the supervisor's clock. A thread that only waits for
-    /// a processor, or that a debugger may hold up, is late, and its alarm has not failed. A thread that runs all the
-    /// time, and does not fire, has failed.
+    /// Sets an alarm anew that is late, at an instant of the supervisor's clock, and returns a failure if it is silent.
+    /// A thread that only waits for a processor, or that a debugger may hold up, is late, and its alarm has not failed.
+    /// A thread that runs all the time, and does not fire, has failed.
     func checkAlarm(at now: UInt64) -> Teardown.Failure? {
         guard let failure = locked({ $0.checkAlarm(at: now) }) else { return nil }
         switch setup.holdUp {
@@ -68,13 +68,21 @@ extension ServiceState {
         init(hasOwnThread: Bool) { watchdog = hasOwnThread ? AlarmWatchdog() : nil }
     }
 
-    /// Adds a check of the alarm. Returns a failure if the alarm is silent: overdue for the same instant for five
-    /// seconds and at six checks in a row, with no round in progress. The time is in nanoseconds, on a clock that
-    /// cannot be set.
+    /// Adds a check of the alarm, and sets an alarm anew that is late. Returns a failure if the alarm is silent: overdue
+    /// for the same instant for five seconds and at six checks in a row, with no round in progress. The time is in
+    /// nanoseconds, on a clock that cannot be set.
+    ///
+    /// From one check to the next, the calling thread sleeps. So when it finds the alarm silent, timers of the kernel
+    /// have expired that it had set just after it had set the alarm.
     fileprivate mutating func checkAlarm(at now: UInt64) -> Teardown.Failure? {
         guard let alarm,
-            supervision.watchdog?.findsSilent(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now) == true
+            case .late(let instant, let isSilent)? = supervision.watchdog?
+                .finding(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now)
         else { return nil }
+        do throws(TimerError) { try alarm.setAnew(TimerInstant(nanoseconds: instant, clock: clock)) } catch {
+            return Teardown.Failure(error: error, epoch: epoch)
+        }
+        guard isSilent else { return nil }
         let attempted =
             "waiting for \(type(of: alarm)), which did not fire for 5 s (schedule the timers anew on another service)"
         return Teardown.Failure(error: TimerError(.backendFailed, attempted), epoch: epoch)
