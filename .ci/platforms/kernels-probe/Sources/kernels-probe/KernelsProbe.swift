@@ -8,16 +8,17 @@ import PreciseTimer
 /// Services and busy threads are pinned to processor 0. The main thread judges them from processor 1, on which nothing
 /// else is busy.
 @main enum KernelsProbe {
-    static func main() throws {
-        try System.pinMainThread(to: 1)
-        switch CommandLine.arguments.last {
-        case "1", "6": try Rows.clocks()
-        case "2": try Rows.grants()
-        case "3": try Rows.inheritance()
-        case "4": try Rows.besideASpin()
-        case "5": try Rows.pinned()
-        case "7": try Rows.suspension()
-        default: Rows.say(false, "there is no such row")
+    static func main() {
+        let rows = [
+            "1": Rows.clocks, "2": Rows.grants, "3": Rows.inheritance, "4": Rows.besideASpin, "5": Rows.pinned,
+            "6": Rows.clocks, "7": Rows.suspension,
+        ]
+        let name = CommandLine.arguments.last ?? ""
+        do {
+            try System.pinMainThread(to: 1)
+            if let row = rows[name] { try row() } else { Rows.say(false, "there is no row \(name)") }
+        } catch {
+            Rows.say(false, "row \(name): \(error)")
         }
     }
 }

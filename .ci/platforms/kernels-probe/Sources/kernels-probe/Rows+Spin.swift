@@ -62,32 +62,32 @@ extension Rows {
             compared.wait()
             System.sleep(.milliseconds(100))
             let (end, all) = (count.now, latenesses.value)
-            let (ticks, least) = (end.besideSpin, Double(bare.besideSpin) * 0.95)
-            let text = "\(ticks) ticks beside the spin, bare \(bare.besideSpin), the latest by \(end.latest)\(end.fault)"
-            say(Double(ticks) >= least && bare.besideSpin > 60 && end.faults.isEmpty, "\(kind): \(text)")
-            let latest = all.max() ?? .zero
+            let (ticks, most, latest) = (end.besideSpin, bare.besideSpin, all.max() ?? .zero)
+            let isEqual = most > 60 && Double(ticks) >= Double(most) * 0.95 && end.faults.isEmpty
+            say(isEqual, "\(kind): \(ticks) ticks beside the spin, bare \(most), latest \(end.latest)\(end.fault)")
             let isServed = all.count == timers.count && latest < .milliseconds(50)
-            say(isServed, "\(kind): \(all.count) of \(timers.count) set by another thread, the latest by \(latest)")
+            say(isServed, "\(kind): \(all.count) of \(timers.count) set by another thread, latest \(latest)")
             far.cancel()
             service.shutdown()
             other.shutdown()
         }
     }
 
-    /// A service that gets no processor, or whose kernel's timers do not expire, is late. It is not ended, and it counts
-    /// every deadline.
+    /// A service that gets no processor, or whose kernel's timers do not expire, is late. It is not ended, and it
+    /// counts every deadline.
     static func pinned() throws {
         let options = TimerService.ThreadOptions(affinity: [0])
         let kinds = Kind.all().filter { $0.backend != .dispatch } + Kind.all(of: [.dispatch])
         let counts = kinds.map { _ in Count(period) }
-        let running = try zip(kinds, counts).map { kind, count in
-            // A queue cannot be pinned, but its threads inherit the processors of the thread that starts them. The
-            // library's other threads have started by then, on processor 1.
-            if kind.backend == .dispatch { try System.pinMainThread(to: 0) }
-            let service = try kind.service(kind.backend == .dispatch ? TimerService.ThreadOptions() : options)
-            let timer = try PreciseTimer.schedule(.every(period), on: service, target: count) { $0.note($1) }
-            return (service, timer)
-        }
+        let running = try zip(kinds, counts)
+            .map { kind, count in
+                // A queue cannot be pinned, but its threads inherit the processors of the thread that starts them. The
+                // library's other threads have started by then, on processor 1.
+                if kind.backend == .dispatch { try System.pinMainThread(to: 0) }
+                let service = try kind.service(kind.backend == .dispatch ? TimerService.ThreadOptions() : options)
+                let timer = try PreciseTimer.schedule(.every(period), on: service, target: count) { $0.note($1) }
+                return (service, timer)
+            }
         System.sleep(.seconds(1))
         try System.pinMainThread(to: 1)
         System.sleep(.seconds(1))
@@ -98,9 +98,9 @@ extension Rows {
         for (index, kind) in kinds.enumerated() {
             let (state, end) = (running[index].1.state, counts[index].now)
             let isKept = state == .scheduled && end.ticks > after[index].ticks && end.faults.isEmpty
-            let served = after[index].deadlines - before[index].deadlines
-            let text = "\(state); \(served) deadlines in the spin's 12 s, \(end.ticks - after[index].ticks) ticks after it"
-            say(isKept, "\(kind): \(text)\(end.fault)")
+            let counted = (after[index].deadlines - before[index].deadlines, end.ticks - after[index].ticks)
+            let text = "\(counted.0) deadlines in the spin's 12 s, \(counted.1) ticks after it"
+            say(isKept, "\(kind): \(text), \(state)\(end.fault)")
         }
         for (service, _) in running { service.shutdown() }
     }

@@ -33,8 +33,11 @@ enum System {
         return file >= 0 && Glibc.write(file, text, text.utf8.count) >= 0 ? 0 : errno
     }
 
-    /// How much longer the system has been up than it has run.
-    static var lag: Duration { .nanoseconds(nanoseconds(.continuous) - nanoseconds(.suspending)) }
+    /// How long the system was suspended since it started.
+    static var suspended: Duration {
+        let ran = nanoseconds(.suspending)
+        return .nanoseconds(nanoseconds(.continuous) - ran)
+    }
 
     /// The policy of the calling thread, as in `fifo:80`, by the kernel's word.
     static var policy: String {
