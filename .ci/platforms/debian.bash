@@ -7,3 +7,9 @@ mirror() {
         awk '$1 == "Debian" && $2 !~ /security/ && !uri { uri = $2 }
             END { print uri ? uri : "http://deb.debian.org/debian" }'
 }
+
+# Ubuntu may lack the keys of Debian's archive; Debian has them. Needs root if they are missing.
+keys() {
+    [ -e "$keyring" ] ||
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debian-archive-keyring >/dev/null
+}

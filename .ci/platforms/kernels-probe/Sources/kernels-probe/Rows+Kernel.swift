@@ -82,7 +82,7 @@ extension Rows {
             System.write("+6", to: "/sys/class/rtc/rtc0/wakealarm"), System.write("mem", to: "/sys/power/state"),
         ]
         let length = System.suspended - earlier
-        say(errors == [0, 0] && length > .seconds(1), "suspended for \(length), with errors \(errors)")
+        say(errors == [0, 0] && length > .seconds(1), "suspended for \(length.text), with errors \(errors)")
         System.sleep(.seconds(1))
         for (index, kind) in kinds.enumerated() {
             // Of those that pass within a second after it, half.
@@ -98,7 +98,7 @@ extension Rows {
         }
         let (all, total) = (told.value, told.value.reduce(.zero, +))
         let isTold = (length - .milliseconds(10)...length + .milliseconds(10)).contains(total)
-        say(isTold, "the service tells \(all), \(waited + 1) s after it")
+        say(isTold, "the service tells \(all.map(\.text)), \(waited + 1) s after it")
         for service in services { service.shutdown() }
     }
 }

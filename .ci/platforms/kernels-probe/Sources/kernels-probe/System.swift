@@ -53,7 +53,8 @@ enum System {
         try TimerService.ThreadOptions(affinity: [processor], demand: .required).applyToCallingThread()
     }
 
-    static let isRealTimeKernel = text(of: "/sys/kernel/realtime").hasPrefix("1")
+    /// Whether the kernel has PREEMPT_RT. From Linux 7 on there is no `/sys/kernel/realtime`.
+    static let isRealTimeKernel = text(of: "/proc/sys/kernel/version").contains("PREEMPT_RT")
 
     /// Whether the kernel's timers are as fine as its clock.
     static var hasFineTimers: Bool {
@@ -135,4 +136,9 @@ final class Bare: Sendable {
             }
         }
     }
+}
+
+extension Duration {
+    /// The milliseconds, with one digit after the point.
+    var text: String { String(format: "%.1f ms", self / .milliseconds(1)) }
 }
