@@ -44,7 +44,7 @@ package struct ThreadTimer: ~Copyable, Sendable {
 
     /// Lets the sleep of another thread end at an earlier instant, or now.
     package borrowing func shorten(to nanoseconds: UInt64) throws(TimerError) {
-        if let wakeUp { wakeUp.signal() } else { try timer.set(instant(nanoseconds)) }
+        if let wakeUp { try wakeUp.signal() } else { try timer.set(instant(nanoseconds)) }
     }
 
     private borrowing func instant(_ nanoseconds: UInt64) -> TimerInstant {

@@ -18,7 +18,7 @@ package enum RealTimeLimit {
 final class WakeUp: Sendable {
     static func forRealTimeThread() throws(TimerError) -> WakeUp? { nil }
 
-    func signal() {}
+    func signal() throws(TimerError) {}
     func wait(_ nanoseconds: UInt64, orFor timer: CInt?) throws(TimerError) {}
 }
 

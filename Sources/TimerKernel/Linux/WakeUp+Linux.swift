@@ -27,10 +27,13 @@ final class WakeUp: Sendable {
     deinit { claim.close() }
 
     /// Ends the sleep, or the next one if the thread is awake.
-    func signal() {
+    ///
+    /// - Throws: `TimerError` if the descriptor is lost.
+    func signal() throws(TimerError) {
+        guard isOurs else { throw failure(Errno(EBADF), "signalling an eventfd") }
         var one: UInt64 = 1
         // A full counter is a signal, too.
-        if isOurs { _ = unsafe write(number, &one, 8) }
+        _ = unsafe write(number, &one, 8)
     }
 
     /// Sleeps for some nanoseconds, until a signal, or until a timer of the calling thread expires. Signals of the
@@ -42,9 +45,9 @@ final class WakeUp: Sendable {
         let readable = unsafe poll_either(number, timer ?? -1, &length)
         if readable < 0 {
             let errno = Errno(last_error())
-            if errno.number != EINTR { throw failure(errno) }
+            if errno.number != EINTR { throw failure(errno, "waiting for an eventfd") }
         } else if readable & 1 != 0 {
-            guard isOurs else { throw failure(Errno(EBADF)) }
+            guard isOurs else { throw failure(Errno(EBADF), "waiting for an eventfd") }
             var signals: UInt64 = 0
             _ = unsafe read(number, &signals, 8)
         }
@@ -52,9 +55,9 @@ final class WakeUp: Sendable {
 
     private var isOurs: Bool { !claim.isLost && Self.file(of: number) == file }
 
-    private func failure(_ errno: Errno) -> TimerError {
+    private func failure(_ errno: Errno, _ attempted: String) -> TimerError {
         if errno.number == EBADF { claim.lose() }
-        return errno.error(.backendFailed, attempting: "waiting for an eventfd")
+        return errno.error(.backendFailed, attempting: attempted)
     }
 
     /// The number of the file within its file system, and that system; nil if there is no such file.
