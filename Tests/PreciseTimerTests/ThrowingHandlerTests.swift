@@ -311,15 +311,16 @@ import TimerKernel
 @Suite(.waits("a real alarm's thread calls the handler"), .timeLimit(.minutes(60))) struct ThrowingOnThreadTests {
     @Test(arguments: TimerService.Backend.available)
     func aHandlerThatThrowsRunsOnTheServicesThread(backend: TimerService.Backend) throws {
-        let (service, threads) = (try TimerService(backend), Notes<UInt>())
+        let (service, threads, tasks) = (try TimerService(backend), Notes<UInt>(), Count())
         try PreciseTimer.schedule(.once(after: .zero), on: service, target: threads) { threads, _ in
             threads.append(ThreadID.current.number)
         }
         try PreciseTimer.schedule(.once(after: .zero), on: service, target: threads) { threads, _ in
+            tasks.add(unsafe withUnsafeCurrentTask { unsafe $0 == nil ? 0 : 1 })
             threads.append(ThreadID.current.number)
             throw CancellationError()
         }
         #expect(eventually { threads.all.count == 2 })
-        #expect(Set(threads.all).count == 1)
+        #expect(Set(threads.all).count == 1 && tasks.value == 0)
     }
 }
