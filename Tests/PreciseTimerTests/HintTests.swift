@@ -2,6 +2,7 @@
 import Dispatch
 import Foundation
 import PreciseTimer
+import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
@@ -11,7 +12,9 @@ import Testing
     /// What happens in a process of its own.
     enum Scene: CaseIterable, Codable {
         case targetDiesAtOnce, targetDiesOtherwise, handlesAreDropped
-        case errorsAreUnheard, errorOfAComputedTimerIsUnheard, errorsAreHeard
+        case errorsAreUnheard, errorsInTasksAreUnheard, errorOfAComputedTimerIsUnheard, errorsAreHeard
+        case ticksLeaveASpinningThread, ticksLeaveARealTimeThread, ticksLeaveAnOrdinaryThread
+        case ticksStayOnASpinningThread
         case slowInline, slowElsewhere, slowTwice
         case inlineHandlerAsksForMainActor, handlerOnAQueueAsksForMainActor, handlersOnMainActorAskForIt
     }
@@ -26,7 +29,9 @@ import Testing
                 "A:\($0): the handle of this timer was dropped before its first tick, which ended the timer; keep the "
                     + "handle, or schedule with a target"
             },
-        .errorsAreUnheard: [unheard], .errorOfAComputedTimerIsUnheard: [unheard],
+        .errorsAreUnheard: [unheard], .errorsInTasksAreUnheard: [unheard], .errorOfAComputedTimerIsUnheard: [unheard],
+        .ticksLeaveASpinningThread: (1...3).map { "A:\($0): \(leaves) spinning \(thread)" },
+        .ticksLeaveARealTimeThread: (1...3).map { "A:\($0): \(leaves) real-time \(thread)" },
         .slowInline: [
             "A:1: the handler of this timer (\"a\\nb\") ran for longer than 1 s, its period or that of another timer "
                 + "on its thread, in 3 calls, once for 3.2 s; ticks are late: do less in it, or let it run elsewhere "
@@ -43,6 +48,10 @@ import Testing
     private static let unheard =
         "A:1: the handler of this timer threw an error, which ended the timer, and nobody was told: Trouble(); pass "
         + "`onError:`, and the timer goes on, or `onEnd:`"
+    private static let leaves =
+        "the handler of this timer or its `onError` awaits, so it runs on the shared thread pool, and is later than the"
+    private static let thread =
+        "thread of its service; leave the `await` out, or await in a task that the handler makes"
     private static let longer =
         "for longer than its period, 1 s, in 3 calls, once for 3.2 s: 4 deadlines had no tick;"
     private static let asksForMainActor =
@@ -121,10 +130,16 @@ extension HintTests.Scene {
                 _ = try PreciseTimer.schedule(second, on: service, file: "A", line: 2) {}
             }
         case .errorsAreUnheard: try await leaveErrorsUnheard(.once(after: .zero), on: service, virtual)
+        case .errorsInTasksAreUnheard:
+            try await leaveErrorsUnheard(.once(after: .zero), on: service, virtual) { await Task.yield() }
         case .errorOfAComputedTimerIsUnheard:
             // The library itself hears of the end of such a timer.
             try await leaveErrorsUnheard(.computed { $0.advanced(by: .milliseconds(1)) }, on: .wall, virtual)
         case .errorsAreHeard: try await hearErrors(virtual, log)
+        case .ticksLeaveASpinningThread: try awaitTwice(on: TimerService(.hybrid))
+        case .ticksLeaveARealTimeThread: try awaitTwice(on: TimerService(.timerFD, thread: .realTime(priority: 10)))
+        case .ticksLeaveAnOrdinaryThread: try awaitTwice(on: TimerService(.timerFD))
+        case .ticksStayOnASpinningThread: try stay(on: TimerService(.hybrid))
         case .slowInline:
             try PreciseTimer.schedule(second, on: service, label: "a\nb", file: "A", line: 1, target: log) { _, _ in
                 virtual.advance(by: .milliseconds(3_200))
@@ -156,18 +171,68 @@ extension HintTests.Scene {
     private func leaveErrorsUnheard(
         _ schedule: PreciseTimer.Schedule,
         on service: TimerService,
-        _ virtual: VirtualTime
+        _ virtual: VirtualTime,
+        _ body: (@Sendable () async -> Void)? = nil
     ) async throws {
         let log = Log()
         for _ in 0..<3 {
-            let timer = try PreciseTimer.schedule(schedule, on: service, file: "A", line: 1, target: log) { _, _ in
-                throw Trouble()
-            }
+            let timer =
+                if let body {
+                    try PreciseTimer.schedule(schedule, on: service, file: "A", line: 1, target: log) { _, _ in
+                        await body()
+                        throw Trouble()
+                    }
+                } else {
+                    try PreciseTimer.schedule(schedule, on: service, file: "A", line: 1, target: log) { _, _ in
+                        throw Trouble()
+                    }
+                }
             virtual.advanceWithoutSettling(by: .zero)
             #expect(await soon { timer.state != .scheduled })
             // A handler whose thread is held up has written nothing yet.
             await timer.cancelAndWait()
         }
+    }
+
+    /// Timers that never tick, twice at each place, whose handler or `onError` awaits.
+    private func awaitTwice(on service: TimerService) throws {
+        let log = Log()
+        for _ in 1...2 {
+            try PreciseTimer.schedule(.onDemand, on: service, file: "A", line: 1, target: log) { _, _ in
+                await Task.yield()
+            }
+            try PreciseTimer.schedule(
+                .onDemand,
+                on: service,
+                file: "A",
+                line: 2,
+                target: log,
+                onError: { _, _ in await Task.yield() },
+                handler: { _, _ in throw Trouble() }
+            )
+            withExtendedLifetime(
+                try Debouncer(.zero, on: service, file: "A", line: 3, target: log) { _ in await Task.yield() }
+            ) {}
+        }
+    }
+
+    /// Timers that never tick, and whose handlers run in place, on a queue or on an actor.
+    private func stay(on service: TimerService) throws {
+        let log = Log()
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { _, _ in }
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { _, _ in throw Trouble() }
+        try PreciseTimer.schedule(
+            .onDemand,
+            on: service,
+            target: log,
+            onError: { @MainActor _, _ in },
+            handler: { _, _ in throw Trouble() }
+        )
+        try PreciseTimer.schedule(.onDemand, on: service, deliver: .queue(.global()), target: log) { _, _ in
+            throw Trouble()
+        }
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { @MainActor _, _ in await Task.yield() }
+        try PreciseTimer.schedule(.onDemand, on: service, deliver: .mainActor, target: log) { _, _ in }
     }
 
     private func hearErrors(_ virtual: VirtualTime, _ log: Log) async throws {
@@ -190,6 +255,13 @@ extension HintTests.Scene {
         _ = try schedule(onEnd: { _ in })
         _ = try schedule(onError: { _, _ in })
         _ = try schedule(onError: { _, error in throw error })
+        try PreciseTimer.schedule(
+            .once(after: .zero),
+            on: virtual.service,
+            target: log,
+            onError: { throw $1 },
+            handler: { _, _ in throw Trouble() }
+        )
         // Its end comes before its error.
         let cancelled = try schedule()
         virtual.advanceWithoutSettling(by: .zero)

@@ -4,7 +4,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Handlers that await and throw, of any target.
+/// Handlers that await, and may throw, of any target.
 @Suite(.waits("tasks run on threads of their own"), .timeLimit(.minutes(60))) struct TaskHandlerTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -128,7 +128,7 @@ import Testing
                 cancelled.append(Task.isCancelled)
                 reasons.append($0)
             },
-            handler: { _, _ in throw Bad() }
+            handler: { _, _ async throws in throw Bad() }
         )
         if isReleased { target = nil }
         // Less than a second: no sweep finds the released target.

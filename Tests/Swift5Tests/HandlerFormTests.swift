@@ -41,11 +41,20 @@ struct Form: Sendable, CustomTestStringConvertible {
         Form("deliver: .mainActor", Model.self) {
             try PreciseTimer.schedule(always, deliver: .mainActor, target: $0) { $0.note($1) }
         },
+        Form("deliver: .mainActor, throws", Model.self) {
+            try PreciseTimer.schedule(always, deliver: .mainActor, target: $0) { try $0.noteOrThrow($1) }
+        },
         Form("deliver: .mainActor, awaits", Model.self) {
             try PreciseTimer.schedule(always, deliver: .mainActor, target: $0) { try await $0.noteSlowly($1) }
         },
         Form("@MainActor", Model.self) {
             try PreciseTimer.schedule(always, target: $0) { @MainActor model, tick in model.note(tick) }
+        },
+        Form("@MainActor, throws", Model.self) {
+            try PreciseTimer.schedule(always, target: $0) { @MainActor model, tick in try model.noteOrThrow(tick) }
+        },
+        Form("@MainActor, throws, onError", Model.self) {
+            try PreciseTimer.schedule(always, target: $0, onError: ignore) { @MainActor in try $0.noteOrThrow($1) }
         },
         Form("@MainActor, awaits", Model.self) {
             try PreciseTimer.schedule(always, target: $0) { @MainActor in try await $0.noteSlowly($1) }
@@ -58,6 +67,9 @@ struct Form: Sendable, CustomTestStringConvertible {
         },
         Form("actor", Meter.self) {
             try PreciseTimer.schedule(always, target: $0) { meter, _ in meter.note() }
+        },
+        Form("actor, throws", Meter.self) {
+            try PreciseTimer.schedule(always, target: $0) { meter, _ in try meter.noteOrThrow() }
         },
         Form("actor, awaits", Meter.self) {
             try PreciseTimer.schedule(always, target: $0) { meter, _ in try await meter.noteSlowly() }
@@ -76,6 +88,12 @@ struct Form: Sendable, CustomTestStringConvertible {
         },
         Form("@MainActor, no target, asks for nothing", Model.self) { model in
             try PreciseTimer.schedule(always) { @MainActor in model.note() }
+        },
+        Form("@MainActor, no target, throws", Model.self) { model in
+            try PreciseTimer.schedule(always) { @MainActor _, tick in try model.noteOrThrow(tick) }
+        },
+        Form("@MainActor, no target, throws, asks for nothing", Model.self) { model in
+            try PreciseTimer.schedule(always) { @MainActor in try model.noteOrThrow() }
         },
         Form("@MainActor, no target, awaits", Model.self) { model in
             try PreciseTimer.schedule(always) { @MainActor _, tick in try await model.noteSlowly(tick) }
@@ -100,6 +118,25 @@ struct Form: Sendable, CustomTestStringConvertible {
         Form("onError: @MainActor", Model.self) { model in
             let note = { @MainActor @Sendable (model: Model, _: any Error) in model.note() }
             return try PreciseTimer.schedule(once, target: model, onError: note, handler: refuse)
+        },
+        Form("onError: @MainActor of a handler of the main actor", Model.self) { model in
+            try PreciseTimer.schedule(
+                once,
+                target: model,
+                onError: { @MainActor model, _ in model.note() },
+                handler: { @MainActor _, _ in throw CancellationError() }
+            )
+        },
+        Form("onError of an actor", Meter.self) { meter in
+            try PreciseTimer.schedule(
+                once,
+                target: meter,
+                onError: { meter, _ in meter.note() },
+                handler: { meter, _ in
+                    meter.assertIsolated()
+                    throw CancellationError()
+                }
+            )
         },
     ]
 

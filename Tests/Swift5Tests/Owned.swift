@@ -15,6 +15,8 @@ let once = PreciseTimer.Schedule.once(after: .zero)
 
 @Sendable func refuse(_: AnyObject, _: PreciseTimer.Tick) throws { throw CancellationError() }
 
+@Sendable func ignore(_: AnyObject, _: any Error) {}
+
 @globalActor actor Database { static let shared = Database() }
 
 @MainActor final class Model: Owned {
@@ -26,6 +28,8 @@ let once = PreciseTimer.Schedule.once(after: .zero)
         MainActor.preconditionIsolated()
         calls += 1
     }
+
+    func noteOrThrow(_ tick: PreciseTimer.Tick? = nil) throws { note() }
 
     func noteSlowly(_ tick: PreciseTimer.Tick? = nil) async throws {
         note()
@@ -64,6 +68,8 @@ actor Meter: Owned {
         preconditionIsolated()
         calls += 1
     }
+
+    func noteOrThrow() throws { note() }
 
     func noteSlowly() async throws {
         note()

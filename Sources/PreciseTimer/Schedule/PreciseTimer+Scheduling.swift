@@ -4,7 +4,7 @@ public import Dispatch
 @_exported public import TimerAlarms
 @_exported public import TimerKernel
 
-/// The forms with an ordinary handler: with a target, and without one.
+/// The forms with a handler that does not await: with a target, and without one.
 extension PreciseTimer {
     /// Schedules a timer for a target, which it never retains. The timer ends when the target is released.
     ///
@@ -14,11 +14,12 @@ extension PreciseTimer {
     /// }
     /// ```
     ///
-    /// The handler is called as `deliver` says, never twice at once, and never from inside this call. The target is
-    /// retained during each call of the handler, so its `deinit` may run there. If the target is released, the timer
-    /// ends at its next deadline. If that is far away, or the timer is paused, it ends within about four seconds, or
-    /// later if the service has more than 100,000 timers. The handler's captures are the caller's responsibility: a
-    /// captured target stays alive. O(log n) for n timers on the service.
+    /// The handler is called as `deliver` says, never twice at once, and never from inside this call. It may throw, but
+    /// not await: the form for a handler that awaits runs it in a task. The target is retained during each call of the
+    /// handler, so its `deinit` may run there. If the target is released, the timer ends at its next deadline. If that
+    /// is far away, or the timer is paused, it ends within about four seconds, or later if the service has more than
+    /// 100,000 timers. The handler's captures are the caller's responsibility: a captured target stays alive. O(log n)
+    /// for n timers on the service.
     ///
     /// - Parameters:
     ///   - schedule: when to tick.
@@ -34,6 +35,9 @@ extension PreciseTimer {
     ///   - onEnd: called once, with the reason the timer ended, on the thread that ended it. If a handler was
     ///     running, it is called on the handler's thread after the handler has returned. For a released target that
     ///     may be one of the library's threads. Return quickly.
+    ///   - onError: called with the target and an error of the handler, where the handler ran; the timer then goes on.
+    ///     If it throws, or is nil, the timer ends, and the reason is ``EndReason/failed(_:)``. If it is isolated to
+    ///     an actor, it is called there, in a task, and the timer does not wait for it.
     ///   - handler: called with the target and the facts of the tick.
     /// - Returns: the handle, which may be dropped.
     /// - Throws: `TimerError` if the schedule makes no sense, or if the system refuses a thread or descriptor.
@@ -49,11 +53,12 @@ extension PreciseTimer {
         line: UInt = #line,
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
-        handler: @escaping @Sendable (Target, Tick) -> Void
+        onError: (@isolated(any) @Sendable (Target, any Error) throws -> Void)? = nil,
+        handler: @escaping @Sendable (Target, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
-        let handler = Handler(handler)
-        return try request.start(schedule, deliver.destination, target: target, handler, on: service, label, onEnd)
+        let (handler, place) = (Handler(handler), deliver.destination)
+        return try request.start(schedule, place, target: target, handler, onError, on: service, label, onEnd)
     }
 
     /// Schedules a timer whose handle is its target. Keep the handle: the timer ends when it is released. The handler
@@ -72,14 +77,15 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
-        handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) -> Void
+        onError: (@isolated(any) @Sendable (PreciseTimer, any Error) throws -> Void)? = nil,
+        handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
         if let handler = calledInPlace(handler) {
-            let handler = Handler(handler)
-            return try request.start(schedule, deliver.destination, target: nil, handler, on: service, label, onEnd)
+            let (handler, place) = (Handler(handler), deliver.destination)
+            return try request.start(schedule, place, target: nil, handler, onError, on: service, label, onEnd)
         }
-        return try request.start(schedule, target: nil, inTask: handler, on: service, label, onEnd)
+        return try request.start(schedule, target: nil, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler asks for nothing: `{ print("tick") }`. Keep the
@@ -96,16 +102,17 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
-        handler: @escaping @isolated(any) @Sendable () -> Void
+        onError: (@isolated(any) @Sendable (PreciseTimer, any Error) throws -> Void)? = nil,
+        handler: @escaping @isolated(any) @Sendable () throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
         if let handler = calledInPlace(handler) {
-            let handler = Handler { (_: PreciseTimer, _) in handler() }
-            return try request.start(schedule, deliver.destination, target: nil, handler, on: service, label, onEnd)
+            let (handler, place) = (Handler { (_: PreciseTimer, _) in try handler() }, deliver.destination)
+            return try request.start(schedule, place, target: nil, handler, onError, on: service, label, onEnd)
         }
-        let tasks = TaskDestination(handler.isolation)
-        let handler = Handler(inTask: { (_: PreciseTimer, _) in await handler() }, onError: nil)
-        return try request.start(schedule, .task(tasks), target: nil, handler, on: service, label, onEnd)
+        let tasks = Destination.task(TaskDestination(handler.isolation))
+        let handler = Handler(inTask: { (_: PreciseTimer, _) in try await handler() }, onError: onError)
+        return try request.start(schedule, tasks, target: nil, handler, on: service, label, onEnd)
     }
 }
 
@@ -154,13 +161,49 @@ extension TimerRequest {
         _ destination: Destination,
         target: AnyObject?,
         _ handler: consuming Handler?,
+        telling onError: ErrorHandler? = nil,
         on service: TimerService,
         _ label: String?,
         _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
         if isDebugBuild, destination.isPlain { handler = handler?.checked(site, label) }
         let record = Record(timing, destination, site, target: target, handler, label: label, onEnd: onEnd)
-        return try service.core.register(record, schedule, service)
+        if let onError { record.needCold().onError = onError }
+        let timer = try service.core.register(record, schedule, service)
+        if isDebugBuild { service.core.warnIfTicksLeaveThread(of: timer.record) }
+        return timer
+    }
+
+    /// The same with a handler that is called in place. Few timers have an `onError`.
+    @inline(__always) func start<Target: AnyObject & Sendable>(
+        _ schedule: PreciseTimer.Schedule,
+        _ place: Destination,
+        target: Target?,
+        _ handler: consuming Handler,
+        _ onError: (@isolated(any) @Sendable (Target, any Error) throws -> Void)?,
+        on service: TimerService,
+        _ label: String?,
+        _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+    ) throws(TimerError) -> PreciseTimer {
+        if let onError {
+            let onError = ErrorHandler(onError)
+            return try startTelling(onError, schedule, place, target: target, handler, on: service, label, onEnd)
+        }
+        return try start(schedule, place, target: target, handler, on: service, label, onEnd)
+    }
+
+    // Not inlined, so that the others pay nothing for it.
+    @inline(never) private func startTelling(
+        _ onError: ErrorHandler,
+        _ schedule: PreciseTimer.Schedule,
+        _ place: Destination,
+        target: AnyObject?,
+        _ handler: consuming Handler,
+        on service: TimerService,
+        _ label: String?,
+        _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+    ) throws(TimerError) -> PreciseTimer {
+        try start(schedule, place, target: target, handler, telling: onError, on: service, label, onEnd)
     }
 
     /// The same with a handler that is called in a task, on its actor if it has one.
@@ -179,13 +222,25 @@ extension TimerRequest {
     }
 }
 
+extension ServiceCore {
+    /// Warns if a timer's handler runs on the shared thread pool, although its service has a thread that is made to be
+    /// on time. For debug builds.
+    fileprivate func warnIfTicksLeaveThread(of record: Record) {
+        guard case .task(let tasks) = record.user.destination, tasks.isOnThreadPool else { return }
+        let isRealTime = setup.settings.contains { $0.name == TimerService.ThreadGrant.Option.policy.rawValue }
+        let spins = (alarm as? TimerFDAlarm)?.spinner != nil
+        if isRealTime || spins { TimerWarning.leftThread.write(for: record, isRealTime ? "real-time" : "spinning") }
+    }
+}
+
 extension Handler {
     /// The handler, which, in a debug build, tells before the process ends if it asks for the main actor while it runs
     /// elsewhere. The Swift runtime ends the process for that.
     fileprivate func checked(_ site: CallSite, _ label: String?) -> Handler {
         Handler { (target: AnyObject, tick) in
+            var failure: (any Error)?
             MainActorCheck.watch {
-                call(target, tick)
+                do { try call(target, tick) } catch { failure = error }
             } warning: {
                 site.message(
                     ofHandler: label,
@@ -193,6 +248,7 @@ extension Handler {
                         + "assumption out, or isolate the handler: `{ @MainActor target, tick in … }`"
                 )
             }
+            if let failure { throw failure }
         }
     }
 }

@@ -31,10 +31,10 @@ extension PreciseTimer {
     }
 
     // Without this form, the compiler would choose the form for objects if the handler awaits nothing, and the
-    // handler would not be isolated.
+    // handler would not be isolated. So `onError` awaits nothing here, too.
     /// Schedules a timer for an actor, which it never retains. The handler runs isolated to the actor and awaits
-    /// nothing: `{ meter, tick in meter.missed += tick.missed }`. Otherwise like the form with a target, which
-    /// describes the parameters.
+    /// nothing, but may throw: `{ meter, tick in meter.missed += tick.missed }`. Otherwise like the form with a
+    /// handler that awaits.
     @discardableResult public static func schedule<Target: Actor>(
         _ schedule: Schedule,
         on service: TimerService = .default,
@@ -46,10 +46,11 @@ extension PreciseTimer {
         line: UInt = #line,
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
-        handler: @escaping @Sendable (isolated Target, Tick) -> Void
+        onError: (@Sendable (isolated Target, any Error) throws -> Void)? = nil,
+        handler: @escaping @Sendable (isolated Target, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
-        let handler = Handler(onTarget: handler, onError: nil)
+        let handler = Handler(onTarget: handler, onError: onError)
         let tasks = Destination.task(TaskDestination(.target))
         return try request.start(schedule, tasks, target: target, handler, on: service, label, onEnd)
     }

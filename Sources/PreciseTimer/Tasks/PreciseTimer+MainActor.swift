@@ -8,7 +8,7 @@ extension PreciseTimer {
     /// }
     /// ```
     ///
-    /// The handler may await and throw. Otherwise like the form with a target and a handler in a task.
+    /// The handler may await and throw. Otherwise like the form with a target and a handler that awaits.
     ///
     /// `onEnd` is called once, with the target and the reason the timer ended; the target is nil if it was released. It
     /// runs in a task of its own, soon after the timer has ended. `onError` is called with the target and an error of
@@ -36,8 +36,7 @@ extension PreciseTimer {
 
     // Without this form, the compiler would take the handler for one that awaits, where a lock or
     // `MainActor.assumeIsolated` may not be used.
-    /// The same for a handler that neither awaits nor throws: `{ model, tick in model.lock.withLock { model.ticks += 1
-    /// } }`.
+    /// The same for a handler that does not await: `{ model, tick in model.lock.withLock { model.ticks += 1 } }`.
     @discardableResult public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
@@ -50,10 +49,12 @@ extension PreciseTimer {
         line: UInt = #line,
         target: Target,
         onEnd: (@MainActor @Sendable (Target?, EndReason) -> Void)? = nil,
-        handler: @escaping @MainActor @Sendable (Target, Tick) -> Void
+        onError: (@MainActor @Sendable (Target, any Error) async throws -> Void)? = nil,
+        handler: @escaping @MainActor @Sendable (Target, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
-        return try request.start(schedule, target: target, inTask: handler, on: service, label, ending(target, onEnd))
+        let onEnd = ending(target, onEnd)
+        return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 
     /// Schedules a timer whose handle is its target, and whose handler and `onEnd` run on the main actor and are

@@ -1,6 +1,6 @@
-/// Timers whose handler runs in a task: it awaits or throws, or is isolated to a global actor.
+/// Timers whose handler runs in a task: it awaits, or is isolated to a global actor.
 extension PreciseTimer {
-    /// Schedules a timer whose handler may await and throw, or is isolated to the main actor or another global actor.
+    /// Schedules a timer whose handler awaits, and may throw or be isolated to the main actor or another global actor.
     ///
     /// ```swift
     /// try PreciseTimer.schedule(.every(.seconds(5)), target: peer, onError: { log($1) }) { peer, _ in
@@ -8,10 +8,11 @@ extension PreciseTimer {
     /// }
     /// ```
     ///
-    /// A handler with an annotation, `{ @MainActor model, tick in model.refresh() }`, runs on that actor. Without one,
-    /// it runs on the shared thread pool. There is no `deliver`: the tick goes to the handler's actor by itself. Ticks
-    /// on the main actor come only if the program runs the main thread's loop: an `async` main, `dispatchMain()` and a
-    /// main run loop do.
+    /// A handler with an annotation, `{ @MainActor model, tick in await model.load() }`, runs on that actor. Without
+    /// one, it runs on the shared thread pool, and not on the service's thread. A handler that throws but does not
+    /// await stays on that thread, unless its `onError` awaits. There is no `deliver`: the tick goes to the handler's
+    /// actor by itself. Ticks on the main actor come only if the program runs the main thread's loop: an `async` main,
+    /// `dispatchMain()` and a main run loop do.
     ///
     /// While a handler awaits, only its own timer's next tick is held back; deadlines that pass meanwhile are merged
     /// into that tick and counted. If the timer ends while its handler is running, the handler's task is cancelled,
@@ -38,8 +39,8 @@ extension PreciseTimer {
         return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 
-    /// Schedules a timer whose handle is its target, and whose handler may await and throw, or is isolated to a global
-    /// actor: `{ @MainActor timer, tick in lamp.isOn.toggle() }`. Keep the handle: the timer ends when it is released.
+    /// Schedules a timer whose handle is its target, and whose handler awaits, and may throw or be isolated to a global
+    /// actor: `{ @MainActor timer, tick in await lamp.toggle() }`. Keep the handle: the timer ends when it is released.
     /// Otherwise like the form with a target and such a handler.
     public static func schedule(
         _ schedule: Schedule,
@@ -58,11 +59,12 @@ extension PreciseTimer {
         return try request.start(schedule, target: nil, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 
-    // Without this form, the compiler would choose the one for ordinary handlers if an isolated handler neither awaits
-    // nor throws, and refuse the handler.
-    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and neither awaits
-    /// nor throws: `{ @MainActor model, tick in model.refresh() }`. A function value of type `@isolated(any)` that is
-    /// isolated to no actor runs on the shared thread pool. Otherwise like the form with a handler that may await.
+    // Isolation does not count when the compiler chooses a form. Without this form it would choose the one for ordinary
+    // handlers if an isolated handler does not await, and refuse the handler. It prefers this one because it has a
+    // parameter less; `onError` has the same type in both.
+    /// Schedules a timer whose handler is isolated to the main actor, or to another global actor, and does not await:
+    /// `{ @MainActor model, tick in model.refresh() }`. A function value of type `@isolated(any)` that is isolated to
+    /// no actor is called on the service's thread. Otherwise like the form with a handler that awaits.
     @discardableResult public static func schedule<Target: AnyObject & Sendable>(
         _ schedule: Schedule,
         on service: TimerService = .default,
@@ -74,9 +76,14 @@ extension PreciseTimer {
         line: UInt = #line,
         target: Target,
         onEnd: (@Sendable (EndReason) -> Void)? = nil,
-        handler: @escaping @isolated(any) @Sendable (Target, Tick) -> Void
+        onError: (@isolated(any) @Sendable (Target, any Error) throws -> Void)? = nil,
+        handler: @escaping @isolated(any) @Sendable (Target, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {
         let request = try TimerRequest(tolerance, missedTicks, paused, file, line)
-        return try request.start(schedule, target: target, inTask: handler, on: service, label, onEnd)
+        if let handler = calledInPlace(handler) {
+            let handler = Handler(handler)
+            return try request.start(schedule, .inline, target: target, handler, onError, on: service, label, onEnd)
+        }
+        return try request.start(schedule, target: target, inTask: handler, onError: onError, on: service, label, onEnd)
     }
 }

@@ -10,11 +10,11 @@ extension PreciseTimer {
         /// The error that it threw, in words, also if `onError` took it; nil if it threw none.
         public let error: String?
 
-        init(start: TimerInstant, end: TimerInstant, error: (any Error)? = nil) {
+        init(start: TimerInstant, end: TimerInstant, error: String? = nil) {
             self.start = start
             // A wall clock may have been set back.
             duration = start.duration(to: max(start, end))
-            self.error = error.map { "\($0)" }
+            self.error = error
         }
     }
 
@@ -25,7 +25,7 @@ extension PreciseTimer {
     }
 
     /// The latest call of the handler that has returned; nil if there was none. Only calls in a task (a handler that
-    /// awaits or throws, or is isolated to an actor) and calls of a timer that collects ``statistics`` are timed:
-    /// others pay for no clock. From any thread, in constant time.
+    /// awaits, or is isolated to an actor) and calls of a timer that collects ``statistics`` are timed: others pay for
+    /// no clock. From any thread, in constant time.
     public var lastRun: HandlerRun? { core.locked(inForkedChild: nil) { _ in record.lastRun } }
 }

@@ -12,7 +12,7 @@ struct DeliveredTick {
 
 extension PreciseTimer.Tick {
     /// A tick that was found due at one moment and is delivered at another.
-    init(_ expiration: Expiration, woke: TimerInstant, delivered: TimerInstant) {
+    @inline(__always) init(_ expiration: Expiration, woke: TimerInstant, delivered: TimerInstant) {
         let clock = woke.clock
         let woke = max(woke.nanoseconds, expiration.deadline)
         index = Int(clamping: expiration.index)
@@ -24,6 +24,6 @@ extension PreciseTimer.Tick {
         isExtra = expiration.isExtra
     }
 
-    /// ``lateness`` in nanoseconds.
-    var nanosecondsLate: UInt64 { delivered.nanoseconds - deadline.nanoseconds }
+    /// ``lateness`` in nanoseconds. No tick is delivered before its deadline.
+    var nanosecondsLate: UInt64 { delivered.nanoseconds &- deadline.nanoseconds }
 }

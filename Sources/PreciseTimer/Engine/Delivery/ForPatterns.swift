@@ -16,9 +16,16 @@ package func calledInPlace<First, Second>(
     handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable (First, Second) -> Void).self) : nil
 }
 
+/// The same for a handler of two values that may throw.
+func calledInPlace<First, Second>(
+    _ handler: @escaping @isolated(any) @Sendable (First, Second) throws -> Void
+) -> (@Sendable (First, Second) throws -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable (First, Second) throws -> Void).self) : nil
+}
+
 /// The same for a handler of none.
-func calledInPlace(_ handler: @escaping @isolated(any) @Sendable () -> Void) -> (@Sendable () -> Void)? {
-    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable () -> Void).self) : nil
+func calledInPlace(_ handler: @escaping @isolated(any) @Sendable () throws -> Void) -> (@Sendable () throws -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable () throws -> Void).self) : nil
 }
 
 /// The target of a timer of the library's own, such as a sleep or a time-out, which has no last tick. For the patterns,

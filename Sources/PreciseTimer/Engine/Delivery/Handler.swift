@@ -1,5 +1,5 @@
 /// What is called for a tick. The destination of the tick tells which of two kinds it is: a plain function, which is
-/// called on the thread where the tick arrives, or one that is called in a task.
+/// called on the thread where the tick arrives and may throw, or one that is called in a task.
 ///
 /// Types are erased by casts bit for bit. They are sound: a reference is passed in the same way for every class, a
 /// handler is only ever called with its own target, and in the way of its kind. Erasing the target's type saves a
@@ -7,7 +7,12 @@
 struct Handler: Sendable {
     /// In a struct, because a bare function would be wrapped when its type changes.
     private struct Plain<Target: AnyObject>: Sendable {
-        let call: @Sendable (Target, PreciseTimer.Tick) -> Void
+        let call: @Sendable (Target, PreciseTimer.Tick) throws -> Void
+
+        // Without this attribute, each new timer calls it.
+        @inline(__always) init(call: @escaping @Sendable (Target, PreciseTimer.Tick) throws -> Void) {
+            self.call = call
+        }
     }
 
     private struct InTask: Sendable {
@@ -17,7 +22,7 @@ struct Handler: Sendable {
     private let function: Plain<AnyObject>
 
     /// A plain function.
-    @inline(__always) init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) -> Void) {
+    @inline(__always) init<Target: AnyObject>(_ call: @escaping @Sendable (Target, PreciseTimer.Tick) throws -> Void) {
         function = unsafe unsafeBitCast(Plain(call: call), to: Plain<AnyObject>.self)
     }
 
@@ -56,7 +61,7 @@ struct Handler: Sendable {
     private init(_ inTask: InTask) { function = unsafe unsafeBitCast(inTask, to: Plain<AnyObject>.self) }
 
     /// Calls a plain function.
-    var call: @Sendable (AnyObject, PreciseTimer.Tick) -> Void { function.call }
+    var call: @Sendable (AnyObject, PreciseTimer.Tick) throws -> Void { function.call }
 
     /// Calls a function that is called in a task.
     var callInTask: @Sendable (isolated (any Actor)?, AnyObject, PreciseTimer.Tick) async -> HandlerFailure? {

@@ -14,7 +14,7 @@ struct Hop: Sendable {
     func deliver() {
         let now = alarm.now
         while let expiration = core.begin(self, at: now) {
-            let delivered = record.call(expiration, woke: woke, alarm)
+            let delivered = record.call(expiration, woke: woke, alarm, in: core)
             guard core.conclude(self, decidedAt: now, delivered) else { return }
         }
     }
@@ -40,7 +40,7 @@ struct Hop: Sendable {
     private func noteRun(_ delivered: DeliveredTick?, _ error: (any Error)?) {
         guard let delivered, case .task(let tasks) = record.user.destination else { return }
         let start = TimerInstant(nanoseconds: delivered.instant, clock: core.clock)
-        tasks.noteRun(PreciseTimer.HandlerRun(start: start, end: alarm.now, error: error))
+        tasks.noteRun(PreciseTimer.HandlerRun(start: start, end: alarm.now, error: error.map { "\($0)" }))
     }
 
     /// Ends the delivery of a timer whose target, an actor, was released. This thread finalizes the timer, and a cancel

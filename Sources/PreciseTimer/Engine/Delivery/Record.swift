@@ -13,6 +13,8 @@ final class Record: TimerRecord, @unchecked Sendable {
         var label: String?
         /// Called with the reason when the timer has ended.
         var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+        /// Told of the errors of a handler that is called in place.
+        var onError: ErrorHandler?
         /// Those who wait for the return of the last handler.
         var waits: [HandlerWait] = []
         /// The error that ended the timer, of its handler or its backend.
@@ -112,12 +114,17 @@ extension Record {
 
     // MARK: Calling the handler of a decided tick, outside any lock
 
-    /// Calls the handler. Returns nil, without a call, if the target was released.
-    func call(_ expiration: Expiration, woke: TimerInstant, _ alarm: any TimerAlarm) -> DeliveredTick? {
+    /// Calls the handler. Returns nil, without a call, if the target was released. The service hears of an error.
+    func call(
+        _ expiration: Expiration,
+        woke: TimerInstant,
+        _ alarm: any TimerAlarm,
+        in core: ServiceCore
+    ) -> DeliveredTick? {
         guard let target = user.target, let call = user.handler?.call else { return nil }
         // The clock is read last, when all else is ready for the call.
         let tick = PreciseTimer.Tick(expiration, woke: woke, delivered: alarm.now(notBefore: woke))
-        call(target, tick)
+        do { try call(target, tick) } catch { core.handlerThrew(error, record: self, target) }
         return DeliveredTick(expiration: expiration, lateness: tick.nanosecondsLate)
     }
 
@@ -148,6 +155,7 @@ extension Record {
         defer { if case .task(let tasks) = user.destination { tasks.cancel() } }
         user.handler = nil
         guard let cold else { return }
+        cold.onError = nil
         cold.rule = nil
         cold.ruleWatch?.remove(self)
         if let onEnd = cold.onEnd {

@@ -20,6 +20,9 @@ final class TickCounts {
     /// When the latest handler was called, and how long it ran, in nanoseconds.
     private var lastStart: UInt64 = 0
     private var lastTime: UInt64 = 0
+    /// The errors of the last two handlers that threw one, with the number of ticks that had been counted then. Two,
+    /// because the last run may be that of an earlier tick while a handler has thrown but not returned.
+    private var errors: [(ticks: UInt64, words: String)] = []
 
     init(_ clock: TimerClock) { self.clock = clock }
 
@@ -28,9 +31,13 @@ final class TickCounts {
         if numbers.handlerTime.count == 0 { return nil }
         return PreciseTimer.HandlerRun(
             start: TimerInstant(nanoseconds: lastStart, clock: clock),
-            end: TimerInstant(nanoseconds: lastStart + lastTime, clock: clock)
+            end: TimerInstant(nanoseconds: lastStart + lastTime, clock: clock),
+            error: errors.first { $0.ticks + 1 == numbers.lateness.count }?.words
         )
     }
+
+    /// Notes the error of a handler whose tick is counted when it has returned.
+    func noteError(_ words: String) { errors = errors.suffix(1) + [(numbers.lateness.count, words)] }
 
     /// Counts a tick.
     @inline(__always) func count(_ delivered: DeliveredTick) {
