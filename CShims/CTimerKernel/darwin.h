@@ -155,6 +155,11 @@ static inline int thread_is_real_time(void) {
     return 0;
 }
 
+// How many times the calling thread has waited: a Mac does not tell.
+static inline long thread_sleeps(void) {
+    return -1;
+}
+
 // Ends the calling thread. It has no destructors but the system's own.
 __attribute__((noreturn)) static inline void thread_end(void) {
     pthread_exit(NULL);

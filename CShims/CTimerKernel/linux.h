@@ -116,6 +116,13 @@ static inline int thread_is_real_time(void) {
     return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6;
 }
 
+// How many times the calling thread has given its processor away to wait (getrusage(2) with RUSAGE_THREAD, which glibc
+// declares only for GNU sources); negative if the kernel does not tell.
+static inline long thread_sleeps(void) {
+    struct rusage usage;
+    return getrusage(1, &usage) == 0 ? usage.ru_nvcsw : -1;
+}
+
 // Ends the calling thread and nothing else: no handler of exit(3) runs, no buffer is written, no destructor of the
 // thread is called. If it is the last thread, the process ends with code 0.
 __attribute__((noreturn)) static inline void thread_end(void) {

@@ -69,7 +69,12 @@ package import TimerKernel
         onFire: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
-        try alarm.start(onFire: onFire, onFailure: onFailure)
+        let setup = setup
+        let fire = { @Sendable in
+            onFire()
+            setup.restIfBehind()
+        }
+        try alarm.start(onFire: fire, onFailure: onFailure)
         // The thread holds the alarm, and thus the base, until the thread ends.
         do throws(TimerError) { try setup.startThread("timer.libevent") { self.run(onFailure) } } catch {
             alarm.detach()

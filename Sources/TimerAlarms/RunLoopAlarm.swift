@@ -64,7 +64,11 @@ package import TimerKernel
             try startThread(onFailure)
         }
         // This comes last: closures linked to an alarm that did not start would stay forever.
-        link.connect(to: onFire)
+        let setup = setup
+        link.connect {
+            onFire()
+            setup.restIfBehind()
+        }
     }
 
     /// Returns when the thread's loop has its descriptors, so that the next alarm's check counts them as taken.

@@ -1,3 +1,5 @@
+package import TimerKernel
+
 /// Decides how long before a deadline a thread stops sleeping and reads the clock in a loop, that is, spins. A pure
 /// value: it is told what happened, and knows no clock and no thread. Instants and lengths are in nanoseconds.
 ///
@@ -28,6 +30,8 @@ package struct SpinPlan: Sendable {
     package let maximum: UInt64
     /// The share of one core that may be spent.
     package let budgetShare: Double
+    /// Whether a runtime leaves less than was asked for.
+    package let isLimitedByRuntime: Bool
     /// The margin before the last deadline.
     package private(set) var margin: UInt64
     /// How many deadlines had a smaller margin than their wake-ups needed, because of the budget.
@@ -43,12 +47,17 @@ package struct SpinPlan: Sendable {
     /// - Parameters:
     ///   - maximum: the longest margin before a deadline that follows another one closely.
     ///   - budget: the share of one core that may be spent, more than 0 and less than 1.
-    package init(maximum: UInt64, budget: Double) {
-        self.maximum = maximum
-        budgetShare = budget
-        margin = maximum
-        self.budget = SpinBudget(share: budget, maximum: maximum)
-        history = SpinHistory(maximum: maximum * 5 / 2)
+    ///   - runtime: the most processor time that the thread gets; nil for no such limit. Half of it is left for
+    ///     decisions and handlers: a thread that has used it up gets no processor until its next period.
+    package init(maximum: UInt64, budget: Double, runtime: ThreadSetting.Runtime? = nil) {
+        let half = runtime.map { $0.length / 2 } ?? .max
+        let share = runtime.map { Double($0.length) / Double($0.period) / 2 } ?? 1
+        self.maximum = min(maximum, half)
+        budgetShare = min(budget, share)
+        isLimitedByRuntime = share < budget || half < maximum
+        margin = self.maximum
+        self.budget = SpinBudget(share: budgetShare, maximum: self.maximum)
+        history = SpinHistory(maximum: min(maximum * 5 / 2, half))
     }
 
     /// Decides the margin before a deadline.

@@ -33,7 +33,9 @@ package final class TimerFDAlarm: TimerAlarm {
         self.clock = clock
         self.setup = setup
         self.spinner = spinner
-        self.gaps = gaps ?? ShortGaps(beside: spinner?.report.plan.budgetShare ?? 0)
+        // A runtime is too short for gaps to be spent awake.
+        let usual = setup.runtime == nil ? ShortGaps(beside: spinner?.report.plan.budgetShare ?? 0) : .none
+        self.gaps = gaps ?? usual
     }
 
     package var now: TimerInstant { clock.now }
@@ -65,6 +67,7 @@ package final class TimerFDAlarm: TimerAlarm {
             onFire()
             // A handler may fork: a child that returns from it must not touch the parent's descriptors.
             if Process.generation != self.home { Thread.end() }
+            self.setup.restIfBehind()
         }
         do throws(TimerError) { while try waitAndFire(&gaps, fire) {} } catch { onFailure(error) }
     }

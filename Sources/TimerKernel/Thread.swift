@@ -51,6 +51,12 @@ package enum Thread {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// How many times the calling thread has given its processor away to wait; nil if the system does not tell.
+    package static var sleeps: Int? {
+        let count = thread_sleeps()
+        return count < 0 ? nil : count
+    }
+
     private static func run(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let argument = unsafe argument else { return nil }
         let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()

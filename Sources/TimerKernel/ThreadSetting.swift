@@ -18,4 +18,14 @@ package struct ThreadSetting: Sendable {
     var pinsThread = false
     /// Whether the whole process or machine has this property, so that it is set without the thread.
     var isOfProcess = false
+    /// The most processor time that the thread gets with it; nil for no such limit.
+    var runtime: Runtime?
+
+    /// A part of each period, both in nanoseconds.
+    package struct Runtime: Hashable, Sendable {
+        package let length: UInt64
+        package let period: UInt64
+
+        package init(_ length: UInt64, in period: UInt64) { (self.length, self.period) = (length, period) }
+    }
 }

@@ -26,11 +26,18 @@ package final class ThreadSetup: Sendable {
         var idleLatency: (any Sendable)?
         /// The kernel's number of the thread that was started last.
         var thread: Int32?
+        /// The threads of Dispatch that were ready to run at the last asking, with their processor time.
+        var runnableWorkers: [String: UInt64]?
     }
 
     /// The settings that were asked for, in the order in which they are made.
     package let settings: [ThreadSetting]
     private let state = Lock(State())
+    /// Lets the thread sleep before a limit of the process ends it; nil without such a limit. Only the thread itself
+    /// asks it.
+    private let rest = Lock<RealTimeRest?>(nil)
+    /// Whether there is such a limit. Relaxed, as the next one.
+    private let mustRest = Atomic(false)
     /// Whether the thread obtained processors of its own. Relaxed: only the thread itself reads what it has written.
     private let isPinned = Atomic(false)
 
@@ -39,6 +46,9 @@ package final class ThreadSetup: Sendable {
 
     /// Whether the thread asks for a policy of its own: each of them is a real-time policy.
     package var asksForRealTime: Bool { settings.contains { $0.name == "policy" } }
+
+    /// The most processor time that the thread gets, if all that is asked for is obtained; nil for no such limit.
+    package var runtime: ThreadSetting.Runtime? { settings.lazy.compactMap(\.runtime).first }
 
     /// What came of the settings that have been made so far, by their names.
     package var outcomes: [String: Outcome] { state.withLock { $0.outcomes } }
@@ -54,18 +64,43 @@ package final class ThreadSetup: Sendable {
         try Thread.start(name) {
             self.state.withLock { $0.thread = thread_id() }
             self.makeCallingThread()
+            let rest = RealTimeRest()
+            self.mustRest.store(rest != nil, ordering: .relaxed)
+            self.rest.withLock { $0 = rest }
             isReady.signal()
             body()
         }
         isReady.wait()
     }
 
-    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. Reads /proc, so
-    /// call it without a lock.
+    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. Without a thread
+    /// of its own, the service has Dispatch's threads. Reads /proc, so call it without a lock.
     package var holdUp: HoldUp? {
         if ThreadState.anyIsStopped { return .debugger }
-        let state = state.withLock { $0.thread }.flatMap { ThreadState(of: $0) }
+        guard let thread = state.withLock({ $0.thread }) else { return starvedWorker }
+        let state = ThreadState(of: thread)
         return state.flatMap { $0.isRunnable ? .processors(ran: $0.ran) : nil }
+    }
+
+    /// A thread of Dispatch that is ready to run, and has got no processor since the last asking.
+    private var starvedWorker: HoldUp? {
+        let runnable = ThreadState.runnableWorkers
+        let before = state.withLock { state in
+            defer { state.runnableWorkers = runnable }
+            return state.runnableWorkers
+        }
+        let isHeldUp = before.map { before in runnable.contains { before[$0.key] == $0.value } } ?? !runnable.isEmpty
+        return isHeldUp ? .processors(ran: 0) : nil
+    }
+
+    /// The thread calls this after each firing. A real-time thread whose handlers take longer than its periods never
+    /// sleeps, and the kernel would end the process at the limit of such threads. So it sleeps for a moment if it has
+    /// not slept for half of that limit. Without such a limit it does nothing.
+    package func restIfBehind() {
+        guard mustRest.load(ordering: .relaxed) else { return }
+        if rest.withLock({ $0?.isDue(ran: Thread.processorTime, sleeps: Thread.sleeps) }) == true {
+            KernelClock.sleep(for: .microseconds(100))
+        }
     }
 
     /// Makes the settings of a thread on the calling thread.

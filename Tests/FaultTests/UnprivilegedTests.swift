@@ -79,6 +79,29 @@ struct UnprivilegedTests {
         }
     }
 
+    // Swift Testing hands values to an exit test since Swift 6.3.
+    #if compiler(>=6.3)
+    /// A thread that is behind never sleeps, and the kernel ends a process whose real-time thread does not sleep.
+    @Test(
+        .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"),
+        arguments: Backend.available.filter { $0 != .dispatch }
+    )
+    func aRealTimeThreadThatIsAlwaysBehindStaysBelowTheLimit(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            Limit.realTime.set(100_000)
+            let service = try TimerService(backend, thread: .realTime(priority: 1))
+            #expect(service.grant.refusals == [])
+            let ticking = try TickingTimer(on: service) { _ in
+                let begin = TimerClock.suspending.now
+                while begin.duration(to: TimerClock.suspending.now) < .milliseconds(2) {}
+            }
+            pause(.seconds(1))
+            #expect(ticking.ticks(10) && ticking.losesNothing)
+        }
+    }
+    #endif
+
     @Test func withOneProcessorTheHybridBackendDoesNotSpinAndSaysSo() async {
         await #expect(processExitsWith: .success) {
             endIfHung()

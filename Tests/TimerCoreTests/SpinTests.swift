@@ -2,6 +2,7 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 // How a thread spends awake time: before a deadline, and in gaps that are too short for a sleep.
 
@@ -46,6 +47,18 @@ struct SpinPlanTests {
         #expect((42_000...46_000).contains(run.nextMargin()))
         run.run(2_000) { _ in 300_000 }
         #expect(run.nextMargin() == 100_000, "nothing is known")
+    }
+
+    /// A thread with a runtime of 50 µs in each millisecond would get no processor after a spin of 100 µs.
+    @Test func halfOfARuntimeIsLeftForHandlers() {
+        let runtime = ThreadSetting.Runtime(50_000, in: millisecond)
+        var plan = SpinPlan(maximum: 100_000, budget: 0.1, runtime: runtime)
+        #expect([plan.margin, plan.maximum] == [25_000, 25_000] && plan.budgetShare == 0.025)
+        // Also before a rare deadline, for which a spin is longer.
+        #expect((1...100).allSatisfy { plan.margin(before: $0 * 1_000 * millisecond) <= 25_000 })
+        let ample = SpinPlan(maximum: 100_000, budget: 0.1, runtime: ThreadSetting.Runtime(300_000, in: millisecond))
+        #expect(ample.margin == 100_000 && ample.budgetShare == 0.1)
+        #expect([plan, ample].map(\.isLimitedByRuntime) == [true, false])
     }
 
     @Test func aBudgetThatIsTooSmallForItsDeadlinesIsToldWithTheOneThatPays() throws {
@@ -307,5 +320,20 @@ private struct SpinRun {
             lateness.append(now - deadline)
             plan.learn(from: wait)
         }
+    }
+}
+
+/// When a real-time thread that is behind sleeps once.
+struct RealTimeRestTests {
+    @Test func aThreadThatHasNotSleptForHalfOfTheLimitMustSleep() {
+        var rest = RealTimeRest(limit: 200)
+        let askings: [(ran: UInt64, sleeps: Int)] = [(5, 1), (104, 1), (105, 1), (300, 2), (399, 2), (400, 3), (500, 3)]
+        let due = askings.map { rest.isDue(ran: $0.ran, sleeps: $0.sleeps) }
+        #expect(due == [false, false, true, false, false, false, true])
+    }
+
+    @Test func aThreadOfWhichTheSystemTellsNothingSleepsEachTime() {
+        var rest = RealTimeRest(limit: 200)
+        #expect(rest.isDue(ran: nil, sleeps: 1) && rest.isDue(ran: 1, sleeps: nil))
     }
 }

@@ -227,8 +227,7 @@ extension ServiceCore {
     /// on time. For debug builds.
     fileprivate func warnIfTicksLeaveThread(of record: Record) {
         guard case .task(let tasks) = record.user.destination, tasks.isOnThreadPool else { return }
-        let isRealTime = setup.settings.contains { $0.name == TimerService.ThreadGrant.Option.policy.rawValue }
-        let spins = (alarm as? TimerFDAlarm)?.spinner != nil
+        let (isRealTime, spins) = (setup.asksForRealTime, (alarm as? TimerFDAlarm)?.spinner != nil)
         if isRealTime || spins { TimerWarning.leftThread.write(for: record, isRealTime ? "real-time" : "spinning") }
     }
 }

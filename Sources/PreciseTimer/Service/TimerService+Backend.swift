@@ -67,7 +67,7 @@ extension TimerService {
             case .timerFD: try TimerFDAlarm(clock, setup: setup)
             case .libevent: try LibeventBackend.makeAlarm(clock, setup)
             case .runLoop: try RunLoopBackend.makeAlarm(setup)
-            case .hybrid: try TimerFDAlarm(clock, setup: setup, spinner: Spinner(spin.plan))
+            case .hybrid: try TimerFDAlarm(clock, setup: setup, spinner: Spinner(spin.plan(within: setup.runtime)))
             }
         }
 

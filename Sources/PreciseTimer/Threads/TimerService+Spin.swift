@@ -38,8 +38,9 @@ extension TimerService {
         ///
         /// - Throws: `TimerError` if the thread might spin for more than half of that limit. Handlers need the rest.
         func validate(against policy: ThreadOptions.Policy) throws(TimerError) {
-            guard policy != .normal, let limit = RealTimeLimit.nanoseconds, plan.longest > limit / 2 else { return }
-            let longest = Duration(wholeNanoseconds: plan.longest).text
+            let longestSpin = plan(within: nil).longest
+            guard policy != .normal, let limit = RealTimeLimit.nanoseconds, longestSpin > limit / 2 else { return }
+            let longest = Duration(wholeNanoseconds: longestSpin).text
             let allowed = Duration(wholeNanoseconds: limit).text
             let end = "after \(allowed) without a sleep, RLIMIT_RTTIME ends the process"
             let advice = "choose a smaller maximum or budget, or raise the limit: ulimit -R"
@@ -47,7 +48,10 @@ extension TimerService {
             throw TimerError(.invalidOption, "\(attempted) (\(end); \(advice))")
         }
 
-        var plan: SpinPlan { SpinPlan(maximum: maximum.nanosecondsOrForever, budget: budget) }
+        /// The plan for a thread that gets no more than this runtime.
+        func plan(within runtime: ThreadSetting.Runtime?) -> SpinPlan {
+            SpinPlan(maximum: maximum.nanosecondsOrForever, budget: budget, runtime: runtime)
+        }
 
         /// The limits, as in `at most 100 µs, 10 % of a core`.
         public var description: String { "at most \(maximum.text), \(percent(budget)) of a core" }
@@ -96,6 +100,10 @@ extension TimerService {
     private static func shortage(_ plan: SpinPlan, at now: UInt64) -> String? {
         guard let shortage = plan.shortage(at: now) else { return nil }
         let margin = Duration(wholeNanoseconds: shortage.margin).text
+        if plan.isLimitedByRuntime {
+            return "the runtime of its policy is too short for these deadlines: the wake-ups need a margin of \(margin), "
+                + "and half of the runtime is left for handlers"
+        }
         let budget = shortage.share <= 0.9 ? "a budget of \(percent(shortage.share))" : "no budget"
         let need = "the wake-ups need a margin of \(margin), and \(budget) pays for it"
         return "a budget of \(percent(plan.budgetShare)) of a core is too small for these deadlines: \(need)"

@@ -30,6 +30,7 @@ struct ThreadState {
     init?(of thread: some CustomStringConvertible) { nil }
 
     static var anyIsStopped: Bool { false }
+    static var runnableWorkers: [String: UInt64] { [:] }
 }
 
 /// A watch for steps of the wall clock and for suspensions. A Mac has none yet: making one throws, so the methods are

@@ -85,9 +85,11 @@ extension ThreadSetting {
             EINVAL: "Ask for at least 1024 ns of runtime, no more than the deadline, and for a period of at least "
                 + "100 µs.",
         ]
-        return policy("deadline:\(runtime):\(deadline):\(period) ns", "SCHED_DEADLINE", advice) {
+        var setting = policy("deadline:\(runtime):\(deadline):\(period) ns", "SCHED_DEADLINE", advice) {
             thread_policy_set(CInt(SCHED_DEADLINE), 0, runtime, deadline, period)
         }
+        setting.runtime = Runtime(runtime, in: period)
+        return setting
     }
 
     private static func policy(
