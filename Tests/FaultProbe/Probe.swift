@@ -113,6 +113,12 @@ final class Probe {
         case "fork-into-namespace": return service.map(NamespaceChild.getsAnError) ?? false
         // Whether a service with SCHED_DEADLINE never yields, while two threads contend for its lock.
         case "deadline-never-yields": return try ServiceSteps.neverYields()
+        #if RunLoop
+        // Starts a service on a run loop of the host, and ends it.
+        case "host-loop": try TimerService(attachedTo: .current).shutdown()
+        // Whether a timer of Foundation's own ticks.
+        case "foundation-timer": return ServiceSteps.foundationTicks()
+        #endif
         // Ends the main thread. The process goes on, until a signal or the limit of time ends it.
         case "leave-main": pthread_exit(nil)
         // CODE: exits, with all timers alive.
