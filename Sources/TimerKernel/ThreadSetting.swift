@@ -16,6 +16,8 @@ package struct ThreadSetting: Sendable {
     var restore: (@Sendable () -> Void)?
     /// Whether the thread has processors of its own with it.
     var pinsThread = false
+    /// Whether a service's thread asks for it by itself. If the kernel does not have it, the user was refused nothing.
+    package private(set) var isDefault = false
     /// Whether the whole process or machine has this property, so that it is set without the thread.
     var isOfProcess = false
     /// The most processor time that the thread gets with it; nil for no such limit.
@@ -27,5 +29,12 @@ package struct ThreadSetting: Sendable {
         package let period: UInt64
 
         package init(_ length: UInt64, in period: UInt64) { (self.length, self.period) = (length, period) }
+    }
+
+    /// The same setting, which a service's thread asks for by itself, or not.
+    package func asDefault(_ isDefault: Bool) -> ThreadSetting {
+        var setting = self
+        setting.isDefault = isDefault
+        return setting
     }
 }

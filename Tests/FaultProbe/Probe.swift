@@ -49,15 +49,18 @@ final class Probe {
         switch name {
         // Starts a service in place of the former one, which goes on.
         case "service": try startService()
-        // preferred, required or nothing: the same, with thread options. All that is asked for must be obtained, if
-        // it is required or nothing.
+        // preferred, required, defaults or nothing: the same, with thread options. All that is asked for must be
+        // obtained, if it is required or nothing. Defaults are asked for, with the values that nothing has.
         case "options": try startService(with: ServiceSteps.options(value))
-        // OPTION:ADVICE: whether the service obtained all that was asked for but that option, and says what would help.
-        case "refused":
+        // OPTION:ADVICE: whether the service obtained all that it wants but that option, and says what would help;
+        // refused: it was asked for; missing: the thread has it by default, so no refusal is told.
+        case "refused", "missing":
             let parts = value.split(separator: ":", omittingEmptySubsequences: false)
-            let refusals = try runningService().grant.refusals
-            return refusals.map(\.option.rawValue) == [String(parts[0])]
-                && (parts[1].isEmpty || refusals[0].advice?.contains(parts[1]) == true)
+            let grant = try runningService().grant
+            let missing = grant.items.filter { $0.refusal != nil }
+            return missing.map(\.option.rawValue) == [String(parts[0])]
+                && (parts[1].isEmpty || missing[0].advice?.contains(parts[1]) == true)
+                && grant.refusals == (name == "refused" ? missing : [])
         // The clock or the backend of later services.
         case "clock", "backend":
             leaveService()
