@@ -12,6 +12,9 @@ package struct ThreadSetting: Sendable {
     /// Asks the kernel, for the calling thread or for the process. Returns what must be held as long as the setting is
     /// wanted, if there is such a thing.
     let make: @Sendable () throws(Errno) -> (any Sendable)?
+    /// What came of the setting since a thread has obtained it, if the thread has lost it; nil if it has it, or has
+    /// ended. Only for what the kernel may take away by itself.
+    var loss: (@Sendable (_ thread: Int32) -> ThreadSetup.Outcome?)?
     /// Gives the calling thread again what it had obtained, and lent out (``ThreadSetup/asOrdinaryThread(_:)``).
     var restore: (@Sendable () -> Void)?
     /// Whether the thread has processors of its own with it.

@@ -73,8 +73,10 @@ extension TimerService {
         }
     }
 
-    /// What the service obtained of its ``ThreadOptions``. No items for a service whose thread or loop belongs to the
-    /// host, and for one that does not run.
+    /// What the service obtained of its ``ThreadOptions``, and has at present: an affinity is refused as soon as the
+    /// thread has other processors, because one was taken away, or another program moved the thread. The kernel does
+    /// not give it back when the processor returns. No items for a service whose thread or loop belongs to the host,
+    /// and for one that does not run.
     public var grant: ThreadGrant {
         let settings = core.alarm == nil ? [] : core.setup.settings
         return ThreadGrant(of: settings, from: core.setup, missingSince: "it cannot be set on this backend")
