@@ -131,6 +131,19 @@ int clock_getres(clockid_t clock, struct timespec *resolution) {
     return real(clock, resolution);
 }
 
+// While `wall_clock` is armed, the wall clock shows a time a hundred years later. The kernel's timers do not know that.
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (real == NULL) {
+        real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    }
+    int result = real(clock, time);
+    if (clock == CLOCK_REALTIME && atomic_load(&is_armed) && is_named("wall_clock")) {
+        time->tv_sec += 100LL * 365 * 86400;
+    }
+    return result;
+}
+
 // A thread that begins late.
 struct late_thread {
     void *(*body)(void *);
