@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// The clocks: one that stops while the machine is suspended, and one that does not (clock_gettime(2)).
+// The clocks: one that stops while the machine is suspended to RAM, and one that does not (clock_gettime(2)).
 static const clockid_t clock_suspending = CLOCK_MONOTONIC;
 static const clockid_t clock_continuous = CLOCK_BOOTTIME;
 
