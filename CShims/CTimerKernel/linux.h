@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// The clocks: one that stops while the machine is suspended, and one that does not (clock_gettime(2)).
+// The clocks: one that stops while the machine is suspended to RAM, and one that does not (clock_gettime(2)).
 static const clockid_t clock_suspending = CLOCK_MONOTONIC;
 static const clockid_t clock_continuous = CLOCK_BOOTTIME;
 
@@ -260,8 +260,9 @@ static inline int thread_affinity_set(const unsigned long *mask, unsigned long s
     return (int)syscall(SYS_sched_setaffinity, 0, size, mask);
 }
 
-static inline int thread_affinity(unsigned long *mask, unsigned long size) {
-    return (int)syscall(SYS_sched_getaffinity, 0, size, mask);
+// Of a thread by its number, or of the calling thread by 0.
+static inline int thread_affinity(int thread, unsigned long *mask, unsigned long size) {
+    return (int)syscall(SYS_sched_getaffinity, thread, size, mask);
 }
 
 // Locks the pages of the process, also later ones, as they are touched. Without MCL_ONFAULT, which glibc declares only

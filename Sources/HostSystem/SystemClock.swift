@@ -12,13 +12,6 @@ extension SystemClock {
     /// The time in nanoseconds since the clock's origin. Comes from the vDSO: no system call on ordinary hosts.
     package var nanoseconds: UInt64 { now.nanoseconds }
 
-    /// Nanoseconds to which the kernel rounds deadlines (clock_getres(2)); nil if it does not say.
-    package var resolution: UInt64? {
-        var time = timespec()
-        guard unsafe clock_getres(kernelID, &time) == 0 else { return nil }
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
-
     /// Nanoseconds between two steps of an ARM processor's counter, from which the clocks are read; nil on others,
     /// whose counters step within a nanosecond. Some counters of 1 GHz take larger steps and do not say so.
     package static var step: Double? {

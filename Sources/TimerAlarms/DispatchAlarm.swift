@@ -45,9 +45,11 @@ package final class DispatchAlarm: TimerAlarm {
     /// - Parameters:
     ///   - clock: one of ``clocks``.
     ///   - queue: the queue on which the alarm fires, or nil for a new serial queue.
-    /// - Throws: `TimerError` if the system refuses something that Dispatch will need.
+    /// - Throws: `TimerError` if the system refuses something that Dispatch will need, or if the clock shows a time
+    ///   that is later than all of Dispatch's instants.
     package init(_ clock: TimerClock, queue: DispatchQueue? = nil) throws(TimerError) {
         precondition(Self.clocks.contains(clock), "Dispatch has no such clock")
+        if let error = Self.error(.unavailable, at: clock.now) { throw error }
         try DispatchPreflight.check(clock)
         let queue = queue ?? DispatchQueue(label: "timer.dispatch", qos: .userInteractive)
         let source = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
@@ -80,13 +82,18 @@ package final class DispatchAlarm: TimerAlarm {
         }
     }
 
-    package func set(_ deadline: TimerInstant?) { set(deadline.map(Self.safe), nil) }
+    package func set(_ deadline: TimerInstant?) throws(TimerError) {
+        if let deadline, deadline.nanoseconds > Self.last, let error = Self.error(.backendFailed, at: now) {
+            throw error
+        }
+        set(deadline.map(Self.safe), nil)
+    }
 
     /// Repeats by itself on the suspending clock, with periods of up to a day. Dispatch adds whole periods to the
     /// deadline, in nanoseconds, so rounding errors do not add up.
-    package func set(_ first: TimerInstant, every period: UInt64) -> Bool {
+    package func set(_ first: TimerInstant, every period: UInt64) throws(TimerError) -> Bool {
         guard clock == .suspending, (1...Self.day).contains(period), Self.safe(first) == first else {
-            set(first)
+            try set(first)
             return false
         }
         set(first, period)
@@ -108,11 +115,22 @@ package final class DispatchAlarm: TimerAlarm {
     /// In nanoseconds.
     private static let day: UInt64 = 86_400_000_000_000
 
-    /// Dispatch reads the clock from the two highest bits of a time. So a deadline stays below them (146 years; on the
-    /// wall clock, the year 2116); a later deadline fires early and is set again. Values 0 and 1 are reserved: on the
-    /// wall clock they never come.
+    /// Dispatch's last instant, because it reads the clock from the two highest bits of a time: after 146 years; on the
+    /// wall clock, in the year 2116.
+    package static let last: UInt64 = 1 << 62 - 1
+
+    /// A deadline after Dispatch's last instant fires early and is set again. Values 0 and 1 are reserved: on the wall
+    /// clock they never come.
     private static func safe(_ deadline: TimerInstant) -> TimerInstant {
-        TimerInstant(nanoseconds: min(max(deadline.nanoseconds, 2), 1 << 62 - 1), clock: deadline.clock)
+        TimerInstant(nanoseconds: min(max(deadline.nanoseconds, 2), last), clock: deadline.clock)
+    }
+
+    /// Why Dispatch cannot wait for a deadline after its last instant; nil if it can for now. Once its last instant has
+    /// come, such a deadline would fire at once, again and again.
+    package static func error(_ code: TimerError.Code, at now: TimerInstant) -> TimerError? {
+        if now.nanoseconds < last { return nil }
+        let reason = "the \(now.clock) clock is past Dispatch's last instant, which the wall clock shows in 2116"
+        return TimerError(code, "waiting with Dispatch (\(reason); set the clock, or use timerfd)")
     }
 }
 

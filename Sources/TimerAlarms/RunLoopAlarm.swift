@@ -54,6 +54,7 @@ package import TimerKernel
         onFire: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (TimerError) -> Void
     ) throws(TimerError) {
+        try Self.checkResolution()
         // Foundation ends the process if it cannot open the descriptors for a loop and its modes: an event
         // descriptor for the loop, and an epoll and a timer for each mode. The first loop of a process also creates
         // the main thread's loop. Two descriptors are kept spare, because six were occasionally not enough.
@@ -69,6 +70,17 @@ package import TimerKernel
             onFire()
             setup.restIfBehind()
         }
+    }
+
+    /// Foundation on Linux takes the clock's resolution for the length of its unit of time. If that is a tick of the
+    /// kernel, its clock is a million times too slow, and its timers stand still. A Mac's resolution is some
+    /// nanoseconds, and does not matter.
+    private static func checkResolution() throws(TimerError) {
+        guard let resolution = TimerClock.suspending.resolution, resolution > 1_000 else { return }
+        let reason = "its timers stand still, because the kernel has no high-resolution timers"
+        let advice = "boot it with highres=on, or use another backend, such as timerfd"
+        let coarse = "the clock's resolution is \(Duration.nanoseconds(Int64(clamping: resolution)).text)"
+        throw TimerError(.unavailable, "waiting with Foundation (\(reason): \(coarse); \(advice))")
     }
 
     /// Returns when the thread's loop has its descriptors, so that the next alarm's check counts them as taken.

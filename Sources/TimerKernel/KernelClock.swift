@@ -31,6 +31,14 @@ extension TimerClock {
         case .wall: CLOCK_REALTIME
         }
     }
+
+    /// Nanoseconds to which the kernel rounds deadlines (clock_getres(2)): 1 if Linux has high-resolution timers, or
+    /// the milliseconds of its tick. Nil if the kernel does not say.
+    package var resolution: UInt64? {
+        var time = timespec()
+        guard unsafe clock_getres(kernelID, &time) == 0 else { return nil }
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
 }
 
 extension timespec {

@@ -40,6 +40,10 @@ package final class ThreadSetup: Sendable {
     private let mustRest = Atomic(false)
     /// Whether the thread obtained processors of its own. Relaxed: only the thread itself reads what it has written.
     private let isPinned = Atomic(false)
+    /// How often the thread has lent its processors out, and has them again. Another thread must not take what was lent
+    /// for lost.
+    private let lent = Atomic(0)
+    private let returned = Atomic(0)
 
     /// - Parameter settings: the settings to ask for.
     package init(_ settings: [ThreadSetting] = []) { self.settings = settings }
@@ -50,8 +54,19 @@ package final class ThreadSetup: Sendable {
     /// The most processor time that the thread gets, if all that is asked for is obtained; nil for no such limit.
     package var runtime: ThreadSetting.Runtime? { settings.lazy.compactMap(\.runtime).first }
 
-    /// What came of the settings that have been made so far, by their names.
-    package var outcomes: [String: Outcome] { state.withLock { $0.outcomes } }
+    /// What came of the settings that have been made so far, by their names. Of a thread that was started here, also
+    /// whether the kernel has taken one away since, as it does with the last processor of an affinity.
+    package var outcomes: [String: Outcome] {
+        var (outcomes, thread) = state.withLock { ($0.outcomes, $0.thread) }
+        guard let thread else { return outcomes }
+        // The order of the two readings: if they are equal, nothing was lent in between.
+        let returned = returned.load(ordering: .sequentiallyConsistent)
+        let losses = settings.filter { outcomes[$0.name].map { $0.refusal == nil } ?? false }
+            .compactMap { setting in setting.loss?(thread).map { (setting.name, $0) } }
+        guard lent.load(ordering: .sequentiallyConsistent) == returned else { return outcomes }
+        for (name, loss) in losses { outcomes[name] = loss }
+        return outcomes
+    }
 
     /// Starts a thread. Returns when its settings have been made.
     ///
@@ -132,9 +147,11 @@ package final class ThreadSetup: Sendable {
     /// ten microseconds; without an affinity, nothing.
     package func asOrdinaryThread(_ body: () -> Void) {
         guard isPinned.load(ordering: .relaxed) else { return body() }
+        lent.add(1, ordering: .sequentiallyConsistent)
         thread_unpin()
         body()
         for setting in settings { setting.restore?() }
+        returned.add(1, ordering: .sequentiallyConsistent)
     }
 
     /// Lets the processors idle as before. Memory stays locked, because unlocking it would also undo the locks of

@@ -23,7 +23,7 @@ extension MachineFacts {
         sharesCores = ProcFile.line("/sys/devices/system/cpu/smt/active").map { $0 == "1" }
         preemption = Self.preemption(version: SystemName().version)
         timerSlack = TimerSlack.nanoseconds
-        grantsSlice = try? TimerService(.timerFD).grant.refusals.allSatisfy { $0.option != .slice }
+        grantsSlice = try? TimerService(.timerFD).grant.items.contains { $0.option == .slice && $0.refusal == nil }
         let (runtime, period) = ("/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us")
         realTimeShare = Self.realTimeShare(runtime: ProcFile.line(runtime), period: ProcFile.line(period))
         isolated = Self.processors("/sys/devices/system/cpu/isolated")

@@ -49,15 +49,18 @@ final class Probe {
         switch name {
         // Starts a service in place of the former one, which goes on.
         case "service": try startService()
-        // preferred, required or nothing: the same, with thread options. All that is asked for must be obtained, if
-        // it is required or nothing.
+        // preferred, required, defaults or nothing: the same, with thread options. All that is asked for must be
+        // obtained, if it is required or nothing. Defaults are asked for, with the values that nothing has.
         case "options": try startService(with: ServiceSteps.options(value))
-        // OPTION:ADVICE: whether the service obtained all that was asked for but that option, and says what would help.
-        case "refused":
+        // OPTION:ADVICE: whether the service obtained all that it wants but that option, and says what would help;
+        // refused: it was asked for; missing: the thread has it by default, so no refusal is told.
+        case "refused", "missing":
             let parts = value.split(separator: ":", omittingEmptySubsequences: false)
-            let refusals = try runningService().grant.refusals
-            return refusals.map(\.option.rawValue) == [String(parts[0])]
-                && (parts[1].isEmpty || refusals[0].advice?.contains(parts[1]) == true)
+            let grant = try runningService().grant
+            let missing = grant.items.filter { $0.refusal != nil }
+            return missing.map(\.option.rawValue) == [String(parts[0])]
+                && (parts[1].isEmpty || missing[0].advice?.contains(parts[1]) == true)
+                && grant.refusals == (name == "refused" ? missing : [])
         // The clock or the backend of later services.
         case "clock", "backend":
             leaveService()
@@ -113,6 +116,12 @@ final class Probe {
         case "fork-into-namespace": return service.map(NamespaceChild.getsAnError) ?? false
         // Whether a service with SCHED_DEADLINE never yields, while two threads contend for its lock.
         case "deadline-never-yields": return try ServiceSteps.neverYields()
+        #if RunLoop
+        // Starts a service on a run loop of the host, and ends it.
+        case "host-loop": try TimerService(attachedTo: .current).shutdown()
+        // Whether a timer of Foundation's own ticks.
+        case "foundation-timer": return ServiceSteps.foundationTicks()
+        #endif
         // Ends the main thread. The process goes on, until a signal or the limit of time ends it.
         case "leave-main": pthread_exit(nil)
         // CODE: exits, with all timers alive.

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import PreciseTimer
 import Synchronization
@@ -10,6 +11,7 @@ enum ServiceSteps {
     static func options(_ demand: String) -> TimerService.ThreadOptions {
         var options = TimerService.ThreadOptions(demand: .required)
         if demand == "" { return options }
+        if demand == "defaults" { return .init(timerSlack: .nanoseconds(1), slice: .microseconds(100)) }
         (options.affinity, options.timerSlack) = ([0], .microseconds(2))
         if demand == "required" { return options }
         (options.policy, options.locksMemory, options.demand) = (.fifo(priority: 1), true, .preferred)
@@ -40,6 +42,17 @@ enum ServiceSteps {
         let ends = eventually { released == nil }
         if let failure = failures.all.first { throw failure }
         return ends
+    }
+
+    /// Whether a timer of Foundation's own, of some milliseconds, ticks within a second. Its loop has a thread of its
+    /// own, because it may never return.
+    static func foundationTicks() -> Bool {
+        let ticks = Count()
+        Foundation.Thread.detachNewThread {
+            _ = Timer.scheduledTimer(withTimeInterval: 0.005, repeats: true) { _ in ticks.add(1) }
+            RunLoop.current.run()
+        }
+        return eventually(within: .seconds(1)) { ticks.value > 3 }
     }
 
     /// Whether the thread of a service with SCHED_DEADLINE never yields the processor, which would give the rest of its

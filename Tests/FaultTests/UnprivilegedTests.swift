@@ -44,7 +44,7 @@ struct UnprivilegedTests {
     }
 
     /// A sandbox may forbid the calls. A kernel before Linux 6.12 takes them, without a slice. The slack of 1 ns and
-    /// the shortest slice, for which nobody asked, are then not obtained.
+    /// the shortest slice are then not obtained, which is a refusal if they were asked for.
     private static let injections = [
         ("prctl:error=EPERM", "timer slack:"), ("sched_setattr:error=EPERM", "slice:sandbox"),
         ("sched_setattr:error=ENOSYS", "slice:sandbox"), ("sched_getattr:error=EPERM", "slice:sandbox"),
@@ -52,9 +52,10 @@ struct UnprivilegedTests {
     ]
 
     @Test(.canTrace, arguments: injections)
-    func whatNobodyAskedForIsNotRequiredAndSaidIfItIsRefused(injection: String, refused: String) async throws {
+    func onlyWhatWasAskedForCanBeRefusedOrRequired(injection: String, missing: String) async throws {
         for backend in Backend.available where backend != .dispatch {
-            let steps = ["options", "refused=\(refused)", "schedule=3x2000", "ticks=5", "cancel"]
+            let asked = ["options=defaults", "refused=\(missing)"]
+            let steps = ["options", "missing=\(missing)", "schedule=3x2000", "ticks=5", "cancel"] + asked
             let run = try await Probe.run(backend, steps, under: .strace(injection))
             #expect(run.outcome.code == 0 && run.report?.steps.map(\.isMet) == steps.map { _ in true }, "\(run)")
         }

@@ -11,10 +11,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 // The names of the calls that fail, separated by commas.
@@ -112,6 +114,34 @@ ssize_t read(int fd, void *buffer, size_t size) {
         real = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
     }
     return real(fd, buffer, size);
+}
+
+// The resolution of every clock is FAULT_RESOLUTION, in nanoseconds, if there is this variable. It is not armed, because
+// Foundation asks when it is loaded.
+int clock_getres(clockid_t clock, struct timespec *resolution) {
+    static int (*real)(clockid_t, struct timespec *);
+    const char *told = getenv("FAULT_RESOLUTION");
+    if (told != NULL && resolution != NULL) {
+        *resolution = (struct timespec){0, atol(told)};
+        return 0;
+    }
+    if (real == NULL) {
+        real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_getres");
+    }
+    return real(clock, resolution);
+}
+
+// While `wall_clock` is armed, the wall clock shows a time a hundred years later. The kernel's timers do not know that.
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (real == NULL) {
+        real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    }
+    int result = real(clock, time);
+    if (clock == CLOCK_REALTIME && atomic_load(&is_armed) && is_named("wall_clock")) {
+        time->tv_sec += 100LL * 365 * 86400;
+    }
+    return result;
 }
 
 // A thread that begins late.

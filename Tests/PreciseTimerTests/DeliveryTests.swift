@@ -327,18 +327,20 @@ import Testing
         #expect(try await ticks.next() == nil)
     }
 
-    @Test func theErrorOfAFailedBackendIsThrown() async throws {
+    @Test func theErrorOfAFailedBackendIsThrownOnceAndEndsTheSequence() async throws {
         let alarm = RefusingAlarm(settings: .max)
         let service = try TimerService(alarm: alarm)
         var ticks = PreciseTimer.ticks(.every(.seconds(1)), on: service).makeAsyncIterator()
         alarm.fail()
         await #expect(throws: RefusingAlarm.refusal) { try await ticks.next() }
+        #expect(try await [ticks.next()?.index, ticks.next()?.index] == [nil, nil])
     }
 
-    @Test func aScheduleThatMakesNoSenseIsThrownByTheFirstNext() async throws {
+    @Test func aScheduleThatMakesNoSenseIsThrownByTheFirstNextAndEndsTheSequence() async throws {
         var ticks = ticks(.every(.zero))
         let error = await #expect(throws: TimerError.self) { try await ticks.next() }
         #expect(error?.code == .invalidSchedule)
+        #expect(try await [ticks.next()?.index, ticks.next()?.index] == [nil, nil])
         #expect(virtual.pendingCount == 0)
     }
 

@@ -199,6 +199,30 @@ struct PhaseTests {
         timer.cancel()
     }
 
+    /// If a handler names the next deadline itself, by a schedule's `at:`, each tick counts deadlines that have passed
+    /// again. Three are late here, and the first late tick accounts for all of them.
+    @Test(arguments: [
+        ("every", "0@10, 0@20, 0@30 late 25 missed 2, 0@40 late 15 missed 1, 0@50 late 5, 0@60"),
+        ("once", "0@10, 0@20, 0@30 late 25, 0@40 late 15, 0@50 late 5, 0@60"),
+        ("phase", "0@10, 1@20, 2@30 late 25 missed 2, 5@60"),
+    ])
+    func onlyAScheduleThatKeepsThePhaseCountsEachMissedDeadlineOnce(way: String, ticks: String) throws {
+        let (scene, period) = (scene, Duration.milliseconds(10))
+        let timer = try scene.handle(.every(period)) { timer, _ in
+            guard let deadline = scene.log.ticks.last?.deadline else { return }
+            switch way {
+            case "every": try? timer.reschedule(.every(period, at: deadline.advanced(by: period)))
+            case "once": try? timer.reschedule(.once(at: deadline.advanced(by: period)))
+            default: try? timer.reschedule(.every(period), keeping: .phase)
+            }
+        }
+        scene.advance(20)
+        scene.jump(35)
+        scene.advance(5)
+        #expect(scene.ticks == ticks)
+        timer.cancel()
+    }
+
     /// As at rest, and in the last handler.
     @Test func withoutADeadlineTheStepsCountFromNow() throws {
         let timers = try [PreciseTimer.Schedule.onDemand, .fixedDelay(.milliseconds(50), count: 1)]

@@ -133,6 +133,42 @@ import TimerKernel
         #expect(try facts(of: service) { ProcFS.processors }.own == [Self.processor])
     }
 
+    /// If the kernel takes a thread's last processor away, the thread may run everywhere, also when that processor is
+    /// back.
+    @Test(.enabled(if: ProcFS.processors.count > 1, "needs two processors"), arguments: withOwnThread)
+    func theGrantTellsThePresentAffinity(backend: Backend) throws {
+        let service = try TimerService(backend, thread: Options(affinity: [Self.processor], demand: .required))
+        let thread = try facts(of: service) { ProcFS.callingThread }.own
+        #expect(service.grant.refusals == [])
+        // The end of the timer that has asked for the number lends the affinity out, and gives it back.
+        #expect(eventually { ProcFS.pin(thread, to: ProcFS.processors) && !service.grant.refusals.isEmpty })
+        let (grant, all) = (service.grant, ProcFS.processors.map(String.init).joined(separator: ", "))
+        let lost = try #require(grant.refusals.first)
+        #expect(lost.option == .affinity && grant.refusals.count == 1)
+        #expect(lost.refusal?.attempted.contains("it now has the processors \(all)") == true, "\(lost)")
+        #expect(lost.advice?.contains("start the service again") == true)
+        try #require(ProcFS.pin(thread, to: [Self.processor]))
+        #expect(service.grant.refusals == [])
+    }
+
+    /// What leaves the thread is done with the main thread's processors.
+    @Test(.enabled(if: ProcFS.processors.count > 1, "needs two processors"))
+    func anAffinityThatIsLentForAMomentIsStillObtained() throws {
+        let setup = ThreadSetup([.affinity([Self.processor])])
+        let (counts, refused) = (Notes<Int>(), Notes<Bool>())
+        try setup.startThread("test.lent") {
+            let note = {
+                counts.append(ProcFS.processors.count)
+                refused.append(setup.outcomes["affinity"]?.refusal != nil)
+            }
+            note()
+            setup.asOrdinaryThread(note)
+            note()
+        }
+        #expect(eventually { refused.all.count == 3 })
+        #expect(counts.all == [1, ProcFS.processors.count, 1] && refused.all == [false, false, false])
+    }
+
     @Test(arguments: [
         Options(policy: .fifo(priority: 0)), Options(policy: .fifo(priority: 100)),
         Options(policy: .roundRobin(priority: -1)), Options(policy: .roundRobin(priority: .max)),

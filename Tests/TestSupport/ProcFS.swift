@@ -105,13 +105,16 @@ package enum ProcFS {
     }
 
     /// Lets the main thread run on one processor only. Returns whether that was obtained.
-    package static func pinMainThread(to processor: Int) -> Bool {
+    package static func pinMainThread(to processor: Int) -> Bool { pin(getpid(), to: [processor]) }
+
+    /// Lets a thread run on some processors only. Returns whether that was obtained.
+    package static func pin(_ thread: Int32, to processors: [Int]) -> Bool {
         // Glibc shows this function to GNU sources only.
         typealias Function = @convention(c) (pid_t, Int, UnsafePointer<UInt>) -> CInt
-        guard processor < UInt.bitWidth, let address = unsafe dlsym(nil, "sched_setaffinity") else { return false }
-        var mask: UInt = 1 << UInt(processor)
+        guard let address = unsafe dlsym(nil, "sched_setaffinity") else { return false }
+        var mask = processors.filter { $0 < UInt.bitWidth }.reduce(0 as UInt) { $0 | 1 << UInt($1) }
         let call = unsafe unsafeBitCast(address, to: Function.self)
-        return unsafe call(getpid(), MemoryLayout<UInt>.size, &mask) == 0
+        return unsafe call(thread, MemoryLayout<UInt>.size, &mask) == 0
     }
 
     /// Whether the process may give its threads real-time policies and read their slack: CAP_SYS_NICE. Root in

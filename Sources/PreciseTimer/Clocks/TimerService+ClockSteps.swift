@@ -40,7 +40,7 @@ extension TimerService {
         }
     }
 
-    /// One suspension of the system, for example because a laptop's lid was closed. A plain value.
+    /// One suspension of the system, for example to RAM, because a laptop's lid was closed. A plain value.
     public struct Suspension: Equatable, Codable, Sendable, CustomStringConvertible {
         /// How long the system was suspended.
         public let duration: Duration
@@ -59,8 +59,9 @@ extension TimerService {
     /// ```
     ///
     /// A suspension is the time in which the clock ``TimerClock/suspending`` stood still and ``TimerClock/continuous``
-    /// went on. It is no step of the wall clock. A virtual machine or a container that its host pauses is not
-    /// suspended in this sense: its clocks do not show it, or the wall clock is set afterwards
+    /// went on. It is no step of the wall clock. Suspend to idle is told only if a cpuidle driver takes part: otherwise
+    /// the clock does not stand still, and the deadlines of that time are late. A virtual machine or a container that
+    /// its host pauses is not suspended in this sense: its clocks do not show it, or the wall clock is set afterwards
     /// (``clockSteps``). If the kernel does not wake the stream's thread after a suspension, as Linux does, the news
     /// comes within a minute. A service on virtual time tells the suspensions that a test injects.
     ///

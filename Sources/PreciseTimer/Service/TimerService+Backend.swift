@@ -16,7 +16,8 @@ extension TimerService {
         case libevent
         /// A Foundation `Timer` on a run loop, on the service's own thread: the usual starting point of other code. A
         /// few hundred bytes per service stay allocated, because Foundation never frees a timer. Needs the package
-        /// trait `RunLoop`, which links Foundation.
+        /// trait `RunLoop`, which links Foundation. A service does not start on a kernel without high-resolution timers
+        /// (`highres=off`), because Foundation's timers stand still there.
         case runLoop = "runloop"
         /// The kernel's timer, as ``timerFD``, but the service's thread wakes some tens of microseconds early and reads
         /// the clock in a loop until the deadline has come. This takes the kernel's wake-up out of the lateness, for a

@@ -14,7 +14,8 @@ extension TimerService {
     /// - Parameters:
     ///   - loop: the run loop.
     ///   - mode: the mode in which timers tick; `.common` for all modes that the loop counts as common.
-    /// - Throws: `TimerError` if no descriptors are left for a mode of the loop.
+    /// - Throws: `TimerError` if no descriptors are left for a mode of the loop, or if the kernel has no
+    ///   high-resolution timers (`highres=off`), without which Foundation's timers stand still.
     public convenience init(attachedTo loop: RunLoop, mode: RunLoop.Mode = .default) throws(TimerError) {
         try self.init(alarm: RunLoopAlarm(attachedTo: loop, mode: mode))
     }

@@ -12,7 +12,7 @@
 /// was taken. Each iteration has its own timer.
 ///
 /// The sequence ends after the last deadline, if the task is cancelled, and if the service is shut down. It throws a
-/// `TimerError` if the timer could not be scheduled or its backend failed.
+/// `TimerError` if the timer could not be scheduled or its backend failed, once, and ends with it.
 public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
     let schedule: PreciseTimer.Schedule
     /// Schedules a timer whose ticks come into a mailbox.
@@ -26,25 +26,31 @@ public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
 
     /// One run of the timer, for one consumer.
     public struct Iterator: AsyncIteratorProtocol, CustomReflectable {
-        private let timer: Result<Consumed, TimerError>
+        /// Nil after an error was thrown.
+        private var timer: Result<Consumed, TimerError>?
 
         init(_ ticks: TimerTicks) { timer = Result { () throws(TimerError) in try Consumed(ticks) } }
 
         /// Shows the type alone.
         public var customMirror: Mirror { Mirror(self, children: [:]) }
 
-        /// Waits for the next tick and returns it; nil after the last tick.
+        /// Waits for the next tick and returns it; nil after the last tick, and after an error.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(TimerError) -> PreciseTimer.Tick? {
-            let timer = try timer.get()
-            let tick = await withTaskCancellationHandler {
-                await timer.mailbox.next()
-            } onCancel: {
-                timer.handle.cancel()
+            do throws(TimerError) {
+                guard let timer = try timer?.get() else { return nil }
+                let tick = await withTaskCancellationHandler {
+                    await timer.mailbox.next()
+                } onCancel: {
+                    timer.handle.cancel()
+                }
+                if tick == nil, case .backendFailed(let error) = timer.mailbox.ending { throw error }
+                return tick
+            } catch {
+                timer = nil
+                throw error
             }
-            if tick == nil, case .backendFailed(let error) = timer.mailbox.ending { throw error }
-            return tick
         }
     }
 

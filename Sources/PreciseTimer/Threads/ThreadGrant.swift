@@ -26,6 +26,8 @@ extension TimerService {
             public let option: Option
             /// What was asked for, as `fifo:80`.
             public let asked: String
+            /// Whether the thread has asked for it by itself.
+            let isDefault: Bool
             /// Why it was not obtained; nil if it was.
             public let refusal: TimerError?
             /// One sentence on what would help; nil if it was obtained, or if nothing would help.
@@ -33,7 +35,8 @@ extension TimerService {
 
             /// One line: the option, what was asked for, and whether it was obtained.
             public var description: String {
-                let outcome = refusal.map { "refused: \($0)" } ?? "obtained"
+                let lack = isDefault ? "the default, not obtained" : "refused"
+                let outcome = refusal.map { "\(lack): \($0)" } ?? "obtained"
                 return ["\(option.rawValue) \(asked): \(outcome)", advice].compactMap(\.self).joined(separator: ". ")
             }
         }
@@ -42,8 +45,9 @@ extension TimerService {
         /// by default for a slice.
         public let items: [Item]
 
-        /// The items that were not obtained.
-        public var refusals: [Item] { items.filter { $0.refusal != nil } }
+        /// The items that the options ask for and that were not obtained. A timer slack or a slice that the thread
+        /// asks for by itself is not among them; ``items`` say whether it was obtained.
+        public var refusals: [Item] { items.filter { $0.refusal != nil && !$0.isDefault } }
 
         /// One line for each item.
         public var description: String { items.map(\.description).joined(separator: "\n") }
@@ -58,13 +62,21 @@ extension TimerService {
                 guard let option = Option(rawValue: setting.name) else { preconditionFailure("no such option") }
                 let (outcome, missing) = (outcomes[setting.name], "setting \(setting.name) (\(reason))")
                 let refusal = outcome == nil ? TimerError(.unavailable, missing) : outcome?.refusal
-                return Item(option: option, asked: setting.asked, refusal: refusal, advice: outcome?.advice)
+                return Item(
+                    option: option,
+                    asked: setting.asked,
+                    isDefault: setting.isDefault,
+                    refusal: refusal,
+                    advice: outcome?.advice
+                )
             }
         }
     }
 
-    /// What the service obtained of its ``ThreadOptions``. No items for a service whose thread or loop belongs to the
-    /// host, and for one that does not run.
+    /// What the service obtained of its ``ThreadOptions``, and has at present: an affinity is refused as soon as the
+    /// thread has other processors, because one was taken away, or another program moved the thread. The kernel does
+    /// not give it back when the processor returns. No items for a service whose thread or loop belongs to the host,
+    /// and for one that does not run.
     public var grant: ThreadGrant {
         let settings = core.alarm == nil ? [] : core.setup.settings
         return ThreadGrant(of: settings, from: core.setup, missingSince: "it cannot be set on this backend")

@@ -155,14 +155,9 @@ extension TimerService.ThreadOptions {
         }
     }
 
-    /// - Throws: the first refusal, with its advice, if the options are required. The timer slack and the slice that a
-    ///   service's thread gets unasked are not.
+    /// - Throws: the first refusal, with its advice, if the options are required.
     func check(_ grant: TimerService.ThreadGrant) throws(TimerError) {
-        let unasked = [
-            timerSlack == nil ? TimerService.ThreadGrant.Option.timerSlack : nil, slice == nil ? .slice : nil,
-        ]
-        let refused = grant.refusals.first { !unasked.contains($0.option) }
-        guard demand == .required, let refused, let refusal = refused.refusal else { return }
+        guard demand == .required, let refused = grant.refusals.first, let refusal = refused.refusal else { return }
         let attempted = [refusal.attempted, refused.advice].compactMap(\.self).joined(separator: "; ")
         throw TimerError(refusal.code, attempted, errno: refusal.errno, systemMessage: refusal.systemMessage)
     }
@@ -171,11 +166,12 @@ extension TimerService.ThreadOptions {
     func settings(hasOwnThread: Bool) -> [ThreadSetting] {
         var settings: [ThreadSetting] = []
         if let slack = timerSlack ?? (hasOwnThread ? .nanoseconds(1) : nil) {
-            settings.append(.timerSlack(slack.nanosecondsOrForever))
+            settings.append(.timerSlack(slack.nanosecondsOrForever).asDefault(timerSlack == nil))
         }
         // Before the policy, which may be refused. A real-time policy makes it ineffective.
         if let slice = slice ?? (hasOwnThread ? Self.shortestSlice : nil), slice != .zero {
-            settings.append(.slice(microseconds: UInt64(slice / .microseconds(1))))
+            let setting = ThreadSetting.slice(microseconds: UInt64(slice / .microseconds(1)))
+            settings.append(setting.asDefault(self.slice == nil))
         }
         if !affinity.isEmpty { settings.append(.affinity(affinity)) }
         if let policy = policy.setting { settings.append(policy) }

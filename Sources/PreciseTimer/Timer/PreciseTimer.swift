@@ -82,7 +82,9 @@ public final class PreciseTimer: Sendable {
     /// call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
     ///
     /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. Keep
-    /// the phase instead: ``reschedule(_:keeping:)``.
+    /// the phase instead: ``reschedule(_:keeping:)``. That is also the way for a handler that changes its own period:
+    /// each reschedule to `.every(p, at: tick.deadline.advanced(by: p))`, or to `.once(at:)` that instant, starts the
+    /// count anew, so deadlines that a late tick has counted as missed are counted again, or tick.
     ///
     /// A timer takes computed deadlines, such as those of a calendar, only if it was scheduled with such.
     ///

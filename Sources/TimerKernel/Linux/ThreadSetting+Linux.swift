@@ -4,19 +4,28 @@ internal import CTimerKernel
 extension ThreadSetting {
     /// The processors that the thread may run on.
     package static func affinity(_ processors: Set<Int>) -> ThreadSetting {
-        let (mask, names) = (ProcessorMask(processors), processors.sorted().map(String.init))
+        let mask = ProcessorMask(processors)
+        let names = "the processors \(mask)"
         return ThreadSetting(
             name: "affinity",
-            asked: names.joined(separator: ","),
-            attempt: "restricting a thread to the processors \(names.joined(separator: ", "))",
+            asked: processors.sorted().map(String.init).joined(separator: ","),
+            attempt: "restricting a thread to \(names)",
             advice: { _ in "Ask for processors that exist and that the process may use: see nproc and taskset." },
             make: { () throws(Errno) in
-                let before = ProcessorMask.ofThread
+                let before = ProcessorMask(ofThread: 0)
                 try mask.set()
                 // The kernel drops the processors that do not exist or are not allowed, and sets the rest.
-                if ProcessorMask.ofThread.begins(with: mask) { return nil }
-                try? before.set()
+                if ProcessorMask(ofThread: 0) == mask { return nil }
+                try? before?.set()
                 throw Errno(EINVAL)
+            },
+            loss: { thread in
+                guard let present = ProcessorMask(ofThread: thread), present != mask else { return nil }
+                let attempt = "keeping a thread on \(names) (it now has the processors \(present))"
+                return ThreadSetup.Outcome(
+                    refusal: TimerError(.systemRefused, attempt),
+                    advice: "A processor was taken away, or another program moved the thread: start the service again."
+                )
             },
             restore: { try? mask.set() },
             pinsThread: true
@@ -143,32 +152,39 @@ extension ThreadSetting {
 }
 
 /// Processors, as sched_setaffinity(2) takes them.
-struct ProcessorMask: Sendable {
-    private var words: [UInt]
-
-    private init(words: [UInt]) { self.words = words }
+struct ProcessorMask: Equatable, Sendable, CustomStringConvertible {
+    /// Without zeros at the end.
+    private let words: [UInt]
 
     init(_ processors: Set<Int>) {
-        words = [UInt](repeating: 0, count: (processors.max() ?? 0) / UInt.bitWidth + 1)
+        var words = [UInt](repeating: 0, count: (processors.max() ?? 0) / UInt.bitWidth + 1)
         for processor in processors { words[processor / UInt.bitWidth] |= 1 << UInt(processor % UInt.bitWidth) }
+        self.words = words
     }
 
-    /// The calling thread's processors.
-    static var ofThread: ProcessorMask {
+    /// The processors of a thread, by its number, or of the calling thread by 0; nil if the thread has ended, or if the
+    /// kernel does not say.
+    init?(ofThread thread: Int32) {
         // With room for all that the kernel could have. It leaves what is beyond its own mask as it is.
-        var mask = ProcessorMask(words: [UInt](repeating: 0, count: 1024))
-        _ = unsafe thread_affinity(&mask.words, mask.size)
-        return mask
+        var words = [UInt](repeating: 0, count: 1024)
+        guard unsafe thread_affinity(thread, &words, Self.size(of: words)) >= 0 else { return nil }
+        self.words = Array(words.prefix((words.lastIndex { $0 != 0 } ?? 0) + 1))
     }
 
     /// Lets the calling thread run on these only.
-    func set() throws(Errno) { _ = try SystemCall.retrying { unsafe thread_affinity_set(words, size) }.get() }
+    func set() throws(Errno) {
+        _ = try SystemCall.retrying { unsafe thread_affinity_set(words, Self.size(of: words)) }.get()
+    }
 
-    /// Whether it has the same processors, as far as the other one goes.
-    func begins(with other: ProcessorMask) -> Bool { words.starts(with: other.words) }
+    /// The processors' numbers, as in `0, 1`.
+    var description: String {
+        let processors = (0..<words.count * UInt.bitWidth)
+            .filter { words[$0 / UInt.bitWidth] >> UInt($0 % UInt.bitWidth) & 1 == 1 }
+        return processors.map(String.init).joined(separator: ", ")
+    }
 
     /// In bytes.
-    private var size: UInt { UInt(words.count * MemoryLayout<UInt>.size) }
+    private static func size(of words: [UInt]) -> UInt { UInt(words.count * MemoryLayout<UInt>.size) }
 }
 
 /// The file /dev/cpu_dma_latency, held open. While it is open, the kernel uses only idle states that a processor leaves
