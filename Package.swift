@@ -78,7 +78,9 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "CTimerKernel", libevent],
+            dependencies: [
+                "PreciseTimer", "PreciseTimerTestKit", "TimerAlarms", "TimerKernel", "CTimerKernel", libevent,
+            ],
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "ConcurrencyTests", dependencies: tested),

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,6 +115,13 @@ static inline void thread_unpin(void) {
 static inline int thread_is_real_time(void) {
     int policy = sched_getscheduler(0) & ~0x40000000;  // without SCHED_RESET_ON_FORK
     return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6;
+}
+
+// Whether the kernel was built with PREEMPT_RT (uname(2)). The file /sys/kernel/realtime does not exist on every such
+// kernel.
+static inline int kernel_is_preempt_rt(void) {
+    struct utsname name;
+    return uname(&name) == 0 && strstr(name.version, "PREEMPT_RT") != NULL;
 }
 
 // How many times the calling thread has given its processor away to wait (getrusage(2) with RUSAGE_THREAD, which glibc

@@ -74,7 +74,8 @@ package final class PollableAlarm: TimerAlarm {
             expected: Firing.none,
             desired: Firing.goesOn,
             ordering: .acquiringAndReleasing
-        ).exchanged {
+        )
+        .exchanged {
             let mark = firing.compareExchange(
                 expected: Firing.goesOn,
                 desired: Firing.hasRefused,

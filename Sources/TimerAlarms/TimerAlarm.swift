@@ -99,6 +99,9 @@ extension TimerAlarm {
 package protocol RenewedAlarm: TimerAlarm {
     /// Does what the last setting did, in the kernel, too. The rules for calling ``set(_:)`` apply here, too.
     func renew()
+
+    /// Whether the alarm fires when it is set anew although its mechanism has failed, and does not tell of the failure.
+    var mayLimp: Bool { get }
 }
 
 extension TimerAlarm {

@@ -15,11 +15,12 @@ package struct RealTimeRest: Sendable {
 
     package init(limit: UInt64) { stretch = limit / 2 }
 
-    /// Whether the thread must sleep now. It is asked again only after it has slept.
+    /// Decides whether the thread must sleep now.
     ///
     /// - Parameters:
     ///   - ran: the processor time that the thread has used so far; nil if the system does not tell.
-    ///   - sleeps: how many times it has slept so far; nil if the system does not tell. It then sleeps each time.
+    ///   - sleeps: how many times it has slept so far; nil if the system does not tell.
+    /// - Returns: whether it must sleep; always true if the system does not tell.
     package mutating func isDue(ran: UInt64?, sleeps: Int?) -> Bool {
         guard let ran, let sleeps else { return true }
         if sleeps != self.sleeps { (self.sleeps, self.ran) = (sleeps, ran) }

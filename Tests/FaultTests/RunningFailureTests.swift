@@ -127,7 +127,10 @@ import TimerKernel
                 pause(.milliseconds(1))
             }
             #expect(timer.ticks(100) && timer.losesNothing)
-            #expect(timer.log.ticks.suffix(50).contains { $0.missed == 0 }, "it ticks more often than the watchdog looks")
+            #expect(
+                timer.log.ticks.suffix(50).contains { $0.missed == 0 },
+                "it ticks more often than the watchdog looks"
+            )
             #expect(timer.ends.all == [])
         }
     }

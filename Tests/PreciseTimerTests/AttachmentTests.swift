@@ -229,7 +229,8 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
     }
 
     /// Each handler is a little longer than the period, so that deadlines pass while the other thread is refused.
-    @Test(arguments: [false, true]) func twoThreadsOfAnEdgeTriggeredLoopServeEveryDeadline(isLonger: Bool) async throws {
+    @Test(arguments: [false, true]) func twoThreadsOfAnEdgeTriggeredLoopServeEveryDeadline(isLonger: Bool) async throws
+    {
         let (epoll, timers, log) = (EdgeTriggeredLoop(), try TimerService.pollable(), Log())
         epoll.watch(timers.descriptor)
         try PreciseTimer.schedule(.every(.milliseconds(2)), on: timers.service, target: log) { log, tick in

@@ -126,13 +126,17 @@ package struct Mechanism: Sendable, CustomStringConvertible {
     }()
 
     /// The mechanisms whose threads ask for a real-time policy. They sleep in the same way if it is refused.
-    private static let ofRealTime = !Platform.isLinux ? [] : [TimerService.Backend.timerFD, .hybrid].flatMap { backend in
-        TimerClock.allCases.map { clock in
-            Mechanism("real-time \(backend.rawValue)", on: clock) { clock throws(TimerError) in
-                try backend.makeAlarm(clock: clock, setup: ThreadSetup([.fifo(1)]))
+    private static let ofRealTime =
+        !Platform.isLinux
+        ? []
+        : [TimerService.Backend.timerFD, .hybrid]
+            .flatMap { backend in
+                TimerClock.allCases.map { clock in
+                    Mechanism("real-time \(backend.rawValue)", on: clock) { clock throws(TimerError) in
+                        try backend.makeAlarm(clock: clock, setup: ThreadSetup([.fifo(1)]))
+                    }
+                }
             }
-        }
-    }
 
     private static func of(_ backend: TimerService.Backend) -> [Mechanism] {
         TimerClock.allCases.filter(backend.clocks.contains)

@@ -327,7 +327,9 @@ private struct SpinRun {
 struct RealTimeRestTests {
     @Test func aThreadThatHasNotSleptForHalfOfTheLimitMustSleep() {
         var rest = RealTimeRest(limit: 200)
-        let askings: [(ran: UInt64, sleeps: Int)] = [(5, 1), (104, 1), (105, 1), (300, 2), (399, 2), (400, 3), (500, 3)]
+        let askings: [(ran: UInt64, sleeps: Int)] = [
+            (5, 1), (104, 1), (105, 1), (300, 2), (399, 2), (400, 3), (500, 3),
+        ]
         let due = askings.map { rest.isDue(ran: $0.ran, sleeps: $0.sleeps) }
         #expect(due == [false, false, true, false, false, false, true])
     }

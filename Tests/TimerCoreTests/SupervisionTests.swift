@@ -121,9 +121,23 @@ struct AlarmWatchdogTests {
         #expect(silent == [6, 6, 46, nil, 6])
     }
 
+    /// It fires each time that it is set anew, and is then late for the next instant.
+    @Test(arguments: [(2, 61), (3, 61), (4, nil)])
+    func anAlarmThatFiresOnlyWhenItIsSetAnewLimpsAfterAMinute(every: UInt64, second: UInt64?) {
+        var watchdog = AlarmWatchdog()
+        let first = (0..<200 as Range<UInt64>)
+            .first { check in
+                // Late at one check in `every`, and on time at the others.
+                let overdue = check % every < 2 ? check / every : nil
+                let finding = watchdog.finding(overdue: overdue, at: check * Self.second)
+                return if case .late(_, _, limps: true) = finding { true } else { false }
+            }
+        #expect(first == second)
+    }
+
     @Test func anAlarmIsLateAtTheSecondCheckForTheSameInstant() {
         var watchdog = AlarmWatchdog()
-        let late = AlarmWatchdog.Finding.late(9, isSilent: false)
+        let late = AlarmWatchdog.Finding.late(9)
         let instants: [UInt64?] = [nil, 7, 9, 9, 9, nil, 9, 9]
         let findings = instants.enumerated()
             .map { second, instant in watchdog.finding(overdue: instant, at: UInt64(second) * Self.second) }
@@ -146,7 +160,7 @@ struct AlarmWatchdogTests {
                 // Another instant each five checks, and later no instant now and then.
                 let overdue: UInt64? = check < 50 ? check / 5 : check % 6 == 0 ? nil : 99
                 let finding = watchdog.finding(overdue: overdue, at: check * Self.second)
-                return if case .late(_, isSilent: true) = finding { true } else { false }
+                return if case .late(_, isSilent: true, _) = finding { true } else { false }
             }
         #expect(silent == [])
     }

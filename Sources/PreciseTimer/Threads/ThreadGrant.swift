@@ -30,7 +30,8 @@ extension TimerService {
             let isDefault: Bool
             /// Why it was not obtained; nil if it was.
             public let refusal: TimerError?
-            /// One sentence on what would help; nil if it was obtained, or if nothing would help.
+            /// One sentence on what would help; nil if nothing would, or if it was obtained and does what it should. On a
+            /// Linux with PREEMPT_RT the timers of libevent and Foundation make little of a real-time policy.
             public let advice: String?
 
             /// One line: the option, what was asked for, and whether it was obtained.
@@ -56,7 +57,13 @@ extension TimerService {
         ///   - settings: what was asked for.
         ///   - setup: has the outcomes of those settings that were made.
         ///   - reason: why the others were not.
-        init(of settings: [ThreadSetting], from setup: ThreadSetup, missingSince reason: String) {
+        ///   - policyAdvice: what is said of a policy that was obtained.
+        init(
+            of settings: [ThreadSetting],
+            from setup: ThreadSetup,
+            missingSince reason: String,
+            policyAdvice: String? = nil
+        ) {
             let outcomes = setup.outcomes
             items = settings.map { setting in
                 guard let option = Option(rawValue: setting.name) else { preconditionFailure("no such option") }
@@ -67,7 +74,7 @@ extension TimerService {
                     asked: setting.asked,
                     isDefault: setting.isDefault,
                     refusal: refusal,
-                    advice: outcome?.advice
+                    advice: refusal == nil && option == .policy ? policyAdvice : outcome?.advice
                 )
             }
         }
@@ -79,6 +86,13 @@ extension TimerService {
     /// and for one that does not run.
     public var grant: ThreadGrant {
         let settings = core.alarm == nil ? [] : core.setup.settings
-        return ThreadGrant(of: settings, from: core.setup, missingSince: "it cannot be set on this backend")
+        let advice = RealTimeKernel.expiresTimersInThreads && !(core.alarm is TimerFDAlarm) ? Self.kernelAdvice : nil
+        let reason = "it cannot be set on this backend"
+        return ThreadGrant(of: settings, from: core.setup, missingSince: reason, policyAdvice: advice)
     }
+
+    /// What helps a real-time thread that does not sleep by a time-out of its own.
+    private static let kernelAdvice =
+        "But this kernel (PREEMPT_RT) lets the timers of this backend expire in its threads ktimers/N, with a lower "
+        + "priority: use timerfd or hybrid, or raise the priority of those threads with chrt."
 }

@@ -101,7 +101,8 @@ extension TimerService {
         guard let shortage = plan.shortage(at: now) else { return nil }
         let margin = Duration(wholeNanoseconds: shortage.margin).text
         if plan.isLimitedByRuntime {
-            return "the runtime of its policy is too short for these deadlines: the wake-ups need a margin of \(margin), "
+            return
+                "the runtime of its policy is too short for these deadlines: the wake-ups need a margin of \(margin), "
                 + "and half of the runtime is left for handlers"
         }
         let budget = shortage.share <= 0.9 ? "a budget of \(percent(shortage.share))" : "no budget"

@@ -14,6 +14,11 @@ package enum RealTimeLimit {
     package static func allows(stretch: UInt64) -> Bool { true }
 }
 
+/// The kernel's threads that stand between a timer and a real-time thread: a Mac has none.
+package enum RealTimeKernel {
+    package static var expiresTimersInThreads: Bool { false }
+}
+
 /// A sleep that needs no timer of the kernel: a Mac has no thread that such a timer would wait for.
 final class WakeUp: Sendable {
     static func forRealTimeThread() throws(TimerError) -> WakeUp? { nil }

@@ -19,4 +19,11 @@ package enum RealTimeLimit {
         return stretch <= nanoseconds / 4
     }
 }
+
+/// The kernel's threads that stand between a timer and a real-time thread.
+package enum RealTimeKernel {
+    /// Whether timers expire in threads of the kernel (PREEMPT_RT), apart from the time-outs of real-time threads: see
+    /// ``ThreadTimer``.
+    package static var expiresTimersInThreads: Bool { kernel_is_preempt_rt() == 1 }
+}
 #endif

@@ -37,8 +37,13 @@ struct SleeperPlan: Sendable {
 /// thread is about to call the service, or its firing, in `fire`.
 enum SleeperMove: Error, Hashable {
     case readDeadline, readWakesBy, readIsStopped, storeIsStopped, readLastMargin, readClock, wake, fire
-    case storeDeadline(UInt64), useUp(UInt64), storeWakesBy(UInt64)
-    case setTimer(UInt64), sleep(until: UInt64), shortenSleep(to: UInt64), decideMargin(before: UInt64)
+    case storeDeadline(UInt64)
+    case useUp(UInt64)
+    case storeWakesBy(UInt64)
+    case setTimer(UInt64)
+    case sleep(until: UInt64)
+    case shortenSleep(to: UInt64)
+    case decideMargin(before: UInt64)
 }
 
 /// The steps of a thread's call so far, with their answers. The alarm's own code runs from the beginning of the call,

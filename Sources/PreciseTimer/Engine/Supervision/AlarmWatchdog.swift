@@ -8,6 +8,9 @@ package struct AlarmWatchdog: Sendable {
     /// How much time must have passed between the first and the last of them, in nanoseconds. Checks come at whole
     /// seconds, give or take a little.
     private static var length: UInt64 { 4_500_000_000 }
+    /// How long an alarm may fire only because it is set anew, and how much time may be between two such findings.
+    private static var patience: UInt64 { 60_000_000_000 }
+    private static var pause: UInt64 { 3_500_000_000 }
     /// The processor time with which a thread could have fired within a second, in nanoseconds.
     private static var enough: UInt64 { 50_000_000 }
 
@@ -16,6 +19,8 @@ package struct AlarmWatchdog: Sendable {
     /// When a check first found that.
     private var since: UInt64 = 0
     private var count = 0
+    /// When the alarm was late for the last time, and for the first of those times that followed each other closely.
+    private var late: (last: UInt64, first: UInt64)?
     /// The processor time of the alarm's thread, when it was last told.
     private var ran: UInt64?
 
@@ -26,8 +31,9 @@ package struct AlarmWatchdog: Sendable {
         /// The alarm is on time, or was found overdue for the first time.
         case onTime
         /// It is overdue for this instant, and is to be set anew: the kernel's timer may have been lost, or may wait on
-        /// a processor that is kept busy or that the host does not run. It is silent if that has not helped so far.
-        case late(UInt64, isSilent: Bool)
+        /// a processor that is kept busy or that the host does not run. It is silent if that has not helped so far, and
+        /// limps if for a minute nothing else has helped.
+        case late(UInt64, isSilent: Bool = false, limps: Bool = false)
     }
 
     /// Adds a check. Constant time.
@@ -35,13 +41,17 @@ package struct AlarmWatchdog: Sendable {
     /// - Parameters:
     ///   - overdue: the instant for which the alarm is overdue; nil if it is on time, or a round is in progress.
     ///   - now: the time in nanoseconds, on a clock that cannot be set.
+    /// - Returns: what it has found.
     package mutating func finding(overdue: UInt64?, at now: UInt64) -> Finding {
         guard let overdue, overdue == self.overdue else {
             (self.overdue, since, count, ran) = (overdue, now, 0, nil)
             return .onTime
         }
         count += 1
-        return .late(overdue, isSilent: count >= Self.checks && now - min(since, now) >= Self.length)
+        let isSilent = count >= Self.checks && now - min(since, now) >= Self.length
+        let first = late.flatMap { now - min($0.last, now) <= Self.pause ? $0.first : nil } ?? now
+        late = (now, first)
+        return .late(overdue, isSilent: isSilent, limps: now - min(first, now) >= Self.patience)
     }
 
     /// Tells a thread that runs in vain from a thread that gets no processor. Asked once for each check that finds the

@@ -76,15 +76,16 @@ extension ServiceState {
     /// have expired that it had set just after it had set the alarm.
     fileprivate mutating func checkAlarm(at now: UInt64) -> Teardown.Failure? {
         guard let alarm,
-            case .late(let instant, let isSilent)? = supervision.watchdog?
+            case .late(let instant, let isSilent, let limps)? = supervision.watchdog?
                 .finding(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now)
         else { return nil }
         do throws(TimerError) { try alarm.setAnew(TimerInstant(nanoseconds: instant, clock: clock)) } catch {
             return Teardown.Failure(error: error, epoch: epoch)
         }
-        guard isSilent else { return nil }
-        let attempted =
-            "waiting for \(type(of: alarm)), which did not fire for 5 s (schedule the timers anew on another service)"
+        let hasFailed = limps && (alarm as? any RenewedAlarm)?.mayLimp == true
+        guard isSilent || hasFailed else { return nil }
+        let fault = isSilent ? "did not fire for 5 s" : "fired for a minute only when it was set anew"
+        let attempted = "waiting for \(type(of: alarm)), which \(fault) (schedule the timers anew on another service)"
         return Teardown.Failure(error: TimerError(.backendFailed, attempted), epoch: epoch)
     }
 
