@@ -88,8 +88,8 @@ package final class ThreadSetup: Sendable {
         isReady.wait()
     }
 
-    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. Without a thread
-    /// of its own, the service has Dispatch's threads. Reads /proc, so call it without a lock.
+    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. A service
+    /// without a thread of its own has Dispatch's threads. Reads /proc, so call it without a lock.
     package var holdUp: HoldUp? {
         if ThreadState.anyIsStopped { return .debugger }
         guard let thread = state.withLock({ $0.thread }) else { return starvedWorker }

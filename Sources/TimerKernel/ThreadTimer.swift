@@ -15,7 +15,7 @@ package struct ThreadTimer: ~Copyable, Sendable {
 
     /// - Parameters:
     ///   - clock: the clock of the instants.
-    ///   - isForRealTime: whether the thread asks for a real-time policy. If the system refuses that, it sleeps as well.
+    ///   - isForRealTime: whether the thread asks for a real-time policy. It sleeps as well if that is refused.
     /// - Throws: `TimerError` if the system refuses a descriptor.
     package init(_ clock: TimerClock, isForRealTime: Bool = false) throws(TimerError) {
         let wakeUp = isForRealTime ? try WakeUp.forRealTimeThread() : nil

@@ -30,8 +30,9 @@ extension TimerService {
             let isDefault: Bool
             /// Why it was not obtained; nil if it was.
             public let refusal: TimerError?
-            /// One sentence on what would help; nil if nothing would, or if it was obtained and does what it should. On a
-            /// Linux with PREEMPT_RT the timers of libevent and Foundation make little of a real-time policy.
+            /// One sentence on what would help; nil if nothing would, or if the option was obtained and does what it
+            /// should. On a Linux with PREEMPT_RT the timers of libevent and Foundation make little of a real-time
+            /// policy.
             public let advice: String?
 
             /// One line: the option, what was asked for, and whether it was obtained.
