@@ -72,8 +72,8 @@ extension ServiceState {
     /// same instant for five seconds and at six checks in a row, with no round in progress. The time is in nanoseconds,
     /// on a clock that cannot be set.
     ///
-    /// From one check to the next, the calling thread sleeps. So if it finds the alarm silent, timers of the kernel have
-    /// expired that it had set just after the alarm.
+    /// From one check to the next, the calling thread sleeps. So if it finds the alarm silent, timers of the kernel
+    /// have expired that it had set just after the alarm.
     fileprivate mutating func checkAlarm(at now: UInt64) -> Teardown.Failure? {
         guard let alarm,
             case .late(let instant, let isSilent, let limps)? = supervision.watchdog?
