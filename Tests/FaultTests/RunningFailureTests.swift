@@ -25,7 +25,7 @@ import TimerKernel
 
     @Test(.canRefuse, arguments: failures)
     func aCallThatFailsForeverEndsTheTimers(backend: Backend, calls: String, error: Int32) async throws {
-        let steps = Self.running + ["arm=\(calls):\(error):0:1000000000", "ends=15", "rest=0.3"] + Self.again
+        let steps = Self.running + ["arm=\(calls):\(error):0:1000000000", "ends=45", "rest=0.3"] + Self.again
         let run = try await Probe.run(backend, steps, under: .preload(), hurried: true)
         // libdispatch takes this for a descriptor that the program closed, and traps, without code of the library.
         if backend == .dispatch && error == EBADF { return #expect(run.outcome.signal == SIGILL, "\(run)") }

@@ -54,6 +54,13 @@ extension TimerService {
         /// One line for each item.
         public var description: String { items.map(\.description).joined(separator: "\n") }
 
+        /// What helps a real-time thread on a kernel with PREEMPT_RT if it does not sleep by a time-out of its own.
+        static let adviceForLoops = "\(delay) of this backend \(cause): use timerfd or hybrid, or \(remedy)"
+        static let adviceForHosts = "\(delay) that a loop polls \(cause): \(remedy)"
+        private static let delay = "But on this kernel (PREEMPT_RT) the timers"
+        private static let cause = "expire in its threads ktimers/N, of a lower priority"
+        private static let remedy = "raise the priority of those threads with chrt."
+
         /// - Parameters:
         ///   - settings: what was asked for.
         ///   - setup: has the outcomes of those settings that were made.
@@ -87,13 +94,9 @@ extension TimerService {
     /// and for one that does not run.
     public var grant: ThreadGrant {
         let settings = core.alarm == nil ? [] : core.setup.settings
-        let advice = RealTimeKernel.expiresTimersInThreads && !(core.alarm is TimerFDAlarm) ? Self.kernelAdvice : nil
+        let sleepsByTimeOut = core.alarm is TimerFDAlarm
+        let advice = RealTimeKernel.expiresTimersInThreads && !sleepsByTimeOut ? ThreadGrant.adviceForLoops : nil
         let reason = "it cannot be set on this backend"
         return ThreadGrant(of: settings, from: core.setup, missingSince: reason, policyAdvice: advice)
     }
-
-    /// What helps a real-time thread that does not sleep by a time-out of its own.
-    private static let kernelAdvice =
-        "But this kernel (PREEMPT_RT) lets the timers of this backend expire in its threads ktimers/N, with a lower "
-        + "priority: use timerfd or hybrid, or raise the priority of those threads with chrt."
 }

@@ -129,7 +129,8 @@ extension TimerService {
             let setup = ThreadSetup(settings.filter { $0.name != ThreadGrant.Option.idleLatency.rawValue })
             setup.makeCallingThread()
             setup.makeProcess()
-            let grant = ThreadGrant(of: settings, from: setup, missingSince: reason)
+            let advice = RealTimeKernel.expiresTimersInThreads ? ThreadGrant.adviceForHosts : nil
+            let grant = ThreadGrant(of: settings, from: setup, missingSince: reason, policyAdvice: advice)
             try check(grant)
             return grant
         }
