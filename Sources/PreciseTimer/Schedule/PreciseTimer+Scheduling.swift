@@ -170,7 +170,8 @@ extension TimerRequest {
         let record = Record(timing, destination, site, target: target, handler, label: label, onEnd: onEnd)
         if let onError { record.needCold().onError = onError }
         let timer = try service.core.register(record, schedule, service)
-        if isDebugBuild { service.core.warnIfTicksLeaveThread(of: timer.record) }
+        // The record belongs to the service now.
+        if isDebugBuild { service.core.warnIfTicksLeaveThread(for: destination, site) }
         return timer
     }
 
@@ -225,10 +226,10 @@ extension TimerRequest {
 extension ServiceCore {
     /// Warns if a timer's handler runs on the shared thread pool, although its service has a thread that is made to be
     /// on time. For debug builds.
-    fileprivate func warnIfTicksLeaveThread(of record: Record) {
-        guard case .task(let tasks) = record.user.destination, tasks.isOnThreadPool else { return }
+    fileprivate func warnIfTicksLeaveThread(for destination: Destination, _ site: CallSite) {
+        guard case .task(let tasks) = destination, tasks.isOnThreadPool else { return }
         let (isRealTime, spins) = (setup.asksForRealTime, (alarm as? TimerFDAlarm)?.spinner != nil)
-        if isRealTime || spins { TimerWarning.leftThread.write(for: record, isRealTime ? "real-time" : "spinning") }
+        if isRealTime || spins { TimerWarning.leftThread.write(at: site, isRealTime ? "real-time" : "spinning") }
     }
 }
 

@@ -213,6 +213,16 @@ final class SleeperWorld: World {
         (thread, stopper) = (SleeperCall(.waitAndFire, plan), SleeperCall(.stop, plan))
     }
 
+    private init(_ other: SleeperWorld) {
+        (plan, memory, wanted, fault) = (other.plan, other.memory, other.wanted, other.fault)
+        (thread, setter, inner, stopper) = (other.thread, other.setter, other.inner, other.stopper)
+        (settingsLeft, innerLeft) = (other.settingsLeft, other.innerLeft)
+    }
+
+    func copy() -> SleeperWorld? { SleeperWorld(self) }
+
+    static let kept = 500_000
+
     // MARK: The next steps
 
     var steps: [SleeperStep] {

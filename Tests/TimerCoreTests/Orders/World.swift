@@ -18,6 +18,16 @@ protocol World: AnyObject {
     func end()
     /// A step in words, before it is taken.
     func text(of step: Step) -> String
+
+    /// A copy; nil if the world cannot be copied.
+    func copy() -> Self?
+    /// How many worlds a search may keep at a time.
+    static var kept: Int { get }
+}
+
+extension World {
+    func copy() -> Self? { nil }
+    static var kept: Int { 2_000 }
 }
 
 /// What a search through all orders has found.
@@ -35,9 +45,9 @@ struct Exploration {
     /// That order, in words.
     private(set) var trace: [String] = []
 
-    /// Searches breadth first, so a fault is found by a shortest order. A world cannot be copied, because its scheduler
-    /// cannot, so each further step from a world begins anew and takes the steps to that world again. Orders that have
-    /// led to equal worlds, after as many steps, go on as one.
+    /// Searches breadth first, so a fault is found by a shortest order. Some worlds cannot be copied, because their
+    /// scheduler cannot. Each further step from such a world begins anew and takes the steps to that world again. Orders
+    /// that have led to equal worlds, after as many steps, go on as one.
     init<W: World>(of begin: () -> W) {
         var nodes = [Node<W.Step>(parent: -1, step: nil)]
         var layer: [Place<W>] = [Place(node: 0, orders: 1, world: begin())]
@@ -53,16 +63,16 @@ struct Exploration {
                     for step in path { world.take(step) }
                     return world
                 }
-                var world = layer[place].world.take() ?? again()
-                let steps = world.steps
+                let present = layer[place].world.take() ?? again()
+                let steps = present.steps
                 if steps.isEmpty {
-                    world.end()
-                    if note(world.fault, begin(), path) { return }
+                    present.end()
+                    if note(present.fault, begin(), path) { return }
                     orders += count
                     depth = path.count
                 }
                 for (position, step) in steps.enumerated() {
-                    if position > 0 { world = again() }
+                    let world = position + 1 < steps.count ? present.copy() ?? again() : present
                     world.take(step)
                     self.steps += 1
                     let fingerprint = world.fingerprint
@@ -72,7 +82,7 @@ struct Exploration {
                         world.check()
                         if note(world.fault, begin(), path + [step]) { return }
                         known[fingerprint] = next.count
-                        next.append(Place(node: nodes.count, orders: count, world: next.count < 2_000 ? world : nil))
+                        next.append(Place(node: nodes.count, orders: count, world: next.count < W.kept ? world : nil))
                         nodes.append(Node(parent: node, step: step))
                     }
                 }

@@ -31,9 +31,11 @@ final class TimerWarning: Sendable {
     private init(_ text: @escaping @Sendable (String) -> String) { self.text = text }
 
     /// Writes it, unless it was written before.
-    func write(for record: Record, _ detail: String = "") {
-        let isNew = sites.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(record.user.site).inserted }
-        if isNew { StandardError.writeLine(record.user.site.message(text(detail))) }
+    func write(for record: Record, _ detail: String = "") { write(at: record.user.site, detail) }
+
+    func write(at site: CallSite, _ detail: String = "") {
+        let isNew = sites.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(site).inserted }
+        if isNew { StandardError.writeLine(site.message(text(detail))) }
     }
 }
 
