@@ -30,7 +30,7 @@ import Testing
 
     @Test(arguments: isLong ? [false, true] : [true])
     func aPlantedFaultIsFoundByAShortestOrder(spins: Bool) {
-        // The last step of some orders is a look at the spinner's margin, which an alarm that only sleeps does not have.
+        // Some orders have looks at the spinner's margin, which an alarm that only sleeps does not have.
         let faults: [(SleeperPlant, settings: Int, String, (spinning: Int, sleeping: Int))] = [
             (.looksBeforePublishing, 1, "the thread sleeps past the deadline 1", (11, 10)),
             (.setsTheTimerAfterLooking, 1, "the thread sleeps, though it was stopped", (9, 9)),

@@ -46,8 +46,8 @@ struct Exploration {
     private(set) var trace: [String] = []
 
     /// Searches breadth first, so a fault is found by a shortest order. Some worlds cannot be copied, because their
-    /// scheduler cannot. Each further step from such a world begins anew and takes the steps to that world again. Orders
-    /// that have led to equal worlds, after as many steps, go on as one.
+    /// scheduler cannot. Each further step from such a world begins anew and takes the steps to that world again.
+    /// Orders that have led to equal worlds, after as many steps, go on as one.
     init<W: World>(of begin: () -> W) {
         var nodes = [Node<W.Step>(parent: -1, step: nil)]
         var layer: [Place<W>] = [Place(node: 0, orders: 1, world: begin())]
