@@ -117,11 +117,11 @@ static inline int thread_is_real_time(void) {
     return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6;
 }
 
-// Whether the kernel was built with PREEMPT_RT (uname(2)). The file /sys/kernel/realtime does not exist on every such
-// kernel.
+// Whether the kernel was built with PREEMPT_RT (uname(2)); before Linux 5.4 its patch wrote a space. The file
+// /sys/kernel/realtime does not exist on every such kernel.
 static inline int kernel_is_preempt_rt(void) {
     struct utsname name;
-    return uname(&name) == 0 && strstr(name.version, "PREEMPT_RT") != NULL;
+    return uname(&name) == 0 && (strstr(name.version, "PREEMPT_RT") || strstr(name.version, "PREEMPT RT"));
 }
 
 // How many times the calling thread has given its processor away to wait (getrusage(2) with RUSAGE_THREAD, which glibc

@@ -22,14 +22,18 @@ package final class TimerFDAlarm: TimerAlarm {
     ///   - setup: the thread's settings.
     ///   - spinner: decides on spinning; nil for an alarm that only sleeps.
     ///   - gaps: decides on sleeping; nil for the usual.
+    ///   - sleepsByTimeOut: whether the thread sleeps by a time-out of its own; nil for a real-time thread on a kernel
+    ///     that lets only those expire in time.
     /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(
         _ clock: TimerClock,
         setup: ThreadSetup = ThreadSetup(),
         spinner: Spinner? = nil,
-        gaps: ShortGaps? = nil
+        gaps: ShortGaps? = nil,
+        sleepsByTimeOut: Bool? = nil
     ) throws(TimerError) {
-        timer = try ThreadTimer(clock, isForRealTime: setup.asksForRealTime)
+        let needsTimeOut = setup.asksForRealTime && RealTimeKernel.expiresTimersInThreads
+        timer = try ThreadTimer(clock, sleepsByTimeOut: sleepsByTimeOut ?? needsTimeOut)
         self.clock = clock
         self.setup = setup
         self.spinner = spinner

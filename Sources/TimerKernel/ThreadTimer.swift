@@ -1,24 +1,25 @@
 /// Where one thread sleeps until an instant, and how other threads end its sleep.
 ///
-/// An ordinary thread sleeps in a read of a timer of the kernel. To wake it, another thread sets that timer.
+/// A thread sleeps in a read of a timer of the kernel. To wake it, another thread sets that timer.
 ///
-/// A real-time thread sleeps in a call with a time-out of its own, if the system has such a call (``WakeUp``). A Linux
-/// with PREEMPT_RT lets the time-outs of real-time threads expire in its interrupt handler, but timers in a thread of
-/// the kernel, `ktimers/N` of SCHED_FIFO 1, which gets no processor beside any other real-time thread that is busy: see
-/// `__hrtimer_setup_sleeper` in kernel/time/hrtimer.c. So another thread wakes it without a timer. The timer is set
-/// only if it hears what a time-out does not: that the wall clock was set, or that the machine was suspended.
+/// A Linux with PREEMPT_RT lets such a timer expire in a thread of its own, `ktimers/N` of SCHED_FIFO 1, which gets no
+/// processor beside any real-time thread that is busy. The time-outs of a real-time thread's own calls expire in the
+/// interrupt: see `__hrtimer_setup_sleeper` in kernel/time/hrtimer.c. So there a real-time thread sleeps in a call with
+/// a time-out, and another thread wakes it without a timer (``WakeUp``). The timer is set only if it hears what a
+/// time-out does not: that the wall clock was set, or that the machine was suspended. On other kernels such a sleep
+/// would end about a microsecond later than a read.
 package struct ThreadTimer: ~Copyable, Sendable {
     private let timer: TimerDescriptor
     private let clock: TimerClock
-    /// Ends the sleep of a real-time thread; nil for an ordinary thread.
+    /// Ends the sleep of a thread that sleeps by a time-out; nil for one that sleeps in a read.
     private let wakeUp: WakeUp?
 
     /// - Parameters:
     ///   - clock: the clock of the instants.
-    ///   - isForRealTime: whether the thread asks for a real-time policy. It sleeps as well if that is refused.
+    ///   - sleepsByTimeOut: whether the thread sleeps by a time-out, if the system has such a call.
     /// - Throws: `TimerError` if the system refuses a descriptor.
-    package init(_ clock: TimerClock, isForRealTime: Bool = false) throws(TimerError) {
-        let wakeUp = isForRealTime ? try WakeUp.forRealTimeThread() : nil
+    package init(_ clock: TimerClock, sleepsByTimeOut: Bool = false) throws(TimerError) {
+        let wakeUp = sleepsByTimeOut ? try WakeUp.ofThisSystem() : nil
         try self.init(TimerDescriptor(clock), clock, wakeUp)
     }
 

@@ -2,6 +2,7 @@ import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
+import TimerAlarms
 import TimerKernel
 
 /// Failing calls and closed descriptors under running timers: each timer ends once with the failure, or goes on as
@@ -164,15 +165,15 @@ import TimerKernel
         }
     }
 
-    /// What wakes a real-time thread is written to.
-    @Test(arguments: [Backend.timerFD, .hybrid])
-    func aFileThatGetsTheNumberOfARealTimeServicesDescriptorIsNotWrittenTo(backend: Backend) async {
-        await #expect(processExitsWith: .success) { [backend] in
+    /// What wakes a thread that sleeps by a time-out is written to.
+    @Test func aFileThatGetsTheNumberOfAnEventDescriptorIsNotWrittenTo() async {
+        await #expect(processExitsWith: .success) {
             endIfHung()
             let known = ProcFS.descriptors(on: "anon_inode:[eventfd]")
-            let service = try TimerService(backend, thread: .realTime(priority: 1))
-            let far = try TickingTimer(.every(.milliseconds(50)), on: service)
+            let alarm = try TimerFDAlarm(.suspending, sleepsByTimeOut: true)
             let own = ProcFS.descriptors(on: "anon_inode:[eventfd]").filter { !known.contains($0) }
+            let service = try TimerService(alarm: alarm)
+            let far = try TickingTimer(.every(.milliseconds(50)), on: service)
             let number = try #require(own.count == 1 ? own.first : nil)
             var ends: [CInt] = [0, 0]
             #expect(unsafe pipe(&ends) == 0 && dup2(ends[1], number) == number)

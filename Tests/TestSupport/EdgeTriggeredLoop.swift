@@ -1,4 +1,4 @@
-#if os(Linux)
+#if os(Linux) && !KQUEUE
 internal import CTimerKernel
 
 /// An epoll that tells of each expiry once, to one of the threads that wait for it.

@@ -125,18 +125,18 @@ package struct Mechanism: Sendable, CustomStringConvertible {
         return attached
     }()
 
-    /// The mechanisms whose threads ask for a real-time policy. They sleep in the same way if it is refused.
-    private static let ofRealTime =
-        !Platform.isLinux
-        ? []
-        : [TimerService.Backend.timerFD, .hybrid]
-            .flatMap { backend in
-                TimerClock.allCases.map { clock in
-                    Mechanism("real-time \(backend.rawValue)", on: clock) { clock throws(TimerError) in
-                        try backend.makeAlarm(clock: clock, setup: ThreadSetup([.fifo(1)]))
+    /// The mechanisms as they are on a kernel with PREEMPT_RT: their threads sleep by a time-out of their own.
+    private static let ofRealTime: [Mechanism] = [false, true]
+        .flatMap { spins in
+            TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
+                .map { clock in
+                    Mechanism("real-time \(spins ? "hybrid" : "timerfd")", on: clock) { clock throws(TimerError) in
+                        let spinner = spins ? Spinner(SpinPlan(maximum: 100_000, budget: 0.1)) : nil
+                        let setup = ThreadSetup([.fifo(1)])
+                        return try TimerFDAlarm(clock, setup: setup, spinner: spinner, sleepsByTimeOut: true)
                     }
                 }
-            }
+        }
 
     private static func of(_ backend: TimerService.Backend) -> [Mechanism] {
         TimerClock.allCases.filter(backend.clocks.contains)

@@ -21,7 +21,7 @@ package enum RealTimeKernel {
 
 /// A sleep that needs no timer of the kernel: a Mac has no thread that such a timer would wait for.
 final class WakeUp: Sendable {
-    static func forRealTimeThread() throws(TimerError) -> WakeUp? { nil }
+    static func ofThisSystem() throws(TimerError) -> WakeUp? { nil }
 
     func signal() throws(TimerError) {}
     func wait(_ nanoseconds: UInt64, orFor timer: CInt?) throws(TimerError) {}

@@ -11,8 +11,8 @@ final class WakeUp: Sendable {
     /// All eventfds have the same, and ordinary files, sockets and pipes have others.
     private let file: UInt64?
 
-    /// What ends the sleep of a real-time thread; nil if the system has no such thing.
-    static func forRealTimeThread() throws(TimerError) -> WakeUp? { try WakeUp() }
+    /// What ends such a sleep; nil if the system has no such thing.
+    static func ofThisSystem() throws(TimerError) -> WakeUp? { try WakeUp() }
 
     private init() throws(TimerError) {
         switch SystemCall.retrying({ event_create_closing() }) {
