@@ -9,6 +9,8 @@ package final class VirtualAlarm: SteppingAlarm {
         var now: TimerInstant
         /// Nanoseconds that have passed, regardless of steps of the clock.
         var elapsed: UInt64 = 0
+        /// The sum of the steps of the clock, and of the suspensions in which it went on, in nanoseconds.
+        var steps: Int64 = 0
         /// When the service next sweeps for released targets.
         var nextSweep: UInt64 = 1_000_000_000
         var deadline: TimerInstant?
@@ -85,6 +87,8 @@ package final class VirtualAlarm: SteppingAlarm {
     package init(at start: TimerInstant) { state = Lock(State(now: start)) }
 
     package var now: TimerInstant { state.withLock { $0.now } }
+
+    package var steps: Int64 { state.withLock { $0.steps } }
 
     package func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
         state.withLock { $0.onFire = onFire }
@@ -224,10 +228,14 @@ package final class VirtualAlarm: SteppingAlarm {
             case .stall(let length): state.pass(UInt64(clamping: length.exactNanoseconds))
             case .stepClock(let step):
                 state.now = state.now.advanced(by: step)
+                state.steps &+= Int64(clamping: step.exactNanoseconds)
                 changes = ClockChanges(step: step)
             case .suspend(let length):
                 // The suspending clock stands still.
-                if state.now.clock != .suspending { state.pass(UInt64(clamping: length.exactNanoseconds)) }
+                if state.now.clock != .suspending {
+                    state.pass(UInt64(clamping: length.exactNanoseconds))
+                    state.steps &+= Int64(clamping: length.exactNanoseconds)
+                }
                 changes = ClockChanges(suspension: length)
             }
             return (state.elapsed, changes, state.watchers)

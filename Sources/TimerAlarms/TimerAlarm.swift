@@ -114,10 +114,18 @@ extension TimerAlarm {
 
 /// An alarm whose clock is not the kernel's, so that the steps and suspensions of the machine are not its own.
 package protocol SteppingAlarm: TimerAlarm {
+    /// The sum of all steps of its clock up to now, suspensions in which the clock went on included, in nanoseconds.
+    var steps: Int64 { get }
+
     /// Calls `onCheck` for each step of the alarm's wall clock and for each suspension, until the returned function is
     /// called. Calls `onEnd` when the alarm is stopped, or at once if it was.
     func watchClock(
         _ onCheck: @escaping @Sendable (ClockChanges) -> Void,
         onEnd: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void
+}
+
+extension SteppingAlarm {
+    /// 0: the alarm's clock has no steps that statistics must leave out.
+    package var steps: Int64 { 0 }
 }

@@ -1,6 +1,6 @@
 /// How far one clock is ahead of another, which changes only if the one jumps.
 package struct ClockOffset: Sendable {
-    private let nanoseconds: Int64
+    package let nanoseconds: Int64
     /// The greatest possible error of the reading, in nanoseconds.
     private let error: Int64
 

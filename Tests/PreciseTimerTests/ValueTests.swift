@@ -133,51 +133,93 @@ struct CodableTests {
         #expect(stored == full)
     }
 
-    @Test func aStoredDriftMustBeSumsOfTicks() throws {
+    /// Statistics of 1,100 ticks, some late, as text.
+    private func storedStatistics() throws -> String {
         virtual.service.collectsStatistics = true
         try schedule(.every(.milliseconds(10)))
-        virtual.advance(by: .seconds(1))
-        let text = try json(try #require(virtual.service.statistics))
-        #expect(try decode(PreciseTimer.Statistics.self, text).drift?.ppm == 0)
-        let sums = ["\"1\"", #""-1","0","0","0","0","0","0""#, #""0","a","0","0","0","0","0""#]
-        for wrong in sums {
-            let changed = text.replacing(/"trend":\[[^\]]*\]/, with: "\"trend\":[\(wrong)]")
-            #expect(throws: DecodingError.self) { try decode(PreciseTimer.Statistics.self, changed) }
-        }
-        let former = text.replacing(/,"trend":\[[^\]]*\]/, with: "")
-        #expect(try decode(PreciseTimer.Statistics.self, former).drift == nil)
+        virtual.jump(by: .milliseconds(57))
+        virtual.advance(by: .seconds(11))
+        return try json(try #require(virtual.service.statistics))
     }
 
-    @Test func storedBucketsThatAreThereTwiceAreMerged() throws {
-        virtual.service.collectsStatistics = true
-        try schedule(.once(after: .zero))
-        virtual.advance(by: .zero)
-        var lateness = try #require(virtual.service.statistics?.lateness)
-        let text = try json(lateness)
-        let bucket = try json(try #require(lateness.buckets.first))
-        let doubled = text.replacing("[\(bucket)]", with: "[\(bucket),\(bucket)]")
-        #expect(doubled != text)
-        lateness.merge(try decode(Histogram.self, doubled))
-        #expect(lateness.buckets.map(\.count) == [3])
+    @Test func aStoredDriftMustBeSumsOfTicks() throws {
+        let text = try storedStatistics()
+        #expect(try decode(PreciseTimer.Statistics.self, text).drift.map { $0.noise.isFinite } == true)
+        let numbers = try #require(text.firstMatch(of: /"wakeUps":\[([^\]]*)\]/)).output.1.split(separator: ",")
+        var wrong = [#""1","2""#, #""-1","0","0","0","0","0","0""#, #""0","a","0","0","0","0","0""#]
+        // The count, the squares of times and of latenesses, and the count of the next length.
+        for place in [1, 4, 5, 7] {
+            var changed = numbers
+            changed[place] = #""-12""#
+            wrong.append(changed.joined(separator: ","))
+        }
+        wrong.append(numbers.dropLast().joined(separator: ","))
+        for sums in wrong {
+            let changed = text.replacing(/"wakeUps":\[[^\]]*\]/, with: "\"wakeUps\":[\(sums)]")
+            #expect(throws: DecodingError.self, "\(sums)") { try decode(PreciseTimer.Statistics.self, changed) }
+        }
+        let without = text.replacing(/,"wakeUps":\[[^\]]*\]/, with: "")
+        #expect(try decode(PreciseTimer.Statistics.self, without).drift == nil)
     }
 
-    @Test func storedSumsThatAreTooGreatDoNotTrap() throws {
-        let sums = try [Duration(attoseconds: .max), Duration(attoseconds: .min)]
-            .map { sum in
-                let text = #"{"buckets":[],"count":1,"longest":null,"total":\#(try json(sum))}"#
-                return try decode(Histogram.self, text)
-            }
-        for own in sums {
-            for other in sums {
-                var both = own
-                both.merge(other)
-                let rest = own.since(other)
-                let expected = [
-                    own == other ? own.total : Duration(attoseconds: -1), own.total > other.total ? own.total : .zero,
-                ]
-                #expect([both.total, rest.total] == expected && "\(own) \(rest)" == "empty empty")
-            }
+    @Test func statisticsThatNoTicksCanHaveAreRefused() throws {
+        let text = try storedStatistics()
+        let changes: [(String, String)] = [
+            ("\"missed\":4", "\"missed\":-1"), ("\"missed\":4", "\"missed\":\(Int.min)"),
+            ("\"afterStep\":0", "\"afterStep\":-1"),
+        ]
+        for (old, new) in changes {
+            let changed = text.replacing(old, with: new)
+            #expect(changed != text, "\(text)")
+            #expect(throws: DecodingError.self, "\(new)") { try decode(PreciseTimer.Statistics.self, changed) }
         }
+        let stall = try json(try #require(try decode(PreciseTimer.Statistics.self, text).longestStall))
+        let length = try json(try decode(PreciseTimer.Statistics.Stall.self, stall).length)
+        for other in [Duration.nanoseconds(-1), Duration(attoseconds: .max)] {
+            let changed = stall.replacing(length, with: try json(other))
+            #expect(throws: DecodingError.self, "\(other)") { try decode(PreciseTimer.Statistics.Stall.self, changed) }
+        }
+    }
+
+    @Test func aHistogramThatNoDurationsCanHaveIsRefused() throws {
+        func bucket(_ end: Duration, _ count: Int) throws -> String {
+            #"{"count":\#(count),"upperBound":\#(try json(end))}"#
+        }
+        func text(_ buckets: [String], _ count: Int, _ longest: Duration?, _ total: Duration) throws -> String {
+            let parts = [#""buckets":[\#(buckets.joined(separator: ","))]"#, #""count":\#(count)"#]
+            let more = [#""longest":\#(try longest.map { try json($0) } ?? "null")"#, #""total":\#(try json(total))"#]
+            return "{\((parts + more).joined(separator: ","))}"
+        }
+        let (three, seven) = (try bucket(.nanoseconds(3), 2), try bucket(.nanoseconds(7), 1))
+        func ns(_ number: Int) -> Duration { .nanoseconds(number) }
+        let right = try decode(Histogram.self, try text([three, seven], 3, ns(7), ns(13)))
+        #expect(right.count == 3 && right.mean == ns(13) / 3)
+        let wrong: [(String, String)] = [
+            ("a negative count", try text([try bucket(ns(3), -2), seven], -1, ns(7), ns(7))),
+            ("an empty bucket", try text([try bucket(ns(3), 0), seven], 1, ns(7), ns(7))),
+            ("an end that is none", try text([try bucket(ns(18), 1)], 1, ns(18), ns(18))),
+            ("a bucket twice", try text([three, three], 4, ns(3), ns(12))),
+            ("another order", try text([seven, three], 3, ns(7), ns(13))),
+            ("another sum of the counts", try text([three, seven], 4, ns(7), ns(13))),
+            ("a longest one of another bucket", try text([three, seven], 3, ns(3), ns(13))),
+            ("no longest one", try text([three, seven], 3, nil, ns(13))),
+            ("a longest one of none", try text([], 0, ns(0), ns(0))),
+            ("a negative total", try text([three, seven], 3, ns(7), ns(-1))),
+            ("a total that is too great", try text([three, seven], 3, ns(7), ns(14))),
+            ("a total of none", try text([], 0, nil, ns(1))),
+            ("totals at the ends", try text([three], 2, ns(3), Duration(attoseconds: .max))),
+            ("totals at the ends", try text([three], 2, ns(3), Duration(attoseconds: .min))),
+        ]
+        for (kind, text) in wrong {
+            #expect(throws: DecodingError.self, "\(kind): \(text)") { try decode(Histogram.self, text) }
+        }
+    }
+
+    @Test func aStoredDriftWithoutItsNoiseIsOneOfUnknownNoise() throws {
+        typealias Drift = PreciseTimer.Statistics.Drift
+        try expectCopies([Drift(ppm: -3.5, noise: 2), Drift(ppm: 208, noise: .infinity)])
+        #expect(try json(Drift(ppm: 208, noise: .infinity)) == #"{"ppm":208}"#)
+        #expect(throws: DecodingError.self) { try decode(Drift.self, #"{"noise":-1,"ppm":208}"#) }
     }
 
     @Test func stepsAndSuspensionsAreTheSameAfterCoding() async throws {

@@ -145,7 +145,10 @@ package struct Timing: ~Copyable {
     /// When to wake for the next tick: at its deadline or, with a tolerance, at the first round instant from the
     /// deadline on, which other timers are likely to share. Round instants are the multiples of the largest power of
     /// two within the tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
-    package var wakeTime: UInt64 { min(deadline.roundedUp(toBit: Int(coarseness)), extra) }
+    package var wakeTime: UInt64 { min(wakeTime(of: deadline), extra) }
+
+    /// When to wake for the tick of a deadline.
+    @inline(__always) func wakeTime(of deadline: UInt64) -> UInt64 { deadline.roundedUp(toBit: Int(coarseness)) }
 
     /// The lowest bit of the round instants that the next tick may wait for. An extra tick waits for none.
     var toleranceBit: Int { extra == .max ? Int(coarseness) : 0 }

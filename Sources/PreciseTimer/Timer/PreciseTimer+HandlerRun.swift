@@ -5,7 +5,8 @@ extension PreciseTimer {
     public struct HandlerRun: Equatable, Codable, Sendable {
         /// When the handler was called.
         public let start: TimerInstant
-        /// How long it ran. For a handler that awaits, this includes the waiting.
+        /// How long it ran. For a handler that awaits, this includes the waiting. If a wall clock is set meanwhile, the
+        /// step is in it.
         public let duration: Duration
         /// The error that it threw, in words, also if `onError` took it; nil if it threw none.
         public let error: String?

@@ -11,7 +11,7 @@ extension PreciseTimer.Statistics {
             public let count: Int
         }
 
-        /// The buckets that have a duration, from the shortest to the longest.
+        /// The buckets that have a duration, from the shortest to the longest. Their counts add up to ``count``.
         public private(set) var buckets: [Bucket]
         /// The sum of all durations.
         public private(set) var total: Duration
@@ -75,8 +75,8 @@ extension PreciseTimer.Statistics {
         public func since(_ earlier: Histogram) -> Histogram {
             var rest = self
             rest.buckets = combined(with: earlier) { $0 - min($0, $1) }
-            rest.total = total > earlier.total ? total.saturatingSubtracting(earlier.total) : .zero
-            rest.count = count - min(count, earlier.count)
+            rest.count = rest.buckets.reduce(0) { $0.saturatingAdding($1.count) }
+            rest.total = total > earlier.total ? min(total.saturatingSubtracting(earlier.total), rest.most) : .zero
             rest.longest = rest.buckets.last.map { min($0.upperBound, longest ?? $0.upperBound) }
             return rest
         }
@@ -89,10 +89,67 @@ extension PreciseTimer.Statistics {
                 .filter { $0.count > 0 }
         }
 
-        /// The counts by the ends of their buckets. A decoded histogram may have a bucket twice.
+        /// The counts by the ends of their buckets.
         private var sizes: [Duration: Int] {
-            Dictionary(buckets.map { ($0.upperBound, $0.count) }) { $0.saturatingAdding($1) }
+            Dictionary(uniqueKeysWithValues: buckets.map { ($0.upperBound, $0.count) })
         }
+
+        /// The greatest sum that the durations can have.
+        private var most: Duration {
+            buckets.reduce(.zero) { sum, bucket in
+                let (product, overflow) = bucket.upperBound.attoseconds
+                    .multipliedReportingOverflow(by: Int128(bucket.count))
+                return sum.saturatingAdding(Duration(attoseconds: overflow ? .max : product))
+            }
+        }
+    }
+}
+
+extension PreciseTimer.Statistics.Histogram {
+    /// Decodes a histogram, if durations can have made it.
+    ///
+    /// - Throws: `DecodingError` if its parts contradict each other.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        buckets = try container.decode([Bucket].self, forKey: .buckets)
+        total = try container.decode(Duration.self, forKey: .total)
+        longest = try container.decodeIfPresent(Duration.self, forKey: .longest)
+        count = try container.decode(Int.self, forKey: .count)
+        let areInOrder = zip(buckets, buckets.dropFirst()).allSatisfy { $0.upperBound < $1.upperBound }
+        let sum = buckets.reduce(0) { $0.saturatingAdding($1.count) }
+        // The longest duration is in the last bucket.
+        let end = longest.flatMap { $0 < .zero ? nil : Bucket.end(around: $0) }
+        guard areInOrder, sum == count, end == buckets.last?.upperBound, (end == nil) == (longest == nil),
+            total >= .zero, total <= most
+        else { throw DecodingError.impossible("histogram", in: decoder) }
+    }
+}
+
+extension PreciseTimer.Statistics.Histogram.Bucket {
+    /// Decodes a bucket, if a histogram has such a bucket and it is not empty.
+    ///
+    /// - Throws: `DecodingError` if not.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        upperBound = try container.decode(Duration.self, forKey: .upperBound)
+        count = try container.decode(Int.self, forKey: .count)
+        guard count > 0, Self.end(around: upperBound) == upperBound else {
+            throw DecodingError.impossible("bucket", in: decoder)
+        }
+    }
+
+    /// The end of the bucket that a duration is in; nil if the duration is too long or negative.
+    fileprivate static func end(around duration: Duration) -> Duration? {
+        UInt64(exactly: duration.exactNanoseconds)
+            .map { Duration(wholeNanoseconds: LogHistogram.greatest(in: LogHistogram.bucket(of: $0))) }
+    }
+}
+
+extension DecodingError {
+    /// No measurement can have made a value with such parts.
+    static func impossible(_ value: String, in decoder: any Decoder) -> DecodingError {
+        let words = "no measurement makes such a \(value): a number is out of range, or contradicts another"
+        return .dataCorrupted(Context(codingPath: decoder.codingPath, debugDescription: words))
     }
 }
 

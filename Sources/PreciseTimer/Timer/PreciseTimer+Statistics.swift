@@ -19,28 +19,62 @@ extension PreciseTimer {
             /// Its deadline.
             public let deadline: TimerInstant
 
+            init(length: Duration, deadline: TimerInstant) { (self.length, self.deadline) = (length, deadline) }
+
+            /// Decodes a stall.
+            ///
+            /// - Throws: `DecodingError` if its length is negative, or longer than an instant can be late.
+            public init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: CodingKeys.self)
+                length = try container.decode(Duration.self, forKey: .length)
+                deadline = try container.decode(TimerInstant.self, forKey: .deadline)
+                guard UInt64(exactly: length.exactNanoseconds) != nil else {
+                    throw DecodingError.impossible("stall", in: decoder)
+                }
+            }
+
             /// The stall, as in `4.1 ms since 1500000000 ns (suspending)`.
             public var description: String { "\(length.shortText) since \(deadline)" }
         }
 
-        /// The trend of the lateness: whether ticks become later and later.
+        /// The trend of the wake-ups: whether they become later and later.
         ///
         /// Deadlines themselves never drift. So a drift beyond its noise comes from the machine, whose wake-ups become
         /// later, or from the clock that an alarm of your own waits on.
         public struct Drift: Hashable, Codable, Sendable, CustomStringConvertible {
             /// Parts per million: so many µs later with each second.
             public let ppm: Double
-            /// Three standard errors of ``ppm``. A smaller drift cannot be told from none.
+            /// A smaller drift cannot be told from none: without a drift, ``ppm`` is beyond the noise, in either
+            /// direction, in less than one of 100 intervals. Infinite if there are too few wake-ups to say.
             public let noise: Double
 
-            /// The drift, as in `2 ± 28 ppm`.
-            public var description: String { "\(Self.text(ppm, noise)) ± \(Self.text(noise, noise)) ppm" }
+            /// The drift, as in `2 ± 28 ppm`, or `208.3 ± ? ppm` if the noise is not known.
+            public var description: String {
+                "\(Self.text(ppm, noise)) ± \(noise.isFinite ? Self.text(noise, noise) : "?") ppm"
+            }
 
             package init(ppm: Double, noise: Double) { (self.ppm, self.noise) = (ppm, noise) }
 
-            /// With one digit after the point if the noise is below 1.
+            private enum CodingKeys: CodingKey { case ppm, noise }
+
+            /// Decodes a drift. A missing noise is infinite, which not every coder can write.
+            public init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: CodingKeys.self)
+                ppm = try container.decode(Double.self, forKey: .ppm)
+                noise = try container.decodeIfPresent(Double.self, forKey: .noise) ?? .infinity
+                guard ppm.isFinite, noise >= 0 else { throw DecodingError.impossible("drift", in: decoder) }
+            }
+
+            /// Encodes the drift; its noise only if that is known.
+            public func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(ppm, forKey: .ppm)
+                if noise.isFinite { try container.encode(noise, forKey: .noise) }
+            }
+
+            /// With one digit after the point if the noise is below 1, or not known.
             private static func text(_ number: Double, _ noise: Double) -> String {
-                let scale = noise < 0.95 ? 10.0 : 1
+                let scale = noise < 0.95 || !noise.isFinite ? 10.0 : 1
                 // Adding zero turns a negative zero into a plain zero.
                 let rounded = (number * scale).rounded() / scale + 0
                 return scale == 1 ? Int64(exactly: rounded).map { "\($0)" } ?? "\(rounded)" : "\(rounded)"
@@ -49,51 +83,78 @@ extension PreciseTimer {
 
         /// How many deadlines got no tick, because another tick stood for them.
         public private(set) var missed: Int
-        /// How late the ticks were.
+        /// How many ticks were for a deadline that came due because the clock was set, or because the machine was
+        /// suspended while the clock went on. Nobody was late for them: they are in ``ticks``, and in no lateness.
+        public private(set) var afterStep: Int
+        /// How late the other ticks were.
         public private(set) var lateness: Histogram
         /// How long the handlers ran: from the tick's ``Tick/delivered`` until the handler has returned and its thread
-        /// has the service's lock, usually a fraction of a microsecond later. If a wall clock is set meanwhile, the
-        /// step is in it. Ticks that a task awaits have no handler. The time of a handler that shuts
-        /// its service down is not known.
+        /// has the service's lock, usually a fraction of a microsecond later. Ticks that a task awaits have no handler.
+        /// The time of a handler is not known if the clock is set meanwhile, or if it shuts its service down.
         public private(set) var handlerTime: Histogram
-        /// The longest stall; nil if there was no tick.
+        /// The longest stall; nil if no tick has a lateness.
         public private(set) var longestStall: Stall?
         /// The sums behind the drift; nil if these statistics are of more than one timer or service.
-        private var trend: Trend?
+        private var wakeUps: Trend?
 
         /// How many ticks were delivered.
-        public var ticks: Int { lateness.count }
+        public var ticks: Int { lateness.count.saturatingAdding(afterStep) }
         /// Half of the ticks were at most so late; nil if there was no tick. See ``Histogram/percentile(_:)``.
         public var p50: Duration? { lateness.percentile(0.5) }
         /// 99 % of the ticks were at most so late; nil if there was no tick.
         public var p99: Duration? { lateness.percentile(0.99) }
-        /// The slope of a line through the latenesses of all ticks over their deadlines, fitted by least squares. Nil
-        /// for fewer than three ticks, and for merged statistics: two timers or services have two drifts.
-        public var drift: Drift? { trend?.line.map { Drift(ppm: $0.slope, noise: $0.noise) } }
+        /// The slope of a line through the latenesses of all wake-ups over time, fitted by least squares: for a service
+        /// of its alarm, and for a timer of its own ticks. A tolerance, a hop to a queue and the handlers of other
+        /// timers are not in it, nor is what a step of the clock made due.
+        ///
+        /// Nil for fewer than 48 wake-ups, and for merged statistics: two timers or services have two drifts. For fewer
+        /// than 512, its noise is infinite. An interval of ``since(_:)`` begins with up to 15 wake-ups before the
+        /// earlier reading.
+        public var drift: Drift? { wakeUps?.line.map { Drift(ppm: $0.slope, noise: $0.noise) } }
 
         /// One line, as in `1200 ticks, 3 missed; 99 % at most 87 µs late; handlers 99 % at most 12 µs`.
         public var description: String {
             let late = p99.map { "99 % at most \($0.shortText) late" }
             let handlers = handlerTime.percentile(0.99).map { "handlers 99 % at most \($0.shortText)" }
             let stall = longestStall.map { "longest stall \($0.length.shortText)" }
-            let counts = "\(counted(ticks, "tick")), \(missed) missed"
+            let steps = afterStep > 0 ? ", \(afterStep) after a step of the clock" : ""
+            let counts = "\(counted(ticks, "tick")), \(missed) missed\(steps)"
             return [counts, late, handlers, stall].compactMap(\.self).joined(separator: "; ")
         }
 
         init(_ numbers: TickCounts.Numbers, _ clock: TimerClock) {
             missed = Int(clamping: numbers.missed)
+            afterStep = Int(clamping: numbers.afterStep)
             lateness = Histogram(numbers.lateness)
             handlerTime = Histogram(numbers.handlerTime)
             let deadline = TimerInstant(nanoseconds: numbers.longestSince, clock: clock)
             longestStall = lateness.longest.map { Stall(length: $0, deadline: deadline) }
-            trend = numbers.trend
+            wakeUps = Trend(numbers.wakeUps)
+        }
+
+        /// Decodes statistics, if ticks can have made them. Earlier versions wrote no ``afterStep``: their steps are in
+        /// the lateness.
+        ///
+        /// - Throws: `DecodingError` if a number is negative, or contradicts another.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            missed = try container.decode(Int.self, forKey: .missed)
+            afterStep = try container.decodeIfPresent(Int.self, forKey: .afterStep) ?? 0
+            lateness = try container.decode(Histogram.self, forKey: .lateness)
+            handlerTime = try container.decode(Histogram.self, forKey: .handlerTime)
+            longestStall = try container.decodeIfPresent(Stall.self, forKey: .longestStall)
+            wakeUps = try container.decodeIfPresent(Trend.self, forKey: .wakeUps)
+            guard missed >= 0, afterStep >= 0, longestStall == nil || lateness.count > 0 else {
+                throw DecodingError.impossible("set of statistics", in: decoder)
+            }
         }
 
         /// Adds other statistics. Of two stalls of the same length, this value's own remains. The sum has no drift,
         /// unless one of the two has no ticks. O(n) for n buckets.
         public mutating func merge(_ other: Statistics) {
-            trend = ticks == 0 ? other.trend : other.ticks == 0 ? trend : nil
+            wakeUps = ticks == 0 ? other.wakeUps : other.ticks == 0 ? wakeUps : nil
             missed = missed.saturatingAdding(other.missed)
+            afterStep = afterStep.saturatingAdding(other.afterStep)
             lateness.merge(other.lateness)
             handlerTime.merge(other.handlerTime)
             if let stall = other.longestStall, stall.length > longestStall?.length ?? .zero - .nanoseconds(1) {
@@ -109,10 +170,11 @@ extension PreciseTimer {
             if ticks < earlier.ticks { return self }
             var rest = self
             rest.missed -= min(missed, earlier.missed)
+            rest.afterStep -= min(afterStep, earlier.afterStep)
             rest.lateness = lateness.since(earlier.lateness)
             rest.handlerTime = handlerTime.since(earlier.handlerTime)
             if longestStall == earlier.longestStall { rest.longestStall = nil }
-            rest.trend = earlier.trend.flatMap { trend?.since($0) }
+            rest.wakeUps = earlier.wakeUps.flatMap { wakeUps?.since($0) }
             return rest
         }
     }

@@ -24,6 +24,7 @@ extension ServiceState {
         if let next = scheduler.nextWakeTime, next > woke.nanoseconds, next - woke.nanoseconds <= alarm.lead {
             woke = TimerInstant(nanoseconds: next, clock: clock)
         }
+        if let observer, observer.isAwake { observer.woke(at: woke.nanoseconds, setTo: scheduler.armed) }
         scheduler.beginRound(at: woke.nanoseconds)
         return (alarm, woke)
     }
@@ -61,6 +62,7 @@ extension ServiceState {
     /// Decides the tick of a hop that has arrived. No tick if the timer has ended, is paused, or was rescheduled to a
     /// later deadline; a timer that goes on is then back in its queue.
     mutating func begin(_ record: Record, at instant: TimerInstant, by runner: Runner) -> Expiration? {
+        if let observer, observer.isAwake { observer.hopArrived(at: instant.nanoseconds) }
         if let expiration = scheduler.begin(record, at: instant.nanoseconds) {
             record.user.runner = runner
             return expiration
@@ -74,18 +76,21 @@ extension ServiceState {
     }
 
     /// Ends a delivery: the timer waits for its next deadline, has ended, or is on its way again. No tick was delivered
-    /// if the target was released.
+    /// if the target was released. The alarm's thread `woke` before a hop's tick was decided.
     mutating func putBack(
         _ record: Record,
         _ delivered: DeliveredTick?,
         decidedAt instant: TimerInstant,
-        byHop: Bool = false
+        byHop: Bool = false,
+        woke: TimerInstant? = nil
     ) {
         record.user.runner = .nobody
         if let delivered {
             record.user.ticks += 1
             record.user.lastLateness = delivered.lateness
-            if let observer, observer.isAwake { observer.delivered(record, delivered, now: now?.nanoseconds) }
+            if let observer, observer.isAwake {
+                observer.delivered(record, delivered, woke: (woke ?? instant).nanoseconds, now: now?.nanoseconds)
+            }
         } else {
             endAfterDelivery(record, record.endingIfTargetIsGone)
         }
@@ -195,7 +200,7 @@ extension ServiceCore {
     /// Ends the delivery of a hop. Returns true if the same hop must deliver another late tick.
     func conclude(_ hop: Hop, decidedAt instant: TimerInstant, _ delivered: DeliveredTick?) -> Bool {
         let again = decide(inForkedChild: false) { state in
-            state.putBack(hop.record, delivered, decidedAt: instant, byHop: true)
+            state.putBack(hop.record, delivered, decidedAt: instant, byHop: true, woke: hop.woke)
             return hop.record.stage == .dispatched
         }
         reportSlowHandlers()

@@ -10,6 +10,7 @@ extension ServiceCore {
             if let record, record.hasEnded, isWanted { return }
             let (observer, counts) = (state.observer ?? Observer(), isWanted ? TickCounts(clock) : nil)
             state.observer = observer
+            if isWanted, let alarm = state.alarm { observer.watchClock(of: alarm) }
             if let record {
                 record.needCold().counts = counts
                 if !record.hasEnded { observer.countedTimers += isWanted ? 1 : -1 }

@@ -1,84 +1,78 @@
-/// The sums behind a line through latenesses over time, fitted by least squares.
-///
-/// They are exact, so the sums of a later reading minus those of an earlier one are the sums of the time in between.
-struct Trend: Equatable, Sendable {
-    /// The first deadline, in nanoseconds; times count from there.
-    private(set) var origin: UInt64 = 0
-    private(set) var count: Int128 = 0
-    // Sums over the ticks of the time, the lateness, their squares and their product.
-    private(set) var times: Int128 = 0
-    private(set) var latenesses: Int128 = 0
-    private(set) var squaredTimes: Int128 = 0
-    private(set) var squaredLatenesses: Int128 = 0
-    private(set) var products: Int128 = 0
+/// A line through latenesses over time, and how well its slope is known: a reading of ``BatchSums``.
+package struct Trend: Equatable, Sendable {
+    /// The time that filled the first batch; 0 without a batch.
+    private let first: Int64
+    /// The sums of all lengths of batches that have one, from the shortest.
+    private let sums: [LineSums]
 
-    /// Times are in units of 65,536 ns, and a lateness counts as 68 s at most. So no sum of ten years with ten thousand
-    /// ticks a second exceeds 2¹²⁶.
-    private static var unit: Int64 { 1 << 16 }
-    private static var longest: UInt64 { 1 << 36 }
+    package init(_ batches: BatchSums) { (first, sums) = (batches.first, batches.sums) }
 
-    /// Counts a tick. Constant time.
-    @inline(__always) mutating func add(deadline: UInt64, lateness: UInt64) {
-        if count == 0 { origin = deadline }
-        // A wall clock may have been set back.
-        let time = Int128(Int64(bitPattern: deadline &- origin) / Self.unit)
-        let lateness = Int128(min(lateness, Self.longest))
-        count &+= 1
-        times &+= time
-        latenesses &+= lateness
-        squaredTimes &+= time &* time
-        squaredLatenesses &+= lateness &* lateness
-        products &+= time &* lateness
+    private init(_ first: Int64, _ sums: [LineSums]) { (self.first, self.sums) = (first, sums) }
+
+    /// The trend of the batches that were filled after an earlier reading; nil if that is not one of the same points.
+    package func since(_ earlier: Trend) -> Trend? {
+        if earlier.sums.isEmpty { return self }
+        guard first == earlier.first, sums.count >= earlier.sums.count else { return nil }
+        let pairs = sums.enumerated().map { ($1, $0 < earlier.sums.count ? earlier.sums[$0] : LineSums()) }
+        if pairs.contains(where: { $0.count < $1.count }) { return nil }
+        return Trend(first, pairs.map { $0.since($1) }.filter { $0.count > 0 })
     }
 
-    /// The sums without those of an earlier reading; nil if that is not one of the same ticks.
-    func since(_ earlier: Trend) -> Trend? {
-        if earlier.count == 0 { return self }
-        guard origin == earlier.origin, count >= earlier.count else { return nil }
-        var rest = self
-        rest.count &-= earlier.count
-        rest.times &-= earlier.times
-        rest.latenesses &-= earlier.latenesses
-        rest.squaredTimes &-= earlier.squaredTimes
-        rest.squaredLatenesses &-= earlier.squaredLatenesses
-        rest.products &-= earlier.products
-        return rest
+    /// The slope of the line through the shortest batches, and its noise, in parts per million. Nil for fewer than
+    /// three batches, or if all are of one time; infinite noise if there are too few for it.
+    package var line: (slope: Double, noise: Double)? {
+        guard let line = sums.first?.line else { return nil }
+        let scale = 1e6 / Double(BatchSums.unit)
+        return (line.slope * scale, noise * scale)
     }
 
-    /// The slope of the line and three standard errors of it, in parts per million; nil for fewer than three ticks, or
-    /// if all are of one time.
-    var line: (slope: Double, noise: Double)? {
-        guard count > 2 else { return nil }
-        // The middle of the times is subtracted exactly: the time between two readings may be short and long ago.
-        let (middle, rest) = times.quotientAndRemainder(dividingBy: count)
-        let spread = squaredTimes &- 2 &* middle &* times &+ count &* middle &* middle
-        let (number, offset, late) = (Double(count), Double(rest), Double(latenesses))
-        let ofTimes = Double(spread) - offset * offset / number
-        let together = Double(products &- middle &* latenesses) - offset * late / number
-        guard ofTimes > 0 else { return nil }
-        let slope = together / ofTimes
-        let residuals = max(Double(squaredLatenesses) - late * late / number - slope * together, 0)
-        let scale = 1e6 / Double(Self.unit)
-        return (slope * scale, 3 * (residuals / (number - 2) / ofTimes).squareRoot() * scale)
+    /// The fewest batches of one length that show how far batches differ.
+    private static var fewest: Int128 { 16 }
+
+    /// How far the slope may be from the true one: the greatest of the answers of the three longest lengths.
+    ///
+    /// If the noise still grows from one length to the next, a batch is shorter than the levels that the lateness
+    /// keeps. So twice this growth is added. If there are stalls, the shorter lengths are the better judges.
+    private var noise: Double {
+        let known = sums.prefix { $0.count >= Self.fewest }
+            .compactMap { sums in
+                sums.line.map { (variance: $0.variance, degrees: Double(sums.count - 2)) }
+            }
+        guard known.count > 1 else { return .infinity }
+        let squares = known.indices.suffix(3)
+            .map { place in
+                let (variance, degrees) = known[place]
+                let growth = place > 0 ? max(variance - known[place - 1].variance, 0) : 0
+                // Student's t, which 1 of 200 slopes exceeds in either direction.
+                let factor = 2.81 * (1 + 2.6 / degrees)
+                return (variance + 2 * growth) * factor * factor
+            }
+        return (squares.max() ?? .infinity).squareRoot()
     }
 }
 
 extension Trend: Codable {
     // As texts: not every coder has integers of 128 bits.
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let texts = try container.decode([String].self)
-        let sums = texts.compactMap { Int128($0) }
-        guard texts.count == 7, sums.count == 7, let origin = UInt64(exactly: sums[0]), sums[1] >= 0 else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "seven whole numbers are expected")
+        let numbers = texts.compactMap { Int128($0) }
+        var sums: [LineSums] = []
+        if numbers.count == texts.count, numbers.count % 6 == 1, numbers.count / 6 <= BatchSums.lengths {
+            let starts = stride(from: 1, to: numbers.count, by: 6)
+            sums = starts.compactMap { LineSums(numbers[$0..<$0 + 6]) }
         }
-        (self.origin, count, times, latenesses) = (origin, sums[1], sums[2], sums[3])
-        (squaredTimes, squaredLatenesses, products) = (sums[4], sums[5], sums[6])
+        // Two batches make one of the next length, if both were filled between two readings.
+        let fits = zip(sums, sums.dropFirst()).allSatisfy { ($0.count - 2 * $1.count).magnitude <= 1 }
+        let first = numbers.first.flatMap { Int64(exactly: $0) }
+        guard let first, 6 * sums.count + 1 == texts.count, sums.allSatisfy({ $0.count > 0 }), fits else {
+            throw DecodingError.impossible("trend", in: decoder)
+        }
+        self.init(first, sums)
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        let sums = [Int128(origin), count, times, latenesses, squaredTimes, squaredLatenesses, products]
-        try container.encode(sums.map { "\($0)" })
+        try container.encode(([Int128(first)] + sums.flatMap(\.numbers)).map { "\($0)" })
     }
 }

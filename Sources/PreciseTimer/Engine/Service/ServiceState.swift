@@ -94,6 +94,7 @@ struct ServiceState: ~Copyable {
         }
         phase = .running
         self.alarm = alarm
+        observer?.watchClock(of: alarm)
         return true
     }
 
