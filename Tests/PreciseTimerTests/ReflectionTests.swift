@@ -125,7 +125,7 @@ private struct Specimens {
         wall.inject(.stepClock(by: .seconds(5)))
         virtual.inject(.suspend(.seconds(5)))
         await wall.advance(by: .seconds(1))
-        await virtual.advance(by: .seconds(60))
+        await virtual.advance(by: .seconds(120))
         let step = try #require(await steps.first { _ in true })
         let suspension = try #require(await suspensions.first { _ in true })
 

@@ -7,7 +7,7 @@ struct DeliveredTick {
     let lateness: UInt64
 
     /// When the handler was called, in nanoseconds on the service's clock.
-    var instant: UInt64 { expiration.deadline + lateness }
+    var instant: UInt64 { expiration.deadline &+ lateness }
 }
 
 extension PreciseTimer.Tick {

@@ -95,6 +95,9 @@ struct UserSide: ~Copyable {
     var lastLateness: UInt64 = 0
     /// The thread or task that runs the handler.
     var runner = Runner.nobody
+
+    /// Whether ticks have a handler: what a task awaits has none.
+    var hasHandler: Bool { if case .mailbox = destination { false } else { true } }
 }
 
 extension TimerRecord {

@@ -88,9 +88,7 @@ extension ServiceState {
         if let delivered {
             record.user.ticks += 1
             record.user.lastLateness = delivered.lateness
-            if let observer, observer.isAwake {
-                observer.delivered(record, delivered, woke: (woke ?? instant).nanoseconds, now: now?.nanoseconds)
-            }
+            if observer != nil { observe(record, delivered, woke: (woke ?? instant).nanoseconds) }
         } else {
             endAfterDelivery(record, record.endingIfTargetIsGone)
         }
@@ -101,6 +99,17 @@ extension ServiceState {
         // There are orders only outside a round.
         if case .leave = order { return }
         arm(order)
+    }
+
+    /// Shows the observer a tick whose handler has returned.
+    // Not inlined: here nobody else can change the state, so neither the observer nor the alarm is retained.
+    @inline(never) private mutating func observe(_ record: Record, _ delivered: DeliveredTick, woke: UInt64) {
+        guard observer?.isAwake ?? false else { return }
+        if let now {
+            observer?.delivered(record, delivered, woke: woke, now: now.nanoseconds)
+        } else {
+            observer?.deliveredWithoutClock(record, delivered, woke: woke)
+        }
     }
 
     // Not inlined: few deliveries take these ways, and that of the others stays short.
@@ -129,6 +138,7 @@ extension ServiceState {
             case .disarm: try alarm.set(nil)
             case .set(let nanoseconds):
                 let deadline = TimerInstant(nanoseconds: nanoseconds, clock: clock)
+                observer?.setsAlarm()
                 if let period = scheduler.periodFromNext {
                     if try alarm.set(deadline, every: period) { scheduler.alarmGoesOn(every: period) }
                 } else {

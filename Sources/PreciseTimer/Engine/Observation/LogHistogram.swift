@@ -5,8 +5,6 @@ package struct LogHistogram: Sendable {
     package static var size: Int { 496 }
 
     // What every length changes comes first, close together.
-    /// The number of lengths.
-    package private(set) var count: UInt64 = 0
     /// The sum of the lengths; saturates.
     package private(set) var total: UInt64 = 0
     /// The greatest length.
@@ -16,19 +14,25 @@ package struct LogHistogram: Sendable {
 
     package init() {}
 
-    /// Counts a length. Constant time.
-    @inline(__always) package mutating func add(_ length: UInt64) {
-        counts[Self.bucket(of: length)] &+= 1
-        count &+= 1
+    /// The number of lengths. Adds up the buckets.
+    package var count: UInt64 { (0..<Self.size).reduce(0) { $0 &+ counts[$1] } }
+
+    /// Counts a length. Constant time. Returns whether no earlier one is longer.
+    @discardableResult
+    @inline(__always) package mutating func add(_ length: UInt64) -> Bool {
+        // Every length has a bucket, so nothing checks the index.
+        unsafe counts[unchecked: Self.bucket(of: length)] &+= 1
         total = total.saturatingAdding(length)
-        if length > longest { longest = length }
+        if length < longest { return false }
+        longest = length
+        return true
     }
 
     /// The bucket of a length. Lengths below 8 have their own. Each octave from there on has eight buckets.
     @inline(__always) package static func bucket(of length: UInt64) -> Int {
-        if length < 8 { return Int(length) }
-        let octave = 63 - length.leadingZeroBitCount
-        return (octave - 2) << 3 | Int(truncatingIfNeeded: length >> UInt64(octave - 3)) & 7
+        // The length without its last bits is 8 to 15, and below 8 in the first octave.
+        let shift = UInt64(truncatingIfNeeded: 60 &- (length | 8).leadingZeroBitCount)
+        return Int(truncatingIfNeeded: shift &* 8 &+ length &>> shift)
     }
 
     /// The greatest length in a bucket.

@@ -16,8 +16,9 @@ final class Observer {
 
     /// Notices the steps of the service's clock, if it can have some.
     private var steps: StepWatch?
-    /// When the alarm's thread was last seen in a handler, in nanoseconds.
-    private var busyUntil: UInt64 = 0
+    /// The latest reading of the clock, in nanoseconds, and the latest before the alarm was set.
+    private var latest: UInt64 = 0
+    private var beforeSetting: UInt64 = 0
 
     /// An own type, because the runtime makes that of an optional or a tuple at its first use, and allocates.
     private enum Blocker {
@@ -36,47 +37,78 @@ final class Observer {
         if steps == nil { steps = StepWatch(alarm) } else { _ = steps?.check(alarm.now.nanoseconds) }
     }
 
+    /// The alarm is being set.
+    func setsAlarm() { beforeSetting = latest }
+
     /// The alarm, which was set to an instant or to `.max`, has woken its thread.
     func woke(at now: UInt64, setTo instant: UInt64) {
         _ = steps?.check(now)
         // An instant that had passed before the alarm was set says nothing of the alarm.
-        guard let counts, instant <= now, instant >= busyUntil, instant >= steps?.latest ?? 0 else { return }
+        guard let counts, instant <= now, instant >= beforeSetting, instant >= steps?.latest ?? 0 else { return }
         counts.countWakeUp(time: withoutSteps(instant), lateness: now - instant)
     }
 
     /// A hop has arrived: its tick is decided now.
     func hopArrived(at now: UInt64) { _ = steps?.check(now) }
 
-    /// A timer was delivered a tick, and its handler has returned by now. Without a clock, its time is not known.
-    func delivered(_ record: Record, _ delivered: DeliveredTick, woke: UInt64, now: UInt64?) {
-        // As of its delivery: a step after that is in the time of its handler.
-        let isAfterStep = steps.map { delivered.expiration.deadline < $0.latest } ?? false
-        counts?.count(delivered, isAfterStep: isAfterStep)
-        let own = record.cold?.counts
-        if let own {
-            own.count(delivered, isAfterStep: isAfterStep)
+    /// A timer was delivered a tick, and its handler has returned by now.
+    @inline(__always) func delivered(_ record: Record, _ delivered: DeliveredTick, woke: UInt64, now: UInt64) {
+        latest = now
+        // A wall clock may have been set back.
+        var run = TickCounts.Run(time: now &- min(now, delivered.instant))
+        if steps == nil, record.cold == nil, record.user.hasHandler { return note(record, delivered, run) }
+        run.hasHandler = record.user.hasHandler
+        deliveredSpecially(record, delivered, run, woke: woke, now: now)
+    }
+
+    /// The same, if the handler has shut the service down: its time is not known.
+    func deliveredWithoutClock(_ record: Record, _ delivered: DeliveredTick, woke: UInt64) {
+        let run = TickCounts.Run(time: 0, hasHandler: false)
+        deliveredSpecially(record, delivered, run, woke: woke, now: delivered.instant)
+    }
+
+    /// The same, if the clock can have steps, the timer can have statistics of its own, or it has no handler.
+    // Not inlined: the usual way stays short.
+    @inline(never) private func deliveredSpecially(
+        _ record: Record,
+        _ delivered: DeliveredTick,
+        _ run: TickCounts.Run,
+        woke: UInt64,
+        now: UInt64
+    ) {
+        var run = run
+        if let steps {
+            // As of its delivery: a step after that is in the time of its handler.
+            run.isAfterStep = delivered.expiration.deadline < steps.latest
+            run.hasStep = steps.check(now)
+        }
+        if let own = record.cold?.counts {
+            own.count(delivered, run)
+            own.noteRun(delivered, run)
             // It was late on purpose until its wake time. An extra tick was not waited for.
             let wakeTime = record.timing.wakeTime(of: delivered.expiration.deadline)
-            if !isAfterStep, !delivered.expiration.isExtra, wakeTime <= woke {
+            if !run.isAfterStep, !delivered.expiration.isExtra, wakeTime <= woke {
                 own.countWakeUp(time: withoutSteps(wakeTime), lateness: woke - wakeTime)
             }
         }
-        // What a task awaits has no handler.
-        if case .mailbox = record.user.destination { return }
-        guard let now else { return }
-        let hasStep = steps?.check(now) ?? false
-        // A wall clock may have been set back.
-        let time = now - min(now, delivered.instant)
-        counts?.count(delivered, handlerTime: time, hasStep: hasStep)
-        own?.count(delivered, handlerTime: time, hasStep: hasStep)
-        if hasStep { return }
+        note(record, delivered, run)
+    }
+
+    /// Counts a tick of the service, and notes its handler if it was slow.
+    @inline(__always) private func note(_ record: Record, _ delivered: DeliveredTick, _ run: TickCounts.Run) {
+        counts?.count(delivered, run)
+        guard run.hasHandler, !run.hasStep else { return }
+        // Nearly every tick ends here.
+        if case .none = blocker, run.time <= min(Self.longEnough, record.timing.quickLeastPeriod) { return }
+        noteSlow(record, delivered, run.time)
+    }
+
+    @inline(never) private func noteSlow(_ record: Record, _ delivered: DeliveredTick, _ time: UInt64) {
         if time > record.timing.leastPeriod {
             slowSites.note(SlowSite(record, time, missed: delivered.expiration.missed))
         }
-        guard case .inline = record.user.destination else { return }
-        busyUntil = now
         if case .none = blocker, time <= Self.longEnough { return }
-        findBlocker(record, delivered, time)
+        if case .inline = record.user.destination { findBlocker(record, delivered, time) }
     }
 
     /// An instant in nanoseconds as a clock without steps would show it.

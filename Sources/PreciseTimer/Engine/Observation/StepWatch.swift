@@ -3,7 +3,7 @@ internal import TimerKernel
 
 /// Notices the steps of a service's clock: somebody sets the wall clock, or the machine is suspended while the clock
 /// goes on. What comes due by a step has no lateness.
-struct StepWatch {
+final class StepWatch {
     /// The clock; nil for virtual time, whose alarm counts its steps itself.
     private let clock: TimerClock?
     private let alarm: (any SteppingAlarm)?
@@ -28,11 +28,11 @@ struct StepWatch {
         self.alarm = alarm
         clock = alarm == nil ? now.clock : nil
         sum = alarm?.steps ?? 0
-        offset = clock.map { ClockOffset(of: $0, to: .suspending) } ?? ClockOffset(nanoseconds: 0, error: 0)
+        offset = alarm == nil ? ClockOffset(of: now.clock, to: .suspending) : ClockOffset(nanoseconds: 0, error: 0)
     }
 
     /// Whether the clock has made a step since the last check. `now` is its time, read just before.
-    mutating func check(_ now: UInt64) -> Bool {
+    func check(_ now: UInt64) -> Bool {
         if let alarm {
             let steps = alarm.steps
             guard steps != sum else { return false }

@@ -23,10 +23,8 @@ final class TickCounts {
     @safe @exclusivity(unchecked) private(set) var numbers = Numbers()
     /// The clock of these numbers.
     private let clock: TimerClock
-    /// Whether a handler has returned.
-    private var hasRun = false
-    /// When the latest handler was called, and how long it ran, in nanoseconds.
-    private var lastStart: UInt64 = 0
+    /// When the latest handler was called, and how long it ran, in nanoseconds; `.max` if no handler has returned.
+    private var lastStart: UInt64 = .max
     private var lastTime: UInt64 = 0
     /// The errors of the last two handlers that threw one, with the number of ticks that had been counted then. Two,
     /// because the last run may be that of an earlier tick while a handler has thrown but not returned.
@@ -36,7 +34,7 @@ final class TickCounts {
 
     /// The latest call of a handler.
     var lastRun: PreciseTimer.HandlerRun? {
-        guard hasRun else { return nil }
+        if lastStart == .max { return nil }
         return PreciseTimer.HandlerRun(
             start: TimerInstant(nanoseconds: lastStart, clock: clock),
             end: TimerInstant(nanoseconds: lastStart + lastTime, clock: clock),
@@ -48,25 +46,37 @@ final class TickCounts {
     func noteError(_ words: String) { errors = errors.suffix(1) + [(numbers.ticks, words)] }
 
     /// Counts a tick.
-    @inline(__always) func count(_ delivered: DeliveredTick, isAfterStep: Bool) {
-        numbers.missed = numbers.missed.saturatingAdding(delivered.expiration.missed)
-        if isAfterStep {
+    @inline(__always) func count(_ delivered: DeliveredTick, _ run: Run) {
+        let missed = delivered.expiration.missed
+        if missed > 0 { numbers.missed = numbers.missed.saturatingAdding(missed) }
+        if run.isAfterStep {
             numbers.afterStep &+= 1
-            return
+        } else if numbers.lateness.add(delivered.lateness) {
+            numbers.longestSince = delivered.expiration.deadline
         }
-        if delivered.lateness >= numbers.lateness.longest { numbers.longestSince = delivered.expiration.deadline }
-        numbers.lateness.add(delivered.lateness)
+        if run.hasHandler, !run.hasStep { numbers.handlerTime.add(run.time) }
+    }
+
+    /// Notes the latest call of a handler.
+    func noteRun(_ delivered: DeliveredTick, _ run: Run) {
+        if run.hasHandler { (lastStart, lastTime) = (delivered.instant, run.time) }
     }
 
     /// Counts a wake-up, in nanoseconds without the clock's steps.
     @inline(__always) func countWakeUp(time: Int64, lateness: UInt64) {
         numbers.wakeUps.add(time: time, lateness: lateness)
     }
+}
 
-    /// Counts the time of a tick's handler, in nanoseconds. With a step of the clock in it, it is only that of the last
-    /// run.
-    @inline(__always) func count(_ delivered: DeliveredTick, handlerTime: UInt64, hasStep: Bool) {
-        (hasRun, lastStart, lastTime) = (true, delivered.instant, handlerTime)
-        if !hasStep { numbers.handlerTime.add(handlerTime) }
+extension TickCounts {
+    /// What a clock showed of a delivery.
+    struct Run {
+        /// How long the handler ran, in nanoseconds.
+        var time: UInt64
+        /// Whether there was a handler. What a task awaits has none.
+        var hasHandler = true
+        /// Whether a step of the clock came between the deadline and the delivery, and while the handler ran.
+        var isAfterStep = false
+        var hasStep = false
     }
 }
