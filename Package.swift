@@ -177,7 +177,7 @@ if libraryOnly == nil {
         .testTarget(name: "TimerProbeTests", dependencies: instrument + ["TestSupport"]),
         .testTarget(
             name: "CompareBackendsTests",
-            dependencies: ["compare-backends", "BackendComparison", "PreciseTimer", "TestSupport"]
+            dependencies: instrument + ["compare-backends", "BackendComparison", "ResultsSupport", "TestSupport"]
         ),
         .target(name: "FuzzChecks", dependencies: instrument + ["PreciseTimerTestKit"], path: "Tests/Fuzz/Checks"),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "PreciseTimer", "TestSupport"]),

@@ -8,20 +8,26 @@ extension BackendComparison {
     /// The version that results name.
     package static let version = "0.1.0"
 
-    /// Carries out a plan. The calling thread waits meanwhile. Some ten times a second it calls `goesOn`, which returns
-    /// whether to go on, and after each turn that counts it calls `turnEnded`. Rows whose threads get none of the
-    /// plan's wishes are foreign. Returns what was measured, maybe nothing, and why nothing more could be measured; nil
-    /// if it was stopped or came to its end.
+    /// Carries out a plan. The calling thread waits meanwhile. It calls `progress` some ten times a second, `goesOn` at
+    /// least as often, which returns whether to go on, and `turnEnded` after each turn that counts. Rows whose threads
+    /// get none of the plan's wishes are foreign. Returns what was measured, maybe nothing, and why nothing more could
+    /// be measured; nil if it was stopped or came to its end.
     package static func measure(
         _ plan: MeasurementPlan,
         foreign: [String] = [],
-        goesOn: (TimerProbe.Progress) -> Bool,
+        progress: (TimerProbe.Progress) -> Void,
+        goesOn: () -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
     ) -> (comparison: BackendComparison, failure: MeasurementError?) {
         let start = Date.now
         var measurement = Measurement(plan)
         var (hasEnded, failure) = (false, MeasurementError?.none)
-        do throws(MeasurementError) { hasEnded = try measurement.run(goesOn: goesOn, turnEnded: turnEnded) } catch {
+        var pace = ProgressPace()
+        let look = { (now: TimerProbe.Progress) in
+            if pace.isDue(at: now.elapsed) { progress(now) }
+            return goesOn()
+        }
+        do throws(MeasurementError) { hasEnded = try measurement.run(goesOn: look, turnEnded: turnEnded) } catch {
             failure = error
         }
         let host = Host.current

@@ -12,18 +12,20 @@ public struct BackendComparison: Sendable {
 
     package init(_ report: Report) { self.report = report }
 
-    /// A row for each backend that was measured, in the order in which they were asked for. If a file of the command
-    /// has several loads, these are the rows of its first one.
+    /// A row for each backend that was measured, in the order in which they were asked for. A backend that failed later
+    /// has a row, too, which says so (``Row/failure``). A backend of which nothing could be measured has none, and is
+    /// named in ``warnings``. If a file of the command has several loads, these are the rows of its first one.
     public var rows: [Row] { report.rows.filter { $0.key.load == report.loads.first }.compactMap { Row($0) } }
 
-    /// The first backend, in the order of the rows, whose row fits; nil if no row does.
+    /// The first backend, in the order of the rows, whose row fits; nil if no row does. A backend that failed, or broke
+    /// a promise of the library, does not fit: see ``Row/failure``.
     ///
     /// ```swift
     /// let comparison = try await compareBackends()
     /// let backend = comparison.first { $0.p99 < .microseconds(200) && $0.cpu < 0.02 } ?? .timerFD
     /// ```
     public func first(where fits: (Row) throws -> Bool) rethrows -> TimerService.Backend? {
-        try rows.first(where: fits)?.backend
+        try rows.first { row in try row.failure == nil && fits(row) }?.backend
     }
 
     /// What follows from the figures: the sentences below the table.
@@ -32,8 +34,9 @@ public struct BackendComparison: Sendable {
         return words.advice + words.notes
     }
 
-    /// Reasons to believe the figures less: what is missing, what else the machine did meanwhile, and each promise of
-    /// the library that a backend broke. Empty for a whole comparison on a quiet machine.
+    /// Reasons to believe the figures less: what is missing, such as a backend that failed; what else the machine did
+    /// meanwhile; and each promise of the library that a backend broke. Empty for a whole comparison on a quiet
+    /// machine.
     public var warnings: [String] {
         let words = Words(report)
         return words.missing + [words.state].compactMap(\.self) + report.problems

@@ -1,7 +1,7 @@
 internal import Dispatch
 public import PreciseTimer
 internal import Synchronization
-internal import TimerProbe
+package import TimerProbe
 internal import TimerResults
 
 /// Measures on this machine how late timers tick on some backends, and at what price: what the command
@@ -24,15 +24,21 @@ internal import TimerResults
 /// If the calling task is cancelled, the comparison ends within some 100 ms, with what was measured until then.
 ///
 /// - Parameters:
-///   - backends: The backends, in the order of the rows. Without them, all that this build has, timerfd first. The
-///     others are compared with `.timerFD`, or without it with the first.
+///   - backends: The backends, in the order of the rows, at least one. A backend that is named again has one row, at
+///     its first place. Without this argument, all that this build has, timerfd first. The others are compared with
+///     `.timerFD`, or without it with the first.
 ///   - period: The time between two deadlines, from 1 µs to a day.
-///   - time: How long to measure, all in all, at most a day. Some seconds tell a p50, half a minute a p99.
-///   - progress: Called some ten times a second, on the thread that measures.
-/// - Returns: The comparison. If a backend fails meanwhile, the others go on, and a warning says so.
-/// - Throws: `TimerError`: `.invalidOption` for a period or a time that makes no sense, `.unavailable` for a backend
-///   that this build does not have, `.backendFailed` if no backend could be measured, and `.cancelled` if the task was
-///   cancelled before anything was measured.
+///   - time: How long to measure, all in all, at most a day. Some seconds tell a p50, half a minute a p99. The shortest
+///     comparison is one lap in which each backend serves one deadline, so it must be about as long as one period and
+///     some 10 ms for each backend. It is planned to take at most a tenth of the time longer, or a tenth of a second.
+///   - progress: Called some ten times a second, on the thread that measures, and at least every 0.2 s while that
+///     thread waits. The comparison waits for its return.
+/// - Returns: The comparison. If a backend fails meanwhile, the others go on; its row and a warning say so, and
+///   ``BackendComparison/first(where:)`` leaves it out.
+/// - Throws: `TimerError`: `.invalidOption` for an empty list, for a period or a time that makes no sense, and for a
+///   period that does not fit into the time, with one that would; `.unavailable` for a backend that this build does not
+///   have, `.backendFailed` if no backend could be measured, and `.cancelled` if the task was cancelled before anything
+///   was measured.
 public func compareBackends(
     _ backends: [TimerService.Backend] = BackendComparison.availableBackends,
     period: Duration = .milliseconds(1),
@@ -43,8 +49,17 @@ public func compareBackends(
         guard case .unavailable(let reason) = backend.availability else { continue }
         throw TimerError(.unavailable, "comparing \(backend) (\(reason))")
     }
+    guard !backends.isEmpty else { throw TimerError(.invalidOption, "comparing no backends (name at least one)") }
     var request = MeasurementPlan.Request(rows: backends.map { Row(.backend($0)) })
     (request.period, request.time, request.seed) = (period, time, .random(in: 0..<1 << 32))
+    return try await compareBackends(request, progress: progress)
+}
+
+/// Carries out a request whose rows this build has, such as one with a number of laps.
+package func compareBackends(
+    _ request: MeasurementPlan.Request,
+    progress: (@Sendable (BackendComparison.Progress) -> Void)? = nil
+) async throws(TimerError) -> BackendComparison {
     let plan: MeasurementPlan
     do throws(Problem) { plan = try MeasurementPlan(request) } catch {
         throw TimerError(.invalidOption, "comparing backends (\(error))")
@@ -54,7 +69,8 @@ public func compareBackends(
         await alone {
             BackendComparison.measure(plan) { stage in
                 progress?(BackendComparison.Progress(stage))
-                return !isCancelled.isSet
+            } goesOn: {
+                !isCancelled.isSet
             }
         }
     } onCancel: {

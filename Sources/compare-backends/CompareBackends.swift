@@ -37,8 +37,6 @@ struct CompareBackends: ParsableCommand {
     /// Runs the command. An error prints one line and has an exit code of ours.
     static func main() {
         Terminal.surviveClosedStreams()
-        // Loads make the measured handlers slow on purpose.
-        SlowHandlerWarnings.turnOff()
         do {
             var command = try parseAsRoot()
             try command.run()

@@ -37,7 +37,8 @@ struct Run: ParsableCommand {
         do { try ticks?.replace(with: SampleLines.header) } catch { failure = error }
         let measured = BackendComparison.measure(plan, foreign: foreign) { progress in
             console.show(progress)
-            return !Interrupt.isRequested && failure == nil
+        } goesOn: {
+            !Interrupt.isRequested && failure == nil
         } turnEnded: { lap, key, turn in
             do { try ticks?.append(SampleLines.lines(turn, of: key, lap: lap)) } catch { failure = error }
         }

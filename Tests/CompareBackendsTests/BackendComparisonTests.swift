@@ -4,24 +4,31 @@ import PreciseTimer
 import Synchronization
 import TestSupport
 import Testing
+import TimerProbe
+import TimerResults
 
 /// A comparison that a program asks for: it is the command's.
 @Suite(.works("a comparison measures this machine")) struct BackendComparisonTests {
     private static let backends: [TimerService.Backend] = [.hybrid, .timerFD, .dispatch]
 
-    /// A comparison that was measured once, for all tests that only read it.
+    /// A comparison that was measured once, for all tests that only read it. A number of laps, because a busy machine
+    /// has fewer laps in a time. Eight are the fewest with ranges.
     private static let measured = Task {
-        try await compareBackends(backends, period: .milliseconds(1), for: .seconds(2))
+        var request = MeasurementPlan.Request(rows: backends.map { Row(.backend($0)) })
+        request.laps = 9
+        // Beside other programs, a thread may wait for its turn for long.
+        request.patience = .seconds(60)
+        return try await compareBackends(request)
     }
 
     @Test func eachBackendHasARowWithItsFigures() async throws {
         let comparison = try await Self.measured.value
         #expect(comparison.isComplete && comparison.rows.map(\.backend) == Self.backends)
         for row in comparison.rows {
-            // Eight laps of 20 deadlines are the fewest with ranges.
-            #expect(row.deadlines >= 160 && row.p50 > .zero && row.p50 <= row.p99)
+            // A stall adds missed deadlines to the twenty of a lap.
+            #expect(row.deadlines >= 180 && row.p50 > .zero && row.p50 <= row.p99 && row.failure == nil)
             #expect(try #require(row.p99Range).contains(row.p99))
-            #expect((0...1).contains(row.missed) && (0..<8).contains(row.cpu) && row.drift != nil)
+            #expect((0...1).contains(row.missed) && (0..<8).contains(row.cpu))
         }
         let (first, none) = (comparison.first { $0.p99 < .seconds(60) }, comparison.first { $0.cpu < 0 })
         #expect(first == .hybrid && none == nil)
@@ -76,6 +83,33 @@ import Testing
         #expect(BackendComparison.availableBackends.first == .timerFD)
     }
 
+    /// It announced two hours, and measured them.
+    @Test func aPeriodThatDoesNotFitIntoTheTimeIsRefusedWithOneThatWould() async {
+        let words =
+            "a period of 1 h does not fit into 300 ms with 2 rows: measure for 2.1 h or longer, or take a period of "
+            + "142 ms or shorter"
+        await #expect(throws: TimerError(.invalidOption, "comparing backends (\(words))")) {
+            try await compareBackends([.timerFD, .dispatch], period: .seconds(3_600), for: .milliseconds(300))
+        }
+    }
+
+    @Test func aBackendThatIsNamedAgainHasOneRowAtItsFirstPlace() async throws {
+        let backends: [TimerService.Backend] = [.dispatch, .timerFD, .dispatch]
+        let comparison = try await compareBackends(backends, for: .milliseconds(200))
+        #expect(comparison.rows.map(\.backend) == [.dispatch, .timerFD])
+        await #expect(throws: TimerError(.invalidOption, "comparing no backends (name at least one)")) {
+            try await compareBackends([])
+        }
+    }
+
+    @Test func eachComparisonHasASeedOfItsOwn() async throws {
+        var seeds: Set<UInt64> = []
+        for _ in 0..<3 {
+            seeds.insert(try await compareBackends([.timerFD], for: .milliseconds(20)).report.results.options.seed)
+        }
+        #expect(seeds.count == 3)
+    }
+
     /// Its end is awaited, so nothing of it runs on.
     @Test func aCancelledComparisonHasWhatWasMeasured() async throws {
         let places = Mutex<[Duration]>([])
@@ -84,7 +118,8 @@ import Testing
             try await compareBackends([.timerFD, .dispatch], for: .seconds(3_600)) { progress in
                 #expect(progress.elapsed <= progress.total && "\(progress)".contains(progress.backend))
                 places.withLock { $0.append(progress.elapsed) }
-                if "\(progress)".contains("lap 2:") { hasBegun.store(true, ordering: .relaxed) }
+                // Progress leaves out short laps.
+                if "\(progress)".contains(/lap ([2-9]|\d\d+):/) { hasBegun.store(true, ordering: .relaxed) }
             }
         }
         while !hasBegun.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(5)) }
@@ -97,6 +132,7 @@ import Testing
         #expect(!comparison.isComplete && !comparison.rows.isEmpty)
         #expect(comparison.warnings.contains { $0.hasPrefix("stopped after ") })
         #expect("\(comparison)".contains("PARTIAL: stopped after"))
-        #expect(places.withLock { $0 == $0.sorted() })
+        let pauses = places.withLock { places in zip(places, places.dropFirst()).map { $1 - $0 } }
+        #expect(pauses.allSatisfy { $0 >= .milliseconds(80) }, "ten times a second, and no more often: \(pauses)")
     }
 }

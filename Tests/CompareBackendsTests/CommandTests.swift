@@ -93,6 +93,16 @@ import Testing
         }
     }
 
+    /// A debug build warned of the handlers of the probe itself, which a load makes slow on purpose.
+    @Test func theProbeDoesNotWarnOfItsOwnHandlers() async throws {
+        let rows = ["--rows", "timerfd,dispatch,task-sleep", "--load", "handler:2ms"]
+        for delivery in ["inline", "queue"] {
+            let options = ["--period", "1ms", "--laps", "2", "--quiet", "--deliver", delivery]
+            let outcome = try await Command.run(rows + options)
+            #expect(outcome.code == 0 && outcome.complaint.isEmpty, "\(outcome)")
+        }
+    }
+
     /// Fault 11: refused wishes were measured anyway, with exit code 0.
     @Test func whatTheSystemRefusesEndsTheCommandBeforeTheMeasurement() async throws {
         for command in [[], ["against", "/bin/false"]] {

@@ -8,6 +8,7 @@ import Testing
     private static let senseless = [
         ["--period", "0ms"], ["--period", "nan"], ["--period", "1\n2\u{1B}[31m"], ["--period"], ["--period", "0hz"],
         ["--period", "20000d"], ["--time", "0s"], ["--time", "soon"], ["--laps", "0"], ["--laps", "three"],
+        ["--period", "1h", "--time", "1s"],
         ["--timers", "-3"], ["--timers", "100000000"], ["--rows", "epoll"], ["--rows", ""], ["--deliver", "nowhere"],
         ["--clock", "cpu"], ["--load", "heavy"], ["--load", "idle,"], ["--seed", "18446744073709551616"],
         ["--need", "timerfd"], ["--need", "nobody.p50 < 1ms"], ["--need", "timerfd.p50 later 5% than /nowhere.json"],

@@ -29,6 +29,104 @@ import TimerResults
         #expect(plan.laps >= min(8, seconds / 5), "\(plan.laps) laps")
     }
 
+    /// A request whose period is too long for its time, and what is said of it.
+    struct Unfit: Sendable {
+        var period: Duration
+        var time: Duration
+        var rows = "timerfd,dispatch,task-sleep,bare"
+        var loads = [Load.idle]
+        let words: String
+    }
+
+    /// Asked for 0.3 s with a period of an hour, it announced hours, and measured them.
+    @Test(arguments: [
+        Unfit(
+            period: .seconds(3_600),
+            time: .milliseconds(300),
+            words:
+                "1 h does not fit into 300 ms with 4 rows: measure for 4.1 h or longer, or take a period of 67 ms or "
+                + "shorter"
+        ),
+        Unfit(
+            period: .seconds(3_600),
+            time: .seconds(1),
+            rows: "bare",
+            words: "1 h does not fit into 1 s with 1 row: measure for 1.1 h or longer, or take a period of 992 ms or "
+                + "shorter"
+        ),
+        // No time is longer than a day.
+        Unfit(
+            period: .seconds(86_400),
+            time: .seconds(60),
+            words: "24 h does not fit into 60 s with 4 rows: take a period of 14 s or shorter"
+        ),
+        // No period makes the start of each turn shorter.
+        Unfit(
+            period: .milliseconds(1),
+            time: .milliseconds(30),
+            loads: [.idle, .busy, .handler(.seconds(1))],
+            words: "1 ms does not fit into 30 ms with 4 rows under 3 loads: measure for 4.3 s or longer"
+        ),
+        Unfit(
+            period: .seconds(86_400),
+            time: .milliseconds(1),
+            loads: [.handler(.seconds(1))],
+            words: "24 h does not fit into 1 ms with 4 rows: measure for longer, with a shorter period"
+        ),
+    ])
+    func aPeriodThatDoesNotFitIntoTheTimeIsRefusedWithOneThatWould(unfit: Unfit) throws {
+        let rows = try Row.parse(unfit.rows)
+        #expect(throws: Problem("a period of \(unfit.words)")) {
+            try plan { request in
+                (request.period, request.time, request.rows) = (unfit.period, unfit.time, rows)
+                request.loads = unfit.loads
+            }
+        }
+    }
+
+    /// What the refusals name is accepted, and no plan takes notably longer than was asked.
+    @Test func whatIsAcceptedTakesNoLongerThanWasAsked() throws {
+        var late: [String] = []
+        for seconds in [0.001, 0.05, 0.3, 1, 2.1, 30, 4.1 * 3_600] {
+            for period in [Duration.microseconds(1), .milliseconds(1), .milliseconds(67), .seconds(1), .seconds(3_600)]
+            {
+                for loads in [[.idle], [.idle, .busy], [.handler(.milliseconds(500))]] as [[Load]] {
+                    let time = Duration.seconds(1) * seconds
+                    let change = { (request: inout MeasurementPlan.Request) in
+                        (request.period, request.time, request.loads) = (period, time, loads)
+                    }
+                    guard let plan = try? plan(change) else { continue }
+                    let most = time + max(time / 10, .milliseconds(100))
+                    if plan.expectedTime > most { late.append("\(seconds) s, \(period), \(loads)") }
+                    #expect(plan.laps >= 1 && plan.deadlinesPerTurn >= 1)
+                }
+            }
+        }
+        #expect(late == [])
+        for (period, time) in [
+            (Duration.seconds(3_600), Duration.seconds(4.1 * 3_600)), (.milliseconds(67), .milliseconds(300)),
+        ] {
+            #expect(try plan { ($0.period, $0.time) = (period, time) }.laps == 1)
+        }
+        // A number of laps is no time.
+        let laps = try plan { ($0.period, $0.laps, $0.time) = (.seconds(3_600), 2, .seconds(1)) }
+        #expect(laps.expectedTime > .seconds(7_200))
+    }
+
+    /// Laps of 4 s in 10 s: a third one would end 2 s too late.
+    @Test func aLapThatWouldEndLateDoesNotBegin() throws {
+        let long = try plan { ($0.period, $0.time) = (.seconds(1), .seconds(10)) }
+        let lefts: [Double] = [-1, 1.9, 2.9, 3.1, 5]
+        #expect(lefts.map { long.begins(lap: 3, left: .seconds($0)) } == [false, false, false, true, true])
+        #expect(long.begins(lap: 1, left: .seconds(-1)), "one lap is always measured")
+        // Short laps end at the nearest one.
+        let short = try plan()
+        let halves = [0.4, 0.6].map { short.begins(lap: 9, left: short.timeOfLap * $0) }
+        #expect(halves == [false, true])
+        let counted = try plan { $0.laps = 3 }
+        #expect([3, 4].map { counted.begins(lap: $0, left: .zero) } == [true, false])
+    }
+
     @Test func aQuarterOfTheTimeIsForTheDrift() throws {
         let plans = [
             try plan(), try plan { $0.time = .seconds(300) },

@@ -69,6 +69,35 @@ struct PatienceTests {
     }
 }
 
+@Suite struct ProgressPaceTests {
+    /// Looks at these distances, in milliseconds, for three seconds: the number of those that count, and the longest
+    /// time between two of them.
+    private func shown(_ distances: [Int]) -> (count: Int, longest: Int) {
+        var pace = ProgressPace()
+        var (now, turn, counting) = (0, 0, [Int]())
+        while now < 3_000 {
+            if pace.isDue(at: .milliseconds(now)) { counting.append(now) }
+            now += distances[turn % distances.count]
+            turn += 1
+        }
+        return (counting.count, zip(counting, counting.dropFirst()).map { $1 - $0 }.max() ?? 0)
+    }
+
+    /// It was some 150 times a second for turns of 20 ms.
+    @Test(arguments: [
+        [1], [5], [4, 22, 1], [10], [27], [60, 7], [89, 89], [95], [100], [100, 3], [100, 100, 50, 2],
+    ])
+    func progressIsShownSomeTenTimesASecond(distances: [Int]) {
+        let (count, longest) = shown(distances)
+        #expect((16...34).contains(count) && longest < 200, "\(count) times, the longest pause \(longest) ms")
+    }
+
+    @Test func theFirstLookCounts() {
+        var pace = ProgressPace()
+        #expect(pace.isDue(at: .zero) && !pace.isDue(at: .milliseconds(1)))
+    }
+}
+
 @Suite struct ProgressTests {
     private func line(
         _ stage: String,

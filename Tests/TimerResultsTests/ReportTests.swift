@@ -60,6 +60,50 @@ import TimerResults
         #expect(row.deadlines == 120)
     }
 
+    /// Each figure with its range, from the lowest percentile to the worst lateness. A p50 of 1000 ns had a p99 of
+    /// 999.5 ns, the middle of a bucket; and a row that shares one lap with its base had that of the base's other laps.
+    @Test func aPercentileIsNeverBelowALowerOne() throws {
+        func constant(_ name: String, _ nanoseconds: [Int64], deadlines: Int = 200) -> MeasuredRow {
+            Synthetic.row(name, of: nanoseconds.map { Synthetic.turn([Int64](repeating: $0, count: deadlines)) })
+        }
+        let bimodal: [Int64] = (0..<40).map { $0 % 2 == 0 ? 30_000 : 3_000_000 }
+        var reports: [Report] = [
+            Synthetic.report(of: Synthetic.rows + [constant("dispatch", [Int64](repeating: 1000, count: 40))]),
+            Synthetic.report(of: [constant("timerfd", [1007]), constant("hybrid", [1000], deadlines: 5)]),
+            Synthetic.report(of: [constant("timerfd", [10, 1_000_000]), constant("hybrid", [10])]),
+            Synthetic.report(of: [constant("timerfd", bimodal), constant("hybrid", bimodal.reversed())]),
+        ]
+        for seed in 1...6 as ClosedRange<UInt64> {
+            let pair = [("timerfd", 40_000), ("hybrid", 100)]
+                .map { Synthetic.row($0.0, lateness: $0.1, laps: 12, tail: 9_000, share: 0.1, seed: seed) }
+            reports.append(Synthetic.report(of: pair))
+        }
+        for row in reports.flatMap(\.rows) {
+            let known = [row.p50, row.p90, row.p99, row.p999].compactMap(\.self)
+            let values = known.map(\.value) + [row.worst]
+            #expect(values == values.sorted(), "\(row.key)")
+            let ends = [known.compactMap(\.interval?.lowerBound), known.compactMap(\.interval?.upperBound)]
+            #expect(ends == ends.map { $0.sorted() }, "\(row.key)")
+            #expect(known.allSatisfy { $0.interval?.contains($0.value) ?? true }, "\(row.key)")
+        }
+    }
+
+    /// The account of the other threads is a difference of readings, each of which the kernel rounds for itself.
+    @Test func noShareOfTheProcessorIsNegative() throws {
+        let turn = Turn(
+            median: 1_000,
+            lateness: Histogram([1_000, 1_000]),
+            missed: 0,
+            cpu: -4_000,
+            wakeUps: -1,
+            switches: .min,
+            elapsed: 2_000_000
+        )
+        #expect([turn.cpu, turn.wakeUps, turn.switches] == [0, 0, 0])
+        let row = Synthetic.report(of: [Synthetic.row("timerfd", of: [turn])]).rows[0]
+        #expect([row.cpu, row.wakeUps, row.switches].map(\.?.value) == [0, 0, 0])
+    }
+
     @Test func aBrokenPromiseIsReportedAndARowWithoutATurnHasNoLine() {
         let report = Synthetic.report(of: Synthetic.rows(changing: 0) { $0.problem = "1 tick came early" })
         #expect(report.problems == ["timerfd: 1 tick came early"])

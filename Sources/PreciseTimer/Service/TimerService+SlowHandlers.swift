@@ -49,6 +49,9 @@ extension TimerService {
             )
         }
     }
+
+    /// Ends the look for slow handlers that a debug build begins, for a service whose handlers are slow on purpose.
+    package func ignoreSlowHandlers() { core.locked(inForkedChild: ()) { $0.observer = nil } }
 }
 
 extension ServiceCore {

@@ -20,10 +20,10 @@ package struct Measurement {
     /// How busy the machine was up to now.
     package var machine: MachineState { watch.state }
 
-    /// Measures. The calling thread waits meanwhile, and calls `goesOn` some ten times a second, which returns whether
-    /// to go on, and `turnEnded` after each turn that counts, with the number of the lap, from 1. Returns whether it
-    /// came to its end. Throws `MeasurementError` if no row is left, or the system refuses what all rows need. What was
-    /// measured stays.
+    /// Measures. The calling thread waits meanwhile. At the start and the end of each turn, and some ten times a second
+    /// in between, it calls `goesOn`, which returns whether to go on. After each turn that counts it calls `turnEnded`,
+    /// with the number of the lap, from 1. Returns whether it came to its end. Throws `MeasurementError` if no row is
+    /// left, or the system refuses what all rows need. What was measured stays.
     package mutating func run(
         goesOn: (Progress) -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
@@ -36,9 +36,7 @@ package struct Measurement {
             guard try measure(planned, goal: plan.deadlinesPerTurn, "warm-up", goesOn) != nil else { return false }
         }
         var lap = 1
-        while lap <= plan.laps || plan.request.laps == nil {
-            let left = plan.timeForLaps - begin.duration(to: TimerClock.suspending.now)
-            if plan.request.laps == nil, lap > 1, left < plan.timeOfLap / 2 { break }
+        while plan.begins(lap: lap, left: plan.timeForLaps - begin.duration(to: TimerClock.suspending.now)) {
             watch.beginLap()
             for planned in plan.order(inLap: lap) where !hasFailed(planned) {
                 watch.beginTurn()

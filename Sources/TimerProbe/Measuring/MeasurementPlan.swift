@@ -36,6 +36,11 @@ package struct MeasurementPlan: Equatable, Sendable {
         package var patience: Duration = .seconds(5)
 
         package init(rows: [Row]) { self.rows = rows }
+
+        /// A longer duration is a typing error.
+        static let longest = Duration.seconds(86_400)
+        /// Foundation's intervals are seconds of type `Double`, and no timer here serves a shorter period.
+        static let shortestPeriod = Duration.microseconds(1)
     }
 
     /// The request, with whole nanoseconds and without repetitions.
@@ -52,10 +57,6 @@ package struct MeasurementPlan: Equatable, Sendable {
 
     /// The most deadlines of a row at a time: each takes a sample of 32 bytes.
     private static let mostDeadlines: UInt64 = 10_000_000
-    /// A longer duration is a typing error.
-    private static let longest = Duration.seconds(86_400)
-    /// Foundation's intervals are seconds of type `Double`, and no timer here serves a shorter period.
-    private static let shortestPeriod = Duration.microseconds(1)
     /// The usual turn: as short as the shortest of the machine's moods, and long enough for a median.
     private static let usualTurn = Duration.milliseconds(20)
     private static let usualDeadlines: UInt64 = 20
@@ -63,7 +64,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     private static let shareOfStretches = 0.25
     private static let longestStretch = Duration.seconds(4)
 
-    /// - Throws: `Problem` if the request makes no sense.
+    /// - Throws: `Problem` if the request makes no sense, or its period is too long for its time.
     package init(_ asked: Request) throws(Problem) {
         var request = asked
         var (rows, loads): (Set<Row>, Set<Load>) = ([], [])
@@ -71,8 +72,9 @@ package struct MeasurementPlan: Equatable, Sendable {
         request.loads = asked.loads.filter { loads.insert($0).inserted }
         request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
         guard !request.rows.isEmpty, !request.loads.isEmpty else { throw Problem("there must be a row and a load") }
-        guard request.period >= Self.shortestPeriod else { throw Problem("the period must be 1us or longer") }
-        guard request.period <= Self.longest, request.time <= Self.longest, request.why ?? .zero <= Self.longest else {
+        guard request.period >= Request.shortestPeriod else { throw Problem("the period must be 1us or longer") }
+        let longest = max(request.period, request.time, request.why ?? .zero)
+        guard longest <= Request.longest else {
             throw Problem("a period, a time and a lateness must be at most a day")
         }
         guard request.time > .zero else { throw Problem("the time must be longer than zero") }
@@ -86,52 +88,43 @@ package struct MeasurementPlan: Equatable, Sendable {
         guard request.laps.map({ (1...Results.mostLaps).contains($0) }) ?? true else {
             throw Problem("the laps must be 1 to \(Results.mostLaps)")
         }
-        let count = request.rows.count * request.loads.count
+        guard (1...Self.mostDeadlines).contains(request.deadlines ?? 1) else { throw Self.tooManyDeadlines }
+        let count = request.turns
         guard count <= Results.mostRows else {
             throw Problem("\(count) rows are too many: \(Results.mostRows) are the most")
         }
+        try request.checkTime()
 
         let period = request.period.wholeNanoseconds
         let timers = UInt64(request.timers)
         let room = request.time.wholeNanoseconds / UInt64(count)
         // A quarter of a row's time, if that is enough for a drift.
         let stretch = min(UInt64(Double(room) * Self.shareOfStretches), Self.longestStretch.wholeNanoseconds) / period
-        let hasStretch = request.laps == nil && stretch >= Drift.deadlines
+        // Laps come first: one must fit beside the stretches.
+        let hasRoom = request.timeOfLap(request.deadlines ?? 1) <= request.time * 3 / 4
+        let hasStretch = request.laps == nil && stretch >= Drift.deadlines && hasRoom
         deadlinesOfStretch = hasStretch ? min(stretch, Self.mostDeadlines / timers) : 0
         timeForLaps = request.time - request.period * deadlinesOfStretch * count
-        // So many that eight laps fit, and the lap before them that warms up.
-        let most = timeForLaps.wholeNanoseconds / UInt64(count) / UInt64(Ratio.fewest + 1)
+        // So many that eight laps fit, and the lap before them that warms up. In a very short time, one lap.
+        let most = min(
+            timeForLaps.wholeNanoseconds / UInt64(count) / UInt64(Ratio.fewest + 1) / period,
+            request.mostDeadlines(in: timeForLaps)
+        )
         let usual = max(Self.usualTurn.wholeNanoseconds / period, Self.usualDeadlines)
         deadlinesPerTurn =
-            request.deadlines ?? (request.laps == nil ? max(min(usual, most / period), 1) : usual)
+            request.deadlines ?? (request.laps == nil ? max(min(usual, most), 1) : usual)
         let (deadlines, isMore) = max(deadlinesPerTurn, deadlinesOfStretch).multipliedReportingOverflow(by: timers)
-        guard !isMore, deadlines <= Self.mostDeadlines, deadlinesPerTurn > 0 else {
-            throw Problem(
-                "that makes more than \(Self.mostDeadlines) deadlines for a row at a time: ask for a longer period or "
-                    + "fewer timers"
-            )
-        }
+        guard !isMore, deadlines <= Self.mostDeadlines else { throw Self.tooManyDeadlines }
         self.request = request
-        let lap = Self.timeOfLap(request, deadlinesPerTurn)
+        let lap = request.timeOfLap(deadlinesPerTurn)
         // With a long period, a lap is worth more than a warm-up.
         warmsUp = request.laps != nil || lap * 10 < request.time
         laps = request.laps ?? min(max(Int(timeForLaps / lap) - (warmsUp ? 1 : 0), 1), Results.mostLaps)
     }
 
-    /// The expected time of one lap.
-    package var timeOfLap: Duration { Self.timeOfLap(request, deadlinesPerTurn) }
-
-    private static func timeOfLap(_ request: Request, _ deadlines: UInt64) -> Duration {
-        let overheads = request.loads.map {
-            RowRun.preparation(goal: 0, timers: 1) + LoadRun.lead(of: $0) + .milliseconds(2)
-        }
-        return overheads.reduce(.zero) { $0 + ($1 + request.period * deadlines) * request.rows.count }
-    }
-
-    /// The expected time of the whole measurement.
-    package var expectedTime: Duration {
-        timeOfLap * (laps + (warmsUp ? 1 : 0)) + request.period * deadlinesOfStretch * plannedRows.count
-    }
+    private static let tooManyDeadlines = Problem(
+        "that makes more than \(mostDeadlines) deadlines for a row at a time: ask for a longer period or fewer timers"
+    )
 
     /// Every row under every load once, in an order that is drawn anew for each lap (from 1; the one that warms up is
     /// 0), so that no row always follows the same other row. All rows under one load follow each other, because they

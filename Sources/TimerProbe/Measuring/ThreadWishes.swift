@@ -93,7 +93,11 @@ extension ThreadWishes {
 
     /// Starts a service of a row.
     func startService(on backend: TimerService.Backend, clock: TimerClock) throws(TimerError) -> TimerService {
-        try TimerService(backend, clock: clock, thread: ofThread, spin: backend == .hybrid && wishesSpin ? spin : nil)
+        let spin = backend == .hybrid && wishesSpin ? spin : nil
+        let service = try TimerService(backend, clock: clock, thread: ofThread, spin: spin)
+        // Loads and short periods make the probe's handlers slow on purpose: no news for a program that compares.
+        service.ignoreSlowHandlers()
+        return service
     }
 
     /// Starts a service that holds what concerns the whole process or machine, for all rows alike; nil if there is no

@@ -202,6 +202,8 @@ private struct RowForm: Codable {
             let histograms = lateness.compactMap { Histogram($0) }
             guard columns.allSatisfy({ $0.count == lateness.count }), histograms.count == lateness.count,
                 ![0, 1, 3, 6].contains(where: { columns[$0].contains { $0 < 0 } }),
+                // A bill a little below zero counts as zero, but no measurement wrote a far lower one.
+                ![2, 4, 5].contains(where: { columns[$0].contains { $0 < -1_000_000_000 } }),
                 let own = Histogram(ticks.lateness), let hop = Histogram(ticks.hop)
             else { throw Problem("is damaged: the columns of \(measured.key) do not fit together") }
             measured.turns = histograms.enumerated()

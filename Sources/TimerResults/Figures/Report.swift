@@ -69,10 +69,6 @@ package struct RowReport: Sendable {
     ) {
         self.row = row
         self.base = base?.row.key
-        p90 = rounds.percentile(90)
-        p99 = rounds.percentile(99)
-        p999 = rounds.percentile(99.9)
-        worst = row.lateness.percentile(100)
         missed = rounds.missed
         cpu = rounds.cpu
         wakeUps = rounds.wakeUps
@@ -99,6 +95,11 @@ package struct RowReport: Sendable {
             let value = product ?? own.value
             return Estimate(value, own.interval.map { min($0.lowerBound, value)...max($0.upperBound, value) })
         }
+        // The other percentiles are of the pooled deadlines, in buckets, and may lie a little below the middle.
+        p90 = rounds.percentile(90)?.atLeast(p50)
+        p99 = rounds.percentile(99)?.atLeast(p90 ?? p50)
+        p999 = rounds.percentile(99.9)?.atLeast(p99 ?? p90 ?? p50)
+        worst = Estimate(row.lateness.percentile(100)).atLeast(p999 ?? p99 ?? p90 ?? p50).value
     }
 
     /// How many nanoseconds the row is later than its base in the middle; negative if it is earlier. Nil for the base.

@@ -54,6 +54,15 @@ package struct MeasuredRow: Hashable, Sendable {
     /// coordinated omission would make a row look early that skips what it could not meet.
     package var lateness: Histogram { Histogram(sumOf: turns.map(\.lateness)) }
 
+    /// When and why the row was given up; nil if it was not.
+    var failureText: String? { failure.map { "failed after \(turns.count) laps: \($0)" } }
+
+    /// Why the row is no answer, in one line: its failure, and the broken promise; nil if nothing went wrong.
+    package var obstacle: String? {
+        let obstacles = [failureText, problem].compactMap(\.self)
+        return obstacles.isEmpty ? nil : obstacles.joined(separator: "; ")
+    }
+
     /// Adds the turns of another measurement of the same row.
     package mutating func add(_ later: MeasuredRow) {
         turns += later.turns
@@ -77,7 +86,7 @@ package struct Turn: Hashable, Sendable {
     /// Deadlines that got no tick of their own.
     package let missed: UInt64
     /// What the kernel billed, without the threads that wait, show progress or make the load: nanoseconds on a
-    /// processor, wake-ups of threads, and how often a thread left its processor.
+    /// processor, wake-ups of threads, and how often a thread left its processor. Never negative.
     package let cpu: Int64
     package let wakeUps: Int64
     package let switches: Int64
@@ -96,8 +105,10 @@ package struct Turn: Hashable, Sendable {
         elapsed: UInt64,
         runDelay: UInt64 = 0
     ) {
-        (self.median, self.lateness, self.missed, self.cpu) = (median, lateness, missed, cpu)
-        (self.wakeUps, self.switches, self.elapsed, self.runDelay) = (wakeUps, switches, elapsed, runDelay)
+        (self.median, self.lateness, self.missed) = (median, lateness, missed)
+        // The bill is a difference of accounts that the kernel rounds one by one, and a little of nothing may be less.
+        (self.cpu, self.wakeUps, self.switches) = (max(cpu, 0), max(wakeUps, 0), max(switches, 0))
+        (self.elapsed, self.runDelay) = (elapsed, runDelay)
     }
 }
 

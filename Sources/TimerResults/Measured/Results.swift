@@ -32,8 +32,7 @@ package struct Results: Hashable, Sendable {
             let behind = rows.filter { $0.turns.count < most && $0.failure == nil }
             if !behind.isEmpty { missing.append("the last lap lacks \(names(behind))") }
         }
-        missing += rows.compactMap { row in row.failure.map { "\(row.key) failed after \(row.turns.count) laps: \($0)" }
-        }
+        missing += rows.compactMap { row in row.failureText.map { "\(row.key) \($0)" } }
         let still = rows.filter { $0.drift == nil && $0.failure == nil }
         if isStopped, options.stretch > 0, !still.isEmpty {
             missing.append("no drift of \(still.count == rows.count ? "any row" : names(still))")
@@ -142,7 +141,7 @@ extension MeasuredRow {
     fileprivate var isSound: Bool {
         turns.allSatisfy { turn in
             let counts = [turn.median, turn.missed, turn.elapsed, turn.runDelay].map { Double($0) }
-            let costs = [turn.cpu, turn.wakeUps, turn.switches].map { abs(Double($0)) }
+            let costs = [turn.cpu, turn.wakeUps, turn.switches].map { Double($0) }
             return turn.missed <= turn.lateness.count && turn.lateness.count > 0 && turn.elapsed > 0
                 && (counts + costs).allSatisfy { $0 < Self.limit }
         } && turns.reduce(0) { $0 + Double($1.lateness.count) } < Self.limit

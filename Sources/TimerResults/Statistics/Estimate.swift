@@ -27,6 +27,20 @@ package struct Estimate: Hashable, Sendable {
         )
     }
 
+    /// The same, or another estimate if that is greater: its value, and each end of its interval. Both stay the same
+    /// without a floor.
+    package func atLeast(_ floor: Estimate?) -> Estimate {
+        guard let floor else { return self }
+        let value = max(value, floor.value)
+        return Estimate(
+            value,
+            interval.map { interval in
+                let ends = floor.interval ?? interval
+                return max(interval.lowerBound, ends.lowerBound)...max(interval.upperBound, ends.upperBound, value)
+            }
+        )
+    }
+
     package var isFinite: Bool {
         value.isFinite && (interval.map { $0.lowerBound.isFinite && $0.upperBound.isFinite } ?? true)
     }

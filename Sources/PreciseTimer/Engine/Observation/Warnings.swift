@@ -47,13 +47,10 @@ extension Record {
 }
 
 /// The warnings of debug builds about handlers that run for longer than their period.
-package enum SlowHandlerWarnings {
+private enum SlowHandlerWarnings {
     /// How many are left. A process is warned of the first 16 call sites: a test run may have thousands. Relaxed: the
     /// count orders nothing.
-    fileprivate static let left = Atomic(16)
-
-    /// Turns them off in this process, for a program whose handlers are slow on purpose.
-    package static func turnOff() { left.store(0, ordering: .relaxed) }
+    static let left = Atomic(16)
 }
 
 extension SlowSite {

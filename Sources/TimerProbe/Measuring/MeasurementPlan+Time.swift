@@ -1,0 +1,88 @@
+internal import TimerResults
+
+/// How long a measurement takes, and whether that is as long as was asked for.
+extension MeasurementPlan {
+    /// The expected time of one lap.
+    package var timeOfLap: Duration { request.timeOfLap(deadlinesPerTurn) }
+
+    /// The expected time of the whole measurement. Without a number of laps in the request, it exceeds the time of the
+    /// request by no more than ``Request/allowance``.
+    package var expectedTime: Duration {
+        timeOfLap * (laps + (warmsUp ? 1 : 0)) + request.period * deadlinesOfStretch * plannedRows.count
+    }
+
+    /// Whether to begin a lap (from 1), if so much is left of the time for laps.
+    package func begins(lap: Int, left: Duration) -> Bool {
+        if let laps = request.laps { return lap <= laps }
+        // To the nearest lap, unless laps are so long that this is far from the time.
+        return lap == 1 || timeOfLap - left <= min(timeOfLap / 2, request.allowance)
+    }
+}
+
+extension MeasurementPlan.Request {
+    /// The number of rows in a lap.
+    var turns: Int { rows.count * loads.count }
+
+    /// How much longer than asked a measurement may take.
+    package var allowance: Duration { max(time / 10, .milliseconds(100)) }
+
+    /// The expected time of a lap whose turns have so many deadlines.
+    func timeOfLap(_ deadlines: UInt64) -> Duration { timeBesideDeadlines + period * deadlines * turns }
+
+    /// The time that a lap takes with the shortest period.
+    private var timeBesideDeadlines: Duration {
+        loads.reduce(.zero) { time, load in
+            let work = if case .handler(let work) = load { work } else { Duration.zero }
+            let preparation = RowRun.preparation(goal: 0, timers: 1) + LoadRun.lead(of: load)
+            return time + (preparation + .milliseconds(2) + work) * rows.count
+        }
+    }
+
+    /// The most deadlines of a turn that let one lap end in time; 0 if not even one deadline does.
+    func mostDeadlines(in time: Duration) -> UInt64 {
+        (time - timeBesideDeadlines).wholeNanoseconds / UInt64(turns) / period.wholeNanoseconds
+    }
+
+    /// Refuses a period that is too long for the time: if the shortest lap, of one deadline, takes longer. Says what
+    /// would fit.
+    func checkTime() throws(Problem) {
+        let least = timeOfLap(deadlines ?? 1)
+        guard laps == nil, least > time + allowance else { return }
+        let left = (time - timeBesideDeadlines).wholeNanoseconds / UInt64(turns) / (deadlines ?? 1)
+        let asked = [period, time].map { DurationText.short($0.wholeNanoseconds) }
+        let fitting = [
+            least <= Self.longest ? "measure for \(DurationText.rounded(up: least.wholeNanoseconds)) or longer" : nil,
+            left >= Self.shortestPeriod.wholeNanoseconds
+                ? "take a period of \(DurationText.rounded(down: left)) or shorter" : nil,
+        ]
+        .compactMap(\.self)
+        let advice = fitting.isEmpty ? "measure for longer, with a shorter period" : fitting.joined(separator: ", or ")
+        let row = rows.count == 1 ? "1 row" : "\(rows.count) rows"
+        let load = loads.count == 1 ? "" : " under \(loads.count) loads"
+        throw Problem("a period of \(asked[0]) does not fit into \(asked[1]) with \(row)\(load): \(advice)")
+    }
+}
+
+extension DurationText {
+    /// Tenths of a unit, or whole units from ten on: `2.1 h`, `142 ms`.
+    fileprivate static func rounded(up nanoseconds: UInt64) -> String { rounded(nanoseconds, isUp: true) }
+
+    fileprivate static func rounded(down nanoseconds: UInt64) -> String { rounded(nanoseconds, isUp: false) }
+
+    /// Exact, and in hours, if that is short.
+    fileprivate static func short(_ nanoseconds: UInt64) -> String {
+        let (up, down) = (rounded(up: nanoseconds), rounded(down: nanoseconds))
+        return up == down ? up : spaced(nanoseconds: nanoseconds)
+    }
+
+    private static func rounded(_ nanoseconds: UInt64, isUp: Bool) -> String {
+        let units: [(name: String, length: UInt64)] = [
+            ("h", 3_600_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000),
+        ]
+        let unit = units.first { $0.length <= nanoseconds } ?? ("ns", 10)
+        let step = nanoseconds < 10 * unit.length ? unit.length / 10 : unit.length
+        let steps = (nanoseconds + (isUp ? step - 1 : 0)) / step
+        let tenths = steps * (step == unit.length ? 10 : 1)
+        return "\(tenths / 10)\(tenths % 10 > 0 ? ".\(tenths % 10)" : "") \(unit.name)"
+    }
+}
