@@ -66,9 +66,10 @@ package struct SideBySide: CustomStringConvertible {
         let headings = reports.enumerated()
             .flatMap { number, one in
                 let words = Words(one.report)
-                let more = [
-                    words.state, words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))",
-                ]
+                let more: [String?] =
+                    [
+                        words.state, words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))",
+                    ] + one.report.results.judgements.map(\.title)
                 return ["\(number + 1)  \(one.name): \(words.heading())"] + more.compactMap(\.self).map { "   \($0)" }
             }
         let keys = reports.flatMap { $0.report.rows.map(\.key) }
