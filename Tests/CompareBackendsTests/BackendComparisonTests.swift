@@ -18,9 +18,9 @@ import Testing
         let comparison = try await Self.measured.value
         #expect(comparison.isComplete && comparison.rows.map(\.backend) == Self.backends)
         for row in comparison.rows {
-            // Eight laps of 20 deadlines are the fewest with ranges.
+            // Eight laps of 20 deadlines are the fewest with ranges. The range of a p99 takes 800 deadlines.
             #expect(row.deadlines >= 160 && row.p50 > .zero && row.p50 <= row.p99)
-            #expect(try #require(row.p99Range).contains(row.p99))
+            #expect(row.p99Range.map { $0.contains(row.p99) } ?? (row.deadlines < 800))
             #expect((0...1).contains(row.missed) && (0..<8).contains(row.cpu) && row.drift != nil)
         }
         let (first, none) = (comparison.first { $0.p99 < .seconds(60) }, comparison.first { $0.cpu < 0 })
