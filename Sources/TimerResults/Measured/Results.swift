@@ -136,7 +136,8 @@ extension Results {
         let ofRows: [[String?]] = rows.map { row in
             [row.key.row, row.key.load, row.problem, row.failure, row.spin?.obstacle]
         }
-        return remarks + known + ofNeeds.joined() + (optional + ofRows.joined()).compactMap(\.self)
+        let plain: [String] = remarks + known + ofNeeds.flatMap { $0 }
+        return plain + (optional + ofRows.joined()).compactMap(\.self)
     }
 }
 
