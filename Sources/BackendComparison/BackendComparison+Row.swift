@@ -18,7 +18,8 @@ extension BackendComparison {
         /// 99 % of the deadlines were served within this time; all of them, if they are fewer than a hundred. Never
         /// below ``p50``.
         public let p99: Duration
-        /// Holds the true p99 with 99 % confidence; nil if the comparison was too short to say.
+        /// Holds the true p99 in 99 of 100 comparisons, and in fewer if a few stalls make the p99. Nil if the
+        /// comparison was too short to say: it takes 800 deadlines.
         public let p99Range: ClosedRange<Duration>?
         /// The share of the deadlines that got no tick of their own, from 0 to 1.
         public let missed: Double

@@ -51,11 +51,12 @@ struct OutputOptions: ParsableArguments {
         return Dictionary(uniqueKeysWithValues: try paths.map { ($0, Report(try SavedResults.load($0))) })
     }
 
-    /// Shows a report, writes it to every file, and judges it. A file that cannot be written does not stop the others.
+    /// Judges a report, shows it, and writes it to every file. A file that cannot be written does not stop the others.
+    /// Without needs of its own, a report keeps the judgements that were saved with it. They decide no exit code.
     /// Throws why the measurement is incomplete, or the error of a file, or `ExitCode` for a need that is not surely
     /// met.
     func finish(
-        _ report: Report,
+        _ measured: Report,
         _ open: [OutputFile],
         _ console: inout Console,
         earlier: [String: Report]? = nil,
@@ -65,15 +66,17 @@ struct OutputOptions: ParsableArguments {
         var judgements: [Judgement] = []
         do {
             let earlier = try earlier ?? self.earlier()
-            judgements = try needs.map { try Judgement($0, of: report, earlier: earlier) }
+            judgements = try needs.map { try Judgement($0, of: measured, earlier: earlier) }
         } catch {
             failures.append(error)
         }
+        let report = needs.isEmpty ? measured : measured.judged(judgements)
+        let shown = report.results.judgements
         let isSilent = files.contains { $0.path == "/dev/stdout" }
         do {
             let screen = Screen(report, width: console.width, isWide: wide, inColour: console.hasColour)
             if !isSilent { try console.print(screen.description) }
-            if !isSilent, !judgements.isEmpty { try console.print(judgements.map(\.lines).joined(separator: "\n")) }
+            if !isSilent, !shown.isEmpty { try console.print(shown.map(\.lines).joined(separator: "\n")) }
         } catch {
             failures.append(error)
         }
@@ -85,7 +88,7 @@ struct OutputOptions: ParsableArguments {
                 case .csv: try open.replace(with: "\(CSVTable(report))\n")
                 case .markdown: try open.replace(with: "\(MarkdownTable(report))\n")
                 case .page: try open.replace(with: try Page(report).html + "\n")
-                case .junit: try open.replace(with: "\(JUnitFile(judgements, errors: errors))\n")
+                case .junit: try open.replace(with: "\(JUnitFile(shown, errors: errors))\n")
                 case .ticks: break
                 }
             } catch {
@@ -97,11 +100,8 @@ struct OutputOptions: ParsableArguments {
         for other in failures.dropFirst() { console.say(Exit(for: other).message) }
         if let first = failures.first { throw first }
         if !report.problems.isEmpty { throw ExitCode.failure }
-        switch judgements.map(\.outcome).max() ?? .meets {
-        case .meets: break
-        case .undecided: throw ExitCode(4)
-        case .fails: throw ExitCode.failure
-        }
+        let worst = judgements.map(\.outcome).max() ?? .meets
+        if worst != .meets { throw ExitCode(worst.exitCode) }
     }
 }
 
@@ -128,18 +128,5 @@ struct OutputPath {
             throw Problem("\(path) must end in .json, .csv, .md, .html, .xml or ticks.csv")
         }
         return found.format
-    }
-}
-
-extension Judgement {
-    /// The need, and a line for each row.
-    fileprivate var lines: String {
-        let width = findings.map(\.row.count).max() ?? 0
-        let rows = findings.map { finding in
-            let row = finding.row + String(repeating: " ", count: width - finding.row.count)
-            let word = finding.outcome.words
-            return "  \(word)\(String(repeating: " ", count: max(13 - word.count, 0)))  \(row)  \(finding.reason)"
-        }
-        return (["need \(need): \(outcome.words)"] + rows).joined(separator: "\n")
     }
 }

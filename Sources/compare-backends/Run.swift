@@ -12,8 +12,8 @@ struct Run: ParsableCommand {
         abstract: "Measure (the default).",
         discussion: """
             In each lap every row has one short turn, in random order, so a disturbance of the machine hits all rows \
-            alike. Ranges and "later" are said with 99 % confidence. Lateness is that of all deadlines, also missed \
-            ones. Ctrl-C leaves what was measured.
+            alike. "Later" is said with 99 % confidence. Lateness is that of all deadlines, also missed ones. \
+            Ctrl-C leaves what was measured.
             """
     )
 

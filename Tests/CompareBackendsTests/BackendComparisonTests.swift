@@ -25,9 +25,9 @@ import TimerResults
         let comparison = try await Self.measured.value
         #expect(comparison.isComplete && comparison.rows.map(\.backend) == Self.backends)
         for row in comparison.rows {
-            // A stall adds missed deadlines to the twenty of a lap.
+            // A stall adds missed deadlines to the twenty of a lap. The range of a p99 takes 800 deadlines.
             #expect(row.deadlines >= 180 && row.p50 > .zero && row.p50 <= row.p99 && row.failure == nil)
-            #expect(try #require(row.p99Range).contains(row.p99))
+            #expect(row.p99Range.map { $0.contains(row.p99) } ?? (row.deadlines < 800))
             #expect((0...1).contains(row.missed) && (0..<8).contains(row.cpu))
         }
         let (first, none) = (comparison.first { $0.p99 < .seconds(60) }, comparison.first { $0.cpu < 0 })

@@ -36,7 +36,10 @@ import TimerResults
         (rows[1].failure, rows[2].late, rows[3].drift) = ("no tick", LateTicks(threshold: 5), nil)
         (rows[2].spin, rows[4].hop) = (SpinCuts(cuts: 3, obstacle: "one processor"), Histogram([1, 2, 3]))
         let laps = (0..<40).map { Lap(waiting: Double($0), stolen: nil) }
-        for results in [Synthetic.report.results, Synthetic.results(rows, laps: laps, isStopped: true)] {
+        let needs = try ["timerfd.p50 < 1s", "p50 < 1us"]
+            .map { try Judgement(try Need.parse($0), of: Synthetic.report) }
+        let judged = Synthetic.report.judged(needs).results
+        for results in [Synthetic.report.results, judged, Synthetic.results(rows, laps: laps, isStopped: true)] {
             #expect(try JSONFile.decode(JSONFile.encode(Report(results)).utf8) == results)
         }
     }
@@ -92,6 +95,21 @@ import TimerResults
         for key in ["confidence", "disturbance"] { #expect(problem(try damaged(key, "\"", "null,\"x\":\"")) == nil) }
         #expect(problem(try JSONFile.encode(Synthetic.report(of: []))) == "has no turns")
     }
+
+    /// A terminal obeys nothing that stands in a need.
+    @Test func damagedNeedsAreRefused() throws {
+        let need = try Judgement(try Need.parse("timerfd.p50 < 1s"), of: Synthetic.report)
+        let text = try JSONFile.encode(Synthetic.report.judged([need]))
+        try #require(problem(text) == nil)
+        let damages = [
+            ("timerfd.p50 < 1s", "\\u001b[2J"), ("\"reason\":\"", "\"reason\":\"\\n"),
+            ("\"outcome\":\"meets\"", "\"outcome\":\"maybe\""), ("\"needs\":[{", "\"needs\":[{},{"),
+        ]
+        for (part, other) in damages {
+            try #require(text.contains(part), "\(part)")
+            expectOneClearLine(problem(text.replacing(part, with: other)), "\(other)")
+        }
+    }
 }
 
 /// The JSON has the form of `Documentation/results.schema.json`.
@@ -116,8 +134,10 @@ import TimerResults
         rows[3].drift = nil
         var results = Synthetic.results(rows, machine: MachineState(others: 99), laps: [Lap()], isStopped: true)
         (results.options.why, results.options.thread, results.host) = (500_000, "fifo:80", .current)
-        let full = try JSONFile.encode(Report(results))
-        #expect(full.contains("clock_read_ns"))
+        let report = Report(results)
+        let needs = try ["timerfd.p50 < 1s", "p50 < 1ns"].map { try Judgement(try Need.parse($0), of: report) }
+        let full = try JSONFile.encode(report.judged(needs))
+        #expect(full.contains("clock_read_ns") && full.contains("\"needs\""))
         #expect(try faults(text) + faults(full) == [])
     }
 

@@ -25,7 +25,9 @@ import TimerResults
     }
 
     @Test func theConfidenceNamesTheLaps() {
-        let range = "Each range is from 40 laps, and holds the true figure in 99 of 100 runs."
+        let range =
+            "Each range is from 40 laps, and holds the true figure in 99 of 100 runs, "
+            + "and in fewer if a few stalls make the figure."
         let verdict = " “Later” and “before” are said with the same confidence."
         let limit = " Another hour may differ."
         #expect(words().confidence == range + verdict + limit)

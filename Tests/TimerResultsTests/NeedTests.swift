@@ -33,7 +33,7 @@ import TimerResults
         "timerfd.p99 < 2%", "cpu < 2us", "cpu < nan%", "cpu < -1%", "timerfd.p95 < 1ms", ".p99 < 1ms", "drift < 5",
         "timerfd.p50 later 5 than dispatch", "timerfd.p50 later 5% then dispatch", "p50 later 5% than dispatch",
         "timerfd.cpu later 5% than dispatch", "timerfd.p99 later 5% than b.json", "timerfd.p50 later -5% than dispatch",
-        "timerfd.p50 later 1e5% than dispatch", "p99 < 99999999999999s",
+        "timerfd.p50 later 1e5% than dispatch", "p99 < 99999999999999s", "timerfd.p50 later 5% than \u{1B}[2J.json",
     ])
     func otherTextsAreRefusedInOneLine(text: String) {
         let problem = #expect(throws: Problem.self) { try Need.parse(text) }
@@ -106,7 +106,7 @@ import TimerResults
     @Test func conditionsWithoutARowAreMetByOneBackend() throws {
         let judgement = try judged("p50 < 1us, cpu < 12%")
         #expect(judgement.outcome == .meets)
-        #expect(judgement.findings.map(\.row) == ["hybrid", "timerfd", "dispatch"])
+        #expect(judgement.findings.map(\.name) == ["hybrid", "timerfd", "dispatch"])
         #expect(judgement.findings.map(\.outcome) == [.meets, .fails, .fails])
     }
 
@@ -114,7 +114,7 @@ import TimerResults
         let report = Synthetic.report(of: Synthetic.pair() + Synthetic.pair(load: "busy", base: 900_000))
         let judgement = try judged("p50 < 200us", report)
         #expect(judgement.outcome == .meets)
-        #expect(judgement.findings.map(\.row) == ["timerfd", "hybrid", "hybrid@busy", "timerfd@busy"])
+        #expect(judgement.findings.map(\.name) == ["timerfd", "hybrid", "hybrid@busy", "timerfd@busy"])
         #expect(try judged("timerfd.p50 < 200us", report).outcome == .fails)
     }
 

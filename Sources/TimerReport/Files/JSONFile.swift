@@ -13,7 +13,8 @@ package enum JSONFile {
         return String(decoding: try encoder.encode(Form(report)), as: UTF8.self)
     }
 
-    /// Reads the results in a file's text. What they mean is not read but made anew.
+    /// Reads the results in a file's text. What they mean is not read but made anew,
+    /// except for the needs.
     ///
     /// - Throws: `Problem`, to be printed behind the file's name.
     package static func decode(_ text: some Sequence<UInt8>) throws(Problem) -> Results {
@@ -90,6 +91,8 @@ private struct Form: Codable {
     let laps: [String: [Double?]]
     let remarks: [String]
     let stopped: Bool
+    /// Absent without needs.
+    let needs: [NeedForm]?
     let rows: [RowForm]
 
     init(_ report: Report) {
@@ -111,6 +114,7 @@ private struct Form: Codable {
         ]
         remarks = results.remarks
         stopped = results.isStopped
+        needs = results.judgements.isEmpty ? nil : results.judgements.map { NeedForm($0) }
         rows = results.rows.map { row in RowForm(row, report.rows.first { $0.key == row.key }) }
     }
 
@@ -124,6 +128,7 @@ private struct Form: Codable {
             results.machine = machine
             results.laps = zip(waiting, stolen).map { Lap(waiting: $0, stolen: $1) }
             (results.remarks, results.isStopped) = (remarks, stopped)
+            results.judgements = (needs ?? []).map(\.judgement)
             return results
         }
     }

@@ -2,6 +2,9 @@ package import TimerResults
 
 /// The results as comma-separated values (RFC 4180, but lines end in LF): one line for each figure of each row, with
 /// the ends of its interval. A missing value is empty, and the decimal separator is always a point.
+///
+/// A need has a line without a row, and one for each row that it was held against. Their values are the exit codes, so
+/// that each value is a number.
 package struct CSVTable: CustomStringConvertible {
     private let report: Report
 
@@ -17,12 +20,19 @@ package struct CSVTable: CustomStringConvertible {
                     }
             } + [[row.key.row, row.key.load, "max_ns", "\(row.worst)", "", ""]]
         }
-        return (["row,load,figure,value,low,high"] + lines.map { $0.map(\.quotedForCSV).joined(separator: ",") })
+        let needs = report.results.judgements.flatMap { judgement -> [[String]] in
+            func line(_ row: String, _ load: String, _ outcome: Judgement.Outcome) -> [String] {
+                [row, load, "need \(judgement.need)", "\(outcome.exitCode)", "", ""]
+            }
+            return [line("", "", judgement.outcome)] + judgement.findings.map { line($0.row, $0.load, $0.outcome) }
+        }
+        return
+            (["row,load,figure,value,low,high"] + (lines + needs).map { $0.map(\.quotedForCSV).joined(separator: ",") })
             .joined(separator: "\n")
     }
 }
 
-/// The results as GitHub's Markdown: what was measured, the table, and what follows.
+/// The results as GitHub's Markdown: what was measured, the table, what follows, and the needs.
 package struct MarkdownTable: CustomStringConvertible {
     private let report: Report
 
@@ -41,8 +51,14 @@ package struct MarkdownTable: CustomStringConvertible {
         let above =
             [words.heading()] + ([words.state].compactMap(\.self) + missing).map { "**\($0.escapedForMarkdown)**" }
         let below = (words.advice + words.notes).map { "- \($0.escapedForMarkdown)" }
-        return [above.joined(separator: "\n\n"), table.joined(separator: "\n"), below.joined(separator: "\n")]
-            .filter { !$0.isEmpty }.joined(separator: "\n\n")
+        let needs = report.results.judgements.flatMap { judgement in
+            [
+                "**\(judgement.title.escapedForMarkdown)**",
+                judgement.findings.map { "- \($0.sentence.escapedForMarkdown)" }.joined(separator: "\n"),
+            ]
+        }
+        let parts = [above.joined(separator: "\n\n"), table.joined(separator: "\n"), below.joined(separator: "\n")]
+        return (parts + needs).filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 }
 
@@ -66,8 +82,8 @@ package struct JUnitFile: CustomStringConvertible {
                 .map { finding in
                     let reason = finding.reason.escapedForXML
                     let name =
-                        "name=\"\(judgement.need.description.escapedForXML)\" "
-                        + "classname=\"\(finding.row.escapedForXML)\""
+                        "name=\"\(judgement.need.escapedForXML)\" "
+                        + "classname=\"\(finding.name.escapedForXML)\""
                     switch min(finding.outcome, judgement.outcome) {
                     case .meets: return "  <testcase \(name)><system-out>\(reason)</system-out></testcase>"
                     case .undecided:

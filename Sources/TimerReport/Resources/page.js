@@ -181,15 +181,21 @@ const facts = ({host, origin, options, machine, laps, remarks, rows}) => {
   return make("dl", {}, Object.entries(known).filter(([, text]) => text)
     .map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
 };
+// The needs with their outcomes, and what was found of each row.
+const OUTCOMES = {meets: "meets", undecided: "undecided", fails: "does not meet"};
+const needsOf = needs => needs.map(({need, outcome, rows}) => make("div", {class: "need"},
+  make("p", {class: outcome === "meets" ? undefined : "warning"}, `need ${need}: ${OUTCOMES[outcome]}`),
+  make("ul", {}, rows.map(({row, load, outcome, reason}) =>
+    make("li", {}, `${OUTCOMES[outcome]}: ${load === "idle" ? row : `${row}@${load}`}, ${reason}`)))));
 // What was measured and what follows, beside what a stranger asks first.
-const head = ({heading, state, disturbance = state, confidence, missing = [], advice = []}) => {
+const head = ({heading, state, disturbance = state, confidence, missing = [], advice = [], needs = []}) => {
   const [headline, ...more] = advice.filter(text => !disturbance?.includes(text));
   const answers = [["The machine meanwhile", disturbance, state && "warning"], ["How far to believe it", confidence]];
   return make("div", {class: "head"},
     make("div", {}, make("p", {class: "heading"}, heading),
       missing.length > 0 && make("p", {class: "warning"}, `PARTIAL: ${missing.join("; ")}`),
       headline && make("h2", {}, headline),
-      more.length > 0 && make("p", {class: "advice"}, more.join(" "))),
+      more.length > 0 && make("p", {class: "advice"}, more.join(" ")), needsOf(needs)),
     make("dl", {class: "answers"}, answers.filter(([, text]) => text).map(([name, text, kind]) =>
       [make("dt", {}, name), make("dd", {class: kind}, text)])));
 };

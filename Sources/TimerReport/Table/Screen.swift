@@ -66,10 +66,12 @@ package struct SideBySide: CustomStringConvertible {
         let headings = reports.enumerated()
             .flatMap { number, one in
                 let words = Words(one.report)
-                let more = [
+                let more: [String?] = [
                     words.state, words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))",
                 ]
-                return ["\(number + 1)  \(one.name): \(words.heading())"] + more.compactMap(\.self).map { "   \($0)" }
+                let needs: [String] = one.report.results.judgements.map(\.title)
+                let below = (more.compactMap(\.self) + needs).map { "   \($0)" }
+                return ["\(number + 1)  \(one.name): \(words.heading())"] + below
             }
         let keys = reports.flatMap { $0.report.rows.map(\.key) }
             .reduce(into: [RowKey]()) { if !$0.contains($1) { $0.append($1) } }

@@ -60,7 +60,8 @@ package struct Words: Sendable {
         let sentences = [
             report.results.machine.isBusy
                 ? "Not far: these figures tell more of the machine’s other work than of the timers." : nil,
-            "Each range is from \(laps) laps, and holds the true figure in 99 of 100 runs.",
+            "Each range is from \(laps) laps, and holds the true figure in 99 of 100 runs, "
+                + "and in fewer if a few stalls make the figure.",
             isCompared ? "“Later” and “before” are said with the same confidence." : nil, "Another hour may differ.",
         ]
         return sentences.compactMap(\.self).joined(separator: " ")

@@ -57,7 +57,10 @@ extension Need {
             clauses.append(try clause(words(in: part.replacing(" %", with: "%"))))
         }
         let texts = parts.map { words(in: $0).joined(separator: " ") }
-        return Need(description: texts.joined(separator: ", "), clauses: clauses)
+        let description = texts.joined(separator: ", ")
+        // It stands in every form of the results.
+        guard description.isOneLine else { throw Problem("a need is a plain line of text") }
+        return Need(description: description, clauses: clauses)
     }
 
     /// What stands between white space. A space with a combining mark is one character, of which the mark is no space.

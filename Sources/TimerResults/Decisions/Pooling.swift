@@ -22,6 +22,8 @@ extension Results {
             pooled.machine = pooled.machine.mean(with: other.machine, of: number + 1)
             pooled.remarks += other.remarks.filter { !pooled.remarks.contains($0) }
             pooled.isStopped = pooled.isStopped || other.isStopped
+            // They were judged by fewer laps.
+            pooled.judgements = []
             if let problem = pooled.problem { throw Problem("together it \(problem)") }
         }
         return pooled

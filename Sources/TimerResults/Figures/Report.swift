@@ -2,7 +2,7 @@ internal import Foundation
 
 /// What results mean: the figures of each row, and how it compares with its base.
 package struct Report: Sendable {
-    package let results: Results
+    package private(set) var results: Results
     /// One for each measured row, in the order of the table.
     package let rows: [RowReport]
 
@@ -15,6 +15,13 @@ package struct Report: Sendable {
                 let place = base.flatMap { base in results.rows.firstIndex { $0.key == base } }
                 return RowReport(row, own, base: place.map { (results.rows[$0], rounds[$0]) }, in: results)
             }
+    }
+
+    /// The same report with other judgements.
+    package func judged(_ judgements: [Judgement]) -> Report {
+        var report = self
+        report.results.judgements = judgements
+        return report
     }
 
     /// A row by its name and load; nil if it was not measured.

@@ -8,7 +8,8 @@ internal import Synchronization
 /// 1979) over blocks of neighbours (E. Carlstein, "The use of subseries values for estimating the variance of a general
 /// statistic from a stationary sequence", 1986): rounds are drawn with replacement, as many as there are, a thousand
 /// times, and the interval leaves out the outermost 1 % of the thousand figures. An interval of order statistics would
-/// take each deadline for independent, and is too narrow by far on a machine that stalls. Rows are compared in the same
+/// take each deadline for independent, and is too narrow by far on a machine that stalls. This one is too narrow, too,
+/// for a figure that a few stalls make: `Documentation/verdicts.md` says by how much. Rows are compared in the same
 /// draws, since they shared the machine's moods.
 package struct Rounds: Sendable {
     /// Deadlines of a round that lie in one bucket.
@@ -51,10 +52,13 @@ package struct Rounds: Sendable {
 
     // MARK: Figures
 
-    /// Nanoseconds within which a share of the deadlines was served, in percent; nil for too few deadlines.
+    /// Nanoseconds within which a share of the deadlines was served, in percent; nil for too few deadlines. It has no
+    /// interval if too few deadlines are later: without the next stall no draw can show it.
     package func percentile(_ percent: Double) -> Estimate? {
-        guard deadlines.reduce(0, +) >= Double(Histogram.fewest(for: percent)) else { return nil }
-        return estimate { percentile(percent, $0) }
+        let (all, fewest) = (deadlines.reduce(0, +), Double(Histogram.fewest(for: percent)))
+        guard all >= fewest else { return nil }
+        let known = estimate { percentile(percent, $0) }
+        return all >= Double(Ratio.fewest) * fewest ? known : Estimate(known.value)
     }
 
     /// The share of the deadlines that got no tick of their own, in percent.

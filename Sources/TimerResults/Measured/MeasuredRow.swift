@@ -14,7 +14,10 @@ package struct RowKey: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The name in needs and messages: `timerfd@cpu:2`, or `timerfd` for an idle load.
-    package var description: String { load == Self.idle ? row : "\(row)@\(load)" }
+    package var description: String { Self.name(row, under: load) }
+
+    /// The name of a row under a load.
+    static func name(_ row: String, under load: String) -> String { load == idle ? row : "\(row)@\(load)" }
 
     /// The name of the load that does nothing.
     package static let idle = "idle"

@@ -12,6 +12,8 @@ package struct Results: Hashable, Sendable {
     package var rows: [MeasuredRow]
     /// Whether the measurement was stopped before its end.
     package var isStopped = false
+    /// What was needed of the rows, and whether they give it, as it was judged after the measurement.
+    package var judgements: [Judgement] = []
 
     package init(host: Host, origin: Origin, options: Options, rows: [MeasuredRow]) {
         (self.host, self.origin, self.options, self.rows) = (host, origin, options, rows)
@@ -127,10 +129,14 @@ extension Results {
             options.delivery, options.clock, origin.date, origin.version, host.system, host.kernel, host.machine,
         ]
         let optional: [String?] = [host.cpu, host.clockSource, host.governor, options.thread]
+        let ofNeeds: [[String]] = judgements.map { judgement in
+            [judgement.need] + judgement.findings.flatMap { [$0.row, $0.load, $0.reason] }
+        }
         let ofRows: [[String?]] = rows.map { row in
             [row.key.row, row.key.load, row.problem, row.failure, row.spin?.obstacle]
         }
-        return remarks + known + (optional + ofRows.joined()).compactMap(\.self)
+        let plain: [String] = remarks + known + ofNeeds.flatMap { $0 }
+        return plain + (optional + ofRows.joined()).compactMap(\.self)
     }
 }
 

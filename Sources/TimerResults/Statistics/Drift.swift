@@ -3,13 +3,18 @@
 /// It comes from one long stretch of a row, whose first quarter does not count: a processor takes some 30 ms of light
 /// work to choose its idle states, and ticks become later by several µs meanwhile. One late tick must not bend the
 /// slope. So the ticks are cut into 16 blocks of equal number (fewer for few ticks), and a line is fitted by least
-/// squares to the blocks' medians. The noise is three standard errors of the slope, from the distances of the medians
-/// to the line, and wider by √((1 + r) / (1 − r)) if neighbouring distances resemble each other by a correlation r. It
-/// shrinks with longer stretches.
+/// squares to the blocks' medians.
+///
+/// **The noise is so great that a slope exceeds it only if the line explains more than four fifths of the medians'
+/// variance.** Ticks are not independent: a machine keeps a level of lateness for 5 to 500 ms, so a stretch may have a
+/// single change of level. A line explains at most three quarters of the variance of any two levels, whenever they
+/// change. A standard error assumes that the distances from the line are independent, or that their correlation is
+/// known; 16 of them do not tell it. In a few blocks chance alone can look like a line, so their noise is at least that
+/// of Student's distribution for 99 of 100 stretches. It shrinks with longer stretches.
 package struct Drift: Codable, Hashable, Sendable {
     /// Parts per million: µs of additional lateness per second.
     package let ppm: Double
-    /// Three standard errors of ``ppm``.
+    /// The true drift is within so much of ``ppm``, in 99 of 100 stretches.
     package let noise: Double
 
     private enum CodingKeys: String, CodingKey {
@@ -44,7 +49,7 @@ package struct Drift: Codable, Hashable, Sendable {
         guard medians[0].time < medians[count - 1].time else { return nil }
         let line = Line(through: medians)
         ppm = line.slope * 1_000_000
-        noise = 3 * line.slopeError * 1_000_000
+        noise = line.slopeNoise * 1_000_000
         guard isSound else { return nil }
     }
 
@@ -58,8 +63,13 @@ package struct Drift: Codable, Hashable, Sendable {
 /// A line fitted by least squares.
 private struct Line {
     let slope: Double
-    /// The standard error of the slope. The residuals have two degrees of freedom fewer than there are points.
-    let slopeError: Double
+    /// The slope may be wrong by so much.
+    let slopeNoise: Double
+
+    /// A line must explain more than this share of the variance.
+    private static let share = 0.8
+    /// The two-sided 1 % points of Student's distribution, from one degree of freedom. Beyond them the share decides.
+    private static let deviations = [63.657, 9.925, 5.841, 4.604]
 
     /// The line through at least three points that are not all at one time.
     init(through points: [(time: Double, lateness: Double)]) {
@@ -68,11 +78,19 @@ private struct Line {
         let lateness = points.reduce(0) { $0 + $1.lateness } / count
         let spread = points.reduce(0) { $0 + ($1.time - time) * ($1.time - time) }
         let slope = points.reduce(0) { $0 + ($1.time - time) * ($1.lateness - lateness) } / spread
-        let residuals = points.map { $0.lateness - lateness - slope * ($0.time - time) }
+        let rest = points.reduce(0) { sum, point in
+            let distance = point.lateness - lateness - slope * (point.time - time)
+            return sum + distance * distance
+        }
         self.slope = slope
-        slopeError =
-            (residuals.reduce(0) { $0 + $1 * $1 } / (count - 2) / spread).squareRoot()
-            * SignedRank.widening(of: residuals)
+        // The line explains slope² × spread of the variance, and leaves the rest.
+        let ofShare = (Self.share / (1 - Self.share) * rest / spread).squareRoot()
+        // The residuals have two degrees of freedom fewer than there are points.
+        let freedom = points.count - 2
+        let ofChance =
+            freedom <= Self.deviations.count
+            ? Self.deviations[freedom - 1] * (rest / Double(freedom) / spread).squareRoot() : 0
+        slopeNoise = max(ofShare, ofChance)
     }
 }
 

@@ -3,7 +3,8 @@ internal import Foundation
 /// A figure, as far as it is known.
 package struct Estimate: Hashable, Sendable {
     package let value: Double
-    /// Holds the true figure in 99 of 100 measurements; nil if the measurement was too short to say.
+    /// Holds the true figure in 99 of 100 measurements, and in fewer if a few stalls make the figure; nil if the
+    /// measurement was too short to say.
     package let interval: ClosedRange<Double>?
 
     package init(_ value: Double, _ interval: ClosedRange<Double>? = nil) {

@@ -62,7 +62,7 @@ package enum SignedRank {
     }
 
     /// How much wider the interval must be, because neighbours resemble each other; at least 1.
-    static func widening(of values: [Double]) -> Double {
+    private static func widening(of values: [Double]) -> Double {
         guard values.count > 2 else { return 1 }
         let correlation = correlation(values.dropLast(), values.dropFirst())
         return correlation > 0 ? ((1 + correlation) / (1 - correlation)).squareRoot() : 1

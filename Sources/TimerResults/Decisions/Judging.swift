@@ -1,37 +1,7 @@
 internal import Foundation
 
-/// A need held against a report. A figure meets a bound only with its whole interval, and fails it only with its whole
-/// interval; otherwise the measurement is too short to say.
-package struct Judgement: Sendable {
-    package enum Outcome: Int, Comparable, Sendable {
-        case meets, undecided, fails
-
-        package static func < (first: Outcome, second: Outcome) -> Bool { first.rawValue < second.rawValue }
-
-        package var words: String {
-            switch self {
-            case .meets: "meets"
-            case .undecided: "undecided"
-            case .fails: "does not meet"
-            }
-        }
-    }
-
-    /// A row, held against all conditions that are about it.
-    package struct Finding: Sendable {
-        /// The row's name, as `timerfd@cpu:2`.
-        package let row: String
-        package let outcome: Outcome
-        /// What was measured, and what is missing to a decision.
-        package let reason: String
-    }
-
-    package let need: Need
-    package let findings: [Finding]
-    /// Conditions without a row are met if one backend meets them all, under every load. Those with a row must be met
-    /// by that row.
-    package let outcome: Outcome
-
+/// Holding needs against reports.
+extension Judgement {
     /// Holds a need against a measurement, and against those of the files that it names. Throws `Problem` if it cannot
     /// be applied: it must not pass for one that is met.
     package init(_ need: Need, of report: Report, earlier: [String: Report] = [:]) throws(Problem) {
@@ -55,7 +25,7 @@ package struct Judgement: Sendable {
                 isMissing ? .undecided : .meets,
             ]
             .max() ?? .meets
-        self.need = need
+        self.need = need.description
         self.findings = findings + candidates.sorted { $0.outcome < $1.outcome }
     }
 
@@ -69,7 +39,8 @@ package struct Judgement: Sendable {
         let broken = row.row.problem.map { [(Outcome.fails, $0)] } ?? []
         let all = results + broken
         return Finding(
-            row: row.key.description,
+            row: row.key.row,
+            load: row.key.load,
             outcome: all.map(\.0).max() ?? .undecided,
             reason: all.map(\.1).joined(separator: ", ")
         )

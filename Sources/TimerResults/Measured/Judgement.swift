@@ -1,0 +1,63 @@
+/// A need held against a report. A figure meets a bound only with its whole interval, and fails it only with its whole
+/// interval; otherwise the measurement is too short to say.
+package struct Judgement: Hashable, Sendable {
+    package enum Outcome: String, Codable, Comparable, Sendable {
+        case meets, undecided, fails
+
+        /// From the best to the worst.
+        private var rank: Int {
+            switch self {
+            case .meets: 0
+            case .undecided: 1
+            case .fails: 2
+            }
+        }
+
+        package static func < (first: Outcome, second: Outcome) -> Bool { first.rank < second.rank }
+
+        /// The exit code of the command.
+        package var exitCode: Int32 {
+            switch self {
+            case .meets: 0
+            case .fails: 1
+            case .undecided: 4
+            }
+        }
+
+        package var words: String {
+            switch self {
+            case .meets: "meets"
+            case .undecided: "undecided"
+            case .fails: "does not meet"
+            }
+        }
+    }
+
+    /// A row, held against all conditions that are about it.
+    package struct Finding: Hashable, Sendable {
+        package let row: String
+        package let load: String
+        package let outcome: Outcome
+        /// What was measured, and what is missing to a decision.
+        package let reason: String
+
+        /// The row's name in needs, as `timerfd@cpu:2`.
+        package var name: String { RowKey.name(row, under: load) }
+
+        package init(row: String, load: String, outcome: Outcome, reason: String) {
+            (self.row, self.load, self.outcome, self.reason) = (row, load, outcome, reason)
+        }
+    }
+
+    /// The need's text.
+    package let need: String
+    package let findings: [Finding]
+    /// Conditions without a row are met if one backend meets them all, under every load. Those with a row must be met
+    /// by that row.
+    package let outcome: Outcome
+
+    /// A judgement that was made before.
+    package init(need: String, findings: [Finding], outcome: Outcome) {
+        (self.need, self.findings, self.outcome) = (need, findings, outcome)
+    }
+}
