@@ -72,23 +72,28 @@ package enum LoadAverage {
 
 /// How long threads of this process were ready to run and waited for a processor.
 package enum RunDelay {
-    /// Nanoseconds of all threads that live now, except the calling thread; 0 if the kernel does not say.
-    package static var ofOtherThreads: UInt64 {
-        guard let folder = unsafe opendir("/proc/self/task") else { return 0 }
+    /// Nanoseconds of all threads that live now, except the calling thread; nil if the kernel does not say.
+    package static var ofOtherThreads: UInt64? {
+        // The calling thread runs, so a kernel that counts has counted it.
+        guard let own = KernelThread.current.listedNumber,
+            ProcFile.text("/proc/self/task/\(own)/schedstat").flatMap({ nanoseconds(in: $0) }) != nil,
+            let folder = unsafe opendir("/proc/self/task")
+        else { return nil }
         defer { unsafe closedir(folder) }
-        let own = "\(thread_id())"
         var sum: UInt64 = 0
         while let entry = unsafe readdir(folder) {
             let name = unsafe String(characters: entry.pointee.d_name)
-            guard name != own, let text = ProcFile.text("/proc/self/task/\(name)/schedstat") else { continue }
+            // A thread may have ended meanwhile.
+            guard name != "\(own)", let text = ProcFile.text("/proc/self/task/\(name)/schedstat") else { continue }
             sum &+= nanoseconds(in: text) ?? 0
         }
         return sum
     }
 
-    /// Reads the text of a schedstat file: the second of three numbers (the kernel's "Scheduler Statistics").
+    /// Reads the text of a schedstat file: the second of three numbers (the kernel's "Scheduler Statistics"). Nil for
+    /// three zeros: so writes a kernel that does not count, and a thread that never ran.
     package static func nanoseconds(in text: String) -> UInt64? {
         let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }
-        return numbers.count == 3 ? numbers[1] : nil
+        return numbers.count == 3 && numbers != [0, 0, 0] ? numbers[1] : nil
     }
 }

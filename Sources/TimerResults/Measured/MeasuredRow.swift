@@ -77,24 +77,25 @@ package struct Turn: Hashable, Sendable {
     /// Deadlines that got no tick of their own.
     package let missed: UInt64
     /// What the kernel billed, without the threads that wait, show progress or make the load: nanoseconds on a
-    /// processor, wake-ups of threads, and how often a thread left its processor.
-    package let cpu: Int64
-    package let wakeUps: Int64
-    package let switches: Int64
+    /// processor, wake-ups of threads, and how often a thread left its processor. Nil if the kernel does not show it.
+    package let cpu: Int64?
+    package let wakeUps: Int64?
+    package let switches: Int64?
     /// Nanoseconds from one period before the first deadline to the last tick.
     package let elapsed: UInt64
-    /// Nanoseconds that threads of this process were ready to run and waited for a processor.
-    package let runDelay: UInt64
+    /// Nanoseconds that threads of this process were ready to run and waited for a processor; nil if the kernel does
+    /// not show it.
+    package let runDelay: UInt64?
 
     package init(
         median: UInt64,
         lateness: Histogram,
         missed: UInt64,
-        cpu: Int64,
-        wakeUps: Int64,
-        switches: Int64,
+        cpu: Int64?,
+        wakeUps: Int64?,
+        switches: Int64?,
         elapsed: UInt64,
-        runDelay: UInt64 = 0
+        runDelay: UInt64? = 0
     ) {
         (self.median, self.lateness, self.missed, self.cpu) = (median, lateness, missed, cpu)
         (self.wakeUps, self.switches, self.elapsed, self.runDelay) = (wakeUps, switches, elapsed, runDelay)
