@@ -63,7 +63,8 @@ package enum Load: Hashable, Sendable {
     /// group of this process, so more programs than its quota allows processors would only be stopped sooner.
     package static func busyPrograms(on processors: Int, quota: Double?) -> Int {
         let room = max(processors, 1)
-        return quota.map { max(Int(min($0.rounded(.up), Double(room))), 1) } ?? room
+        guard let quota, quota < Double(room) else { return room }
+        return Int(max(quota.rounded(.up), 1))
     }
 
     /// Whether it is the work of other programs.

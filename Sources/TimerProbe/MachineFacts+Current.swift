@@ -60,8 +60,10 @@ extension MachineFacts {
                 Self.othersShare(busy: busy, own: $0, of: time * Double(host.processors))
             }
         }
+        let stopsNow = zip(stops, stopsAfter).map { before, after in before.flatMap { after?.since($0)?.stops } }
+        stopsInWork = stopsNow.contains(nil) ? nil : stopsNow.compactMap(\.self).max()
         // If a quota stopped this process meanwhile, the pressure is its own.
-        if zip(stops, stopsAfter).allSatisfy({ $0 != nil && $0?.stops == $1?.stops }), let pressure, let pressureAfter {
+        if stopsNow.allSatisfy({ $0 == 0 }), let pressure, let pressureAfter {
             waitingShare = min(max(100 * (Double(pressureAfter.waiting) - Double(pressure.waiting)) / time, 0), 100)
         }
     }
@@ -147,7 +149,9 @@ extension Host {
         host.clockSource = ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         host.governor = FrequencyGovernor.worst
         host.hypervisor = facts.flatMap { isGuest(in: $0) }
-        (host.usableProcessors, host.cpuQuota, host.clockRead) = (Processors.usable, CPUQuota.current.limit, priceOfReading)
+        (host.usableProcessors, host.cpuQuota, host.clockRead) = (
+            Processors.usable, CPUQuota.current.limit, priceOfReading
+        )
         return host
     }
 

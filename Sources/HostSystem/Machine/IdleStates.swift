@@ -21,7 +21,8 @@ package enum IdleStates {
     /// The same of other processors.
     package static func deepest(of processors: [Int], reading read: (Int) -> State?) -> State? {
         let states = processors.map { (number: $0, state: read($0)) }
-        guard states.allSatisfy({ $0.state != nil }), let worst = states.compactMap(\.state).max(by: { $0.exit < $1.exit })
+        guard states.allSatisfy({ $0.state != nil }),
+            let worst = states.compactMap(\.state).max(by: { $0.exit < $1.exit })
         else { return nil }
         let place = Processors.place(states.filter { $0.state == worst }.map(\.number), of: processors)
         return State(name: worst.name + place, exit: worst.exit)

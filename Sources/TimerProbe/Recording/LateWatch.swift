@@ -23,8 +23,8 @@ package final class LateWatch: Sendable {
     private let state: Mutex<State>
     /// The nanoseconds that the thread may spin before a deadline, which is no work.
     private let spin: UInt64
-    /// The limits that the process had at the beginning.
-    private let quota = CPUQuota.current
+    /// Of the limits that the process had at the beginning.
+    private let reader = ThrottlingReader()
 
     /// Finds the causes of ticks that are later than the threshold. A thread that only sleeps spins 0 ns.
     package init(threshold: UInt64, spin: UInt64 = 0) {
@@ -38,7 +38,9 @@ package final class LateWatch: Sendable {
     /// Notes a tick, by its lateness and its instant on its clock in nanoseconds. Call it on the thread that ticked,
     /// after the tick was recorded.
     package func note(lateness: Int64, at delivered: UInt64) {
-        let (account, throttling) = (ThreadAccount.current, quota.accounts())
+        // First, since a stop after the tick must not be in the account that the next tick is compared with.
+        let throttling = reader.accounts
+        let account = ThreadAccount.current
         state.withLock { state in
             let deadline = delivered &- UInt64(bitPattern: lateness)
             // A deadline that had passed at the tick before was held up by the same wait.
@@ -102,6 +104,8 @@ extension LateTicks.Cause {
         self =
             if after.waiting - before.waiting >= half { .waited } else if running - min(running, spin) >= half {
                 .worked
-            } else if let longestIdleExit, longestIdleExit >= half { .idle } else if isStolen { .stolen } else { .stalled }
+            } else if let longestIdleExit, longestIdleExit >= half { .idle } else if isStolen { .stolen } else {
+                .stalled
+            }
     }
 }

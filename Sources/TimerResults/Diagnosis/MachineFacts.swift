@@ -15,8 +15,11 @@ package struct MachineFacts: Hashable, Sendable {
     package var stolenNow: Double?
     /// Percent of all processors that other programs used during the work.
     package var othersShare: Double?
-    /// Percent of the work's time in which some program waited for a processor.
+    /// Percent of the work's time in which some program waited for a processor; nil, too, if a quota stopped the
+    /// process meanwhile, since the kernel counts that as waiting.
     package var waitingShare: Double?
+    /// The number of periods of its quota in which this process was stopped during the work; nil without a quota.
+    package var stopsInWork: UInt64?
     /// The kernel's load average of one minute.
     package var loadAverage: Double?
     /// The driver of the idle states, or `none`.
@@ -115,7 +118,9 @@ extension MachineFacts {
             // It holds up the threads without a real-time policy.
             if mode == "lazy" { return (.usual, "\(model), lazy", advice) }
         case ("PREEMPT_DYNAMIC", nil):
-            return (.unknown, "PREEMPT_DYNAMIC, the mode is not shown", "Boot with preempt=full, to be sure of the mode.")
+            return (
+                .unknown, "PREEMPT_DYNAMIC, the mode is not shown", "Boot with preempt=full, to be sure of the mode."
+            )
         case (_?, nil): break
         }
         let found = [preemption, preemptionMode].compactMap(\.self).joined(separator: ", ")
@@ -147,8 +152,8 @@ extension MachineFacts {
     /// From Linux 6.12 on sched_rt_runtime_us bounds what deadline threads may ask for, and throttles no thread.
     private var fairServerVerdict: Verdict {
         if fairShare == 0 { return (.good, "off: the fair server keeps nothing for ordinary threads", nil) }
-        let share = fairShare.map { "\(NumberText.fixed($0, places: 0)) %" } ?? "by default 5 %"
-        let found = "the fair server keeps \(share) of the time for ordinary threads"
+        let share = NumberText.fixed(fairShare ?? 5, places: 0)
+        let found = "the fair server keeps \(share) % for ordinary threads\(fairShare == nil ? ", by default" : "")"
         return (.usual, found, "Only spinning threads meet it: let them sleep for that share of each second.")
     }
 

@@ -52,9 +52,12 @@ package struct MachineState: Codable, Hashable, Sendable {
     }
 
     private func quotaSentence(on host: Host) -> String? {
-        if host.cpuQuota != nil, quota == nil { return "The kernel does not show whether its quota stopped this process." }
+        if host.cpuQuota != nil, quota == nil {
+            return "The kernel does not show whether its quota stopped this process."
+        }
         guard isThrottled, let quota else { return nil }
-        let pressure = waiting == nil ? " Others’ waiting is unknown: the kernel counts such stops as waiting, too." : ""
+        let pressure =
+            waiting == nil ? " Others’ waiting is unknown: the kernel counts such stops as waiting, too." : ""
         return "Throttled: \(quota.words).\(pressure)"
     }
 
