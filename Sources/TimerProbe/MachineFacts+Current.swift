@@ -117,7 +117,8 @@ extension MachineFacts {
         return names.first { lines.contains("CONFIG_PREEMPT_\($0.key)=y") }?.value
     }
 
-    /// The word for the model of preemption in a kernel's version (`uname -v`); empty without one, nil without a version.
+    /// The word for the model of preemption in a kernel's version (`uname -v`); empty if it names none, nil without a
+    /// version.
     package static func preemption(version: String) -> String? {
         if version.isEmpty { return nil }
         // Older versions have a space in it.

@@ -111,7 +111,8 @@ import TimerResults
         ("other programs", .unknown, "load average 0.3", others(nil, nil, 0.25)),
         // The waiting was this process's own.
         (
-            "other programs", .good, "2 % of the processors, waiting unknown beside the quota's stops, load average 0.3",
+            "other programs", .good,
+            "2 % of the processors, waiting unknown beside the quota's stops, load average 0.3",
             { ($0.waitingShare, $0.stopsInWork) = (nil, 4) }
         ),
         ("frequency governor", .limits, "powersave", { $0.host = host(governor: "powersave") }),
@@ -133,7 +134,10 @@ import TimerResults
         ("real-time throttling", .usual, "limit: 95 % of the time for real-time threads", { $0.realTimeShare = 95 }),
         // From Linux 6.12 on sched_rt_runtime_us throttles no thread, whatever it says.
         ("real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads, by default", server(95, nil)),
-        ("real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads, by default", server(100, nil)),
+        (
+            "real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads, by default",
+            server(100, nil)
+        ),
         ("real-time throttling", .usual, "the fair server keeps 2 % for ordinary threads", server(100, 2)),
         ("real-time throttling", .good, "off: the fair server keeps nothing for ordinary threads", server(95, 0)),
         // A kernel with another name, in which the server was found.
@@ -203,7 +207,9 @@ import TimerResults
     }
 
     @Test func theVersionOfAKernelIsItsFirstTwoNumbers() {
-        let kernels = ["6.1.0-50-amd64", "6.12.117+deb13-amd64", "7.2.13+deb14-amd64", "5.14", "6.12-rt", "", "6", "x.y"]
+        let kernels = [
+            "6.1.0-50-amd64", "6.12.117+deb13-amd64", "7.2.13+deb14-amd64", "5.14", "6.12-rt", "", "6", "x.y",
+        ]
         let expected: [Bool?] = [false, true, true, false, true, nil, nil, nil]
         #expect(kernels.map { Self.host(kernel: $0).hasKernel(6, 12) } == expected)
     }

@@ -138,9 +138,11 @@ struct RowColumn {
         let hop = RowColumn(title: "hop p50") { NumberText.time($0.row.hop.percentile(50)) }
         var columns = figures
         columns.insert(RowColumn(title: "worst") { NumberText.time($0.worst) }, at: 4)
-        columns.append(RowColumn(title: "waited") { row in
+        columns.append(
+            RowColumn(title: "waited") { row in
                 row.runDelay.map { "\(NumberText.fixed($0, places: 1)) %" } ?? missing
-            })
+            }
+        )
         if hops { columns.append(hop) }
         columns.append(RowColumn(title: "than \(base)") { comparison($0, isLong: true) })
         return columns
