@@ -107,6 +107,12 @@ struct MachineTests {
         #expect(delays == [49_044, nil, nil, nil, nil, nil, 0])
     }
 
+    /// A thread that has ended, one that goes on, a new one, and a new one with the number of one that has ended.
+    @Test func theDelaySinceAnEarlierReadingIsThatOfTheLivingThreads() {
+        let (early, late) = (RunDelay(["1": 900, "2": 10, "4": 50]), RunDelay(["2": 30, "3": 7, "4": 5]))
+        #expect(late.since(early) == 32 && late.since(late) == 0)
+    }
+
     @Test func thisMachineHasALoad() throws {
         let before = try #require(ProcessorTime.current)
         #expect(before.busy > 0 && before.busy < before.total)
@@ -122,7 +128,7 @@ struct MachineTests {
         await #expect(processExitsWith: .success) {
             var others: [Shell] = []
             for _ in 0..<(Processors.usable ?? 1) { others.append(try Shell()) }
-            func delayOfOthers() throws -> UInt64 { try #require(RunDelay.ofOtherThreads) }
+            func delayOfOthers() throws -> UInt64 { try #require(RunDelay.ofOtherThreads).since(RunDelay([:])) }
             let before = (own: try #require(ThreadAccount.current).waiting, others: try delayOfOthers())
             let (delay, isOver) = (Box<UInt64>(), StopFlag())
             try KernelThread.start("test.delay") {

@@ -40,12 +40,12 @@ struct RowRun {
         let before = usage(without: load)
         load.begin()
         guard waitForStart(of: probes, watch), try wait(for: probes, of: ticking, watch) else { return nil }
+        // The threads that ticked end with the ticking.
+        let runDelay = RunDelay.ofOtherThreads.flatMap { after in delay.map { after.since($0) } }
         ticking.stop()
         load.halt()
         if let failure = load.failure { throw MeasurementError(failure) }
         let bill = usage(without: load).flatMap { after in before.map { after - $0 } }
-        // If a thread has ended meanwhile, its part of the sum is gone.
-        let runDelay = RunDelay.ofOtherThreads.flatMap { after in delay.flatMap { after >= $0 ? after - $0 : nil } }
         return TurnRecord(
             probes.map(\.result),
             bill: bill,
