@@ -329,18 +329,3 @@ static inline int memory_file_create(const char *name) {
     return (int)syscall(SYS_memfd_create, name, 1U);
 }
 
-// The number of processors that the calling thread may run on; negative if the kernel does not say. The mask
-// consists of 64-bit words and is large enough for the largest machines.
-static inline int usable_processors(void) {
-    unsigned long mask[1024] = {0};
-    long size = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-    if (size < 0) {
-        return -1;
-    }
-    int count = 0;
-    for (long word = 0; word < size / (long)sizeof(mask[0]); word++) {
-        count += __builtin_popcountl(mask[word]);
-    }
-    return count;
-}
-

@@ -8,7 +8,7 @@ package enum Load: Hashable, Sendable {
     case idle
     /// A number of other programs that spin.
     case cpu(Int)
-    /// As many of them as this process may use processors.
+    /// As many of them as this process may use processors, and as its quota has room for.
     case busy
     /// Handlers that work for some time.
     case handler(Duration)
@@ -59,6 +59,14 @@ package enum Load: Hashable, Sendable {
         return work
     }
 
+    /// The number of programs of `busy`: one for each processor that the process may use. They belong to the control
+    /// group of this process, so more programs than its quota allows processors would only be stopped sooner.
+    package static func busyPrograms(on processors: Int, quota: Double?) -> Int {
+        let room = max(processors, 1)
+        guard let quota, quota < Double(room) else { return room }
+        return Int(max(quota.rounded(.up), 1))
+    }
+
     /// Whether it is the work of other programs.
     var hasPrograms: Bool { if case .cpu = self { true } else { self == .busy } }
 
@@ -78,6 +86,7 @@ package enum Load: Hashable, Sendable {
 
 /// One use of a load: it is ready after its creation, works from `begin()` to `halt()`, and is gone after `stop()`.
 package struct LoadRun {
+    private let load: Load
     private let thread: LoadThread?
     private let processes: BusyProcesses?
     /// Far timers, which wait from the creation on.
@@ -90,9 +99,13 @@ package struct LoadRun {
     /// Throws an error if the system refuses a thread or a process, or the service a timer. No part of the load stays
     /// then.
     package init(_ load: Load, on service: TimerService?) throws {
+        self.load = load
         processes =
             switch load {
-            case .busy: try BusyProcesses(Processors.usable ?? Processors.online)
+            case .busy:
+                try BusyProcesses(
+                    Load.busyPrograms(on: Processors.usable ?? Processors.online, quota: CPUQuota.current.limit)
+                )
             case .cpu(let count): try BusyProcesses(count)
             default: nil
             }
@@ -117,9 +130,17 @@ package struct LoadRun {
         }
     }
 
-    /// The kernel's bill for the load's own thread up to now. It is exact before `begin()` and after `halt()`, while
-    /// the thread sleeps. Compare it with the account of the whole process only then.
-    package var usage: ResourceUsage { thread?.usage ?? .zero }
+    /// The kernel's bill for the load's own thread up to now: zero without such a thread, nil if the kernel does not
+    /// show it. It is exact before `begin()` and after `halt()`, while the thread sleeps. Compare it with the account
+    /// of the whole process only then.
+    package var usage: ResourceUsage? { if let thread { thread.usage } else { .zero } }
+
+    /// Why the load has ended by itself, in a few words; nil if it has not. A row under a load that has ended was
+    /// measured without one.
+    package var failure: String? {
+        if let end = processes?.end { return "a program of the load \(load.name) ended: \(end)" }
+        return thread?.hasEndedEarly == true ? "the load \(load.name) ended: its service takes no more timers" : nil
+    }
 
     /// Starts the work.
     package func begin() {

@@ -7,6 +7,7 @@ internal import TimerResults
 final class LoadThread: Sendable {
     private let thread: KernelThread
     private let isHalted = StopFlag()
+    private let endedEarly = StopFlag()
     private let begun = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let dismissed = DispatchSemaphore(value: 0)
@@ -17,9 +18,12 @@ final class LoadThread: Sendable {
     /// Starts a thread with a name of at most 15 bytes. Returns when it waits. Its work must return soon after the flag
     /// is set. Throws `SystemError` if the system refuses it.
     init(_ name: String, _ work: @escaping @Sendable (StopFlag) -> Void) throws(SystemError) {
-        thread = try KernelThread.start(name) { [isHalted, begun, ended, dismissed] in
+        thread = try KernelThread.start(name) { [isHalted, endedEarly, begun, ended, dismissed] in
             begun.wait()
-            if !isHalted.isSet { work(isHalted) }
+            if !isHalted.isSet {
+                work(isHalted)
+                if !isHalted.isSet { endedEarly.set() }
+            }
             ended.signal()
             dismissed.wait()
         }
@@ -28,8 +32,11 @@ final class LoadThread: Sendable {
 
     deinit { stop() }
 
-    /// The kernel's bill up to now; nothing after the end.
-    var usage: ResourceUsage { thread.usage ?? .zero }
+    /// The kernel's bill up to now; nil after the end, or if the kernel does not show it.
+    var usage: ResourceUsage? { thread.usage }
+
+    /// Whether the work ended although it was not told to.
+    var hasEndedEarly: Bool { endedEarly.isSet }
 
     func begin() { if go(from: .waiting, to: .working) { begun.signal() } }
 

@@ -20,35 +20,50 @@ extension MachineFacts {
         (idleDriver, idleGovernor) = (IdleStates.driver, IdleStates.governor)
         (deepestIdle, idleExit) = (IdleStates.deepest?.name, IdleStates.deepest?.exit)
         (pollsWhenIdle, mayLimitIdle) = (IdleStates.isPolling, IdleControl.isAllowed)
-        sharesCores = ProcFile.line("/sys/devices/system/cpu/smt/active").map { $0 == "1" }
+        sharesCores = Processors.shareCores
         preemption = Self.preemption(version: SystemName().version)
+        preemptionMode = Self.preemptionMode(
+            on: host,
+            shown: ProcFile.line("/sys/kernel/debug/sched/preempt"),
+            bootOptions: ProcFile.line("/proc/cmdline"),
+            configuration: ProcFile.text("/boot/config-\(host.kernel)")
+        )
         timerSlack = TimerSlack.nanoseconds
         grantsSlice = try? TimerService(.timerFD).grant.items.contains { $0.option == .slice && $0.refusal == nil }
         let (runtime, period) = ("/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us")
         realTimeShare = Self.realTimeShare(runtime: ProcFile.line(runtime), period: ProcFile.line(period))
+        fairShare = Self.fairShare(of: Processors.relevant) {
+            ProcFile.line("/sys/kernel/debug/sched/fair_server/cpu\($0)/\($1)")
+        }
         isolated = Self.processors("/sys/devices/system/cpu/isolated")
         tickless = Self.processors("/sys/devices/system/cpu/nohz_full")
-        (showsGroups, allowsRealTime) = (CPUQuota.isShown, RealTime.isAllowed)
+        (showsGroups, allowsRealTime) = (CPUQuota.current.isShown, RealTime.isAllowed)
         (realTimeLimit, maySetPriorities) = (ResourceLimit.realTimePriority.current, Capability.setPriority.isHeld)
         lockedMemory = Capability.lockMemory.isHeld == true ? .max : ResourceLimit.lockedMemory.current
     }
 
     /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.
     private mutating func addWork() {
-        let (start, own) = (SystemClock.monotonic.nanoseconds, ResourceUsage.ofAllThreads.cpuNanoseconds)
-        let (before, pressure) = (ProcessorTime.current, Pressure.current)
+        let quota = CPUQuota.current
+        let (start, own) = (SystemClock.monotonic.nanoseconds, ResourceUsage.ofAllThreads?.cpuNanoseconds)
+        let (before, pressure, stops) = (ProcessorTime.current, Pressure.current, quota.accounts())
         while SystemClock.monotonic.nanoseconds < start + 500_000_000 {}
-        let (after, pressureAfter) = (ProcessorTime.current, Pressure.current)
+        let (after, pressureAfter, stopsAfter) = (ProcessorTime.current, Pressure.current, quota.accounts())
         let time = Double(SystemClock.monotonic.nanoseconds - start)
-        let worked = Double(ResourceUsage.ofAllThreads.cpuNanoseconds - own)
+        let worked = ResourceUsage.ofAllThreads.flatMap { all in own.map { Double(all.cpuNanoseconds - $0) } }
         stolenSinceStart = after?.stolenPercent()
         loadAverage = LoadAverage.current
         if let before, let after {
             let busy = Double(after.busy) - Double(before.busy)
             stolenNow = after.stolenPercent(since: before, of: UInt64(time))
-            othersShare = Self.othersShare(busy: busy, own: worked, of: time * Double(host.processors))
+            othersShare = worked.flatMap {
+                Self.othersShare(busy: busy, own: $0, of: time * Double(host.processors))
+            }
         }
-        if let pressure, let pressureAfter {
+        let stopsNow = zip(stops, stopsAfter).map { before, after in before.flatMap { after?.since($0)?.stops } }
+        stopsInWork = stopsNow.contains(nil) ? nil : stopsNow.compactMap(\.self).max()
+        // If a quota stopped this process meanwhile, the pressure is its own.
+        if stopsNow.allSatisfy({ $0 == 0 }), let pressure, let pressureAfter {
             waitingShare = min(max(100 * (Double(pressureAfter.waiting) - Double(pressure.waiting)) / time, 0), 100)
         }
     }
@@ -65,8 +80,47 @@ extension MachineFacts {
         ProcFile.text(path).map { $0.contains("null") ? "" : ProcFile.line(path) ?? "" }
     }
 
-    /// The word for the model of preemption in a kernel's version (`uname -v`); empty without one.
-    package static func preemption(version: String) -> String {
+    /// Percent of the time that the fair server keeps on that of some processors where it is most, from the files
+    /// `runtime` and `period` of each. Nil if one is not shown.
+    package static func fairShare(of processors: [Int], reading read: (Int, String) -> String?) -> Double? {
+        let shares = processors.map { number -> Double? in
+            let (runtime, period) = (read(number, "runtime").flatMap(Double.init), read(number, "period"))
+            guard let runtime, let period = period.flatMap(Double.init), runtime >= 0, period > 0 else { return nil }
+            return 100 * runtime / period
+        }
+        let known = shares.compactMap(\.self)
+        return known.count == shares.count ? known.max() : nil
+    }
+
+    /// Which model a dynamic kernel runs, from what it shows to root, from its boot options, or else from the default
+    /// of its configuration; nil if none of them says.
+    package static func preemptionMode(
+        on host: Host,
+        shown: String?,
+        bootOptions: String?,
+        configuration: String?
+    ) -> String? {
+        // The mode is in parentheses: `none voluntary (full) lazy`.
+        if let marked = shown?.split(separator: " ").first(where: { $0.hasPrefix("(") && $0.hasSuffix(")") }) {
+            return String(marked.dropFirst().dropLast())
+        }
+        // A kernel ignores a mode that it does not have, so only one counts that it must have. The lazy mode came with
+        // 6.13, on x86 first. From 7.0 on, a kernel with that mode has neither of the first two.
+        let options = bootOptions?.split(separator: " ").filter { $0.hasPrefix("preempt=") }.map { $0.dropFirst(8) }
+        var modes: Set = ["full"]
+        if host.hasKernel(7, 0) == false { modes.formUnion(["none", "voluntary"]) }
+        if host.hasKernel(6, 13) == true, host.machine == "x86_64" { modes.insert("lazy") }
+        if let last = options?.last, modes.contains(String(last)) { return String(last) }
+        guard options?.isEmpty == true, let lines = configuration?.split(separator: "\n") else { return nil }
+        let names = ["NONE": "none", "VOLUNTARY": "voluntary", "LAZY": "lazy"]
+        if lines.contains("CONFIG_PREEMPT=y") { return "full" }
+        return names.first { lines.contains("CONFIG_PREEMPT_\($0.key)=y") }?.value
+    }
+
+    /// The word for the model of preemption in a kernel's version (`uname -v`); empty if it names none, nil without a
+    /// version.
+    package static func preemption(version: String) -> String? {
+        if version.isEmpty { return nil }
         // Older versions have a space in it.
         if version.contains("PREEMPT RT") { return "PREEMPT_RT" }
         return version.split(separator: " ").first { $0.hasPrefix("PREEMPT") }.map(String.init) ?? ""
@@ -94,9 +148,11 @@ extension Host {
             build: .current
         )
         host.clockSource = ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-        host.governor = ProcFile.line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+        host.governor = FrequencyGovernor.worst
         host.hypervisor = facts.flatMap { isGuest(in: $0) }
-        (host.usableProcessors, host.cpuQuota, host.clockRead) = (Processors.usable, CPUQuota.current, priceOfReading)
+        (host.usableProcessors, host.cpuQuota, host.clockRead) = (
+            Processors.usable, CPUQuota.current.limit, priceOfReading
+        )
         return host
     }
 

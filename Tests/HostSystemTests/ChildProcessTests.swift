@@ -7,7 +7,7 @@ import Testing
 @Suite(.waits("programs run beside this process")) struct ChildProcessTests {
     @Test func outputAndExitCodeAreKept() throws {
         // A program that a signal ends has no exit code.
-        for (end, code) in [("exit 3", 3), ("kill -INT $$", nil)] as [(String, Int32?)] {
+        for (end, code, words) in Self.ends {
             var child = try ChildProcess("/bin/sh", ["-c", "echo out; echo err >&2; \(end)"])
             var found = child.poll()
             while found == nil {
@@ -15,9 +15,13 @@ import Testing
                 found = child.poll()
             }
             let texts = [child.outputText, child.errorText]
-            #expect(found?.code == code && texts == ["out\n", "err\n"], "\(end)")
+            #expect(found?.code == code && found?.description == words && texts == ["out\n", "err\n"], "\(end)")
         }
     }
+
+    private static let ends: [(String, Int32?, String)] = [
+        ("exit 3", 3, "exit status 3"), ("kill -INT $$", nil, "signal 2"),
+    ]
 
     @Test func aPausedProgramStandsStillUntilItIsResumed() throws {
         let child = try ChildProcess("/bin/sh", ["-c", "while :; do echo; sleep 0.01; done"])

@@ -103,7 +103,7 @@ struct RightsTests {
             _ = unsafe setrlimit(__rlimit_resource_t(__RLIMIT_RTPRIO.rawValue), &limit)
             // The right does not survive this.
             if getuid() == 0 { setuid(65534) }
-            #expect(!RealTime.isAllowed)
+            #expect(RealTime.isAllowed == false)
         }
     }
 }

@@ -7,6 +7,49 @@ import Testing
 struct MachineTests {
     @Test func theProcessHasProcessors() throws {
         #expect((1...Processors.online).contains(try #require(Processors.usable)))
+        #expect(Processors.relevant == Processors.usableNumbers)
+    }
+
+    @Test func aListOfProcessorsIsReadAndWritten() {
+        let lists: [(String, [Int]?)] = [
+            ("0-1", [0, 1]), ("0,2-4,7", [0, 2, 3, 4, 7]), ("5", [5]), ("", []), ("1-0", nil), ("-1", nil), ("a", nil),
+            ("0-99999999999", nil),
+        ]
+        #expect(lists.map { Processors.numbers(in: $0.0) } == lists.map(\.1))
+        #expect(lists.prefix(4).map { Processors.list($0.1 ?? []) } == lists.prefix(4).map(\.0))
+    }
+
+    /// The governor of each processor that the process may use, nil if it is not shown.
+    @Test(
+        arguments: [
+            (["performance", "performance"], "performance"),
+            (["performance", "powersave"], "powersave on processor 1 of 2"),
+            (["schedutil", "powersave", "powersave", "performance"], "powersave on processors 1-2 of 4"),
+            (["powersave", nil], "powersave on processor 0 of 2"),
+            (["strange", "powersave"], "strange on processor 0 of 2"),
+            // Of the other one nothing is known.
+            (["performance", nil], nil), ([nil, nil], nil), ([], nil),
+        ] as [([String?], String?)]
+    )
+    func theWorstGovernorCounts(_ governors: [String?], _ expected: String?) {
+        #expect(FrequencyGovernor.worst(of: Array(governors.indices)) { governors[$0] } == expected)
+    }
+
+    @Test func theDeepestIdleStateIsThatOfAllProcessors() {
+        let (shallow, deep) = (IdleStates.State(name: "C1", exit: 2000), IdleStates.State(name: "C6", exit: 133_000))
+        let cases: [([IdleStates.State?], String?)] = [
+            ([shallow, deep], "C6 on processor 1 of 2"), ([deep, deep], "C6"), ([shallow, nil], nil), ([], nil),
+        ]
+        let found = cases.map { states, _ in IdleStates.deepest(of: Array(states.indices)) { states[$0] }?.name }
+        #expect(found == cases.map(\.1))
+    }
+
+    @Test func coresAreSharedIfOneOfTheProcessorsHasASibling() {
+        let cases: [(String?, [String?], Bool?)] = [
+            ("0", [nil], false), ("1", ["0", "1"], false), ("1", ["0", "1-2"], true), ("1", [nil, nil], true),
+            (nil, ["0,4", nil], true), (nil, ["0", nil], nil), (nil, [], nil), (nil, ["0", "1"], false),
+        ]
+        #expect(cases.map { Processors.shareCores(active: $0.0, siblings: $0.1) } == cases.map(\.2))
     }
 
     @Test func theDeepestIdleStateCounts() throws {
@@ -58,8 +101,16 @@ struct MachineTests {
 
     @Test func theLoadAverageIsThatOfTheLastMinuteAndTheDelayTheSecondOfThreeNumbers() {
         #expect(["1.84 0.78 0.99 1/94 8035\n", "", "none\n"].map(LoadAverage.lastMinute) == [1.84, nil, nil])
-        let delays = ["424111 49044 2\n", "", "1 2\n", "1 2 3 4\n", "1 x 3\n"].map(RunDelay.nanoseconds)
-        #expect(delays == [49_044, nil, nil, nil, nil])
+        // A kernel that does not count writes zeros.
+        let delays = ["424111 49044 2\n", "", "1 2\n", "1 2 3 4\n", "1 x 3\n", "0 0 0\n", "9 0 1\n"]
+            .map(RunDelay.nanoseconds)
+        #expect(delays == [49_044, nil, nil, nil, nil, nil, 0])
+    }
+
+    /// A thread that has ended, one that goes on, a new one, and a new one with the number of one that has ended.
+    @Test func theDelaySinceAnEarlierReadingIsThatOfTheLivingThreads() {
+        let (early, late) = (RunDelay(["1": 900, "2": 10, "4": 50]), RunDelay(["2": 30, "3": 7, "4": 5]))
+        #expect(late.since(early) == 32 && late.since(late) == 0)
     }
 
     @Test func thisMachineHasALoad() throws {
@@ -77,20 +128,21 @@ struct MachineTests {
         await #expect(processExitsWith: .success) {
             var others: [Shell] = []
             for _ in 0..<(Processors.usable ?? 1) { others.append(try Shell()) }
-            let before = (own: try #require(ThreadAccount.current).waiting, others: RunDelay.ofOtherThreads)
+            func delayOfOthers() throws -> UInt64 { try #require(RunDelay.ofOtherThreads).since(RunDelay([:])) }
+            let before = (own: try #require(ThreadAccount.current).waiting, others: try delayOfOthers())
             let (delay, isOver) = (Box<UInt64>(), StopFlag())
             try KernelThread.start("test.delay") {
                 while !isOver.isSet { delay.value = ThreadAccount.current?.waiting }
             }
             // This thread sleeps. The other one waits for its processor again and again.
             while delay.value ?? 0 < 50_000_000 { SystemClock.sleep(for: .milliseconds(5)) }
-            #expect(RunDelay.ofOtherThreads - before.others >= 50_000_000)
+            #expect(try delayOfOthers() - before.others >= 50_000_000)
             isOver.set()
             SystemClock.sleep(for: .milliseconds(50))
             // Now this thread is the one that waits.
-            let rest = RunDelay.ofOtherThreads
+            let rest = try delayOfOthers()
             while try #require(ThreadAccount.current).waiting < before.own + 100_000_000 {}
-            #expect(RunDelay.ofOtherThreads < rest + 50_000_000)
+            #expect(try delayOfOthers() < rest + 50_000_000)
             _ = others
         }
     }
@@ -121,10 +173,11 @@ struct CPUQuotaTests {
         ] as [(String, [String: String], Double?)]
     )
     func theStrictestLimitCounts(_ groups: String, _ files: [String: String], _ expected: Double?) {
-        let found = CPUQuota.find(groups: groups) { path in
-            path.hasPrefix("/sys/fs/cgroup/") ? files[String(path.dropFirst(15))] : nil
+        let quota = CPUQuota { path in
+            if path == "/proc/self/cgroup" { return groups }
+            return path.hasPrefix("/sys/fs/cgroup/") ? files[String(path.dropFirst(15))] : nil
         }
-        #expect(found == expected)
+        #expect(quota.limit == expected)
     }
 
     private static func quota(_ controllers: String, _ quota: String) -> [String: String] {
@@ -137,10 +190,55 @@ struct CPUQuotaTests {
             (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cgroup.controllers": ""], true),
             (["/proc/self/cgroup": "1:cpu:/\n", "/sys/fs/cgroup/cpu/cgroup.procs": "1\n"], true),
             (["/proc/self/cgroup": "0::/\n"], false), ([:], false),
-            (["/proc/self/cgroup": "", "/sys/fs/cgroup/cgroup.controllers": ""], false),
+            (["/proc/self/cgroup": "", "/sys/fs/cgroup/cgroup.controllers": ""], false), (second("max 100000\n"), true),
+            (second("150000 100000\n"), true),
+            // What cannot be understood may be a limit.
+            (second("many 100000\n"), false), (second("100000 0\n"), false), (second("\n"), false),
         ] as [([String: String], Bool)]
     )
     func noLimitIsKnownOnlyIfBothTheGroupsAndTheirFilesAreShown(_ files: [String: String], _ expected: Bool) {
-        #expect(CPUQuota.isShown { files[$0] } == expected)
+        #expect(CPUQuota { files[$0] }.isShown == expected)
+    }
+
+    private static func second(_ limit: String) -> [String: String] {
+        [
+            "/proc/self/cgroup": "0::/a\n", "/sys/fs/cgroup/cgroup.controllers": "cpu\n",
+            "/sys/fs/cgroup/a/cpu.max": limit,
+        ]
+    }
+
+    /// Both versions of control groups, of kernels 6.1 to 7.2.
+    @Test func theAccountOfAQuotaIsInNanoseconds() {
+        let first = "nr_periods 66\nnr_throttled 51\nthrottled_time 3902493002\nnr_bursts 0\nburst_time 0\n"
+        let second = "usage_usec 2672925\nnice_usec 0\nnr_periods 532\nnr_throttled 531\nthrottled_usec 50315303\n"
+        let texts = [
+            first, second, "", "nr_periods 1\nnr_throttled 1\n", "nr_periods x\nnr_throttled 1\nthrottled_usec 1\n",
+        ]
+        let found = texts.map { Throttling($0) }
+        let expected: [Throttling?] = [
+            Throttling(periods: 66, stops: 51, nanoseconds: 3_902_493_002),
+            Throttling(periods: 532, stops: 531, nanoseconds: 50_315_303_000), nil, nil, nil,
+        ]
+        #expect(found == expected)
+    }
+
+    @Test func eachGroupWithALimitHasAnAccount() throws {
+        let folder = "/sys/fs/cgroup"
+        let files = [
+            "/proc/self/cgroup": "0::/a/b\n", "\(folder)/cgroup.controllers": "",
+            "\(folder)/a/cpu.max": "5000 100000\n",
+            "\(folder)/a/b/cpu.max": "max 100000\n",
+            "\(folder)/a/cpu.stat": "nr_periods 2\nnr_throttled 1\nthrottled_usec 3\n",
+        ]
+        let quota = CPUQuota { files[$0] }
+        #expect(quota.groups.map(\.limit) == [0.05] && quota.groups.map(\.account) == ["\(folder)/a/cpu.stat"])
+        #expect(quota.accounts { files[$0] } == [Throttling(periods: 2, stops: 1, nanoseconds: 3000)])
+        #expect(quota.accounts { _ in nil } == [nil])
+        #expect(ThrottlingReader(quota).accounts == [nil], "there is no such file here")
+        let (early, late) = (
+            Throttling(periods: 2, stops: 1, nanoseconds: 3000), Throttling(periods: 5, stops: 2, nanoseconds: 9000)
+        )
+        #expect(late.since(early) == Throttling(periods: 3, stops: 1, nanoseconds: 6000))
+        #expect(early.since(late) == nil)
     }
 }

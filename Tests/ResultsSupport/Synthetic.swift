@@ -69,7 +69,7 @@ package enum Synthetic {
     package static let host: Host = {
         var host = Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .release)
         (host.clockSource, host.governor, host.hypervisor) = ("tsc", "performance", true)
-        (host.usableProcessors, host.cpuQuota, host.clockRead) = (2, 1.5, 26.1)
+        (host.usableProcessors, host.clockRead) = (2, 26.1)
         return host
     }()
 

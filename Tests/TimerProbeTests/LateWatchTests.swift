@@ -9,7 +9,7 @@ import TimerResults
 @Suite struct LateWatchTests {
     /// What the kernel says of a thread whose tick was late by 1,000 ns, and the cause.
     private typealias Case = (
-        running: UInt64, waiting: UInt64, spin: UInt64, isStolen: Bool, idleExit: UInt64, cause: LateTicks.Cause
+        running: UInt64, waiting: UInt64, spin: UInt64, isStolen: Bool, idleExit: UInt64?, cause: LateTicks.Cause
     )
 
     @Test func theCauseExplainsHalfOfTheLateness() {
@@ -21,6 +21,8 @@ import TimerResults
             (900, 0, 401, false, 0, .stalled), (900, 0, 400, false, 0, .worked), (100, 0, 400, false, 0, .stalled),
             // What the kernel measured counts before what may have been.
             (900, 900, 0, true, 900, .waited), (900, 0, 0, true, 900, .worked), (0, 0, 0, true, 900, .idle),
+            // An account that is not shown is no cause.
+            (0, 0, 0, false, nil, .stalled),
         ]
         let found = cases.map { one in
             let end = ThreadAccount(thread: 1, running: 70 + one.running, waiting: 30 + one.waiting)
@@ -40,7 +42,30 @@ import TimerResults
 
     private let start = ThreadAccount(thread: 1, running: 70, waiting: 30)
 
-    private func cause(to end: ThreadAccount?, spin: UInt64 = 0, isStolen: Bool, longestIdleExit: UInt64)
+    /// The kernel counts the threads that a quota stops as threads that wait. It stops new threads, too.
+    @Test func aQuotaThatStoppedTheProcessForHalfOfTheLatenessIsTheCause() {
+        let waited = ThreadAccount(thread: 1, running: 70, waiting: 930)
+        let cases: [(UInt64?, ThreadAccount?, LateTicks.Cause)] = [
+            (500, waited, .throttled), (500, nil, .throttled), (499, waited, .waited), (0, waited, .waited),
+            (nil, waited, .waited), (499, nil, .unseen),
+        ]
+        let found = cases.map { throttled, end, _ in
+            LateTicks.Cause(of: 1000, from: start, to: end, throttled: throttled, isStolen: false, longestIdleExit: nil)
+        }
+        #expect(found == cases.map(\.2))
+    }
+
+    @Test func theGroupThatWasStoppedLongestCounts() {
+        func account(_ nanoseconds: UInt64) -> Throttling { Throttling(periods: 9, stops: 9, nanoseconds: nanoseconds) }
+        let cases: [([Throttling?], [Throttling?], UInt64?)] = [
+            ([account(5), account(100)], [account(25), account(110)], 20),
+            ([nil, account(1)], [account(9), account(4)], 3),
+            ([account(1)], [nil], nil), ([], [account(7)], nil), ([account(9)], [account(7)], nil), ([], [], nil),
+        ]
+        #expect(cases.map { LateWatch.longestStop(from: $0.0, to: $0.1) } == cases.map(\.2))
+    }
+
+    private func cause(to end: ThreadAccount?, spin: UInt64 = 0, isStolen: Bool, longestIdleExit: UInt64?)
         -> LateTicks.Cause
     {
         .init(of: 1000, from: start, to: end, spin: spin, isStolen: isStolen, longestIdleExit: longestIdleExit)

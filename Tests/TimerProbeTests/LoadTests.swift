@@ -23,7 +23,8 @@ struct LoadTests {
         await #expect(processExitsWith: .success) {
             let rows = try Short.measure([Row(.bare(.timerFD))]) { ($0.loads, $0.deadlines) = ([.memory], 250) }
             let turn = try #require(rows[0].turns.first)
-            #expect(turn.cpu > 0 && Double(turn.cpu) < 0.5 * Double(turn.elapsed))
+            let cpu = try #require(turn.cpu)
+            #expect(cpu > 0 && Double(cpu) < 0.5 * Double(turn.elapsed))
         }
     }
 
@@ -32,11 +33,11 @@ struct LoadTests {
         let isExact = try await mostSucceed {
             let run = try LoadRun(.memory, on: nil)
             defer { run.stop() }
-            let ready = run.usage
+            let ready = try #require(run.usage)
             try await Task.sleep(for: .milliseconds(20))
             let stoodStill = run.usage == ready
             run.begin()
-            #expect(await soon { (run.usage - ready).cpuNanoseconds > 20_000_000 })
+            #expect(await soon { run.usage.map { ($0 - ready).cpuNanoseconds > 20_000_000 } ?? false })
             run.halt()
             let halted = run.usage
             try await Task.sleep(for: .milliseconds(20))
@@ -60,7 +61,8 @@ struct LoadTests {
             let load = try LoadRun(.busy, on: nil)
             #expect(eventually { Self.areStopped })
             let ready = Self.busyProcesses
-            #expect(ready.count == (Processors.usable ?? Processors.online))
+            let quota = CPUQuota.current.limit
+            #expect(ready.count == Load.busyPrograms(on: Processors.usable ?? Processors.online, quota: quota))
             pause(.milliseconds(100))
             #expect(Self.busyProcesses == ready, "they stand still")
             load.begin()
@@ -79,6 +81,42 @@ struct LoadTests {
             let load = try LoadRun(.cpu(3), on: nil)
             #expect(Self.busyProcesses.count == 3)
             load.stop()
+        }
+    }
+
+    @Test func aBusyLoadHasNoMoreProgramsThanTheQuotaHasRoomFor() {
+        let cases: [(Int, Double?, Int)] = [
+            (8, nil, 8), (8, 0.05, 1), (8, 1, 1), (8, 1.01, 2), (8, 64, 8), (2, 1e300, 2), (-1, nil, 1), (8, .nan, 8),
+        ]
+        #expect(cases.map { Load.busyPrograms(on: $0.0, quota: $0.1) } == cases.map(\.2))
+    }
+
+    /// A load that is none must not be called busy.
+    @Test func aLoadWhoseProgramHasEndedSaysHow() async {
+        await #expect(processExitsWith: .success) {
+            let load = try LoadRun(.cpu(2), on: nil)
+            load.begin()
+            pause(.milliseconds(50))
+            #expect(load.failure == nil)
+            let first = try #require(Self.busyProcesses.keys.first)
+            kill(first, SIGKILL)
+            #expect(eventually { load.failure == "a program of the load cpu:2 ended: signal 9" })
+            load.stop()
+        }
+    }
+
+    @Test func aRowUnderALoadThatHasEndedFails() async {
+        await #expect(processExitsWith: .success) {
+            try KernelThread.start("test.kill") {
+                while true {
+                    for child in Self.busyProcesses.keys where !ProcFS.isStopped(child) { kill(child, SIGTERM) }
+                    SystemClock.sleep(for: .milliseconds(1))
+                }
+            }
+            let error = #expect(throws: MeasurementError.self) {
+                _ = try Short.measure([Row(.bare(.timerFD))]) { $0.loads = [.cpu(1)] }
+            }
+            #expect(error?.description == "a program of the load cpu:1 ended: signal 15")
         }
     }
 
@@ -122,7 +160,7 @@ struct LoadTests {
             run.stop()
             run.stop()
             #expect(await soon { ProcFS.threads(named: "load.").isEmpty })
-            #expect(run.usage == .zero)
+            #expect(run.usage == nil, "a missing account is not zero")
         }
     }
 
@@ -180,7 +218,7 @@ struct LoadTests {
 
     @Test func loadsOfTimersDoNothingWithoutAService() throws {
         for run in [try LoadRun(.churn(1000), on: nil), try LoadRun(.pending(1000), on: nil)] {
-            #expect(run.usage.cpuNanoseconds == 0)
+            #expect(run.usage == .zero)
             run.stop()
         }
     }

@@ -9,8 +9,42 @@ struct MachineFactsTests {
             "#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1", "#1 SMP PREEMPT_RT Debian 6.12.1-1",
             "#1 SMP PREEMPT RT Debian 4.19", "#1 SMP PREEMPT Tue", "#1 SMP Sun Jan 10", "",
         ]
-        let models = ["PREEMPT_DYNAMIC", "PREEMPT_RT", "PREEMPT_RT", "PREEMPT", "", ""]
+        let models: [String?] = ["PREEMPT_DYNAMIC", "PREEMPT_RT", "PREEMPT_RT", "PREEMPT", "", nil]
         #expect(versions.map { MachineFacts.preemption(version: $0) } == models)
+    }
+
+    /// A kernel, what it shows to root, its boot options, its configuration, and its mode.
+    private typealias Mode = (kernel: String, shown: String?, options: String?, configuration: String?, mode: String?)
+
+    /// The texts of Debian's kernels, and their defaults.
+    @Test func aDynamicKernelRunsWhatItShowsOrWasBootedWith() {
+        let (old, new) = ("6.1.0-50-amd64", "7.2.13+deb14-amd64")
+        let voluntary = "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\n"
+        let cases: [Mode] = [
+            (old, "none (voluntary) full ", "quiet", nil, "voluntary"), (new, "full (lazy) ", "quiet", nil, "lazy"),
+            (new, "(full) lazy ", nil, nil, "full"), (old, nil, "quiet preempt=full", voluntary, "full"),
+            (old, nil, "preempt=full preempt=none", nil, "none"), (old, nil, "quiet", voluntary, "voluntary"),
+            (old, nil, "quiet", "CONFIG_PREEMPT=y\nCONFIG_PREEMPT_DYNAMIC=y\n", "full"),
+            (new, nil, "quiet", "CONFIG_PREEMPT_LAZY=y\n", "lazy"), (new, nil, "preempt=lazy", nil, "lazy"),
+            // It does not have the mode, and so ignores the option.
+            (new, nil, "preempt=none", nil, nil), (old, nil, "preempt=lazy", nil, nil),
+            (old, nil, "quiet", nil, nil), (old, nil, nil, voluntary, nil), ("", nil, nil, nil, nil),
+        ]
+        let found = cases.map { one in
+            MachineFacts.preemptionMode(
+                on: Host(system: "", kernel: one.kernel, machine: "x86_64", cpu: nil, processors: 1, build: .release),
+                shown: one.shown,
+                bootOptions: one.options,
+                configuration: one.configuration
+            )
+        }
+        #expect(found == cases.map(\.mode))
+    }
+
+    @Test func theFairServerKeepsTheLargestShareOfAllProcessors() {
+        let files = ["0 runtime": "50000000", "0 period": "1000000000", "1 runtime": "0", "1 period": "1000000000"]
+        let shares = [[0, 1], [1], [0, 2], []].map { MachineFacts.fairShare(of: $0) { files["\($0) \($1)"] } }
+        #expect(shares == [5, 0, nil, nil])
     }
 
     @Test func otherProgramsHaveTheTimeThatThisProcessHasNot() {

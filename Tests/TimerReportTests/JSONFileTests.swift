@@ -35,13 +35,49 @@ import TimerResults
         var rows = Synthetic.rows(changing: 0) { $0.problem = "early" }
         (rows[1].failure, rows[2].late, rows[3].drift) = ("no tick", LateTicks(threshold: 5), nil)
         (rows[2].spin, rows[4].hop) = (SpinCuts(cuts: 3, obstacle: "one processor"), Histogram([1, 2, 3]))
+        rows[4].turns = rows[4].turns.map { Self.withoutAccount($0) }
         let laps = (0..<40).map { Lap(waiting: Double($0), stolen: nil) }
         let needs = try ["timerfd.p50 < 1s", "p50 < 1us"]
             .map { try Judgement(try Need.parse($0), of: Synthetic.report) }
         let judged = Synthetic.report.judged(needs).results
-        for results in [Synthetic.report.results, judged, Synthetic.results(rows, laps: laps, isStopped: true)] {
+        var machine = MachineState(others: 5)
+        machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
+        let stopped = Synthetic.results(rows, machine: machine, laps: laps, isStopped: true)
+        for results in [Synthetic.report.results, judged, stopped] {
             #expect(try JSONFile.decode(JSONFile.encode(Report(results)).utf8) == results)
         }
+    }
+
+    /// A turn of a kernel that shows no account.
+    static func withoutAccount(_ turn: Turn) -> Turn {
+        Turn(
+            median: turn.median,
+            lateness: turn.lateness,
+            missed: turn.missed,
+            cpu: nil,
+            wakeUps: nil,
+            switches: nil,
+            elapsed: turn.elapsed,
+            runDelay: nil
+        )
+    }
+
+    /// An account that the kernel does not show is a missing figure, and not zero.
+    @Test func aMissingAccountIsAMissingFigure() throws {
+        let names: Set = ["cpu_percent", "wakeups_per_tick", "switches_per_tick", "run_delay_percent"]
+        let rows = [Synthetic.rows[0], Synthetic.rows(changing: 1) { $0.turns = $0.turns.map(Self.withoutAccount) }[1]]
+        let report = Report(Synthetic.results(rows))
+        let known = try JSONFile.encode(report).split(separator: "\"figures\":").dropFirst()
+            .map { part in names.filter { part.contains("\"\($0)\":") } }
+        #expect(known == [names, []])
+        #expect(report.rows[1].runDelay == nil && report.rows[1].cpu == nil)
+        let lines = Screen(report, width: 300, isWide: true).description.split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("dispatch") && $0.contains("–") })
+        // Of a row that has it in some turns, it is that of these turns.
+        var mixed = Synthetic.rows[0]
+        for lap in stride(from: 0, to: 40, by: 2) { mixed.turns[lap] = Self.withoutAccount(mixed.turns[lap]) }
+        let some = Report(Synthetic.results([mixed])).rows[0]
+        #expect(some.cpu?.value == report.rows[0].cpu?.value && some.wakeUps?.value == report.rows[0].wakeUps?.value)
     }
 
     /// Fault 14: 928 KB for 30 s.
@@ -74,7 +110,8 @@ import TimerResults
         ("early", "0", "-1"), ("early", "0", "1000"), ("missed", "[0", "[21"), ("missed", "[0", "[-1"),
         ("missed", "[0", "[9223372036854775807"), ("missed", "[0", "[1e400"), ("missed", "[0,", "["),
         ("cpu_ns", "[400000", "[-9223372036854775808"), ("wakeups", "[20", "[10000000000000000000"),
-        ("elapsed_ns", "[20000000", "[0"), ("run_delay_ns", "[0", "[-5"), ("lateness", "[\"", "[\"x "),
+        ("elapsed_ns", "[20000000", "[0"), ("elapsed_ns", "[20000000", "[null"), ("run_delay_ns", "[0", "[-5"),
+        ("lateness", "[\"", "[\"x "),
         ("lateness", "[\"", "[\"\",\""), ("period_ns", "1000000", "0"), ("period_ns", "1000000", "-1"),
         ("timers", "1", "0"), ("kind", "\"peer", "\"friend"), ("row", "\"dispatch\"", "\"timerfd\""),
         ("row", "\"dispatch\"", "\"\\u001b[2J\""), ("os", "\"Linux\"", "\"Li\\nnux\""), ("remarks", "[", "[\"a\\nb\""),
@@ -132,7 +169,9 @@ import TimerResults
         rows[2].late = LateTicks.Cause.allCases.reduce(into: LateTicks(threshold: 500_000)) { $0.add($1) }
         rows[2].spin = SpinCuts(cuts: 3, obstacle: "one processor")
         rows[3].drift = nil
+        rows[4].turns[0] = JSONFileTests.withoutAccount(rows[4].turns[0])
         var results = Synthetic.results(rows, machine: MachineState(others: 99), laps: [Lap()], isStopped: true)
+        results.machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
         (results.options.why, results.options.thread, results.host) = (500_000, "fifo:80", .current)
         let report = Report(results)
         let needs = try ["timerfd.p50 < 1s", "p50 < 1ns"].map { try Judgement(try Need.parse($0), of: report) }

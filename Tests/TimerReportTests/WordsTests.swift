@@ -34,6 +34,10 @@ import TimerResults
         #expect(words([Synthetic.rows[0]]).confidence == range + limit, "nothing is compared")
         let busy = "Not far: these figures tell more of the machine’s other work than of the timers. "
         #expect(words(others: 97).confidence == busy + range + verdict + limit)
+        var throttled = Synthetic.results(Synthetic.rows)
+        throttled.machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
+        let stops = "Not far: these figures tell more of the quota than of the timers. "
+        #expect(Words(Report(throttled)).confidence == stops + range + verdict + limit)
         let few = " too few for ranges and verdicts: measure longer (--time)."
         #expect(words(Synthetic.pair(laps: 7)).confidence == "7 laps are" + few)
         #expect(words(Synthetic.pair(laps: 1)).confidence == "1 lap is" + few)

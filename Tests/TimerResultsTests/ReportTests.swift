@@ -289,6 +289,34 @@ import TimerResults
         #expect(states.map(\.isBusy) == [true, true, false, false])
     }
 
+    /// The quota of this process is no other program.
+    @Test func theStopsOfAQuotaAreNamedWithTheQuota() {
+        func state(_ stops: UInt64, of periods: UInt64, others: Double = 1, waiting: Double? = nil) -> MachineState {
+            var state = MachineState(others: others, waiting: waiting, stolen: 0, loadAverage: 1.3)
+            state.quota = QuotaStops(limit: 0.05, periods: periods, stops: stops, share: 72.4)
+            return state
+        }
+        let states = [state(51, of: 66), state(2, of: 200, others: 97), state(1, of: 200), state(0, of: 66)]
+        let first = "the quota of 0.05 processors stopped this process in 51 of 66 periods (72 % of the time)"
+        let second = "the quota of 0.05 processors stopped this process in 2 of 200 periods (72 % of the time)"
+        let busy = "other programs held 97 % of the processors (load 1.3 on 2)"
+        let words: [String?] = ["THROTTLED: \(first)", "THROTTLED: \(second); BUSY: \(busy)", nil, nil]
+        #expect(states.map { $0.words(on: Synthetic.host) } == words)
+        #expect(states.map(\.isThrottled) == [true, true, false, false])
+        let unknown = " Others’ waiting is unknown: the kernel counts such stops as waiting, too."
+        let quiet = "Quiet: other programs held 1 % of the processors, and other guests of the host took 0 %."
+        let sentences = [
+            "Throttled: \(first).\(unknown) \(quiet)", "Throttled: \(first). \(quiet)", quiet,
+            "The kernel does not show whether its quota stopped this process. \(quiet)",
+        ]
+        var host = Synthetic.host
+        host.cpuQuota = 0.05
+        let others = [
+            states[0], state(51, of: 66, waiting: 3), states[3], MachineState(others: 1, waiting: 0, stolen: 0),
+        ]
+        #expect(others.map { $0.sentence(on: host) } == sentences)
+    }
+
     /// The page answers the question also if the machine was quiet.
     @Test func theStateIsASentenceAlsoIfTheMachineWasQuiet() {
         var metal = Synthetic.host

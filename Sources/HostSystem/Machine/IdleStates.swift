@@ -8,13 +8,25 @@ package enum IdleStates {
         package let name: String
         /// Nanoseconds that a processor takes to leave the state.
         package let exit: UInt64
+
+        package init(name: String, exit: UInt64) { (self.name, self.exit) = (name, exit) }
     }
 
-    /// The first processor's state that takes longest to leave; nil if the kernel shows none (its cpuidle.rst).
-    package static let deepest = deepest(in: "/sys/devices/system/cpu/cpu0/cpuidle")
+    /// The state that takes longest to leave, of all processors that count for this process (the kernel's cpuidle.rst),
+    /// and where it is if they differ: `C6 on processor 1 of 2`. Nil if the kernel shows no state of one of them.
+    package static let deepest = deepest(of: Processors.relevant) {
+        deepest(in: "/sys/devices/system/cpu/cpu\($0)/cpuidle")
+    }
 
-    /// Nanoseconds that this state takes to leave; 0 without one.
-    package static let longestExit = deepest?.exit ?? 0
+    /// The same of other processors.
+    package static func deepest(of processors: [Int], reading read: (Int) -> State?) -> State? {
+        let states = processors.map { (number: $0, state: read($0)) }
+        guard states.allSatisfy({ $0.state != nil }),
+            let worst = states.compactMap(\.state).max(by: { $0.exit < $1.exit })
+        else { return nil }
+        let place = Processors.place(states.filter { $0.state == worst }.map(\.number), of: processors)
+        return State(name: worst.name + place, exit: worst.exit)
+    }
 
     /// The driver of the states, as `intel_idle` or `none`; nil if the kernel does not say.
     package static var driver: String? { ProcFile.line("/sys/devices/system/cpu/cpuidle/current_driver") }

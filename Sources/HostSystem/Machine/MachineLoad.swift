@@ -1,5 +1,3 @@
-internal import CTimerKernel
-
 /// How long programs of the whole machine waited for a processor: "pressure stall information" (the kernel's
 /// Documentation/accounting/psi.rst).
 package struct Pressure: Hashable, Sendable {
@@ -67,28 +65,5 @@ package enum LoadAverage {
     /// Reads the text of /proc/loadavg (proc_loadavg(5)).
     package static func lastMinute(in text: String) -> Double? {
         text.split(separator: " ").first.flatMap { Double($0) }
-    }
-}
-
-/// How long threads of this process were ready to run and waited for a processor.
-package enum RunDelay {
-    /// Nanoseconds of all threads that live now, except the calling thread; 0 if the kernel does not say.
-    package static var ofOtherThreads: UInt64 {
-        guard let folder = unsafe opendir("/proc/self/task") else { return 0 }
-        defer { unsafe closedir(folder) }
-        let own = "\(thread_id())"
-        var sum: UInt64 = 0
-        while let entry = unsafe readdir(folder) {
-            let name = unsafe String(characters: entry.pointee.d_name)
-            guard name != own, let text = ProcFile.text("/proc/self/task/\(name)/schedstat") else { continue }
-            sum &+= nanoseconds(in: text) ?? 0
-        }
-        return sum
-    }
-
-    /// Reads the text of a schedstat file: the second of three numbers (the kernel's "Scheduler Statistics").
-    package static func nanoseconds(in text: String) -> UInt64? {
-        let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }
-        return numbers.count == 3 ? numbers[1] : nil
     }
 }

@@ -23,11 +23,11 @@ package enum Capability: Int, Sendable {
 /// Real-time scheduling policies.
 package enum RealTime {
     /// Whether the system lets a thread of this process have such a policy: a thread of its own tries it. It takes
-    /// root, CAP_SYS_NICE or a limit above zero for RLIMIT_RTPRIO (sched(7)).
-    package static let isAllowed: Bool = {
+    /// root, CAP_SYS_NICE or a limit above zero for RLIMIT_RTPRIO (sched(7)). Nil if there is no thread to try it.
+    package static let isAllowed: Bool? = {
         let setup = ThreadSetup([.fifo(1)])
-        let hasStarted = (try? setup.startThread("try.realtime") {}) != nil
-        return hasStarted && setup.outcomes.values.allSatisfy { $0.refusal == nil }
+        guard (try? setup.startThread("try.realtime") {}) != nil else { return nil }
+        return setup.outcomes.values.allSatisfy { $0.refusal == nil }
     }()
 }
 

@@ -6,9 +6,15 @@ internal import SystemPackage
 /// reaches this process only. The deinit kills a program that still runs and waits for it: no zombie stays.
 package struct ChildProcess: ~Copyable {
     /// How the program ended.
-    package struct End: Hashable, Sendable {
+    package struct End: Hashable, Sendable, CustomStringConvertible {
         /// The exit code; nil if a signal ended the program.
         package let code: Int32?
+        /// The number of the signal that ended the program.
+        package let signal: Int32?
+
+        package var description: String {
+            code.map { "exit status \($0)" } ?? signal.map { "signal \($0)" } ?? "an unknown end"
+        }
     }
 
     private let id: pid_t
@@ -64,9 +70,14 @@ package struct ChildProcess: ~Copyable {
     package mutating func poll() -> End? {
         if end == nil {
             var status: CInt = 0
-            // The macros WIFEXITED and WEXITSTATUS.
-            if unsafe waitpid(id, &status, WNOHANG) == id {
-                end = End(code: status & 0x7f == 0 ? status >> 8 & 0xff : nil)
+            // The macros WIFEXITED, WEXITSTATUS and WTERMSIG.
+            let found = unsafe waitpid(id, &status, WNOHANG)
+            if found == id {
+                let signal = status & 0x7f
+                end = End(code: signal == 0 ? status >> 8 & 0xff : nil, signal: signal == 0 ? nil : signal)
+            } else if found == -1, errno == ECHILD {
+                // If the process ignores SIGCHLD, the kernel keeps no status.
+                end = End(code: nil, signal: nil)
             }
         }
         return end

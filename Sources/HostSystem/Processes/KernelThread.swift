@@ -8,9 +8,21 @@ internal import TimerKernel
 /// A thread of this process, by the kernel's number. Any thread can read its account.
 package struct KernelThread: Hashable, Sendable {
     private let number: Int32
+    /// The number in /proc, which differs if /proc is that of another process namespace; nil if it is not shown there.
+    let listedNumber: Int32?
 
     /// The calling thread.
-    package static var current: KernelThread { KernelThread(number: thread_id()) }
+    package static var current: KernelThread {
+        KernelThread(number: thread_id(), listedNumber: currentListedNumber)
+    }
+
+    /// The end of the link to `PROCESS/task/THREAD`.
+    private static var currentListedNumber: Int32? {
+        var link = [CChar](repeating: 0, count: 64)
+        let length = unsafe readlink("/proc/thread-self", &link, link.count)
+        let text = String(decoding: link.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.split(separator: "/").last.flatMap { Int32($0) }
+    }
 
     /// Starts a detached thread as ``TimerKernel/Thread/start(_:_:)`` does, and returns once it runs. Throws
     /// `SystemError` if the system refuses the thread.
@@ -32,7 +44,7 @@ package struct KernelThread: Hashable, Sendable {
         return thread.withLock(\.self)
     }
 
-    /// The kernel's account of the thread up to now; nil once the thread has ended.
+    /// The kernel's account of the thread up to now; nil once the thread has ended, or if the kernel does not show it.
     ///
     /// Reading the thread's clock makes the kernel bring this account up to date. The account of the whole process
     /// lags behind by up to a timer interrupt's period for each running thread: subtract one from the other only
@@ -57,7 +69,8 @@ package struct KernelThread: Hashable, Sendable {
 
     /// A field of the thread's status file (proc_pid_status(5)).
     private func status(_ name: String) -> Substring? {
-        ProcFile.text("/proc/self/task/\(number)/status")?.split(separator: "\n").first { $0.hasPrefix(name) }
+        listedNumber.flatMap { ProcFile.text("/proc/self/task/\($0)/status") }?.split(separator: "\n")
+            .first { $0.hasPrefix(name) }
             .map { $0.dropFirst(name.count).drop { $0 == "\t" || $0 == " " } }
     }
 }

@@ -12,18 +12,19 @@ package struct ResourceUsage: Hashable, Sendable {
     /// How often the kernel took a thread off its processor.
     package let involuntarySwitches: Int64
 
-    /// All threads, ended threads included.
-    package static var ofAllThreads: ResourceUsage { ResourceUsage(of: 0) }
+    /// All threads, ended threads included; nil if the kernel does not say.
+    package static var ofAllThreads: ResourceUsage? { ResourceUsage(of: 0) }
 
-    /// All threads except the calling thread, ended threads included.
-    package static var ofOtherThreads: ResourceUsage {
+    /// All threads except the calling thread, ended threads included; nil if the kernel does not say.
+    package static var ofOtherThreads: ResourceUsage? {
         var own = ResourceUsage(of: 1)
         // A switch of this thread between the two readings would be in one of them only.
-        while true {
-            let (all, after) = (ofAllThreads, ResourceUsage(of: 1))
-            if after.switches == own.switches { return all - after }
+        while let before = own {
+            guard let all = ofAllThreads, let after = ResourceUsage(of: 1) else { return nil }
+            if after.switches == before.switches { return all - after }
             own = after
         }
+        return nil
     }
 
     private var switches: Int64 { voluntarySwitches + involuntarySwitches }
@@ -43,9 +44,9 @@ package struct ResourceUsage: Hashable, Sendable {
 extension ResourceUsage {
     /// The account of 0, RUSAGE_SELF, or 1, RUSAGE_THREAD. Glibc shows the second only to GNU sources. Swift sees both
     /// as a type that `getrusage` does not take.
-    private init(of who: CInt) {
+    private init?(of who: CInt) {
         var usage = rusage()
-        unsafe getrusage(who, &usage)
+        guard unsafe getrusage(who, &usage) == 0 else { return nil }
         self.init(
             cpuNanoseconds: Self.nanoseconds(usage.ru_utime) + Self.nanoseconds(usage.ru_stime),
             voluntarySwitches: Int64(usage.ru_nvcsw),

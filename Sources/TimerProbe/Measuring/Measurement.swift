@@ -18,7 +18,7 @@ package struct Measurement {
     }
 
     /// How busy the machine was up to now.
-    package var machine: MachineState { watch.state }
+    package var machine: MachineState { watch.state(loadAverage: LoadAverage.current) }
 
     /// Measures. The calling thread waits meanwhile. At the start and the end of each turn, and some ten times a second
     /// in between, it calls `goesOn`, which returns whether to go on. After each turn that counts it calls `turnEnded`,
@@ -39,11 +39,11 @@ package struct Measurement {
         while plan.begins(lap: lap, left: plan.timeForLaps - begin.duration(to: TimerClock.suspending.now)) {
             watch.beginLap()
             for planned in plan.order(inLap: lap) where !hasFailed(planned) {
-                watch.beginTurn()
+                let before = watch.reading
                 guard let turn = try measure(planned, goal: plan.deadlinesPerTurn, "lap \(lap)", goesOn) else {
                     return false
                 }
-                watch.endTurn(under: planned.load)
+                watch.add(from: before, to: watch.reading, under: planned.load)
                 turnEnded(lap, planned.key, turn)
                 update(planned) { $0.add(turn) }
             }
@@ -101,75 +101,6 @@ package struct Measurement {
     }
 }
 
-/// Sums up what else the machine did, turn by turn.
-private struct MachineWatch {
-    /// Nanoseconds.
-    private struct Sums {
-        var (waiting, timeOfWaiting) = (0.0, 0.0)
-        var (busy, own, stolen, timeOfProcessors) = (0.0, 0.0, 0.0, 0.0)
-
-        mutating func add(_ more: Sums) {
-            (waiting, timeOfWaiting) = (waiting + more.waiting, timeOfWaiting + more.timeOfWaiting)
-            (busy, own, stolen) = (busy + more.busy, own + more.own, stolen + more.stolen)
-            timeOfProcessors += more.timeOfProcessors
-        }
-
-        /// Percent of the time in which some program waited for a processor; nil if it was not seen.
-        var waitingShare: Double? { Self.percent(waiting, of: timeOfWaiting) }
-        /// The kernel counts stolen time in hundredths of a second, so one or two of them count as nothing.
-        var stolenShare: Double? { Self.percent(stolen < 3e7 ? 0 : stolen, of: timeOfProcessors) }
-        var others: Double? { Self.percent(busy - own, of: timeOfProcessors) }
-
-        private static func percent(_ part: Double, of whole: Double) -> Double? {
-            whole > 0 ? (1000 * min(max(part / whole, 0), 1)).rounded() / 10 : nil
-        }
-    }
-
-    private struct Reading {
-        let time = SystemClock.monotonic.nanoseconds
-        let pressure = Pressure.current
-        let processors = ProcessorTime.current
-        let own = ResourceUsage.ofAllThreads.cpuNanoseconds
-    }
-
-    private var (whole, ofLap) = (Sums(), Sums())
-    private var before = Reading()
-
-    mutating func beginLap() { ofLap = Sums() }
-
-    mutating func beginTurn() { before = Reading() }
-
-    mutating func endTurn(under load: Load) {
-        let after = Reading()
-        let elapsed = Double(after.time - before.time)
-        var turn = Sums()
-        // Under a load of ours, programs wait because of us.
-        if load == .idle, let early = before.pressure, let late = after.pressure {
-            (turn.waiting, turn.timeOfWaiting) = (Double(late.waiting) - Double(early.waiting), elapsed)
-        }
-        // The programs of such a load are not in our own account.
-        if !load.hasPrograms, let early = before.processors, let late = after.processors {
-            turn.busy = Double(late.busy) - Double(early.busy)
-            turn.own = Double(after.own - before.own)
-            turn.stolen = Double(late.stolen) - Double(early.stolen)
-            turn.timeOfProcessors = elapsed * Double(Processors.online)
-        }
-        ofLap.add(turn)
-        whole.add(turn)
-    }
-
-    var lap: Lap { Lap(waiting: ofLap.waitingShare, stolen: ofLap.stolenShare) }
-
-    var state: MachineState {
-        MachineState(
-            others: whole.others,
-            waiting: whole.waitingShare,
-            stolen: whole.stolenShare,
-            loadAverage: LoadAverage.current
-        )
-    }
-}
-
 extension MeasuredRow {
     /// Counts the ticks of a turn. A turn without ticks does not count.
     package mutating func add(_ turn: TurnRecord) {
@@ -180,9 +111,9 @@ extension MeasuredRow {
                 median: UInt64(max(deadlines[(deadlines.count - 1) / 2], 0)),
                 lateness: Histogram(deadlines),
                 missed: turn.recordings.reduce(0) { $0 + $1.missed },
-                cpu: turn.bill.cpuNanoseconds,
-                wakeUps: turn.bill.voluntarySwitches,
-                switches: turn.bill.voluntarySwitches + turn.bill.involuntarySwitches,
+                cpu: turn.bill?.cpuNanoseconds,
+                wakeUps: turn.bill?.voluntarySwitches,
+                switches: turn.bill.map { $0.voluntarySwitches + $0.involuntarySwitches },
                 elapsed: turn.elapsed,
                 runDelay: turn.runDelay
             )

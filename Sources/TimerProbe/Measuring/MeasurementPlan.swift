@@ -154,6 +154,14 @@ package struct MeasurementPlan: Equatable, Sendable {
         return options
     }
 
+    /// The programs of a load belong to the control group of the process. Nil if its quota has room for all.
+    private static func remark(on load: Load, usable: Int, quota: Double) -> String? {
+        let programs = if case .cpu(let count) = load { count } else { Load.busyPrograms(on: usable, quota: quota) }
+        guard quota < Double(programs + 1) else { return nil }
+        return "--load \(load.name): a quota of \(NumberText.fixed(quota, places: 2)) processors for "
+            + "\(programs == 1 ? "1 program" : "\(programs) programs") and the rows"
+    }
+
     /// What the rows of a plan obtain otherwise than asked, a sentence each without its full stop. The threads of
     /// foreign rows get none of the wishes.
     package func remarks(foreign: [String], on host: Host) -> [String] {
@@ -166,6 +174,7 @@ package struct MeasurementPlan: Equatable, Sendable {
             switch load {
             case .cpu(let programs) where programs > usable:
                 "--load \(load.name): there are only \(usable) processors for \(programs) programs"
+            case .busy, .cpu: host.cpuQuota.flatMap { Self.remark(on: load, usable: usable, quota: $0) }
             case .churn, .pending:
                 remark("--load \(load.name)", { $0.kind != .backend }, "nothing to load, without a timer service,")
             default: nil

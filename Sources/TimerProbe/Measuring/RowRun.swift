@@ -40,14 +40,16 @@ struct RowRun {
         let before = usage(without: load)
         load.begin()
         guard waitForStart(of: probes, watch), try wait(for: probes, of: ticking, watch) else { return nil }
+        // The threads that ticked end with the ticking.
+        let runDelay = RunDelay.ofOtherThreads.flatMap { after in delay.map { after.since($0) } }
         ticking.stop()
         load.halt()
-        let bill = usage(without: load) - before
-        let after = RunDelay.ofOtherThreads
+        if let failure = load.failure { throw MeasurementError(failure) }
+        let bill = usage(without: load).flatMap { after in before.map { after - $0 } }
         return TurnRecord(
             probes.map(\.result),
             bill: bill,
-            runDelay: after > delay ? after - delay : 0,
+            runDelay: runDelay,
             late: lateWatch?.late,
             spin: service?.spin.map { SpinCuts(cuts: UInt64($0.cuts), obstacle: $0.obstacle) }
         )
@@ -92,10 +94,11 @@ struct RowRun {
     }
 
     /// The kernel's bill up to now, without the threads that wait or make the load. Read it while the load stands
-    /// still: see ``LoadRun/usage``.
-    private func usage(without load: LoadRun) -> ResourceUsage {
+    /// still: see ``LoadRun/usage``. Nil if a part of it is not shown.
+    private func usage(without load: LoadRun) -> ResourceUsage? {
         // Handlers on the main thread share it with the wait, whose ten checks a second are then part of the cost.
-        (plan.request.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads) - load.usage
+        let all = plan.request.delivery == .main ? ResourceUsage.ofAllThreads : .ofOtherThreads
+        return all.flatMap { all in load.usage.map { all - $0 } }
     }
 
     /// Waits until shortly before the first deadline, or earlier by `lead`. Returns whether to go on.

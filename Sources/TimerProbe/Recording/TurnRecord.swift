@@ -6,10 +6,11 @@ package import TimerResults
 package struct TurnRecord: Hashable, Sendable {
     /// One recording for each timer; none if the row failed.
     package let recordings: [Recording]
-    /// The kernel's bill.
-    package let bill: ResourceUsage
-    /// Nanoseconds that threads of this process were ready to run and waited for a processor.
-    package let runDelay: UInt64
+    /// The kernel's bill; nil if the kernel does not show it.
+    package let bill: ResourceUsage?
+    /// Nanoseconds that threads of this process were ready to run and waited for a processor; nil if the kernel does
+    /// not show it.
+    package let runDelay: UInt64?
     /// The causes of the late ticks; nil if the plan does not ask for them.
     package let late: LateTicks?
     /// How the budget limited the row's spinning; nil for a row that does not spin.
@@ -17,8 +18,8 @@ package struct TurnRecord: Hashable, Sendable {
 
     package init(
         _ recordings: [Recording],
-        bill: ResourceUsage = .zero,
-        runDelay: UInt64 = 0,
+        bill: ResourceUsage? = nil,
+        runDelay: UInt64? = nil,
         late: LateTicks? = nil,
         spin: SpinCuts? = nil
     ) {

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import HeapModule
 package import HostSystem
 package import PreciseTimer
@@ -15,6 +16,8 @@ package enum Bare: String, CaseIterable, Sendable {
 /// It finds the passed deadlines by division, and goes on with the first future one, as the library does.
 package final class BareLoop: Ticking {
     private let isStopped = StopFlag()
+    /// The thread lives until then, so that its account can be read.
+    private let dismissed = DispatchSemaphore(value: 0)
 
     /// Starts the thread with the options of the backends' threads, which set a timer slack of 1 ns unless they say
     /// otherwise. A timerfd that is refused later shows as early ticks, which are reported.
@@ -23,24 +26,29 @@ package final class BareLoop: Ticking {
         _ probes: [Probe],
         thread: TimerService.ThreadOptions = .init()
     ) throws(SystemError) {
-        let isStopped = isStopped
+        let (isStopped, dismissed) = (isStopped, dismissed)
         switch loop {
         case .nanosleep:
             try KernelThread.start("bare.nanosleep") {
                 TimerSlack.nanoseconds = 1
                 _ = try? thread.applyToCallingThread()
                 Self.loop(probes, isStopped) { $0.clock.sleep(until: $0.nanoseconds) }
+                dismissed.wait()
             }
         case .timerFD:
             let timer = try BareTimer(probes[0].deadlines.start.clock)
             try KernelThread.start("bare.timerfd") {
                 _ = try? thread.applyToCallingThread()
                 Self.loop(probes, isStopped) { timer.wait(until: $0.nanoseconds) }
+                dismissed.wait()
             }
         }
     }
 
-    package func stop() { isStopped.set() }
+    package func stop() {
+        isStopped.set()
+        dismissed.signal()
+    }
 
     /// The work of the thread: one probe for each timer, all on one clock. It reads the flag after each wait.
     package static func loop(

@@ -146,7 +146,7 @@ private struct RowForm: Codable {
     /// The comparison with the base, by p50 and p99.
     let verdicts: [String: Ratio.Verdict]
     /// The columns of the turns, one number for each lap.
-    let turns: [String: [Int64]]
+    let turns: [String: [Int64?]]
     /// The lateness of all deadlines of each turn.
     let lateness: [String]
     let ticks: Ticks
@@ -174,7 +174,7 @@ private struct RowForm: Codable {
             "median_ns": row.turns.map { Int64($0.median) }, "missed": row.turns.map { Int64($0.missed) },
             "cpu_ns": row.turns.map(\.cpu), "elapsed_ns": row.turns.map { Int64($0.elapsed) },
             "wakeups": row.turns.map(\.wakeUps), "switches": row.turns.map(\.switches),
-            "run_delay_ns": row.turns.map { Int64($0.runDelay) },
+            "run_delay_ns": row.turns.map { $0.runDelay.map { Int64($0) } },
         ]
         lateness = row.turns.map(\.lateness.text)
         ticks = Ticks(early: row.early, lateness: row.ticks.text, hop: row.hop.text)
@@ -189,7 +189,7 @@ private struct RowForm: Codable {
         let ticks = report.row.ticks
         var figures: [String: Estimate?] = [
             "than_base_p50_ns": report.difference, "than_base_p99_ns": report.tailDifference,
-            "max_ns": Estimate(report.worst), "run_delay_percent": Estimate(report.runDelay),
+            "max_ns": Estimate(report.worst), "run_delay_percent": report.runDelay.map { Estimate($0) },
             "deadlines": Estimate(Double(report.deadlines)), "ticks": Estimate(Double(ticks.count)),
         ]
         for percent in [50.0, 99, 100] where ticks.count > 0 {
@@ -204,24 +204,27 @@ private struct RowForm: Codable {
             var measured = MeasuredRow(RowKey(row, kind, load: load))
             let names = ["median_ns", "missed", "cpu_ns", "elapsed_ns", "wakeups", "switches", "run_delay_ns"]
             let columns = names.map { turns[$0] ?? [] }
+            let known = columns.map { $0.compactMap(\.self) }
             let histograms = lateness.compactMap { Histogram($0) }
+            // Only what the kernel may not show can be missing.
             guard columns.allSatisfy({ $0.count == lateness.count }), histograms.count == lateness.count,
-                ![0, 1, 3, 6].contains(where: { columns[$0].contains { $0 < 0 } }),
+                ![0, 1, 3, 6].contains(where: { known[$0].contains { $0 < 0 } }),
+                [0, 1, 3].allSatisfy({ known[$0].count == lateness.count }),
                 // A bill a little below zero counts as zero, but no measurement wrote a far lower one.
-                ![2, 4, 5].contains(where: { columns[$0].contains { $0 < -1_000_000_000 } }),
+                ![2, 4, 5].contains(where: { known[$0].contains { $0 < -1_000_000_000 } }),
                 let own = Histogram(ticks.lateness), let hop = Histogram(ticks.hop)
             else { throw Problem("is damaged: the columns of \(measured.key) do not fit together") }
             measured.turns = histograms.enumerated()
                 .map { lap, lateness in
                     Turn(
-                        median: UInt64(columns[0][lap]),
+                        median: UInt64(known[0][lap]),
                         lateness: lateness,
-                        missed: UInt64(columns[1][lap]),
+                        missed: UInt64(known[1][lap]),
                         cpu: columns[2][lap],
                         wakeUps: columns[4][lap],
                         switches: columns[5][lap],
-                        elapsed: UInt64(columns[3][lap]),
-                        runDelay: UInt64(columns[6][lap])
+                        elapsed: UInt64(known[3][lap]),
+                        runDelay: columns[6][lap].map { UInt64($0) }
                     )
                 }
             (measured.ticks, measured.hop, measured.early) = (own, hop, ticks.early)

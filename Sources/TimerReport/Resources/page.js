@@ -156,6 +156,9 @@ const percentiles = (data, rows) => table("figures", rows, [
   ["rate", "switches per tick", row => ranged(row.switches_per_tick, hundredths, hundredths)],
   ["share", "waited for a processor", row => [percent(row.run_delay_percent)]]], data.heading);
 
+// How often a quota stopped the process.
+const throttling = stops => stops == null ? "" : ` The quota of ${stops.quota} processors stopped the process in `
+  + `${stops.throttled} of ${stops.periods} periods, ${percent(stops.percent)} of the time.`;
 // What is known of the machine and of the measurement, in sentences.
 const facts = ({host, origin, options, machine, laps, remarks, rows}) => {
   const early = rows.filter(row => row.ticks?.early > 0).map(row => `${row.row} ticked early ${row.ticks.early} times`);
@@ -164,16 +167,17 @@ const facts = ({host, origin, options, machine, laps, remarks, rows}) => {
       host.usable_processors < host.processors_online && `${host.usable_processors} of them usable`,
       host.cpu_quota && `a quota of ${host.cpu_quota}`, host.cpu_governor && `governor ${host.cpu_governor}`,
       host.hypervisor && "a guest of a hypervisor", `${host.os} ${host.kernel_release}`) + ".",
-    Clock: `${options.clock} (${host.clock_source}). One reading takes ${time(host.clock_read_ns)}.`,
+    Clock: `${options.clock} (${host.clock_source ?? "of an unknown source"}). One reading takes ${time(host.clock_read_ns)}.`,
     Method: `${plural(options.timers ?? 1, "timer")}, every ${setting(options.period_ns)}, delivered `
       + `${options.deliver}. ${plural(laps.waiting_percent.length, "lap")}, in which each row has one turn of `
       + `${setting(options.turn_ns)}, in random order (seed ${options.seed}).`
       + (options.thread ? ` Threads: ${options.thread}.` : "")
       + (options.why_ns ? ` Each tick later than ${setting(options.why_ns)} was asked for its reason.` : ""),
-    Disturbance: `Other programs held ${percent(machine.others_percent)} of the processors `
-      + `(load ${fixed(machine.load_average ?? 0, 1)}). Programs waited for a processor `
+    Disturbance: `Other programs held ${percent(machine.others_percent)} of the processors`
+      + (machine.load_average == null ? "" : ` (load ${fixed(machine.load_average, 1)})`)
+      + ". Programs waited for a processor "
       + `${percent(machine.waiting_percent)} of the time. Other guests of the host took `
-      + `${percent(machine.stolen_percent)}.`,
+      + `${percent(machine.stolen_percent)}.` + throttling(machine.throttling),
     Origin: `compare-backends ${origin.version}, ${host.build} build, `
       + `${(origin.date ?? "").replace("T", " ").replace("Z", " UTC")}, in `
       + `${fixed(origin.seconds ?? 0, origin.seconds < 9.5 ? 1 : 0)} s.`,

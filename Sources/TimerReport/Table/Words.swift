@@ -57,8 +57,10 @@ package struct Words: Sendable {
                 + "(--time)."
         }
         let isCompared = report.rows.contains { $0.base != nil }
+        let machine = report.results.machine
         let sentences = [
-            report.results.machine.isBusy
+            machine.isThrottled ? "Not far: these figures tell more of the quota than of the timers." : nil,
+            machine.isBusy
                 ? "Not far: these figures tell more of the machine’s other work than of the timers." : nil,
             "Each range is from \(laps) laps, and holds the true figure in 99 of 100 runs, "
                 + "and in fewer if a few stalls make the figure.",
@@ -137,7 +139,11 @@ struct RowColumn {
         let hop = RowColumn(title: "hop p50") { NumberText.time($0.row.hop.percentile(50)) }
         var columns = figures
         columns.insert(RowColumn(title: "worst") { NumberText.time($0.worst) }, at: 4)
-        columns.append(RowColumn(title: "waited") { "\(NumberText.fixed($0.runDelay, places: 1)) %" })
+        columns.append(
+            RowColumn(title: "waited") { row in
+                row.runDelay.map { "\(NumberText.fixed($0, places: 1)) %" } ?? missing
+            }
+        )
         if hops { columns.append(hop) }
         columns.append(RowColumn(title: "than \(base)") { comparison($0, isLong: true) })
         return columns

@@ -49,12 +49,16 @@ extension MachineState {
             guard let mine = self[keyPath: part], let last = other[keyPath: part] else { return other[keyPath: part] }
             return mine + (last - mine) / Double(count)
         }
-        return MachineState(
+        var mean = MachineState(
             others: part(\.others),
             waiting: part(\.waiting),
             stolen: part(\.stolen),
             loadAverage: part(\.loadAverage)
         )
+        mean.quota = other.quota.map { last in
+            quota.map { $0.adding(last, share: $0.share + (last.share - $0.share) / Double(count)) } ?? last
+        }
+        return mean
     }
 }
 

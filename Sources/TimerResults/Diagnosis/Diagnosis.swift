@@ -39,7 +39,7 @@ package struct MachineFinding: Hashable, Sendable {
     package let level: Level
     /// What the machine shows, in a few words.
     package let found: String
-    /// What to do about it, in one sentence; nil if there is nothing to do.
+    /// What to do about it, in one sentence; nil if there is nothing to do, or nothing known.
     package let advice: String?
 
     fileprivate init(_ name: String, _ verdict: Verdict?) {

@@ -22,11 +22,13 @@ extension MachineFacts {
     var othersVerdict: Verdict? {
         let parts = [
             othersShare.map { "\(NumberText.fixed($0, places: 0)) % of the processors" },
-            waitingShare.map { "waiting \(NumberText.fixed($0, places: 0)) % of the time" },
+            waitingShare.map { "waiting \(NumberText.fixed($0, places: 0)) % of the time" }
+                ?? (stopsInWork ?? 0 > 0 ? "waiting unknown beside the quota's stops" : nil),
             loadAverage.map { "load average \(NumberText.fixed($0, places: 1))" },
         ]
         let found = parts.compactMap(\.self).joined(separator: ", ")
         if othersShare == nil, waitingShare == nil { return found.isEmpty ? nil : (.unknown, found, nil) }
+        // One of the two is enough to judge by.
         if othersShare ?? 0 <= 20, waitingShare ?? 0 <= 10 { return (.good, found, nil) }
         return (.limits, found, "Ticks wait for them: stop them, or keep them away from one processor with taskset.")
     }
@@ -83,7 +85,8 @@ extension MachineFacts {
 
     var quotaVerdict: Verdict? {
         guard let quota = host.cpuQuota else { return showsGroups ? (.good, "no limit", nil) : nil }
-        let found = "limit: \(NumberText.fixed(quota, places: 2)) processors"
+        let stops = stopsInWork.map { $0 == 0 ? "" : ", stopped \($0 == 1 ? "once" : "\($0) times") in 0.5 s of work" }
+        let found = "limit: \(NumberText.fixed(quota, places: 2)) processors\(stops ?? ", its stops are not shown")"
         return (.limits, found, "At the limit, all stops for up to 100 ms: raise it (CPUQuota=, docker --cpus).")
     }
 

@@ -15,8 +15,11 @@ package struct MachineFacts: Hashable, Sendable {
     package var stolenNow: Double?
     /// Percent of all processors that other programs used during the work.
     package var othersShare: Double?
-    /// Percent of the work's time in which some program waited for a processor.
+    /// Percent of the work's time in which some program waited for a processor; nil, too, if a quota stopped the
+    /// process meanwhile, since the kernel counts that as waiting.
     package var waitingShare: Double?
+    /// The number of periods of its quota in which this process was stopped during the work; nil without a quota.
+    package var stopsInWork: UInt64?
     /// The kernel's load average of one minute.
     package var loadAverage: Double?
     /// The driver of the idle states, or `none`.
@@ -35,12 +38,17 @@ package struct MachineFacts: Hashable, Sendable {
     package var sharesCores: Bool?
     /// The kernel's model of preemption as its version names it, as `PREEMPT_DYNAMIC`; empty if it names no model.
     package var preemption: String?
+    /// Which of its models a dynamic kernel runs: `none`, `voluntary`, `full` or `lazy`; nil if it does not show that.
+    package var preemptionMode: String?
     /// Nanoseconds by which an ordinary thread's sleep may end later.
     package var timerSlack: UInt64?
     /// Whether an ordinary thread gets the short slice that it asks for.
     package var grantsSlice: Bool?
-    /// Percent of the time that real-time threads may use.
+    /// Percent of the time that real-time threads may use, before Linux 6.12.
     package var realTimeShare: Double?
+    /// Percent of the time that the fair server of Linux 6.12 and later keeps for ordinary threads, if a real-time
+    /// thread does not sleep. Root alone sees it.
+    package var fairShare: Double?
     /// The processors that get no work of other processes, as `2-3`; empty if there are no such processors.
     package var isolated: String?
     /// The processors without a regular tick, in the same form.
@@ -97,12 +105,26 @@ extension MachineFacts {
     }
 
     var preemptionVerdict: Verdict? {
-        switch preemption {
-        case nil: nil
-        case "": (.limits, "voluntary, or none", "Others' system calls hold up a tick: use PREEMPT_RT or preempt=full.")
-        case "PREEMPT_RT"?: (.good, "PREEMPT_RT", nil)
-        case let model?: (.usual, model, "The kernel's own work can hold up a tick: PREEMPT_RT bounds that time.")
+        let isDynamic = preemption == "PREEMPT_DYNAMIC"
+        // Only a dynamic kernel has the boot option.
+        let remedy = isDynamic ? "boot with preempt=full, or use PREEMPT_RT" : "use PREEMPT_RT, or PREEMPT_DYNAMIC"
+        let advice = "Others' system calls hold up a tick: \(remedy)."
+        switch (preemption, preemptionMode) {
+        case (nil, _): return nil
+        case ("", _): return (.limits, "voluntary, or none", advice)
+        case ("PREEMPT_RT", _): return (.good, "PREEMPT_RT", nil)
+        case (let model?, let mode?):
+            if mode == "none" || mode == "voluntary" { return (.limits, "\(model), \(mode)", advice) }
+            // It holds up the threads without a real-time policy.
+            if mode == "lazy" { return (.usual, "\(model), lazy", advice) }
+        case ("PREEMPT_DYNAMIC", nil):
+            return (
+                .unknown, "PREEMPT_DYNAMIC, the mode is not shown", "Boot with preempt=full, to be sure of the mode."
+            )
+        case (_?, nil): break
         }
+        let found = [preemption, preemptionMode].compactMap(\.self).joined(separator: ", ")
+        return (.usual, found, "The kernel's own work can hold up a tick: PREEMPT_RT bounds that time.")
     }
 
     var slackVerdict: Verdict? {
@@ -119,10 +141,20 @@ extension MachineFacts {
     }
 
     var throttlingVerdict: Verdict? {
+        guard let hasServer = fairShare != nil ? true : host.hasKernel(6, 12) else { return nil }
+        guard !hasServer else { return fairServerVerdict }
         guard let realTimeShare else { return nil }
         if realTimeShare >= 100 { return (.good, "off", nil) }
         let found = "limit: \(NumberText.fixed(realTimeShare, places: 0)) % of the time for real-time threads"
         return (.usual, found, "Only spinning threads meet it: sched_rt_runtime_us=-1 lets them block the machine.")
+    }
+
+    /// From Linux 6.12 on sched_rt_runtime_us bounds what deadline threads may ask for, and throttles no thread.
+    private var fairServerVerdict: Verdict {
+        if fairShare == 0 { return (.good, "off: the fair server keeps nothing for ordinary threads", nil) }
+        let share = NumberText.fixed(fairShare ?? 5, places: 0)
+        let found = "the fair server keeps \(share) % for ordinary threads\(fairShare == nil ? ", by default" : "")"
+        return (.usual, found, "Only spinning threads meet it: let them sleep for that share of each second.")
     }
 
     var isolationVerdict: Verdict? {

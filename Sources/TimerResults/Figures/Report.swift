@@ -54,8 +54,8 @@ package struct RowReport: Sendable {
     /// Per tick.
     package let wakeUps: Estimate?
     package let switches: Estimate?
-    /// Percent of the time in which the row's threads waited for a processor.
-    package let runDelay: Double
+    /// Percent of the time in which the row's threads waited for a processor; nil if the kernel does not show it.
+    package let runDelay: Double?
     /// The row that this one is compared with; nil for the base itself.
     package let base: RowKey?
     /// The lateness as a multiple of the base's: in the middle, lap by lap, and in the tail. Nil without a base.
@@ -80,8 +80,8 @@ package struct RowReport: Sendable {
         cpu = rounds.cpu
         wakeUps = rounds.wakeUps
         switches = rounds.switches
-        let elapsed = row.turns.reduce(0) { $0 + Double($1.elapsed) }
-        runDelay = 100 * row.turns.reduce(0) { $0 + Double($1.runDelay) } / elapsed
+        let delays = row.turns.compactMap { turn in turn.runDelay.map { (Double($0), Double(turn.elapsed)) } }
+        runDelay = delays.isEmpty ? nil : 100 * delays.reduce(0) { $0 + $1.0 } / delays.reduce(0) { $0 + $1.1 }
         let ratio = base.flatMap { results.ratio(of: row, to: $0.row) }
         p50Ratio = ratio
         p99Ratio = base.flatMap { base in

@@ -26,6 +26,8 @@ package struct Rounds: Sendable {
     private let elapsed: [Double]
     private let threadWakeUps: [Double]
     private let contextSwitches: [Double]
+    /// Of the turns whose cost is known, as the three above.
+    private let ticksWithCost: [Double]
     /// From the latest.
     private let late: [Late]
 
@@ -38,10 +40,12 @@ package struct Rounds: Sendable {
         func sums(_ part: (Turn) -> Double) -> [Double] { rounds.map { $0.reduce(0) { $0 + part($1) } } }
         deadlines = sums { Double($0.lateness.count) }
         missedDeadlines = sums { Double($0.missed) }
-        processorTime = sums { Double($0.cpu) }
-        elapsed = sums { Double($0.elapsed) }
-        threadWakeUps = sums { Double($0.wakeUps) }
-        contextSwitches = sums { Double($0.switches) }
+        func known(_ cost: Int64?, _ number: (Int64) -> Double) -> Double { cost.map(number) ?? 0 }
+        processorTime = sums { known($0.cpu) { Double($0) } }
+        elapsed = sums { turn in known(turn.cpu) { _ in Double(turn.elapsed) } }
+        threadWakeUps = sums { known($0.wakeUps) { Double($0) } }
+        contextSwitches = sums { known($0.switches) { Double($0) } }
+        ticksWithCost = sums { turn in known(turn.cpu) { _ in Double(turn.lateness.count) - Double(turn.missed) } }
         late = rounds.enumerated()
             .flatMap { number, turns in
                 Histogram(sumOf: turns.map(\.lateness)).buckets
@@ -66,11 +70,9 @@ package struct Rounds: Sendable {
     /// Processor time per elapsed time, in percent.
     package var cpu: Estimate? { quotient(100, processorTime, elapsed) }
     /// The wake-ups of threads per tick.
-    package var wakeUps: Estimate? { quotient(1, threadWakeUps, ticks) }
+    package var wakeUps: Estimate? { quotient(1, threadWakeUps, ticksWithCost) }
     /// The context switches per tick.
-    package var switches: Estimate? { quotient(1, contextSwitches, ticks) }
-
-    private var ticks: [Double] { zip(deadlines, missedDeadlines).map { $0 - $1 } }
+    package var switches: Estimate? { quotient(1, contextSwitches, ticksWithCost) }
 
     private func quotient(_ factor: Double, _ part: [Double], _ whole: [Double]) -> Estimate? {
         let known = estimate { factor * Self.sum(part, $0) / Self.sum(whole, $0) }

@@ -8,7 +8,8 @@ package struct Host: Codable, Hashable, Sendable {
     package let build: Build
     /// The source of the kernel's time, as `tsc` or `kvm-clock`.
     package var clockSource: String?
-    /// The governor of the processors' frequency, as `performance`.
+    /// The governor of the processors' frequency, as `performance`. If the usable processors differ, the worst one and
+    /// where it is: `powersave on processor 1 of 2`.
     package var governor: String?
     /// Whether the machine is virtual.
     package var hypervisor: Bool?
@@ -35,6 +36,14 @@ package struct Host: Codable, Hashable, Sendable {
             )
             return build
         }
+    }
+
+    /// Whether the kernel is of this version or a later one, by the first two numbers of its release; nil if it has no
+    /// such numbers.
+    package func hasKernel(_ major: Int, _ minor: Int) -> Bool? {
+        let numbers = kernel.split(separator: ".").prefix(2).map { Int($0.prefix(while: \.isNumber)) }
+        guard numbers.count == 2, let first = numbers[0], let second = numbers[1] else { return nil }
+        return (first, second) >= (major, minor)
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -2,6 +2,8 @@
 package struct LateTicks: Codable, Hashable, Sendable {
     /// A reason for at least half of a tick's lateness.
     package enum Cause: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
+        /// A quota of its control group stopped the process.
+        case throttled
         /// The thread was ready to run, and other threads had the processors.
         case waited
         /// The thread was still at work, for instance in a handler.
@@ -55,6 +57,7 @@ extension LateTicks.Cause {
     /// The words behind the number of ticks.
     package var words: String {
         switch self {
+        case .throttled: "stopped by the quota of the control group"
         case .waited: "waited for a processor"
         case .worked: "waited for the thread's own work"
         case .idle: "waited for an idle processor to wake up"

@@ -9,6 +9,8 @@ package struct MachineState: Codable, Hashable, Sendable {
     package var stolen: Double?
     /// The kernel's load average of the last minute, at the end.
     package var loadAverage: Double?
+    /// How often the quota of a control group stopped the process; nil without a quota.
+    package var quota: QuotaStops?
 
     package init(others: Double? = nil, waiting: Double? = nil, stolen: Double? = nil, loadAverage: Double? = nil) {
         (self.others, self.waiting, self.stolen, self.loadAverage) = (others, waiting, stolen, loadAverage)
@@ -19,6 +21,7 @@ package struct MachineState: Codable, Hashable, Sendable {
         case waiting = "waiting_percent"
         case stolen = "stolen_percent"
         case loadAverage = "load_average"
+        case quota = "throttling"
     }
 
     /// From these shares on, figures are of the machine's other work more than of timers.
@@ -29,13 +32,36 @@ package struct MachineState: Codable, Hashable, Sendable {
         (others ?? 0) > Self.most.others || (waiting ?? 0) > Self.most.waiting || (stolen ?? 0) > Self.most.stolen
     }
 
-    /// The state in one line, if it matters: `BUSY: other programs held 97 % of the processors (load 5.4 on 2)`.
+    /// Whether the quota of a control group made the figures.
+    package var isThrottled: Bool { quota?.matters == true }
+
+    /// The state in one line, if it matters: `BUSY: other programs held 97 % of the processors (load 5.4 on 2)`, or
+    /// `THROTTLED: the quota of 0.05 processors stopped this process …`.
     package func words(on host: Host) -> String? {
-        isBusy ? "BUSY: \(excesses(on: host).joined(separator: "; "))" : nil
+        let parts = [
+            isThrottled ? quota.map { "THROTTLED: \($0.words)" } : nil,
+            isBusy ? "BUSY: \(excesses(on: host).joined(separator: "; "))" : nil,
+        ]
+        let known = parts.compactMap(\.self)
+        return known.isEmpty ? nil : known.joined(separator: "; ")
     }
 
-    /// The state as a sentence, also if the machine was quiet.
+    /// The state in a few sentences, also if the machine was quiet.
     package func sentence(on host: Host) -> String {
+        [quotaSentence(on: host), workSentence(on: host)].compactMap(\.self).joined(separator: " ")
+    }
+
+    private func quotaSentence(on host: Host) -> String? {
+        if host.cpuQuota != nil, quota == nil {
+            return "The kernel does not show whether its quota stopped this process."
+        }
+        guard isThrottled, let quota else { return nil }
+        let pressure =
+            waiting == nil ? " Others’ waiting is unknown: the kernel counts such stops as waiting, too." : ""
+        return "Throttled: \(quota.words).\(pressure)"
+    }
+
+    private func workSentence(on host: Host) -> String {
         if isBusy { return "Busy: \(excesses(on: host).joined(separator: ", and "))." }
         let shares = [
             others.map { "other programs held \(Self.percent($0)) of the processors" }
@@ -66,6 +92,7 @@ package struct MachineState: Codable, Hashable, Sendable {
 
     var isSound: Bool {
         [others, waiting, stolen, loadAverage].allSatisfy { $0.map { (0...1e6).contains($0) } ?? true }
+            && quota?.isSound ?? true
     }
 }
 

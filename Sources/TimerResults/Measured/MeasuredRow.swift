@@ -89,28 +89,30 @@ package struct Turn: Hashable, Sendable {
     /// Deadlines that got no tick of their own.
     package let missed: UInt64
     /// What the kernel billed, without the threads that wait, show progress or make the load: nanoseconds on a
-    /// processor, wake-ups of threads, and how often a thread left its processor. Never negative.
-    package let cpu: Int64
-    package let wakeUps: Int64
-    package let switches: Int64
+    /// processor, wake-ups of threads, and how often a thread left its processor. Never negative; nil if the kernel
+    /// does not show it.
+    package let cpu: Int64?
+    package let wakeUps: Int64?
+    package let switches: Int64?
     /// Nanoseconds from one period before the first deadline to the last tick.
     package let elapsed: UInt64
-    /// Nanoseconds that threads of this process were ready to run and waited for a processor.
-    package let runDelay: UInt64
+    /// Nanoseconds that threads of this process were ready to run and waited for a processor; nil if the kernel does
+    /// not show it.
+    package let runDelay: UInt64?
 
     package init(
         median: UInt64,
         lateness: Histogram,
         missed: UInt64,
-        cpu: Int64,
-        wakeUps: Int64,
-        switches: Int64,
+        cpu: Int64?,
+        wakeUps: Int64?,
+        switches: Int64?,
         elapsed: UInt64,
-        runDelay: UInt64 = 0
+        runDelay: UInt64? = 0
     ) {
         (self.median, self.lateness, self.missed) = (median, lateness, missed)
         // The bill is a difference of accounts that the kernel rounds one by one, and a little of nothing may be less.
-        (self.cpu, self.wakeUps, self.switches) = (max(cpu, 0), max(wakeUps, 0), max(switches, 0))
+        (self.cpu, self.wakeUps, self.switches) = (cpu.map { max($0, 0) }, wakeUps.map { max($0, 0) }, switches.map { max($0, 0) })
         (self.elapsed, self.runDelay) = (elapsed, runDelay)
     }
 }

@@ -146,8 +146,8 @@ extension MeasuredRow {
 
     fileprivate var isSound: Bool {
         turns.allSatisfy { turn in
-            let counts = [turn.median, turn.missed, turn.elapsed, turn.runDelay].map { Double($0) }
-            let costs = [turn.cpu, turn.wakeUps, turn.switches].map { Double($0) }
+            let counts = [turn.median, turn.missed, turn.elapsed, turn.runDelay ?? 0].map { Double($0) }
+            let costs = [turn.cpu, turn.wakeUps, turn.switches].map { Double($0 ?? 0) }
             return turn.missed <= turn.lateness.count && turn.lateness.count > 0 && turn.elapsed > 0
                 && (counts + costs).allSatisfy { $0 < Self.limit }
         } && turns.reduce(0) { $0 + Double($1.lateness.count) } < Self.limit

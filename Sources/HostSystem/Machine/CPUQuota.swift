@@ -1,0 +1,115 @@
+/// The limits that control groups put on the processor time of a process.
+package struct CPUQuota: Hashable, Sendable {
+    /// A group with a limit.
+    package struct Group: Hashable, Sendable {
+        /// In processors.
+        package let limit: Double
+        /// The file with the group's account.
+        package let account: String
+    }
+
+    /// The groups of the process that have a limit, and such groups above them.
+    package let groups: [Group]
+    /// Whether the kernel shows the groups of the process and their limits. A container may hide both.
+    package let isShown: Bool
+
+    /// The strictest limit, in processors; nil if there is no limit, or if it is not shown.
+    package var limit: Double? { groups.map(\.limit).min() }
+
+    /// The limits of this process now.
+    package static var current: CPUQuota { CPUQuota(reading: ProcFile.text) }
+
+    /// The limits of a process whose files are read so.
+    package init(reading read: (String) -> String?) {
+        let lines = read("/proc/self/cgroup")?.split(separator: "\n") ?? []
+        let found = lines.flatMap { Self.groups(line: $0, read) }
+        groups = found.compactMap(\.self)
+        // Each version of control groups has a file that its root always has.
+        let roots = ["cgroup.controllers", "cpu/cgroup.procs", "cpu,cpuacct/cgroup.procs"]
+        isShown =
+            !lines.isEmpty && groups.count == found.count
+            && roots.contains { read("/sys/fs/cgroup/\($0)") != nil }
+    }
+
+    /// What each of the groups has counted up to now; nil if that is not shown.
+    package func accounts(reading read: (String) -> String? = ProcFile.text) -> [Throttling?] {
+        groups.map { read($0.account).flatMap { Throttling($0) } }
+    }
+
+    /// The groups with a limit of the group in one line, as `0::/a/b` (cgroups(7)), and of the groups above it; nil for
+    /// a limit that cannot be understood. In a container, the path may belong to the host: then only the files at the
+    /// root exist.
+    private static func groups(line: Substring, _ read: (String) -> String?) -> [Group?] {
+        let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[1].isEmpty || parts[1].split(separator: ",").contains("cpu") else { return [] }
+        let names = parts[2].split(separator: "/")
+        // Version 2 of control groups has one file, and version 1 a file for each number. Its folder has the names of
+        // all its controllers, and there may be a link with the name of this one.
+        let roots = parts[1].isEmpty ? [""] : ["/cpu", "/\(parts[1])"]
+        return (0...names.count)
+            .flatMap { depth -> [Group?] in
+                let path = names[..<depth].map { "/\($0)" }.joined()
+                for folder in roots.map({ "/sys/fs/cgroup\($0)\(path)" }) {
+                    guard let text = limitText(in: folder, isSecond: parts[1].isEmpty, read) else { continue }
+                    switch ratio(in: text) {
+                    case .none: return [nil]
+                    case .some(.infinity): return []
+                    case .some(let limit): return [Group(limit: limit, account: "\(folder)/cpu.stat")]
+                    }
+                }
+                return []
+            }
+    }
+
+    /// The quota and the period; nil if the group has no such file.
+    private static func limitText(in folder: String, isSecond: Bool, _ read: (String) -> String?) -> String? {
+        if isSecond { return read("\(folder)/cpu.max") }
+        guard let quota = read("\(folder)/cpu.cfs_quota_us") else { return nil }
+        return "\(quota) \(read("\(folder)/cpu.cfs_period_us") ?? "")"
+    }
+
+    /// The quotient of a quota and its period, as `150000 100000`; infinity without a limit, as `max 100000` or
+    /// `-1 100000`; nil for another text.
+    private static func ratio(in text: String) -> Double? {
+        let words = text.split(whereSeparator: \.isWhitespace)
+        guard words.count == 2, let period = Double(words[1]), period > 0 else { return nil }
+        if words[0] == "max" || words[0] == "-1" { return .infinity }
+        guard let quota = Double(words[0]), quota > 0, quota.isFinite else { return nil }
+        return quota / period
+    }
+}
+
+/// How often and how long a quota stopped a group since the group was made (the kernel's sched-bwc.rst).
+package struct Throttling: Hashable, Sendable {
+    /// The periods in which the group wanted to run.
+    package let periods: UInt64
+    /// Those in which it was stopped.
+    package let stops: UInt64
+    /// Nanoseconds for which it was stopped, the sum of all processors. A stop is counted at its end.
+    package let nanoseconds: UInt64
+
+    package init(periods: UInt64, stops: UInt64, nanoseconds: UInt64) {
+        (self.periods, self.stops, self.nanoseconds) = (periods, stops, nanoseconds)
+    }
+
+    /// Reads the text of a group's `cpu.stat`. Version 2 of control groups counts microseconds.
+    package init?(_ text: String) {
+        func number(_ name: String) -> UInt64? {
+            text.split(separator: "\n").first { $0.hasPrefix("\(name) ") }
+                .flatMap { UInt64($0.dropFirst(name.count + 1)) }
+        }
+        let time = number("throttled_time") ?? number("throttled_usec").map { $0 &* 1000 }
+        guard let periods = number("nr_periods"), let stops = number("nr_throttled"), let time else { return nil }
+        self.init(periods: periods, stops: stops, nanoseconds: time)
+    }
+
+    /// The account since an earlier reading; nil if a number went back.
+    package func since(_ earlier: Throttling) -> Throttling? {
+        guard periods >= earlier.periods, stops >= earlier.stops, nanoseconds >= earlier.nanoseconds else { return nil }
+        return Throttling(
+            periods: periods - earlier.periods,
+            stops: stops - earlier.stops,
+            nanoseconds: nanoseconds - earlier.nanoseconds
+        )
+    }
+}

@@ -1,0 +1,129 @@
+package import HostSystem
+package import TimerResults
+
+/// Sums up what else the machine did, turn by turn. An account that the kernel does not show is missing in the sums.
+package struct MachineWatch {
+    /// The machine's accounts at one moment.
+    package struct Reading {
+        /// Nanoseconds.
+        package var time: UInt64
+        package var pressure: Pressure?
+        package var processors: ProcessorTime?
+        /// Nanoseconds of this process on a processor.
+        package var own: Int64?
+        /// What the groups with a quota have counted.
+        package var throttling: [Throttling?] = []
+
+        package init(time: UInt64) { self.time = time }
+    }
+
+    /// Nanoseconds.
+    private struct Sums {
+        var (waiting, timeOfWaiting) = (0.0, 0.0)
+        var (busy, own, timeOfOthers) = (0.0, 0.0, 0.0)
+        var (stolen, timeOfStealing) = (0.0, 0.0)
+
+        mutating func add(_ more: Sums) {
+            (waiting, timeOfWaiting) = (waiting + more.waiting, timeOfWaiting + more.timeOfWaiting)
+            (busy, own, timeOfOthers) = (busy + more.busy, own + more.own, timeOfOthers + more.timeOfOthers)
+            (stolen, timeOfStealing) = (stolen + more.stolen, timeOfStealing + more.timeOfStealing)
+        }
+
+        /// Percent of the time in which some program waited for a processor; nil if it was not seen.
+        var waitingShare: Double? { MachineWatch.percent(waiting, of: timeOfWaiting) }
+        /// The kernel counts stolen time in hundredths of a second, so one or two of them count as nothing.
+        var stolenShare: Double? { MachineWatch.percent(stolen < 3e7 ? 0 : stolen, of: timeOfStealing) }
+        var others: Double? {
+            MachineFacts.othersShare(busy: busy, own: own, of: timeOfOthers)
+                .flatMap { MachineWatch.percent($0, of: 100) }
+        }
+    }
+
+    private let quota: CPUQuota
+    private let online: Int
+    private var (whole, ofLap) = (Sums(), Sums())
+    /// What the groups with a quota counted in the turns, and the nanoseconds of these turns.
+    private var throttling: [Throttling?]
+    private var timeOfThrottling = 0.0
+
+    package init(quota: CPUQuota = .current, online: Int = Processors.online) {
+        (self.quota, self.online) = (quota, online)
+        throttling = quota.groups.map { _ in Throttling(periods: 0, stops: 0, nanoseconds: 0) }
+    }
+
+    /// The accounts of this machine now.
+    var reading: Reading {
+        var reading = Reading(time: SystemClock.monotonic.nanoseconds)
+        (reading.pressure, reading.processors) = (Pressure.current, ProcessorTime.current)
+        (reading.own, reading.throttling) = (ResourceUsage.ofAllThreads?.cpuNanoseconds, quota.accounts())
+        return reading
+    }
+
+    package mutating func beginLap() { ofLap = Sums() }
+
+    /// Adds a turn under a load of ours, from its readings at both ends.
+    package mutating func add(from before: Reading, to after: Reading, under load: Load) {
+        let elapsed = Double(after.time) - Double(before.time)
+        let stops = zip(before.throttling, after.throttling)
+            .map { before, after in before.flatMap { after?.since($0) } }
+        throttling = zip(throttling, stops).map { sum, more in sum.flatMap { sum in more.map { sum.adding($0) } } }
+        timeOfThrottling += elapsed
+        var turn = Sums()
+        // Under a load of ours, programs wait because of us. The threads of a group that its quota stops count as
+        // waiting, too.
+        if load == .idle, stops.allSatisfy({ $0?.nanoseconds == 0 && $0?.stops == 0 }), let early = before.pressure,
+            let late = after.pressure, late.waiting >= early.waiting
+        {
+            (turn.waiting, turn.timeOfWaiting) = (Double(late.waiting - early.waiting), elapsed)
+        }
+        // The programs of such a load are not in our own account.
+        if !load.hasPrograms, let early = before.processors, let late = after.processors {
+            if late.busy >= early.busy, let own = before.own, let ownLater = after.own {
+                (turn.busy, turn.own) = (Double(late.busy - early.busy), Double(ownLater) - Double(own))
+                turn.timeOfOthers = elapsed * Double(online)
+            }
+            // The count may go back after a migration.
+            if late.stolen >= early.stolen {
+                (turn.stolen, turn.timeOfStealing) = (Double(late.stolen - early.stolen), elapsed * Double(online))
+            }
+        }
+        ofLap.add(turn)
+        whole.add(turn)
+    }
+
+    package var lap: Lap { Lap(waiting: ofLap.waitingShare, stolen: ofLap.stolenShare) }
+
+    package func state(loadAverage: Double?) -> MachineState {
+        var state = MachineState(
+            others: whole.others,
+            waiting: whole.waitingShare,
+            stolen: whole.stolenShare,
+            loadAverage: loadAverage
+        )
+        state.quota = quotaStops
+        return state
+    }
+
+    /// The account of the group that was stopped longest; nil without a quota, or if an account is not shown.
+    private var quotaStops: QuotaStops? {
+        let known = zip(quota.groups, throttling).compactMap { group, sum in sum.map { (group.limit, $0) } }
+        guard known.count == quota.groups.count, let most = known.max(by: { $0.1.nanoseconds < $1.1.nanoseconds }),
+            let share = Self.percent(Double(most.1.nanoseconds), of: timeOfThrottling)
+        else { return nil }
+        return QuotaStops(limit: most.0, periods: most.1.periods, stops: most.1.stops, share: share)
+    }
+
+    private static func percent(_ part: Double, of whole: Double) -> Double? {
+        whole > 0 ? (1000 * min(max(part / whole, 0), 1)).rounded() / 10 : nil
+    }
+}
+
+extension Throttling {
+    fileprivate func adding(_ more: Throttling) -> Throttling {
+        Throttling(
+            periods: periods + more.periods,
+            stops: stops + more.stops,
+            nanoseconds: nanoseconds + more.nanoseconds
+        )
+    }
+}
