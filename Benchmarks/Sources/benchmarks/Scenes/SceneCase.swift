@@ -9,6 +9,8 @@ enum Scene: String, CaseIterable, ExpressibleByArgument {
     case tolerance
     case idle
     case rest
+    /// The first scene, with the service's statistics; the floor is the same without them.
+    case statistics
 }
 
 /// One side of a scene, in a process of its own.
@@ -38,6 +40,8 @@ struct SceneCase: ParsableCommand {
             measureRefreshes { unsafe bench_timeouts_refresh(timeouts, UInt64($0)) }
         case (.idle, .pace): measureRefreshes { _ in }
         case (.rest, .ours): try measureRest()
+        case (.statistics, .ours): try measureTicks { try Tolerance.start(withStatistics: true) }
+        case (.statistics, .floor): try measureTicks { try Tolerance.start() }
         default: throw ValidationError("the scene has no such side")
         }
     }
@@ -86,8 +90,9 @@ struct SceneCase: ParsableCommand {
 private enum Tolerance {
     static let periods = (0..<10_000).map { UInt64(10_000_000 + $0 * 9_000) }
 
-    static func start() throws -> (TimerService, [Target]) {
+    static func start(withStatistics: Bool = false) throws -> (TimerService, [Target]) {
         let (service, targets) = (try TimerService(.timerFD), periods.map { _ in Target() })
+        service.collectsStatistics = withStatistics
         for (period, target) in zip(periods, targets) {
             let schedule = PreciseTimer.Schedule.every(.nanoseconds(period))
             try PreciseTimer.schedule(schedule, on: service, tolerance: .milliseconds(1), target: target) { target, _ in

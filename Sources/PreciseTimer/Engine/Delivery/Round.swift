@@ -132,13 +132,14 @@ extension ServiceState {
     /// Carries out the scheduler's order for the alarm. If the alarm refuses, this ends all timers.
     mutating func arm(_ order: AlarmOrder) {
         guard let alarm else { return }
+        // A repeating alarm may be left as it is at the end of a round, and fires only from then on.
+        observer?.alarmMayFire()
         do throws(TimerError) {
             switch order {
             case .leave: break
             case .disarm: try alarm.set(nil)
             case .set(let nanoseconds):
                 let deadline = TimerInstant(nanoseconds: nanoseconds, clock: clock)
-                observer?.setsAlarm()
                 if let period = scheduler.periodFromNext {
                     if try alarm.set(deadline, every: period) { scheduler.alarmGoesOn(every: period) }
                 } else {

@@ -16,9 +16,9 @@ final class Observer {
 
     /// Notices the steps of the service's clock, if it can have some.
     private var steps: StepWatch?
-    /// The latest reading of the clock, in nanoseconds, and the latest before the alarm was set.
+    /// The latest reading of the clock, in nanoseconds, and the latest before the alarm could fire.
     private var latest: UInt64 = 0
-    private var beforeSetting: UInt64 = 0
+    private var notBefore: UInt64 = 0
 
     /// An own type, because the runtime makes that of an optional or a tuple at its first use, and allocates.
     private enum Blocker {
@@ -37,14 +37,14 @@ final class Observer {
         if steps == nil { steps = StepWatch(alarm) } else { _ = steps?.check(alarm.now.nanoseconds) }
     }
 
-    /// The alarm is being set.
-    func setsAlarm() { beforeSetting = latest }
+    /// The alarm is set, or goes on to repeat after a round.
+    func alarmMayFire() { notBefore = latest }
 
     /// The alarm, which was set to an instant or to `.max`, has woken its thread.
     func woke(at now: UInt64, setTo instant: UInt64) {
         _ = steps?.check(now)
-        // An instant that had passed before the alarm was set says nothing of the alarm.
-        guard let counts, instant <= now, instant >= beforeSetting, instant >= steps?.latest ?? 0 else { return }
+        // An instant that had passed before the alarm could fire says nothing of the alarm.
+        guard let counts, instant <= now, instant >= notBefore, instant >= steps?.latest ?? 0 else { return }
         counts.countWakeUp(time: withoutSteps(instant), lateness: now - instant)
     }
 
