@@ -57,6 +57,22 @@ import Testing
         #expect(try ["1.0", "0.5"].map { try quantile("lateness", $0) } == [0, 0])
     }
 
+    @Test func aStepOfTheClockIsInNoGaugeOfLateness() throws {
+        let wall = VirtualTime(clock: .wall)
+        let metrics = try TimerMetrics(
+            of: wall.service,
+            dimensions: [("service", "test")],
+            factory: backend,
+            on: virtual.service
+        )
+        try PreciseTimer.schedule(.every(.seconds(1)), on: wall.service, target: log) { $0.note($1) }
+        wall.advance(by: .seconds(5))
+        wall.inject(.stepClock(by: .seconds(3_600)))
+        wall.advance(by: .seconds(5))
+        metrics.report()
+        #expect(try counters()[0] == 11 && quantile("lateness", "1.0") == 0)
+    }
+
     @Test func whatWasBeforeTheObjectIsNotReported() throws {
         virtual.service.collectsStatistics = true
         try tickEverySecond(atFirst: .seconds(3))

@@ -152,6 +152,24 @@ extension ClockStepTests {
             timer.cancel()
         }
 
+        /// Hours of deadlines come due at once, and nobody was late for them.
+        @Test(arguments: Backend.available.filter { $0.clocks.contains(.wall) })
+        func aStepIsInNoFigureOfLateness(backend: Backend) throws {
+            let (service, log) = (try TimerService(backend, clock: .wall), Log())
+            service.collectsStatistics = true
+            let timer = try PreciseTimer.schedule(.every(.milliseconds(5)), on: service, target: log) { $0.note($1) }
+            timer.collectsStatistics = true
+            #expect(log.goesOn)
+            withClockStepped(by: hour) { #expect(log.goesOn) }
+            #expect(timer.cancel())
+            for statistics in [service.statistics, timer.statistics] {
+                let statistics = try #require(statistics)
+                #expect(statistics.afterStep >= 1 && statistics.missed >= 700_000, "\(statistics)")
+                #expect(try #require(statistics.longestStall).length < hour / 2, "\(statistics)")
+            }
+            service.shutdown()
+        }
+
         /// The steps there and back are told at once, and slewing or reading the clock is not a step.
         @Test func stepsOfTheClockAreTold() async throws {
             let service = try TimerService(.timerFD)

@@ -112,6 +112,15 @@ struct DriftTests {
         #expect(noises == noises.sorted() && noises[2] > 2 * noises[1], "\(noises)")
     }
 
+    @Test func aStallInTheLastTicksIsInTheNoiseAsItIsInTheSlope() throws {
+        // No batch of a greater length has the last 48 of 6,000 ticks.
+        let lines = try (5_930..<5_984)
+            .map { place in
+                try #require(trend((0..<6_000).map { $0 == place ? 20_000_000 : 25_000 }).line)
+            }
+        #expect(lines.count { $0.slope > $0.noise } == 0)
+    }
+
     @Test func tooFewWakeUpsHaveNoNoiseOrNoDrift() throws {
         let counts = [0, 47, 48, 511, 512]
         let lines = counts.map { trend((0..<UInt64($0)).map { 5_000 + 1_000 * $0 }).line }

@@ -180,27 +180,27 @@ extension PreciseTimer {
     }
 
     /// Whether the timer collects ``statistics``; at first it does not. They begin at zero when this becomes true, and
-    /// take 8 KB until it becomes false or the timer and its handle are gone. A timer that has ended cannot begin.
+    /// take 10 KB until it becomes false or the timer and its handle are gone. A timer that has ended cannot begin.
     public var collectsStatistics: Bool {
         get { core.collectsStatistics(of: record) }
         set { core.collectStatistics(newValue, of: record) }
     }
 
-    /// The statistics so far, also after the timer has ended; nil if they are not collected. From any thread; copies 8
+    /// The statistics so far, also after the timer has ended; nil if they are not collected. From any thread; copies 10
     /// KB under the service's lock.
     public var statistics: Statistics? { core.statistics(of: record).map { Statistics($0, core.clock) } }
 }
 
 extension TimerService {
     /// Whether the service collects ``statistics`` of all its timers; at first it does not. They begin at zero when
-    /// this becomes true, and take 8 KB until it becomes false. A shared service has one such switch for all code in
+    /// this becomes true, and take 10 KB until it becomes false. A shared service has one such switch for all code in
     /// the process: do not turn it off there.
     public var collectsStatistics: Bool {
         get { core.collectsStatistics(of: nil) }
         set { core.collectStatistics(newValue, of: nil) }
     }
 
-    /// The statistics so far, of timers that have ended, too; nil if they are not collected. From any thread; copies 8
+    /// The statistics so far, of timers that have ended, too; nil if they are not collected. From any thread; copies 10
     /// KB under the service's lock.
     public var statistics: PreciseTimer.Statistics? {
         core.statistics(of: nil).map { PreciseTimer.Statistics($0, core.clock) }

@@ -112,7 +112,9 @@ package struct Turn: Hashable, Sendable {
     ) {
         (self.median, self.lateness, self.missed) = (median, lateness, missed)
         // The bill is a difference of accounts that the kernel rounds one by one, and a little of nothing may be less.
-        (self.cpu, self.wakeUps, self.switches) = (cpu.map { max($0, 0) }, wakeUps.map { max($0, 0) }, switches.map { max($0, 0) })
+        (self.cpu, self.wakeUps, self.switches) = (
+            cpu.map { max($0, 0) }, wakeUps.map { max($0, 0) }, switches.map { max($0, 0) }
+        )
         (self.elapsed, self.runDelay) = (elapsed, runDelay)
     }
 }

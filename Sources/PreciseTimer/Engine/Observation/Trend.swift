@@ -29,17 +29,19 @@ package struct Trend: Equatable, Sendable {
     /// The fewest batches of one length that show how far batches differ.
     private static var fewest: Int128 { 16 }
 
-    /// How far the slope may be from the true one: the greatest of the answers of the three longest lengths.
+    /// How far the slope may be from the true one: the greatest of the answers of the shortest length and the three
+    /// longest.
     ///
     /// If the noise still grows from one length to the next, a batch is shorter than the levels that the lateness
-    /// keeps. So twice this growth is added. If there are stalls, the shorter lengths are the better judges.
+    /// keeps. So twice this growth is added. Of a few stalls, the shorter lengths know more; and only the shortest one
+    /// has all points of the slope.
     private var noise: Double {
         let known = sums.prefix { $0.count >= Self.fewest }
             .compactMap { sums in
                 sums.line.map { (variance: $0.variance, degrees: Double(sums.count - 2)) }
             }
         guard known.count > 1 else { return .infinity }
-        let squares = known.indices.suffix(3)
+        let squares = ([0] + known.indices.suffix(3))
             .map { place in
                 let (variance, degrees) = known[place]
                 let growth = place > 0 ? max(variance - known[place - 1].variance, 0) : 0
