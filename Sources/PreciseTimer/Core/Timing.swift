@@ -125,7 +125,7 @@ package struct Timing: ~Copyable {
     /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
     package var leastPeriod: UInt64 { period.map { $0.nanoseconds / $0.count } ?? .max }
 
-    /// A length in nanoseconds that no step is shorter than. Quicker than ``leastPeriod``, and 0 for a timing with rules.
+    /// A length in nanoseconds that no step is shorter than; 0 for a timing with rules. Quicker than ``leastPeriod``.
     @inline(__always) var quickLeastPeriod: UInt64 { rules == nil ? length : 0 }
 
     private var isPeriodic: Bool { flags.contains(.isPeriodic) }
