@@ -79,6 +79,9 @@ package func compareBackends(
     guard let (comparison, failure) = outcome else { throw TimerError(.cancelled, "comparing backends") }
     if !comparison.rows.isEmpty { return comparison }
     if let failure { throw TimerError(.backendFailed, "comparing backends (\(failure))") }
+    guard comparison.report.rows.isEmpty else {
+        throw TimerError(.backendFailed, "comparing backends (the system does not show their processor time)")
+    }
     throw TimerError(.cancelled, "comparing backends")
 }
 
