@@ -96,7 +96,7 @@ struct ValueTexts {
     private mutating func trend() -> String? {
         let kind = input.byte()
         if kind % 8 == 0 { return nil }
-        if kind % 8 > 4 {
+        if kind % 8 > 5 {
             var numbers = [Int64(kind)]
             for _ in 0..<6 * (kind >> 6) {
                 numbers.append(input.byte() % 8 > 0 ? Int64(input.byte() % 16) : input.number())
@@ -118,7 +118,9 @@ struct ValueTexts {
             case 1...3: "wall"
             default: "suspending"
             }
-        return object([("clock", "\"\(clock)\""), ("nanoseconds", "\(UInt64(bitPattern: input.number()))")])
+        // Most have many instants after them.
+        let nanoseconds = UInt64(bitPattern: input.number()) >> (kind < 0x40 ? 0 : 8)
+        return object([("clock", "\"\(clock)\""), ("nanoseconds", "\(nanoseconds)")])
     }
 
     /// A number of ticks, which is rarely negative.
