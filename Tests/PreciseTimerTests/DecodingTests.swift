@@ -136,6 +136,15 @@ struct DecodingTests {
         #expect(try decode(Histogram.self, json(histogram)) == histogram)
     }
 
+    @Test func theMeanOfMoreDurationsThanCanBeCountedIsNotAboveTheLongest() throws {
+        func bucket(_ end: String) -> String { #"{"count":\#(Int.max),"upperBound":\#(end)}"# }
+        let (one, two) = (try json(Duration.nanoseconds(1)), try json(Duration.nanoseconds(2)))
+        let rest = #""count":\#(Int.max),"longest":\#(two),"total":\#(try json(Duration.nanoseconds(3) * Int.max))"#
+        let histogram = try decode(Histogram.self, #"{"buckets":[\#(bucket(one)),\#(bucket(two))],\#(rest)}"#)
+        #expect(histogram.mean == .nanoseconds(2))
+        #expect(histogram.percentile(1) == .nanoseconds(2))
+    }
+
     @Test func aMeanAboveTheLongestDurationIsRefused() throws {
         let (end, longest) = (try json(Duration.nanoseconds(17)), try json(Duration.nanoseconds(16)))
         func text(_ total: Int) throws -> String {

@@ -22,7 +22,10 @@ extension PreciseTimer.Statistics {
         public private(set) var count: Int
 
         /// The mean duration; nil if there is no duration.
-        public var mean: Duration? { count == 0 ? nil : total / count }
+        public var mean: Duration? {
+            // If there are more durations than can be counted, the total is that of all.
+            longest.map { min(total / count, $0) }
+        }
 
         /// One line, as in `1200, 50 % at most 30 µs, 99 % at most 87 µs, the longest 120 µs`.
         public var description: String {
