@@ -179,7 +179,11 @@ if libraryOnly == nil {
             name: "CompareBackendsTests",
             dependencies: instrument + ["compare-backends", "BackendComparison", "ResultsSupport", "TestSupport"]
         ),
-        .target(name: "FuzzChecks", dependencies: instrument + ["PreciseTimerTestKit"], path: "Tests/Fuzz/Checks"),
+        .target(
+            name: "FuzzChecks",
+            dependencies: instrument + ["BackendComparison", "PreciseTimerTestKit"],
+            path: "Tests/Fuzz/Checks"
+        ),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "PreciseTimer", "TestSupport"]),
     ]
     package.targets += parts + tests
@@ -201,7 +205,7 @@ for target in package.targets where target.type != .system {
 
 // The fuzz targets have libFuzzer's main function, and can be linked with it only: .ci/fuzz asks for them.
 if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
-    package.targets += ["Schedules", "Texts", "Results"]
+    package.targets += ["Schedules", "Texts", "Results", "Values"]
         .map { name in
             .executableTarget(
                 name: "fuzz-\(name.lowercased())",

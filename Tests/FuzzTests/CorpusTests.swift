@@ -8,13 +8,14 @@ import Testing
 struct CorpusTests {
     /// What is fuzzed; the raw value names the file of its inputs.
     enum Subject: String, CaseIterable {
-        case schedules, texts, results
+        case schedules, texts, results, values
 
         var check: ([UInt8]) -> Void {
             switch self {
             case .schedules: SchedulesCheck.run
             case .texts: TextsCheck.run
             case .results: ResultsCheck.run
+            case .values: ValuesCheck.run
             }
         }
 

@@ -70,3 +70,21 @@ extension ServiceCore {
         }
     }
 }
+
+extension TimerService.SlowHandler {
+    /// Decodes a call site.
+    ///
+    /// - Throws: `DecodingError` if no call of it was longer than the period.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        label = try container.decodeIfPresent(String.self, forKey: .label)
+        file = try container.decode(String.self, forKey: .file)
+        line = try container.decode(UInt.self, forKey: .line)
+        period = try container.decode(Duration.self, forKey: .period)
+        longest = try container.decode(Duration.self, forKey: .longest)
+        count = try container.decode(Int.self, forKey: .count)
+        guard count > 0, period.isDistance, longest.isDistance, longest > period else {
+            throw DecodingError.impossible("slow handler", in: decoder)
+        }
+    }
+}

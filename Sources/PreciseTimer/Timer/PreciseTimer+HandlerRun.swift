@@ -17,6 +17,17 @@ extension PreciseTimer {
             duration = start.duration(to: max(start, end))
             self.error = error
         }
+
+        /// Decodes a run.
+        ///
+        /// - Throws: `DecodingError` if its duration is negative, or longer than the clock has instants.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            start = try container.decode(TimerInstant.self, forKey: .start)
+            duration = try container.decode(Duration.self, forKey: .duration)
+            error = try container.decodeIfPresent(String.self, forKey: .error)
+            guard start.canBegin(duration) else { throw DecodingError.impossible("run of a handler", in: decoder) }
+        }
     }
 
     /// When the handler that is running now was called; nil if it does not run. For an inline handler, when its

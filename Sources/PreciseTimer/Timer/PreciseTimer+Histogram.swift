@@ -22,7 +22,10 @@ extension PreciseTimer.Statistics {
         public private(set) var count: Int
 
         /// The mean duration; nil if there is no duration.
-        public var mean: Duration? { count == 0 ? nil : total / count }
+        public var mean: Duration? {
+            // If there are more durations than can be counted, the total is that of all.
+            longest.map { min(total / count, $0) }
+        }
 
         /// One line, as in `1200, 50 % at most 30 µs, 99 % at most 87 µs, the longest 120 µs`.
         public var description: String {
@@ -53,8 +56,8 @@ extension PreciseTimer.Statistics {
         /// - Returns: the duration; nil if there is no duration.
         public func percentile(_ share: Double) -> Duration? {
             precondition((0...1).contains(share), "a share is from 0 to 1: 0.5 for the median, and not 50")
-            guard let longest else { return nil }
-            let rank = share < 1 ? Int((share * Double(count)).rounded(.up)) : count
+            guard let longest, share < 1 else { return longest }
+            let rank = Int((share * Double(count)).rounded(.up))
             var seen = 0
             for bucket in buckets {
                 seen = seen.saturatingAdding(bucket.count)
@@ -66,9 +69,10 @@ extension PreciseTimer.Statistics {
         /// Adds the durations of another histogram. A sum that is too great to represent becomes the greatest.
         public mutating func merge(_ other: Histogram) {
             buckets = combined(with: other) { $0.saturatingAdding($1) }
-            total = total.saturatingAdding(other.total)
             count = count.saturatingAdding(other.count)
             longest = [longest, other.longest].compactMap(\.self).max()
+            // A count may have reached its end before the total does.
+            total = min(total.saturatingAdding(other.total), most)
         }
 
         /// The durations without those of an earlier reading of the same histogram.
@@ -76,8 +80,8 @@ extension PreciseTimer.Statistics {
             var rest = self
             rest.buckets = combined(with: earlier) { $0 - min($0, $1) }
             rest.count = rest.buckets.reduce(0) { $0.saturatingAdding($1.count) }
-            rest.total = total > earlier.total ? min(total.saturatingSubtracting(earlier.total), rest.most) : .zero
             rest.longest = rest.buckets.last.map { min($0.upperBound, longest ?? $0.upperBound) }
+            rest.total = total > earlier.total ? min(total.saturatingSubtracting(earlier.total), rest.most) : .zero
             return rest
         }
 
@@ -97,7 +101,7 @@ extension PreciseTimer.Statistics {
         /// The greatest sum that the durations can have.
         private var most: Duration {
             buckets.reduce(.zero) { sum, bucket in
-                let (product, overflow) = bucket.upperBound.attoseconds
+                let (product, overflow) = min(bucket.upperBound, longest ?? bucket.upperBound).attoseconds
                     .multipliedReportingOverflow(by: Int128(bucket.count))
                 return sum.saturatingAdding(Duration(attoseconds: overflow ? .max : product))
             }
@@ -153,7 +157,18 @@ extension DecodingError {
     }
 }
 
+extension TimerInstant {
+    /// Whether the clock has an instant that is so much later.
+    func canBegin(_ length: Duration) -> Bool { length.isDistance && length <= duration(to: .never(on: clock)) }
+}
+
 extension Duration {
+    /// Whether two instants can be so far apart: whole nanoseconds that are not negative.
+    var isDistance: Bool {
+        let (nanoseconds, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return rest == 0 && UInt64(exactly: nanoseconds) != nil
+    }
+
     /// The duration, rounded up to three digits: a bucket's end has more digits than it knows.
     var shortText: String {
         guard let nanoseconds = nanosecondsUnlessNegative, nanoseconds < .max else { return text }

@@ -28,9 +28,7 @@ extension PreciseTimer {
                 let container = try decoder.container(keyedBy: CodingKeys.self)
                 length = try container.decode(Duration.self, forKey: .length)
                 deadline = try container.decode(TimerInstant.self, forKey: .deadline)
-                guard UInt64(exactly: length.exactNanoseconds) != nil else {
-                    throw DecodingError.impossible("stall", in: decoder)
-                }
+                guard deadline.canBegin(length) else { throw DecodingError.impossible("stall", in: decoder) }
             }
 
             /// The stall, as in `4.1 ms since 1500000000 ns (suspending)`.
@@ -144,9 +142,15 @@ extension PreciseTimer {
             handlerTime = try container.decode(Histogram.self, forKey: .handlerTime)
             longestStall = try container.decodeIfPresent(Stall.self, forKey: .longestStall)
             wakeUps = try container.decodeIfPresent(Trend.self, forKey: .wakeUps)
-            guard missed >= 0, afterStep >= 0, longestStall == nil || lateness.count > 0 else {
+            guard missed >= 0, afterStep >= 0, !hasAlienStall else {
                 throw DecodingError.impossible("set of statistics", in: decoder)
             }
+        }
+
+        /// Whether no lateness is as long as the stall.
+        private var hasAlienStall: Bool {
+            guard let longestStall else { return false }
+            return lateness.longest.map { longestStall.length > $0 } ?? true
         }
 
         /// Adds other statistics. Of two stalls of the same length, this value's own remains. The sum has no drift,
@@ -173,7 +177,8 @@ extension PreciseTimer {
             rest.afterStep -= min(afterStep, earlier.afterStep)
             rest.lateness = lateness.since(earlier.lateness)
             rest.handlerTime = handlerTime.since(earlier.handlerTime)
-            if longestStall == earlier.longestStall { rest.longestStall = nil }
+            // An earlier reading of another timer may leave no lateness that is as long as the stall.
+            if longestStall == earlier.longestStall || rest.hasAlienStall { rest.longestStall = nil }
             rest.wakeUps = earlier.wakeUps.flatMap { wakeUps?.since($0) }
             return rest
         }

@@ -1,3 +1,4 @@
+import BackendComparison
 import PreciseTimer
 import PreciseTimerTestKit
 import Synchronization
@@ -199,6 +200,12 @@ package enum ResultsCheck {
     package static func run(_ bytes: [UInt8]) {
         guard let results = try? JSONFile.decode(bytes) else { return }
         let report = Report(results)
+        let comparison = BackendComparison(report)
+        for row in comparison.rows {
+            ValuesCheck.check(row)
+            ValuesCheck.survives(row)
+        }
+        _ = comparison.sentences + comparison.warnings
         do {
             let again = try JSONFile.decode(try JSONFile.encode(report).utf8)
             precondition(again == results, "what is written is read again")

@@ -68,21 +68,21 @@ extension LineSums {
     /// The numbers, for a file.
     var numbers: [Int128] { [count, times, latenesses, squaredTimes, squaredLatenesses, products] }
 
-    /// Reads six numbers; nil if no points can have made them.
+    /// Reads six numbers; nil if there are others, or the first is no number of points.
     init?(_ numbers: some RandomAccessCollection<Int128>) {
         guard numbers.count == 6, let count = numbers.first, count >= 0, count < 1 << 64 else { return nil }
         let rest = Array(numbers.dropFirst())
         (self.count, times, latenesses) = (count, rest[0], rest[1])
         (squaredTimes, squaredLatenesses, products) = (rest[2], rest[3], rest[4])
-        if count == 0 {
-            guard rest.allSatisfy({ $0 == 0 }) else { return nil }
-            return
-        }
+    }
+
+    /// Whether points can have made the sums.
+    var isPossible: Bool {
+        if count == 0 { return self == LineSums() }
         let spread = spreads
         // By Cauchy's inequality, but for what doubles round.
         let most = (spread.ofTimes * spread.ofLatenesses).squareRoot()
-        guard spread.ofTimes >= 0, spread.ofLatenesses >= 0, spread.together.magnitude <= most * (1 + 1e-9) + 1 else {
-            return nil
-        }
+        let areSquares = spread.ofTimes >= 0 && spread.ofLatenesses >= 0
+        return areSquares && spread.together.magnitude <= most * (1 + 1e-9) + 1
     }
 }

@@ -15,7 +15,15 @@ package struct Trend: Equatable, Sendable {
         guard first == earlier.first, sums.count >= earlier.sums.count else { return nil }
         let pairs = sums.enumerated().map { ($1, $0 < earlier.sums.count ? earlier.sums[$0] : LineSums()) }
         if pairs.contains(where: { $0.count < $1.count }) { return nil }
-        return Trend(first, pairs.map { $0.since($1) }.filter { $0.count > 0 })
+        let rest = Trend(first, pairs.map { $0.since($1) }.filter { $0.count > 0 })
+        return rest.isPossible ? rest : nil
+    }
+
+    /// Whether points can have made the sums.
+    private var isPossible: Bool {
+        // Two batches make one of the next length, if both were filled between two readings.
+        let fits = zip(sums, sums.dropFirst()).allSatisfy { ($0.count - 2 * $1.count).magnitude <= 1 }
+        return fits && sums.allSatisfy { $0.count > 0 && $0.isPossible }
     }
 
     /// The slope of the line through the shortest batches, and its noise, in parts per million. Nil for fewer than
@@ -64,13 +72,12 @@ extension Trend: Codable {
             let starts = stride(from: 1, to: numbers.count, by: 6)
             sums = starts.compactMap { LineSums(numbers[$0..<$0 + 6]) }
         }
-        // Two batches make one of the next length, if both were filled between two readings.
-        let fits = zip(sums, sums.dropFirst()).allSatisfy { ($0.count - 2 * $1.count).magnitude <= 1 }
         let first = numbers.first.flatMap { Int64(exactly: $0) }
-        guard let first, 6 * sums.count + 1 == texts.count, sums.allSatisfy({ $0.count > 0 }), fits else {
+        guard let first, 6 * sums.count + 1 == texts.count else {
             throw DecodingError.impossible("trend", in: decoder)
         }
         self.init(first, sums)
+        guard isPossible else { throw DecodingError.impossible("trend", in: decoder) }
     }
 
     package func encode(to encoder: any Encoder) throws {

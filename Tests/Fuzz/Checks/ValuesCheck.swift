@@ -1,0 +1,160 @@
+import BackendComparison
+import Foundation
+import PreciseTimer
+
+/// Pairs of values as texts in JSON: each is refused, or can be computed with, and what comes of it can be written and
+/// read again. An input that begins with a bracket has the two texts, one in a line. Others choose numbers for them.
+package enum ValuesCheck {
+    package static func run(_ bytes: [UInt8]) {
+        let pair: (String, String)
+        if let first = bytes.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+            let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
+                .map { String(decoding: $0, as: UTF8.self) }
+            guard let first = lines.first, let last = lines.last else { return }
+            pair = (first, last)
+        } else {
+            var input = ValueTexts(ByteReader(bytes))
+            pair = input.pair()
+        }
+        values(pair, of: PreciseTimer.Statistics.self, compute)
+        values(pair, of: PreciseTimer.Statistics.Histogram.self, compute)
+        values(pair, of: PreciseTimer.Tick.self) { tick, _ in
+            precondition(tick.index >= 0 && tick.missed >= 0 && tick.wakeLateness >= .zero && tick.hopLateness >= .zero)
+            precondition(tick.wakeLateness + tick.hopLateness == tick.lateness, "a lateness has two parts")
+        }
+        values(pair, of: TimerInstant.self) { instant, other in
+            guard instant.clock == other.clock else { return }
+            let there = instant.advanced(by: instant.duration(to: other))
+            precondition(there == (instant.isNever ? instant : other), "an instant is reached by its distance")
+        }
+        values(pair, of: PreciseTimer.HandlerRun.self) { run, _ in check(run) }
+        values(pair, of: PreciseTimer.Statistics.Stall.self) { stall, _ in
+            precondition(stall.length >= .zero)
+            precondition(stall.deadline.duration(to: stall.deadline.advanced(by: stall.length)) == stall.length)
+        }
+        values(pair, of: TimerService.Snapshot.self) { snapshot, _ in
+            precondition(snapshot.ticks >= 0 && snapshot.lastLateness ?? .zero >= .zero)
+            let instants = [snapshot.nextDeadline, snapshot.runningSince, snapshot.lastRun?.start].compactMap(\.self)
+            precondition(instants.sorted().count == instants.count, "all are of the service's clock")
+            if let run = snapshot.lastRun { check(run) }
+        }
+        values(pair, of: TimerService.SlowHandler.self) { slow, _ in
+            precondition(slow.count > 0 && slow.period >= .zero && slow.longest > slow.period)
+        }
+        values(pair, of: TimerService.ClockStep.self) { step, other in
+            precondition(max(step.at, other.at) >= .origin(on: .wall), "two steps are of one clock")
+            _ = step.at.advanced(by: step.change)
+        }
+        values(pair, of: TimerService.Suspension.self) { suspension, _ in
+            precondition(suspension.duration >= .zero)
+            _ = suspension.at.advanced(by: suspension.duration)
+        }
+        values(pair, of: TimerError.self) { _, _ in }
+        values(pair, of: PreciseTimer.Statistics.Drift.self) { drift, _ in check(drift) }
+        values(pair, of: BackendComparison.Row.self) { row, _ in check(row) }
+    }
+
+    /// Decodes both, and hands each to the computation, with the other one if that can be decoded, too, and otherwise
+    /// with itself.
+    private static func values<Value: Codable & Equatable>(
+        _ pair: (String, String),
+        of type: Value.Type,
+        _ compute: (Value, Value) -> Void
+    ) {
+        let values = [pair.0, pair.1].compactMap { try? JSONDecoder().decode(type, from: Data($0.utf8)) }
+        guard let first = values.first, let last = values.last else { return }
+        survives(first)
+        survives(last)
+        compute(first, last)
+        compute(last, first)
+    }
+
+    /// A value is the same after it was written and read again, and has a description.
+    static func survives<Value: Codable & Equatable>(_ value: Value) {
+        precondition(!"\(value)".isEmpty)
+        do {
+            let again = try JSONDecoder().decode(Value.self, from: try JSONEncoder().encode(value))
+            precondition(again == value, "\(value) is read as \(again)")
+        } catch {
+            preconditionFailure("\(value) cannot be written and read again: \(error)")
+        }
+    }
+
+    static func check(_ row: BackendComparison.Row) {
+        precondition(row.deadlines > 0 && row.p50 >= .zero && row.p99 >= row.p50)
+        precondition((0...1).contains(row.missed) && row.cpu >= 0)
+        if let drift = row.drift { check(drift) }
+    }
+
+    private static func check(_ drift: PreciseTimer.Statistics.Drift) {
+        precondition(drift.ppm.isFinite && drift.noise >= 0)
+    }
+
+    private static func check(_ run: PreciseTimer.HandlerRun) {
+        precondition(run.duration >= .zero)
+        precondition(run.start.duration(to: run.start.advanced(by: run.duration)) == run.duration)
+    }
+}
+
+/// What can be computed with statistics.
+extension ValuesCheck {
+    private static func compute(_ one: PreciseTimer.Statistics, _ other: PreciseTimer.Statistics) {
+        var (sum, twice) = (one, one)
+        sum.merge(other)
+        twice.merge(one)
+        let rests = [one.since(other), sum.since(other), sum.since(one), twice.since(sum), one.since(one)]
+        var again = rests[0]
+        again.merge(sum)
+        for value in [one, sum, twice, again] + rests {
+            check(value)
+            survives(value)
+        }
+        precondition(sum.ticks >= max(one.ticks, other.ticks) && sum.missed >= max(one.missed, other.missed))
+        precondition(one.since(one).ticks == 0, "there are no ticks between a reading and itself")
+    }
+
+    private static func check(_ value: PreciseTimer.Statistics) {
+        check(value.lateness)
+        check(value.handlerTime)
+        precondition(value.missed >= 0 && value.afterStep >= 0 && value.ticks >= value.lateness.count)
+        precondition((value.p50 == nil) == (value.lateness.count == 0))
+        if let drift = value.drift { check(drift) }
+        guard let stall = value.longestStall else { return }
+        precondition(stall.length <= value.lateness.longest ?? .zero - .nanoseconds(1), "a stall is a lateness")
+    }
+
+    private typealias Histogram = PreciseTimer.Statistics.Histogram
+
+    private static func compute(_ one: Histogram, _ other: Histogram) {
+        var (sum, reverse) = (one, other)
+        sum.merge(other)
+        reverse.merge(one)
+        precondition(sum == reverse, "a sum has no order")
+        let rest = sum.since(other)
+        for value in [one, sum, rest, one.since(other), one.since(one)] {
+            check(value)
+            survives(value)
+        }
+        if !one.count.addingReportingOverflow(other.count).overflow {
+            precondition(rest.buckets == one.buckets, "what was added can be subtracted")
+        }
+        precondition(one.since(one).count == 0)
+    }
+
+    private static func check(_ value: Histogram) {
+        var sum = 0
+        var last = Duration.zero - .nanoseconds(1)
+        for bucket in value.buckets {
+            precondition(bucket.count > 0 && bucket.upperBound > last, "buckets are not empty, and in order")
+            sum = sum.saturatingAdding(bucket.count)
+            last = bucket.upperBound
+        }
+        precondition(value.count == sum, "the counts add up")
+        precondition((value.longest == nil) == value.buckets.isEmpty && value.total >= .zero)
+        guard let longest = value.longest, let mean = value.mean else { return precondition(value.total == .zero) }
+        precondition(longest <= last && longest > value.buckets.dropLast().last?.upperBound ?? .zero - .nanoseconds(1))
+        precondition(mean >= .zero && mean <= longest, "a mean is between its durations")
+        let percentiles = [0, 0.5, 0.99, 1.0.nextDown, 1].compactMap { value.percentile($0) }
+        precondition(percentiles == percentiles.sorted() && percentiles.last == longest)
+    }
+}

@@ -1,0 +1,235 @@
+import Foundation
+import PreciseTimer
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// Values of another process: what nothing can have made is refused, and the others can be computed with.
+struct DecodingTests {
+    private typealias Statistics = PreciseTimer.Statistics
+    private typealias Histogram = Statistics.Histogram
+
+    private static let instant = #"{"clock":"suspending","nanoseconds":1000}"#
+
+    /// A value as text, and its parts with other texts for them.
+    private struct Case {
+        let right: String
+        let refused: [(old: String, new: String)]
+        let accepted: [(old: String, new: String)]
+    }
+
+    @Test func aRunOfAHandlerThatCannotHaveBeenIsRefused() throws {
+        let length = try json(Duration.nanoseconds(7))
+        let negative = try [-1, .min].map { try json(Duration.nanoseconds($0)) }
+        let half = Duration.nanoseconds(1) / 2
+        let others = try [.zero - half, half, Duration(attoseconds: .max)].map { try json($0) }
+        let (longest, longer) = (UInt64.max - 1_000, UInt64.max - 999)
+        let lengths = negative + others + [try json(Self.nanoseconds(longer))]
+        try check(
+            PreciseTimer.HandlerRun.self,
+            Case(
+                right: #"{"duration":\#(length),"start":\#(Self.instant)}"#,
+                refused: lengths.map { (length, $0) },
+                accepted: [(length, try json(Duration.zero)), (length, try json(Self.nanoseconds(longest)))]
+            )
+        )
+        try check(
+            Statistics.Stall.self,
+            Case(
+                right: #"{"deadline":\#(Self.instant),"length":\#(length)}"#,
+                refused: lengths.map { (length, $0) },
+                accepted: [(length, try json(Duration.zero)), (length, try json(Self.nanoseconds(longest)))]
+            )
+        )
+    }
+
+    @Test func aSnapshotThatNoTimerHasIsRefused() throws {
+        let length = try json(Duration.nanoseconds(7))
+        let never = #"{"clock":"suspending","nanoseconds":\#(UInt64.max)}"#
+        let other = #"{"clock":"wall","nanoseconds":1000}"#
+        let right = """
+            {"file":"a/b.swift","isPaused":false,"isTargetAlive":true,"lastLateness":\(length),\
+            "lastRun":{"duration":\(length),"start":\(Self.instant)},"line":4,"nextDeadline":\(never),\
+            "runningSince":{"clock":"suspending","nanoseconds":500},"ticks":3}
+            """
+        let (lateness, run) = (#""lastLateness":\#(length),"#, #""start":\#(Self.instant)"#)
+        let since = #""runningSince":{"clock":"suspending","nanoseconds":500}"#
+        try check(
+            TimerService.Snapshot.self,
+            Case(
+                right: right,
+                refused: [
+                    (#""ticks":3"#, #""ticks":-3"#), (#""ticks":3"#, #""ticks":0"#), (lateness, ""),
+                    (lateness, #""lastLateness":\#(try json(Duration.nanoseconds(-1))),"#),
+                    (#""nextDeadline":\#(never)"#, #""nextDeadline":\#(other)"#),
+                    (run, #""start":\#(other)"#), (since, #""runningSince":\#(other)"#),
+                    (#""line":4"#, #""line":-4"#),
+                ],
+                accepted: [
+                    // A run is noted before its handler counts as returned, so it may have begun after `runningSince`.
+                    (since, #""runningSince":{"clock":"suspending","nanoseconds":5000}"#), (since + ",", ""),
+                    (#""nextDeadline":\#(never),"#, ""),
+                ]
+            )
+        )
+        // Before the first tick a run may be known already.
+        let first = right.replacing(lateness, with: "").replacing(#""ticks":3"#, with: #""ticks":0"#)
+        #expect(try decode(TimerService.Snapshot.self, first).ticks == 0)
+    }
+
+    @Test func aSlowHandlerThatIsNotSlowIsRefused() throws {
+        let (period, longest) = (try json(Duration.nanoseconds(7)), try json(Duration.nanoseconds(8)))
+        let negative = try json(Duration.nanoseconds(-1))
+        try check(
+            TimerService.SlowHandler.self,
+            Case(
+                right: #"{"count":2,"file":"a/b.swift","line":4,"longest":\#(longest),"period":\#(period)}"#,
+                refused: [
+                    (#""count":2"#, #""count":0"#), (#""count":2"#, #""count":-2"#),
+                    (#""longest":\#(longest)"#, #""longest":\#(period)"#), (period, negative),
+                    (longest, try json(Duration(attoseconds: .max))),
+                ],
+                accepted: [
+                    (#""count":2"#, #""count":\#(Int.max)"#), (longest, try json(Self.nanoseconds(.max))),
+                ]
+            )
+        )
+    }
+
+    @Test func aStepOfAnotherClockThanTheWallClockIsRefused() throws {
+        let change = try json(Duration.nanoseconds(-7))
+        try check(
+            TimerService.ClockStep.self,
+            Case(
+                right: #"{"at":{"clock":"wall","nanoseconds":5},"change":\#(change)}"#,
+                refused: [("wall", "suspending"), ("wall", "continuous"), ("wall", "sundial")],
+                accepted: [
+                    (change, try json(Duration(attoseconds: .min))), (change, try json(Duration(attoseconds: .max))),
+                ]
+            )
+        )
+    }
+
+    @Test func aSuspensionOfNegativeLengthIsRefused() throws {
+        let length = try json(Duration.nanoseconds(7))
+        try check(
+            TimerService.Suspension.self,
+            Case(
+                right: #"{"at":\#(Self.instant),"duration":\#(length)}"#,
+                refused: [
+                    (length, try json(Duration.nanoseconds(-7))), (length, try json(Duration(attoseconds: .min))),
+                ],
+                accepted: [(length, try json(Duration.zero)), (length, try json(Duration(attoseconds: .max)))]
+            )
+        )
+    }
+
+    @Test func aMergedTotalThatIsTooGreatIsOneThatItsCountsCanHave() throws {
+        let (one, all) = (try json(Duration.nanoseconds(1)), try json(Duration.nanoseconds(1) * Int.max))
+        let text = """
+            {"buckets":[{"count":\(Int.max),"upperBound":\(one)}],"count":\(Int.max),"longest":\(one),"total":\(all)}
+            """
+        var histogram = try decode(Histogram.self, text)
+        let other = histogram
+        histogram.merge(other)
+        #expect(histogram.count == .max && histogram.mean == .nanoseconds(1))
+        #expect(try decode(Histogram.self, json(histogram)) == histogram)
+    }
+
+    @Test func theMeanOfMoreDurationsThanCanBeCountedIsNotAboveTheLongest() throws {
+        func bucket(_ end: String) -> String { #"{"count":\#(Int.max),"upperBound":\#(end)}"# }
+        let (one, two) = (try json(Duration.nanoseconds(1)), try json(Duration.nanoseconds(2)))
+        let rest = #""count":\#(Int.max),"longest":\#(two),"total":\#(try json(Duration.nanoseconds(3) * Int.max))"#
+        let histogram = try decode(Histogram.self, #"{"buckets":[\#(bucket(one)),\#(bucket(two))],\#(rest)}"#)
+        #expect(histogram.mean == .nanoseconds(2))
+        #expect(histogram.percentile(1) == .nanoseconds(2))
+    }
+
+    @Test func aMeanAboveTheLongestDurationIsRefused() throws {
+        let (end, longest) = (try json(Duration.nanoseconds(17)), try json(Duration.nanoseconds(16)))
+        func text(_ total: Int) throws -> String {
+            let bucket = #"{"count":2,"upperBound":\#(end)}"#
+            let rest = #""count":2,"longest":\#(longest),"total":\#(try json(Duration.nanoseconds(total)))"#
+            return #"{"buckets":[\#(bucket)],\#(rest)}"#
+        }
+        #expect(try decode(Histogram.self, text(32)).mean == .nanoseconds(16))
+        #expect(throws: DecodingError.self) { try decode(Histogram.self, text(33)) }
+    }
+
+    @Test func anIntervalHasNoStallThatIsLongerThanItsLatenesses() throws {
+        let (empty, own, other) = (try histogram(of: nil), try histogram(of: 3), try histogram(of: 7))
+        func statistics(_ lateness: String, _ stall: Int?, afterStep: Int) throws -> Statistics {
+            let length = try stall.map { try json(Duration.nanoseconds($0)) }
+            let stall = length.map { #""longestStall":{"deadline":\#(Self.instant),"length":\#($0)},"# } ?? ""
+            let rest = #""handlerTime":\#(empty),"lateness":\#(lateness),\#(stall)"missed":0"#
+            return try decode(Statistics.self, #"{"afterStep":\#(afterStep),\#(rest)}"#)
+        }
+        let later = try statistics(own, 3, afterStep: 0)
+        // Of another timer: the same lateness, and another stall.
+        let rest = later.since(try statistics(own, nil, afterStep: 0))
+        #expect(rest.ticks == 0 && rest.longestStall == nil)
+        #expect(try decode(Statistics.self, json(rest)) == rest)
+        // Ticks without lateness of the one, with a lateness of the other.
+        let mixed = try statistics(own, 2, afterStep: 5).since(try statistics(other, 7, afterStep: 1))
+        #expect(mixed.longestStall?.length == .nanoseconds(2))
+        #expect(throws: DecodingError.self) { try statistics(own, 4, afterStep: 0) }
+        #expect(throws: DecodingError.self) { try statistics(empty, 0, afterStep: 1) }
+    }
+
+    @Test(arguments: [
+        // The numbers of batches of the two shortest lengths do not fit, or the sums of squares become negative.
+        ([9, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0], [7, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0]),
+        ([4, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0], [2, 0, 0, 2, 0, 0]),
+    ])
+    func anIntervalOfTwoTimersHasNoTrendThatNoTicksCanHave(later: [Int], earlier: [Int]) throws {
+        let empty = try histogram(of: nil)
+        func statistics(_ sums: [Int]) throws -> Statistics {
+            let trend = ([1] + sums).map { "\"\($0)\"" }.joined(separator: ",")
+            let rest = #""handlerTime":\#(empty),"lateness":\#(empty),"missed":0"#
+            return try decode(Statistics.self, #"{"afterStep":1,\#(rest),"wakeUps":[\#(trend)]}"#)
+        }
+        let rest = try statistics(later).since(statistics(earlier))
+        #expect(try decode(Statistics.self, json(rest)) == rest)
+    }
+
+    private static func nanoseconds(_ number: UInt64) -> Duration {
+        TimerInstant.origin(on: .suspending).duration(to: TimerInstant(nanoseconds: number))
+    }
+
+    /// A histogram of one duration below 16 ns, or of none, as text.
+    private func histogram(of nanoseconds: Int?) throws -> String {
+        guard let nanoseconds else { return #"{"buckets":[],"count":0,"total":[0,0]}"# }
+        let length = try json(Duration.nanoseconds(nanoseconds))
+        return """
+            {"buckets":[{"count":1,"upperBound":\(length)}],"count":1,"longest":\(length),"total":\(length)}
+            """
+    }
+
+    private func check<Value: Codable & Equatable>(_ type: Value.Type, _ value: Case) throws {
+        let accepted = value.accepted.map { changed(value.right, $0) }
+        for text in [value.right] + accepted {
+            let decoded = try decode(type, text)
+            #expect(try decode(type, json(decoded)) == decoded)
+            #expect(!"\(decoded)".isEmpty)
+        }
+        for text in value.refused.map({ changed(value.right, $0) }) {
+            #expect(throws: DecodingError.self, "\(text)") { try decode(type, text) }
+        }
+    }
+
+    private func changed(_ text: String, _ change: (old: String, new: String)) -> String {
+        let result = text.replacing(change.old, with: change.new)
+        #expect(result != text, "\(change.old) is in \(text)")
+        return result
+    }
+
+    private func json(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    private func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(json.utf8))
+    }
+}
