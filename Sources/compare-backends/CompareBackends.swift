@@ -38,6 +38,12 @@ struct CompareBackends: ParsableCommand {
     static func main() {
         Terminal.surviveClosedStreams()
         do {
+            // Swift reads them in /proc, and has none without it. Not even the name of the command would be there.
+            if CommandLine.arguments.isEmpty {
+                throw Exit.failed(
+                    "reading the arguments: /proc does not show them (mount it: mount -t proc proc /proc)"
+                )
+            }
             var command = try parseAsRoot()
             try command.run()
         } catch {

@@ -43,6 +43,14 @@ import Testing
         }
     }
 
+    /// Swift has no arguments then, and a command without arguments measures for half a minute.
+    @Test func withoutProcItRefusesToGuessItsArguments() async throws {
+        let hiding = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"]
+        guard try await Command.run(["doctor"], by: ["unshare", "--mount"]).code == 0 else { return }
+        let outcome = try await Command.run(["--version"], by: hiding)
+        #expect(outcome.code == 1 && outcome.output.isEmpty && outcome.complaint.contains("/proc"), "\(outcome)")
+    }
+
     @Test func aShortRunMeasuresEveryUsualRow() async throws {
         let results = try await Self.results(Self.shortRun)
         #expect(results.schema == 4 && !results.stopped && results.missing.isEmpty)
