@@ -126,7 +126,9 @@ private struct Form: Codable {
             for row in rows { measured.append(try row.measured) }
             var results = Results(host: host, origin: origin, options: options, rows: measured)
             results.machine = machine
-            results.laps = zip(waiting, stolen).map { Lap(waiting: $0, stolen: $1) }
+            // As they are written: a file of another hand may have more digits.
+            results.laps = zip(waiting, stolen)
+                .map { Lap(waiting: $0?.rounded(places: 1), stolen: $1?.rounded(places: 1)) }
             (results.remarks, results.isStopped) = (remarks, stopped)
             results.judgements = (needs ?? []).map(\.judgement)
             return results
