@@ -39,8 +39,8 @@ import TimerResults
 
     @Test func theConfidenceNamesTheLaps() {
         let range =
-            "The range of p50 holds the true one in 99 of 100 runs of 40 laps, and that of a figure which a few stalls "
-            + "make, as p99, in 70 to 99."
+            "The range of p50 holds the true one in some 99 of 100 runs of 40 laps, and that of a figure which a few "
+            + "stalls make, as p99, in 70 to 99."
         let drift = " The ± of a drift is from one stretch."
         let verdict = " “Later” and “before” hold as often as the range of p50."
         let limit = " Another hour may differ."

@@ -62,8 +62,8 @@ package struct Words: Sendable {
             machine.isThrottled ? "Not far: these figures tell more of the quota than of the timers." : nil,
             machine.isBusy
                 ? "Not far: these figures tell more of the machine’s other work than of the timers." : nil,
-            "The range of p50 holds the true one in 99 of 100 runs of \(laps) laps, and that of a figure which a few "
-                + "stalls make, as p99, in 70 to 99.",
+            "The range of p50 holds the true one in some 99 of 100 runs of \(laps) laps, and that of a figure which a "
+                + "few stalls make, as p99, in 70 to 99.",
             report.rows.contains { $0.drift != nil } ? "The ± of a drift is from one stretch." : nil,
             isCompared ? "“Later” and “before” hold as often as the range of p50." : nil, "Another hour may differ.",
         ]
