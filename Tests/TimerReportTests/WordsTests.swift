@@ -24,20 +24,36 @@ import TimerResults
         #expect(words(Synthetic.pair(load: "busy"), disturbed: 30).disturbance == quiet)
     }
 
+    /// "2 vCPU guest" stood above figures of one processor.
+    @Test(
+        arguments: [
+            (2, true, "A, 2 vCPU guest"), (1, true, "A, 1 of 2 vCPU guest"), (nil, true, "A, 2 vCPU guest"),
+            (1, nil, "A, 1 of 2 CPUs"), (2, false, "A, 2 CPUs"),
+        ] as [(Int?, Bool?, String)]
+    )
+    func theHeadingSaysHowManyProcessorsAreUsable(usable: Int?, hypervisor: Bool?, words: String) {
+        var results = Synthetic.results(Synthetic.rows)
+        (results.host.usableProcessors, results.host.hypervisor) = (usable, hypervisor)
+        #expect(Words(Report(results)).heading().contains(" · \(words) · "))
+    }
+
     @Test func theConfidenceNamesTheLaps() {
         let range =
-            "Each range is from 40 laps, and holds the true figure in 99 of 100 runs, "
-            + "and in fewer if a few stalls make the figure."
-        let verdict = " “Later” and “before” are said with the same confidence."
+            "The range of p50 holds the true one in some 99 of 100 runs of 40 laps, and that of a figure which a few "
+            + "stalls make, as p99, in 70 to 99."
+        let drift = " The ± of a drift is from one stretch."
+        let verdict = " “Later” and “before” hold as often as the range of p50."
         let limit = " Another hour may differ."
-        #expect(words().confidence == range + verdict + limit)
-        #expect(words([Synthetic.rows[0]]).confidence == range + limit, "nothing is compared")
+        #expect(words().confidence == range + drift + verdict + limit)
+        #expect(words([Synthetic.rows[0]]).confidence == range + drift + limit, "nothing is compared")
+        let still = [Synthetic.row("timerfd", of: Synthetic.rows[0].turns, drift: nil)]
+        #expect(words(still).confidence == range + limit, "no drift")
         let busy = "Not far: these figures tell more of the machine’s other work than of the timers. "
-        #expect(words(others: 97).confidence == busy + range + verdict + limit)
+        #expect(words(others: 97).confidence == busy + range + drift + verdict + limit)
         var throttled = Synthetic.results(Synthetic.rows)
         throttled.machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
         let stops = "Not far: these figures tell more of the quota than of the timers. "
-        #expect(Words(Report(throttled)).confidence == stops + range + verdict + limit)
+        #expect(Words(Report(throttled)).confidence == stops + range + drift + verdict + limit)
         let few = " too few for ranges and verdicts: measure longer (--time)."
         #expect(words(Synthetic.pair(laps: 7)).confidence == "7 laps are" + few)
         #expect(words(Synthetic.pair(laps: 1)).confidence == "1 lap is" + few)

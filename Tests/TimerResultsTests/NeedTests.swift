@@ -73,6 +73,12 @@ import TimerResults
             ("dispatch.p50 later 1% than timerfd", .fails, Synthetic.report),
             ("hybrid.p50 later 0% than timerfd", .meets, Synthetic.report),
             ("task-sleep.p99 later 100% than timerfd", .fails, Synthetic.report),
+            // Of 800 deadlines none was missed, and 0.66 % may be.
+            ("timerfd.missed < 0.0001%", .undecided, Synthetic.report),
+            ("timerfd.missed < 1%", .meets, Synthetic.report),
+            // Neither p99 has a range.
+            ("hybrid.p99 later 5% than timerfd", .undecided, Synthetic.report(of: Synthetic.pair(laps: 39))),
+            ("hybrid.p99 later 5% than timerfd", .meets, Synthetic.report(of: Synthetic.pair(laps: 40))),
             // Without a range there is no verdict.
             ("hybrid.p50 later 5% than timerfd", .undecided, few), ("p50 < 1s", .undecided, few),
             ("timerfd.p50 < 1s", .fails, broken), ("timerfd.p50 < 1s", .undecided, empty),
@@ -101,6 +107,42 @@ import TimerResults
             #expect(judgement.outcome == .undecided)
             #expect(judgement.findings[0].reason.contains(/–.*(times as long|too close)/), "with the range")
         }
+    }
+
+    /// 800 deadlines have a range of p99, 8,000 one of p99.9, and eight laps one of everything.
+    @Test(arguments: [
+        ("timerfd.p99 < 1s", 39, "p99 [45]\\d µs \\(\\?\\); a range takes some 2 times as long"),
+        ("timerfd.p99.9 < 1s", 40, "too few deadlines for p99.9; a range takes some 10 times as long"),
+        ("timerfd.p99.9 < 1s", 60, "p99.9 [45]\\d µs \\(\\?\\); a range takes some 7 times as long"),
+        ("timerfd.p50 < 1s", 3, "p50 [34]\\d µs \\(\\?\\); a range takes some 3 times as long"),
+        ("hybrid.p50 later 5% than timerfd", 7, "too few laps .* p50 with timerfd; a range takes some 2 times as long"),
+        ("hybrid.p99 later 5% than timerfd", 10, "too few .* p99 with timerfd; a range takes some 4 times as long"),
+    ])
+    func anUndecidedNeedWithoutARangeSaysWhatARangeTakes(text: String, laps: Int, reason: String) throws {
+        let judgement = try judged(text, Synthetic.report(of: Synthetic.pair(laps: laps)))
+        #expect(judgement.outcome == .undecided)
+        #expect(
+            try judgement.findings[0].reason.wholeMatch(of: Regex(reason)) != nil,
+            "\(judgement.findings[0].reason)"
+        )
+    }
+
+    /// No measurement is long enough for an account that the kernel does not keep.
+    @Test func aMissingAccountIsNotAShortMeasurement() throws {
+        var row = Synthetic.rows[0]
+        row.turns = row.turns.map { turn in
+            Turn(
+                median: turn.median,
+                lateness: turn.lateness,
+                missed: turn.missed,
+                cpu: nil,
+                wakeUps: nil,
+                switches: nil,
+                elapsed: turn.elapsed
+            )
+        }
+        let judgement = try judged("timerfd.cpu < 5%", Synthetic.report(of: [row]))
+        #expect(judgement.outcome == .undecided && judgement.findings[0].reason == "the kernel does not show cpu")
     }
 
     @Test func conditionsWithoutARowAreMetByOneBackend() throws {

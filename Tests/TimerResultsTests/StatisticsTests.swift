@@ -239,6 +239,46 @@ import TimerResults
         #expect(figures.allSatisfy { $0.interval?.contains($0.value) == true })
     }
 
+    /// `missed 0.0 % (0.0–0.0)`: of 800 deadlines without a miss, the draws show none either. The ends are those of
+    /// a Poisson count (F. Garwood, 1936) by scipy.
+    @Test(arguments: [
+        (0, 0.0, 5.298317), (1, 0.005013, 7.430130), (3, 0.337863, 10.977477), (7, 2.037337, 17.133593),
+    ])
+    func fewMissedDeadlinesHaveTheRangeOfTheirCount(count: Int, low: Double, high: Double) throws {
+        let turns = (0..<40)
+            .map { lap in Synthetic.turn([Int64](repeating: 10, count: 20), missed: lap < count ? 1 : 0) }
+        let missed = try #require(Rounds(turns).missed)
+        let interval = try #require(missed.interval)
+        #expect(abs(missed.value - Double(count) / 8) < 1e-9)
+        #expect(interval.lowerBound <= low / 8 + 1e-6 && interval.upperBound >= high / 8 - 1e-6, "\(interval)")
+        #expect(count > 0 || interval.upperBound < high / 8 + 1e-6, "\(interval)")
+    }
+
+    @Test func manyMissedDeadlinesHaveTheRangeOfTheirRounds() {
+        func missed(_ laps: Int, _ number: UInt64, of deadlines: Int) -> Estimate? {
+            let turn = Synthetic.turn([Int64](repeating: 10, count: deadlines), missed: number)
+            return Rounds([Turn](repeating: turn, count: laps)).missed
+        }
+        #expect(missed(40, 1, of: 20) == Estimate(5, 5...5))
+        #expect(missed(7, 0, of: 20) == Estimate(0), "too few rounds")
+        #expect(missed(8, 0, of: 1).map { ($0.interval?.upperBound ?? 0) < 100 } == true)
+        var turns = [Turn](repeating: Synthetic.turn([10], missed: 1), count: 7)
+        turns.append(Synthetic.turn([10]))
+        #expect(Rounds(turns).missed?.interval?.upperBound == 100, "no more than all")
+    }
+
+    /// `hybrid.p99 later 5% than timerfd` was met by 740 deadlines, of which neither p99 had a range.
+    @Test func aComparisonByP99HasARangeIfBothRowsHaveOne() {
+        func ratio(_ laps: Int) -> Ratio? {
+            let (later, earlier) = (turns(laps, seed: 1, tail: 800_000, share: 0.1), turns(laps, seed: 2))
+            return Rounds(later).ratio(to: Rounds(earlier), 99)
+        }
+        let ratios = [4, 39, 40].map(ratio)
+        #expect(ratios.map { $0 == nil } == [true, false, false])
+        #expect(ratios.map { $0?.estimate.interval != nil } == [false, false, true])
+        #expect(ratios.map(\.?.verdict) == [nil, .later, .later], "the verdict asks whether the rounds agree")
+    }
+
     /// Of 39 turns of 20 deadlines, fewer than eight deadlines are later than the p99.
     @Test func fewRoundsHaveNoRangeAndEqualOnesHaveEqualRanges() {
         let tails = [7, 39, 100, 100].map { Rounds(turns($0, seed: 3)).percentile(99) }

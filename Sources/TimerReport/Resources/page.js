@@ -115,12 +115,12 @@ const legend = rows => {
   const sample = (text, width, ...shown) => make("span", {},
     draw("svg", {width, viewBox: `0 ${BASE - 15} ${width} 30`, "aria-hidden": "true"}, ...shown), text);
   return [make("p", {class: "legend"},
-    sample("share of deadlines (square-root scale)", 30,
+    sample("share of deadlines (square-root scale, each row on its own)", 30,
       draw("path", {class: "shape", d: "M0,42C10,42 9,24 13,24S18,42 30,42Z"})),
     sample("p50", 10, marks.p50(5)), sample("p99 and its range", 30, marks.range(2, 28), marks.p99(18)),
     sample("worst", 10, marks.worst(5))),
-  make("p", {class: "quiet"}, "p99: 99 % of deadlines are no later. (?): too few rounds for a range. Missed: deadlines "
-    + "that passed without a tick of their own. CPU: share of one core."
+  make("p", {class: "quiet"}, "p99: 99 % of deadlines are no later. (?): too few deadlines or laps for a range. Missed: "
+    + "deadlines that passed without a tick of their own. CPU: share of one core."
     + (rows.some(row => row.kind !== "backend") ? " Rows in light type tick without the library." : ""))];
 };
 

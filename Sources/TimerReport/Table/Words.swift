@@ -62,9 +62,10 @@ package struct Words: Sendable {
             machine.isThrottled ? "Not far: these figures tell more of the quota than of the timers." : nil,
             machine.isBusy
                 ? "Not far: these figures tell more of the machine’s other work than of the timers." : nil,
-            "Each range is from \(laps) laps, and holds the true figure in 99 of 100 runs, "
-                + "and in fewer if a few stalls make the figure.",
-            isCompared ? "“Later” and “before” are said with the same confidence." : nil, "Another hour may differ.",
+            "The range of p50 holds the true one in some 99 of 100 runs of \(laps) laps, and that of a figure which a "
+                + "few stalls make, as p99, in 70 to 99.",
+            report.rows.contains { $0.drift != nil } ? "The ± of a drift is from one stretch." : nil,
+            isCompared ? "“Later” and “before” hold as often as the range of p50." : nil, "Another hour may differ.",
         ]
         return sentences.compactMap(\.self).joined(separator: " ")
     }
@@ -106,9 +107,11 @@ extension Host {
         let model = cpu.map { cpu in
             cpu.prefix { $0 != "@" }.split(separator: " ").filter { !noise.contains(String($0)) }.joined(separator: " ")
         }
-        let processors = hypervisor == true ? "\(processors) vCPU guest" : "\(processors) CPUs"
+        let usable = usableProcessors ?? processors
+        let count = usable < processors ? "\(usable) of \(processors)" : "\(processors)"
+        let place = hypervisor == true ? "\(count) vCPU guest" : "\(count) CPUs"
         let version = kernel.split { !$0.isNumber }.prefix(2).joined(separator: ".")
-        return [[model, processors].compactMap(\.self).joined(separator: ", "), "\(system) \(version)"]
+        return [[model, place].compactMap(\.self).joined(separator: ", "), "\(system) \(version)"]
     }
 }
 

@@ -61,34 +61,41 @@ extension Judgement {
                 figure == .p50
                 ? report.results.ratio(of: row.row, to: rival.row)
                 : Rounds(row.row.turns).ratio(to: Rounds(rival.row.turns), 99)
-            return decide(ratio, figure, share, than: name)
+            let range = rangeTime(figure, of: [row, rival])
+            return decide(ratio, figure, share, than: name, rangeTime: range)
         case .later(let figure, let share, .file(let path)):
             guard let before = earlier[path] else { return (.undecided, "\(path) was not read") }
             if let difference = before.results.difference(from: report.results) {
                 return (.undecided, "\(path) is of another machine or question: \(difference)")
             }
             let old = before.row(row.key.row, load: row.key.load)?.bareRatio
-            return decide(row.bareRatio.flatMap { Ratio($0, since: old) }, figure, share, than: path)
+            let range = old?.estimate.interval == nil ? measureLonger : rangeTime(figure, of: [row])
+            return decide(row.bareRatio.flatMap { Ratio($0, since: old) }, figure, share, than: path, rangeTime: range)
         }
     }
 
     private static func hold(_ figure: Figure, of row: RowReport, _ bound: Double, isUpper: Bool) -> (Outcome, String) {
         // A drift to either side is a drift.
         guard let estimate = figure == .drift ? figure(row)?.magnitude : figure(row) else {
-            return (.undecided, "too few deadlines for \(figure.rawValue): measure longer (--time)")
+            return (.undecided, missing(figure, of: row))
         }
         let text = "\(figure.rawValue) \(figure.text(estimate))"
-        guard let interval = estimate.interval else { return (.undecided, "\(text): measure longer (--time)") }
+        guard let interval = estimate.interval else { return (.undecided, text + rangeTime(figure, of: [row])) }
         if isUpper ? interval.upperBound < bound : interval.lowerBound > bound { return (.meets, text) }
         if isUpper ? interval.lowerBound >= bound : interval.upperBound <= bound { return (.fails, text) }
         return (.undecided, text + longer(interval, around: estimate.value, to: bound))
     }
 
-    private static func decide(_ ratio: Ratio?, _ figure: Figure, _ share: Double, than name: String) -> (
-        Outcome, String
-    ) {
+    private static func decide(
+        _ ratio: Ratio?,
+        _ figure: Figure,
+        _ share: Double,
+        than name: String,
+        rangeTime: String
+    ) -> (Outcome, String) {
         guard let estimate = ratio?.estimate, let interval = estimate.interval else {
-            return (.undecided, "too few laps to compare \(figure.rawValue) with \(name): measure longer (--time)")
+            let few = figure == .p50 ? "laps" : "deadlines"
+            return (.undecided, "too few \(few) to compare \(figure.rawValue) with \(name)\(rangeTime)")
         }
         func percent(_ ratio: Double) -> String { NumberText.fixed(100 * (ratio - 1), places: 1) }
         let text =
@@ -97,6 +104,27 @@ extension Judgement {
         if interval.upperBound <= 1 + share { return (.meets, text) }
         if interval.lowerBound > 1 + share { return (.fails, text) }
         return (.undecided, text + longer(interval, around: estimate.value, to: 1 + share))
+    }
+
+    /// Why a row lacks a figure.
+    private static func missing(_ figure: Figure, of row: RowReport) -> String {
+        switch figure {
+        case .cpu, .wakeUps, .switches: "the kernel does not show \(figure.rawValue)"
+        default: "too few deadlines for \(figure.rawValue)\(rangeTime(figure, of: [row]))"
+        }
+    }
+
+    private static let measureLonger = ": measure longer (--time)"
+
+    /// How much longer a measurement must be for a range of a figure, which some rows lack.
+    private static func rangeTime(_ figure: Figure, of rows: [RowReport]) -> String {
+        let times = rows.map { row in
+            let laps = Double(Ratio.fewest) / Double(max(row.row.turns.count, 1))
+            let deadlines = figure.percent.map { Double(Rounds.fewestForRange(of: $0)) } ?? 0
+            return max(laps, deadlines / Double(max(row.deadlines, 1)))
+        }
+        guard figure != .drift, let most = times.max() else { return measureLonger }
+        return "; a range takes some \(NumberText.fixed(max(most.rounded(.up), 2), places: 0)) times as long"
     }
 
     /// How much longer a measurement must be, about: an interval shrinks with the square root of the time.

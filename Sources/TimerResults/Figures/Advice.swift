@@ -1,4 +1,4 @@
-/// What follows from the figures, in a few sentences. It says nothing that an interval does not.
+/// What follows from the figures, in a few sentences. A row that is named as earlier or later is so by its verdict.
 package struct Advice: Sendable {
     /// Each a sentence with its full stop: first those by p50, then those by p99. A conclusion that holds under several
     /// loads is one sentence.
@@ -65,7 +65,10 @@ extension Middles {
     private static let most = 2
 
     fileprivate var text: String {
-        guard !savings.isEmpty else { return "\(base) is enough: no other row is earlier by p50" }
+        guard !savings.isEmpty else {
+            let least = NumberText.time(Conclusion.negligible)
+            return "\(base) is enough: by p50 no other backend is earlier by \(least) or more"
+        }
         // With one such row, its saving has just been named.
         let isNamed = isEnough && savings.count == 1
         let parts = savings.prefix(Self.most)

@@ -54,7 +54,7 @@ package struct Middles: Hashable, Sendable {
     fileprivate init?(_ base: RowReport, _ others: [RowReport], isEnough: Bool) {
         let earlier = others.filter { row in
             row.key.kind != .bare && row.p50Ratio?.verdict == .earlier
-                && -(row.difference?.value ?? 0) > Conclusion.negligible
+                && -(row.difference?.value ?? 0) >= Conclusion.negligible
         }
         guard isEnough || !earlier.isEmpty else { return nil }
         (self.base, self.isEnough) = (base.key.row, isEnough)

@@ -17,6 +17,17 @@ package enum Figure: String, CaseIterable, Sendable {
         }
     }
 
+    /// The share of the deadlines that a percentile is about, in percent; nil for another figure.
+    package var percent: Double? {
+        switch self {
+        case .p50: 50
+        case .p90: 90
+        case .p99: 99
+        case .p999: 99.9
+        case .missed, .drift, .cpu, .wakeUps, .switches: nil
+        }
+    }
+
     /// The key in JSON and the column in CSV.
     package var field: String {
         switch self {

@@ -61,6 +61,10 @@ package struct RowReport: Sendable {
     /// The lateness as a multiple of the base's: in the middle, lap by lap, and in the tail. Nil without a base.
     package let p50Ratio: Ratio?
     package let p99Ratio: Ratio?
+    /// How many nanoseconds the row is later than its base in the middle, and in the tail; negative if it is earlier.
+    /// Nil without a base.
+    package let difference: Estimate?
+    package let tailDifference: Estimate?
     /// The middle as a multiple of the bare loop's, by which two runs are compared; nil if it was not measured.
     package let bareRatio: Ratio?
 
@@ -84,41 +88,45 @@ package struct RowReport: Sendable {
         runDelay = delays.isEmpty ? nil : 100 * delays.reduce(0) { $0 + $1.0 } / delays.reduce(0) { $0 + $1.1 }
         let ratio = base.flatMap { results.ratio(of: row, to: $0.row) }
         p50Ratio = ratio
-        p99Ratio = base.flatMap { base in
+        let shared = base.map { base in
             // After an early end, some rows have a turn more than others.
             let laps = min(row.turns.count, base.row.turns.count)
             let isEven = laps == row.turns.count && laps == base.row.turns.count
-            let (own, other) =
-                isEven
-                ? (rounds, base.rounds)
-                : (Rounds(Array(row.turns.prefix(laps))), Rounds(Array(base.row.turns.prefix(laps))))
-            return own.ratio(to: other, 99)
+            return isEven
+                ? (own: rounds, base: base.rounds)
+                : (own: Rounds(Array(row.turns.prefix(laps))), base: Rounds(Array(base.row.turns.prefix(laps))))
         }
+        let tailRatio = shared.flatMap { $0.own.ratio(to: $0.base, 99) }
+        p99Ratio = tailRatio
         bareRatio = results.row(RowKey.bare, load: row.key.load).flatMap { results.ratio(of: row, to: $0) }
         let own = results.middle(of: row)
-        let product = base.flatMap { results.middle(of: $0.row) }
-            .flatMap { middle in ratio.map { middle.value * $0.estimate.value } }
-        p50 = own.map { own in
+        let middle = base.flatMap { results.middle(of: $0.row) }
+        let product = middle.flatMap { middle in ratio.map { middle.value * $0.estimate.value } }
+        let p50 = own.map { own in
             let value = product ?? own.value
             return Estimate(value, own.interval.map { min($0.lowerBound, value)...max($0.upperBound, value) })
         }
+        self.p50 = p50
         // The other percentiles are of the pooled deadlines, in buckets, and may lie a little below the middle.
         p90 = rounds.percentile(90)?.atLeast(p50)
-        p99 = rounds.percentile(99)?.atLeast(p90 ?? p50)
+        let p99 = rounds.percentile(99)?.atLeast(p90 ?? p50)
+        self.p99 = p99
         p999 = rounds.percentile(99.9)?.atLeast(p99 ?? p90 ?? p50)
+        difference = Self.difference(p50, ratio, of: middle)
+        tailDifference = Self.difference(p99, tailRatio, of: shared?.base.percentile(99))
         worst = Estimate(row.lateness.percentile(100)).atLeast(p999 ?? p99 ?? p90 ?? p50).value
     }
 
-    /// How many nanoseconds the row is later than its base in the middle; negative if it is earlier. Nil for the base.
-    package var difference: Estimate? { Self.difference(p50, p50Ratio) }
-    /// The same for the tail.
-    package var tailDifference: Estimate? { Self.difference(p99, p99Ratio) }
-
-    private static func difference(_ figure: Estimate?, _ ratio: Ratio?) -> Estimate? {
+    /// How much later a figure is than the base's, of which it is a multiple. Neither the base nor the multiple is
+    /// exactly known, so the interval reaches over every product of both intervals.
+    private static func difference(_ figure: Estimate?, _ ratio: Ratio?, of base: Estimate?) -> Estimate? {
         guard let figure, let ratio = ratio?.estimate else { return nil }
-        let base = figure.value / ratio.value
-        let interval = ratio.interval.map { base * ($0.lowerBound - 1)...base * ($0.upperBound - 1) }
-        return Estimate(figure.value - base, interval)
+        let value = figure.value - figure.value / ratio.value
+        guard let multiples = ratio.interval, let bases = base?.interval else { return Estimate(value) }
+        let ends: [Double] = [bases.lowerBound, bases.upperBound]
+            .flatMap { base in [base * (multiples.lowerBound - 1), base * (multiples.upperBound - 1)] }
+        let (low, high) = ends.reduce((value, value)) { (min($0.0, $1), max($0.1, $1)) }
+        return Estimate(value, low...high)
     }
 }
 

@@ -9,8 +9,9 @@ internal import Synchronization
 /// statistic from a stationary sequence", 1986): rounds are drawn with replacement, as many as there are, a thousand
 /// times, and the interval leaves out the outermost 1 % of the thousand figures. An interval of order statistics would
 /// take each deadline for independent, and is too narrow by far on a machine that stalls. This one is too narrow, too,
-/// for a figure that a few stalls make: `Documentation/verdicts.md` says by how much. Rows are compared in the same
-/// draws, since they shared the machine's moods.
+/// for a figure that a few stalls make: `Documentation/verdicts.md` says by how much. If few deadlines were missed, no
+/// draw can show many more, so the interval of their share is at least that of a Poisson count. Rows are compared in
+/// the same draws, since they shared the machine's moods.
 package struct Rounds: Sendable {
     /// Deadlines of a round that lie in one bucket.
     private struct Late: Sendable {
@@ -59,14 +60,35 @@ package struct Rounds: Sendable {
     /// Nanoseconds within which a share of the deadlines was served, in percent; nil for too few deadlines. It has no
     /// interval if too few deadlines are later: without the next stall no draw can show it.
     package func percentile(_ percent: Double) -> Estimate? {
-        let (all, fewest) = (deadlines.reduce(0, +), Double(Histogram.fewest(for: percent)))
-        guard all >= fewest else { return nil }
-        let known = estimate { percentile(percent, $0) }
-        return all >= Double(Ratio.fewest) * fewest ? known : Estimate(known.value)
+        guard hasDeadlines(for: percent) else { return nil }
+        guard hasRange(of: percent) else { return Estimate(percentile(percent, equally)) }
+        return estimate { percentile(percent, $0) }
     }
 
-    /// The share of the deadlines that got no tick of their own, in percent.
-    package var missed: Estimate? { quotient(100, missedDeadlines, deadlines) }
+    /// The deadlines that the interval of a percentile takes.
+    package static func fewestForRange(of percent: Double) -> UInt64 {
+        UInt64(Ratio.fewest) * Histogram.fewest(for: percent)
+    }
+
+    private func hasDeadlines(for percent: Double) -> Bool {
+        deadlines.reduce(0, +) >= Double(Histogram.fewest(for: percent))
+    }
+
+    private func hasRange(of percent: Double) -> Bool {
+        deadlines.reduce(0, +) >= Double(Self.fewestForRange(of: percent))
+    }
+
+    /// The share of the deadlines that got no tick of their own, in percent. The interval of a few is at least that of
+    /// their count.
+    package var missed: Estimate? {
+        let known = quotient(100, missedDeadlines, deadlines)
+        let (count, all) = (missedDeadlines.reduce(0, +), deadlines.reduce(0, +))
+        guard let known, let interval = known.interval, count < Double(Ratio.fewest) else { return known }
+        let ofCount = PoissonCount.interval(of: Int(count))
+        let low = min(interval.lowerBound, 100 * ofCount.lowerBound / all)
+        let high = max(interval.upperBound, min(100 * ofCount.upperBound / all, 100))
+        return Estimate(known.value, low...high)
+    }
     /// Processor time per elapsed time, in percent.
     package var cpu: Estimate? { quotient(100, processorTime, elapsed) }
     /// The wake-ups of threads per tick.
@@ -79,23 +101,24 @@ package struct Rounds: Sendable {
         return known.isFinite ? known : nil
     }
 
-    /// A percentile as a multiple of another row's, in the same rounds; nil for too few deadlines.
+    /// A percentile as a multiple of another row's, in the same rounds; nil for too few deadlines. It has no interval
+    /// unless both rows have deadlines enough for one.
     ///
     /// Its verdict does not come from the interval, since a few rounds with a stall can make a whole tail. It asks
     /// whether the rounds agree: whether more deadlines of one row are later than a limit between both percentiles, by
     /// the signed-rank test of the differences round by round.
     package func ratio(to base: Rounds, _ percent: Double) -> Ratio? {
-        let all = [Double](repeating: 1, count: deadlines.count)
-        guard deadlines.count == base.deadlines.count, percentile(percent) != nil, base.percentile(percent) != nil
-        else {
-            return nil
-        }
+        guard deadlines.count == base.deadlines.count, hasDeadlines(for: percent), base.hasDeadlines(for: percent)
+        else { return nil }
         func logarithm(_ rounds: Rounds, _ weights: [Double]) -> Double {
             log(max(rounds.percentile(percent, weights), 1))
         }
-        let known = estimate { logarithm(self, $0) - logarithm(base, $0) }
+        let (own, other) = (logarithm(self, equally), logarithm(base, equally))
+        let known =
+            hasRange(of: percent) && base.hasRange(of: percent)
+            ? estimate { logarithm(self, $0) - logarithm(base, $0) } : Estimate(own - other)
         let ratio = Estimate(exp(known.value), known.interval.map { exp($0.lowerBound)...exp($0.upperBound) })
-        let limit = exp((logarithm(self, all) + logarithm(base, all)) / 2)
+        let limit = exp((own + other) / 2)
         let differences = zip(later(than: limit), base.later(than: limit)).map { $0 - $1 }
         guard let test = SignedRank.estimate(differences) else { return nil }
         return Ratio(ratio, verdict: test.low > 0 ? .later : test.high < 0 ? .earlier : .unclear)
@@ -109,6 +132,9 @@ package struct Rounds: Sendable {
     }
 
     // MARK: Draws
+
+    /// Each round once.
+    private var equally: [Double] { [Double](repeating: 1, count: deadlines.count) }
 
     private func percentile(_ percent: Double, _ weights: [Double]) -> Double {
         let all = Self.sum(deadlines, weights)
@@ -130,7 +156,7 @@ package struct Rounds: Sendable {
 
     /// A figure of all rounds, with the interval that the draws give it.
     private func estimate(_ figure: ([Double]) -> Double) -> Estimate {
-        let whole = figure([Double](repeating: 1, count: deadlines.count))
+        let whole = figure(equally)
         guard deadlines.count >= Ratio.fewest else { return Estimate(whole) }
         let figures = Draws.of(deadlines.count).map(figure).sorted()
         let left = Int(Double(figures.count) * (1 - SignedRank.confidence) / 2)
