@@ -97,6 +97,17 @@ import TimerResults
         #expect(LateTicks.Cause.allCases.filter { $0.words.hasPrefix("maybe ") } == guesses)
     }
 
+    @Test func aTailOfFirstTicksIsSaid() {
+        let cases: [(first: Int, others: Int, isSaid: Bool)] = [(2, 1, true), (1, 1, false), (0, 3, false)]
+        let words = cases.map { one in
+            var late = LateTicks(threshold: 500_000)
+            for _ in 0..<one.first { late.add(.unseen) }
+            for _ in 0..<one.others { late.add(.waited) }
+            return late.words
+        }
+        #expect(words.map { $0.hasSuffix("; so first ticks make most of this tail") } == cases.map(\.isSaid))
+    }
+
     @Test func theWatchKnowsItsOwnCost() throws {
         let watch = LateWatch(threshold: 1000)
         let start = try #require(ResourceUsage.ofAllThreads)
