@@ -1,3 +1,4 @@
+import Dispatch
 import HostSystem
 import PreciseTimer
 import TestSupport
@@ -20,7 +21,7 @@ import TimerResults
             // Spinning is no work.
             (900, 0, 401, false, 0, .stalled), (900, 0, 400, false, 0, .worked), (100, 0, 400, false, 0, .stalled),
             // What the kernel measured counts before what may have been.
-            (900, 900, 0, true, 900, .waited), (900, 0, 0, true, 900, .worked), (0, 0, 0, true, 900, .idle),
+            (900, 900, 0, true, 900, .waited), (900, 0, 0, true, 900, .worked), (0, 0, 0, true, 900, .stolen),
             // An account that is not shown is no cause.
             (0, 0, 0, false, nil, .stalled),
         ]
@@ -34,10 +35,87 @@ import TimerResults
     /// Another thread's account, or that of a later thread with the number of an ended one, says nothing.
     @Test func theFirstTickOfAThreadIsNotExplained() {
         let others: [ThreadAccount?] = [
-            nil, ThreadAccount(thread: 2, running: 70, waiting: 930), ThreadAccount(thread: 1, running: 3, waiting: 30),
+            ThreadAccount(thread: 2, running: 70, waiting: 930), ThreadAccount(thread: 1, running: 3, waiting: 30),
         ]
         #expect(others.allSatisfy { cause(to: $0, isStolen: true, longestIdleExit: 900) == .unseen })
-        #expect(LateTicks.Cause(of: 1000, from: nil, to: start, isStolen: true, longestIdleExit: 900) == .unseen)
+        let first = LateTicks.Cause(of: 1000, from: nil, to: start, deadline: 10, isStolen: true, longestIdleExit: 900)
+        #expect(first == .unseen)
+    }
+
+    /// A sandbox may hide the account from every tick, also from those that are not the first.
+    @Test func anAccountThatTheKernelHidesIsNoFirstTick() {
+        #expect(cause(to: nil, isStolen: true, longestIdleExit: 900) == .unshown)
+        #expect(
+            LateTicks.Cause(of: 9, from: nil, to: nil, deadline: 9, isStolen: false, longestIdleExit: 9) == .unshown
+        )
+    }
+
+    /// A handler began at 0 and ended at 2,000. The next tick was late by 1,000.
+    @Test func onlyTimesAfterTheDeadlineCount() {
+        let cases: [(running: UInt64, waiting: UInt64, deadline: UInt64, cause: LateTicks.Cause)] = [
+            // The handler ended at the deadline, and earlier: a stop held up the tick.
+            (2000, 0, 2000, .stalled), (2000, 0, 10_000, .stalled), (0, 2000, 10_000, .stalled),
+            // A half of the handler's time was after the deadline, and a quarter of it.
+            (2000, 0, 1000, .worked), (0, 2000, 1000, .waited), (2000, 0, 1600, .stalled), (1000, 0, 1000, .worked),
+            (900, 0, 1000, .stalled),
+        ]
+        let found = cases.map { one in
+            let end = ThreadAccount(thread: 1, running: 70 + one.running, waiting: 30 + one.waiting)
+            var before = ThreadTick(start, at: 0)
+            before.end(at: 2000, end)
+            return LateTicks.Cause(
+                of: 1000,
+                from: before,
+                to: end,
+                deadline: one.deadline,
+                isStolen: false,
+                longestIdleExit: nil
+            )
+        }
+        #expect(found == cases.map(\.cause))
+    }
+
+    /// Dispatch's workers take turns.
+    @Test func aThreadThatReturnsIsNotOnItsFirstTick() {
+        let watch = LateWatch(threshold: 1000)
+        watch.note(lateness: 0, at: 1_000_000)
+        let done = DispatchSemaphore(value: 0)
+        DispatchQueue.global()
+            .async {
+                watch.note(lateness: 0, at: 2_000_000)
+                done.signal()
+            }
+        done.wait()
+        watch.note(lateness: 2000, at: 3_000_000)
+        #expect(watch.late.count == 1)
+        #expect(watch.late[.unseen] == 0)
+    }
+
+    /// The words of a guess say so.
+    @Test func causesThatNothingShowsAreWordedAsGuesses() {
+        let guesses: [LateTicks.Cause] = [.stolen, .idle]
+        #expect(LateTicks.Cause.allCases.filter { $0.words.hasPrefix("maybe ") } == guesses)
+    }
+
+    @Test func aTailOfFirstTicksIsSaid() {
+        let cases: [(first: Int, others: Int, isSaid: Bool)] = [(2, 1, true), (1, 1, false), (0, 3, false)]
+        let words = cases.map { one in
+            var late = LateTicks(threshold: 500_000)
+            for _ in 0..<one.first { late.add(.unseen) }
+            for _ in 0..<one.others { late.add(.waited) }
+            return late.words
+        }
+        #expect(words.map { $0.hasSuffix("; so first ticks make most of this tail") } == cases.map(\.isSaid))
+    }
+
+    @Test func theWatchKnowsItsOwnCost() throws {
+        let watch = LateWatch(threshold: 1000)
+        let start = try #require(ResourceUsage.ofAllThreads)
+        for tick in 0..<200 { watch.note(lateness: 0, at: UInt64(1 + tick)) }
+        let all = try #require(ResourceUsage.ofAllThreads) - start
+        let cost = try #require(watch.usage)
+        #expect(cost.cpuNanoseconds > 0)
+        #expect(cost.cpuNanoseconds <= all.cpuNanoseconds)
     }
 
     private let start = ThreadAccount(thread: 1, running: 70, waiting: 30)
@@ -47,10 +125,18 @@ import TimerResults
         let waited = ThreadAccount(thread: 1, running: 70, waiting: 930)
         let cases: [(UInt64?, ThreadAccount?, LateTicks.Cause)] = [
             (500, waited, .throttled), (500, nil, .throttled), (499, waited, .waited), (0, waited, .waited),
-            (nil, waited, .waited), (499, nil, .unseen),
+            (nil, waited, .waited), (499, nil, .unshown),
         ]
         let found = cases.map { throttled, end, _ in
-            LateTicks.Cause(of: 1000, from: start, to: end, throttled: throttled, isStolen: false, longestIdleExit: nil)
+            LateTicks.Cause(
+                of: 1000,
+                from: ThreadTick(start, at: 0),
+                to: end,
+                deadline: 10,
+                throttled: throttled,
+                isStolen: false,
+                longestIdleExit: nil
+            )
         }
         #expect(found == cases.map(\.2))
     }
@@ -68,7 +154,15 @@ import TimerResults
     private func cause(to end: ThreadAccount?, spin: UInt64 = 0, isStolen: Bool, longestIdleExit: UInt64?)
         -> LateTicks.Cause
     {
-        .init(of: 1000, from: start, to: end, spin: spin, isStolen: isStolen, longestIdleExit: longestIdleExit)
+        .init(
+            of: 1000,
+            from: ThreadTick(start, at: 0),
+            to: end,
+            deadline: 10,
+            spin: spin,
+            isStolen: isStolen,
+            longestIdleExit: longestIdleExit
+        )
     }
 
     @Test(.works("a turn measures real ticks")) func handlersThatWorkTooLongHoldUpTheNextTick() throws {

@@ -77,7 +77,7 @@ import TimerResults
         results.remarks = ["--deliver queue: inline for bare"]
         let text = Screen(Report(results), width: 200).description
         let notes = [
-            "timerfd: 1 tick later than 500 µs: 1 waited for a processor.",
+            "timerfd: 1 tick later than 500 µs: 1 ready to run but not yet running.",
             "hybrid: the budget shortened the spin before 50 % of the deadlines",
             "Note: --deliver queue: inline for bare.", "p50 leaves out 4 of 40 laps, which the machine disturbed.",
         ]

@@ -12,6 +12,11 @@ package struct ResourceUsage: Hashable, Sendable {
     /// How often the kernel took a thread off its processor.
     package let involuntarySwitches: Int64
 
+    package init(cpuNanoseconds: Int64, voluntarySwitches: Int64, involuntarySwitches: Int64) {
+        self.cpuNanoseconds = cpuNanoseconds
+        (self.voluntarySwitches, self.involuntarySwitches) = (voluntarySwitches, involuntarySwitches)
+    }
+
     /// All threads, ended threads included; nil if the kernel does not say.
     package static var ofAllThreads: ResourceUsage? { ResourceUsage(of: 0) }
 
@@ -72,6 +77,9 @@ package struct ThreadAccount: Hashable, Sendable {
     package init(thread: UInt, running: UInt64, waiting: UInt64) {
         (self.thread, self.running, self.waiting) = (thread, running, waiting)
     }
+
+    /// The running time alone, in less than a microsecond; nil if the kernel does not say.
+    package static var runningNow: UInt64? { Thread.processorTime }
 
     /// The account up to now; nil if the kernel keeps none. Takes some 20 µs.
     package static var current: ThreadAccount? {

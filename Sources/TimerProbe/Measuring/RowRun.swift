@@ -45,7 +45,8 @@ struct RowRun {
         ticking.stop()
         load.halt()
         if let failure = load.failure { throw MeasurementError(failure) }
-        let bill = usage(without: load).flatMap { after in before.map { after - $0 } }
+        var bill = usage(without: load).flatMap { after in before.map { after - $0 } }
+        if let lateWatch { bill = bill.flatMap { all in lateWatch.usage.map { all - $0 } } }
         return TurnRecord(
             probes.map(\.result),
             bill: bill,

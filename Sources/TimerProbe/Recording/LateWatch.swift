@@ -7,10 +7,8 @@ package final class LateWatch: Sendable {
     /// The knowledge after a tick.
     private struct State {
         var late: LateTicks
-        /// The thread's account after the last tick.
-        var account: ThreadAccount?
-        /// The account before the last wake-up, which may have served several deadlines.
-        var beforeWakeUp: ThreadAccount?
+        /// The last ticks by their threads, since workers take turns.
+        var threads: [UInt: Ticks] = [:]
         /// What the groups with a quota had counted after the last tick, and before the last wake-up.
         var throttling: [Throttling?] = []
         var throttlingBeforeWakeUp: [Throttling?] = []
@@ -18,6 +16,23 @@ package final class LateWatch: Sendable {
         var delivered: UInt64 = 0
         /// The stolen time at the last late tick, in nanoseconds; nil if the kernel does not show it.
         var stolen = ProcessorTime.current?.stolen
+        /// Whether there was more of it at that tick than before.
+        var isStolen = false
+        /// Nanoseconds on a processor for the watch itself; nil if the kernel does not show them.
+        var cost: UInt64? = 0
+
+        init(threshold: UInt64) {
+            late = LateTicks(threshold: threshold)
+            // A tick should not wait for memory.
+            threads.reserveCapacity(256)
+        }
+    }
+
+    /// The ticks of one thread.
+    private struct Ticks {
+        var last: ThreadTick
+        /// The tick before the last wake-up, which may have served several deadlines.
+        var beforeWakeUp: ThreadTick
     }
 
     private let state: Mutex<State>
@@ -28,43 +43,88 @@ package final class LateWatch: Sendable {
 
     /// Finds the causes of ticks that are later than the threshold. A thread that only sleeps spins 0 ns.
     package init(threshold: UInt64, spin: UInt64 = 0) {
-        state = Mutex(State(late: LateTicks(threshold: threshold)))
+        state = Mutex(State(threshold: threshold))
         self.spin = spin
     }
 
     /// The late ticks up to now.
     package var late: LateTicks { state.withLock { $0.late } }
 
+    /// What the ticking threads spent on the watch, which is no cost of their row; nil if the kernel does not show it.
+    package var usage: ResourceUsage? {
+        state.withLock { $0.cost }
+            .map { ResourceUsage(cpuNanoseconds: Int64($0), voluntarySwitches: 0, involuntarySwitches: 0) }
+    }
+
     /// Notes a tick, by its lateness and its instant on its clock in nanoseconds. Call it on the thread that ticked,
     /// after the tick was recorded.
     package func note(lateness: Int64, at delivered: UInt64) {
+        let begin = ThreadAccount.runningNow
         // First, since a stop after the tick must not be in the account that the next tick is compared with.
         let throttling = reader.accounts
         let account = ThreadAccount.current
         state.withLock { state in
             let deadline = delivered &- UInt64(bitPattern: lateness)
             // A deadline that had passed at the tick before was held up by the same wait.
-            if deadline > state.delivered {
-                (state.beforeWakeUp, state.throttlingBeforeWakeUp) = (state.account, state.throttling)
-            }
-            state.delivered = delivered
-            defer { (state.account, state.throttling) = (account, throttling) }
-            guard lateness > 0, lateness.magnitude > state.late.threshold else { return }
-            let stolen = ProcessorTime.current?.stolen
-            let isStolen = stolen.flatMap { now in state.stolen.map { now > $0 } } ?? false
-            state.stolen = stolen
-            state.late.add(
-                LateTicks.Cause(
-                    of: lateness.magnitude,
-                    from: state.beforeWakeUp,
-                    to: account,
-                    spin: spin,
-                    throttled: Self.longestStop(from: state.throttlingBeforeWakeUp, to: throttling),
-                    isStolen: isStolen,
-                    longestIdleExit: IdleStates.deepest?.exit
+            let isSameWait = deadline <= state.delivered
+            if !isSameWait { state.throttlingBeforeWakeUp = state.throttling }
+            (state.delivered, state.throttling) = (delivered, throttling)
+            let before = account.flatMap { Self.note($0, at: delivered, deadline: deadline, in: &state.threads) }
+            if lateness > 0, lateness.magnitude > state.late.threshold {
+                let stolen = ProcessorTime.current?.stolen
+                let isMore = stolen.flatMap { now in state.stolen.map { now > $0 } } ?? false
+                state.isStolen = isMore || isSameWait && state.isStolen
+                state.stolen = stolen
+                state.late.add(
+                    LateTicks.Cause(
+                        of: lateness.magnitude,
+                        from: before,
+                        to: account,
+                        deadline: deadline,
+                        spin: spin,
+                        throttled: Self.longestStop(from: state.throttlingBeforeWakeUp, to: throttling),
+                        isStolen: state.isStolen,
+                        longestIdleExit: IdleStates.deepest?.exit
+                    )
                 )
-            )
+            } else {
+                state.isStolen = false
+            }
+            Self.add(since: begin, to: &state.cost)
         }
+    }
+
+    /// Notes the end of a handler that worked on after its tick was noted, by the instant on the tick's clock in
+    /// nanoseconds. Call it on the thread that ticked.
+    package func noteEnd(at ended: UInt64) {
+        let begin = ThreadAccount.runningNow
+        let account = ThreadAccount.current
+        state.withLock { state in
+            if let account { state.threads[account.thread]?.last.end(at: ended, account) }
+            Self.add(since: begin, to: &state.cost)
+        }
+    }
+
+    /// Notes a thread's tick. Returns the tick that it is compared with; nil if the thread had none.
+    private static func note(
+        _ account: ThreadAccount,
+        at delivered: UInt64,
+        deadline: UInt64,
+        in threads: inout [UInt: Ticks]
+    ) -> ThreadTick? {
+        let tick = ThreadTick(account, at: delivered)
+        guard let known = threads[account.thread] else {
+            threads[account.thread] = Ticks(last: tick, beforeWakeUp: tick)
+            return nil
+        }
+        let before = deadline > known.last.began ? known.last : known.beforeWakeUp
+        threads[account.thread] = Ticks(last: tick, beforeWakeUp: before)
+        return before
+    }
+
+    /// Adds the calling thread's time since the beginning of a note.
+    private static func add(since begin: UInt64?, to cost: inout UInt64?) {
+        cost = cost.flatMap { sum in begin.flatMap { begin in ThreadAccount.runningNow.map { sum &+ ($0 &- begin) } } }
     }
 
     /// Nanoseconds for which the group was stopped that was stopped longest; nil if no account shows it. Nothing was
@@ -74,38 +134,77 @@ package final class LateWatch: Sendable {
     }
 }
 
+/// What a thread's account showed at a tick, and at the end of that tick's handler.
+package struct ThreadTick: Hashable, Sendable {
+    private let start: ThreadAccount
+    /// The instants of both, in nanoseconds on the tick's clock.
+    fileprivate let began: UInt64
+    private var end: ThreadAccount
+    private var ended: UInt64
+
+    /// A tick whose handler ends at once.
+    package init(_ account: ThreadAccount, at began: UInt64) {
+        (start, end, self.began, ended) = (account, account, began, began)
+    }
+
+    /// The handler ended later.
+    package mutating func end(at instant: UInt64, _ account: ThreadAccount) { (ended, end) = (instant, account) }
+
+    /// Nanoseconds that the thread worked and waited after a deadline, up to a later account, without a time that it
+    /// may have spun before the deadline. If the handler ended after the deadline, its times count in proportion.
+    /// Nil if the account is not the same thread's.
+    package func times(after deadline: UInt64, to now: ThreadAccount, spin: UInt64) -> (work: UInt64, wait: UInt64)? {
+        guard let since = now.since(end), let inside = end.since(start) else { return nil }
+        let share = ended > max(deadline, began) ? Double(ended - max(deadline, began)) / Double(ended - began) : 0
+        return (
+            since.running - min(since.running, spin) + UInt64(share * Double(inside.running)),
+            since.waiting + UInt64(share * Double(inside.waiting))
+        )
+    }
+}
+
+extension ThreadAccount {
+    /// The times since an earlier account; nil if that is another thread's, or that of an ended thread whose number
+    /// this one has.
+    fileprivate func since(_ earlier: ThreadAccount) -> (running: UInt64, waiting: UInt64)? {
+        guard thread == earlier.thread, running >= earlier.running, waiting >= earlier.waiting else { return nil }
+        return (running - earlier.running, waiting - earlier.waiting)
+    }
+}
+
 extension LateTicks.Cause {
-    /// The cause that explains at least half of a lateness: from the accounts of the thread that ticked before (nil for
-    /// the first tick) and of the one that ticked late, the nanoseconds that may have been spinning, those for which a
-    /// quota stopped the process since the tick before, whether the kernel has counted time of other guests since the
-    /// last late tick, and how long a processor needs to leave its deepest idle state. An account that is not shown is
-    /// nil, and no cause.
+    /// The cause that explains at least half of a lateness: from the thread's tick before (nil for its first one) and
+    /// its account at the late tick, the deadline in nanoseconds on the tick's clock, the nanoseconds that may have
+    /// been spinning, those for which a quota stopped the process since the tick before, whether the kernel has counted
+    /// time of other guests since the last late tick, and how long a processor needs to leave its deepest idle state.
+    /// An account that is not shown is nil, and no cause.
     package init(
         of lateness: UInt64,
-        from before: ThreadAccount?,
+        from before: ThreadTick?,
         to after: ThreadAccount?,
+        deadline: UInt64,
         spin: UInt64 = 0,
         throttled: UInt64? = nil,
         isStolen: Bool,
         longestIdleExit: UInt64?
     ) {
+        let half = lateness / 2
         // The quota stops every thread of the process, and a stopped thread counts as one that waits.
-        if let throttled, throttled > 0, throttled >= lateness / 2 {
+        if let throttled, throttled > 0, throttled >= half {
             self = .throttled
             return
         }
-        guard let before, let after, before.thread == after.thread, before.running <= after.running,
-            before.waiting <= after.waiting
-        else {
+        guard let after else {
+            self = .unshown
+            return
+        }
+        guard let times = before?.times(after: deadline, to: after, spin: spin) else {
             self = .unseen
             return
         }
-        let (half, running) = (lateness / 2, after.running - before.running)
         self =
-            if after.waiting - before.waiting >= half { .waited } else if running - min(running, spin) >= half {
-                .worked
-            } else if let longestIdleExit, longestIdleExit >= half { .idle } else if isStolen { .stolen } else {
-                .stalled
-            }
+            if times.wait >= half { .waited } else if times.work >= half { .worked } else if isStolen {
+                .stolen
+            } else if let longestIdleExit, longestIdleExit >= half { .idle } else { .stalled }
     }
 }

@@ -63,7 +63,12 @@ internal import TimerResults
             return (!recording.isComplete, recording.samples.last?.lateness)
         }
         if let watch, let lateness { watch.note(lateness: lateness, at: start.nanoseconds) }
-        if work > 0 { while start.clock.now.nanoseconds &- start.nanoseconds < work {} }
+        if work > 0 {
+            // The watch's time is no part of the work: the row's cost leaves it out.
+            let begin = watch == nil ? start.nanoseconds : start.clock.now.nanoseconds
+            while start.clock.now.nanoseconds &- begin < work {}
+            if lateness != nil { watch?.noteEnd(at: start.clock.now.nanoseconds) }
+        }
         if worksOn { isAtWork.store(false, ordering: .releasing) }
         return more
     }

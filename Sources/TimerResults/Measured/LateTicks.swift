@@ -4,18 +4,20 @@ package struct LateTicks: Codable, Hashable, Sendable {
     package enum Cause: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         /// A quota of its control group stopped the process.
         case throttled
-        /// The thread was ready to run, and other threads had the processors.
+        /// The thread was ready to run, and did not run yet.
         case waited
-        /// The thread was still at work, for instance in a handler.
+        /// The thread was still at work after the deadline, for instance in a handler.
         case worked
-        /// An idle processor needs so long to wake up.
-        case idle
-        /// Other guests of the host had a processor.
+        /// A guess: other guests of the host had a processor at some time since the late tick before.
         case stolen
+        /// A guess: an idle processor may need so long to wake up. Nothing shows whether one had to.
+        case idle
         /// Nothing that the thread's account shows: the host stood still, or another thread passed the tick on late.
         case stalled
         /// The thread had not ticked before, so it had no account to compare with.
         case unseen
+        /// The kernel does not show the thread's account.
+        case unshown
     }
 
     /// Nanoseconds.
@@ -42,14 +44,17 @@ package struct LateTicks: Codable, Hashable, Sendable {
     /// Whether a measurement can have counted these.
     var isSound: Bool { threshold < 1 << 52 && counts.values.allSatisfy { 0...1 << 40 ~= $0 } }
 
-    /// One line without the row's name: `38 ticks later than 500 µs: 31 waited for a processor, 7 held up …`.
+    /// One line without the row's name: `38 ticks later than 500 µs: 31 ready to run but not yet running, 7 held up …`.
     package var words: String {
         let limit = DurationText.spaced(nanoseconds: threshold)
         guard count > 0 else { return "no tick later than \(limit)" }
         let parts = Cause.allCases.filter { self[$0] > 0 }
             .sorted { self[$0] > self[$1] }
             .map { "\(self[$0]) \($0.words)" }
-        return "\(count == 1 ? "1 tick" : "\(count) ticks") later than \(limit): \(parts.joined(separator: ", "))"
+        // The p99 of such a row says more of the start of its turns than of its ticks.
+        let start = self[.unseen] > count / 2 ? "; so first ticks make most of this tail" : ""
+        let ticks = count == 1 ? "1 tick" : "\(count) ticks"
+        return "\(ticks) later than \(limit): \(parts.joined(separator: ", "))\(start)"
     }
 }
 
@@ -58,12 +63,13 @@ extension LateTicks.Cause {
     package var words: String {
         switch self {
         case .throttled: "stopped by the quota of the control group"
-        case .waited: "waited for a processor"
+        case .waited: "ready to run but not yet running"
         case .worked: "waited for the thread's own work"
-        case .idle: "waited for an idle processor to wake up"
-        case .stolen: "while other guests of the host ran"
+        case .stolen: "maybe other guests of the host, which ran since the late tick before"
+        case .idle: "maybe an idle processor that woke up"
         case .stalled: "held up by the host or by another thread"
         case .unseen: "first on their thread"
+        case .unshown: "with a cause that the kernel does not show"
         }
     }
 }
