@@ -45,10 +45,11 @@ package struct ProcessorTime: Hashable, Sendable {
         total = times.reduce(0, &+)
     }
 
-    /// The stolen share of a time in percent: of nanoseconds, or else of all time of all processors since an earlier
-    /// reading. One or two hundredths of a second count as nothing. Nil if no time has passed, or the count went back.
+    /// The stolen share of the time since an earlier reading in percent: of nanoseconds, or else of all time of all
+    /// processors. One or two hundredths of a second count as nothing. Nil if no time has passed, or if the count went
+    /// back.
     package func stolenPercent(
-        since earlier: ProcessorTime = ProcessorTime(busy: 0, stolen: 0, total: 0),
+        since earlier: ProcessorTime,
         of nanoseconds: UInt64? = nil
     ) -> Double? {
         guard total > earlier.total, stolen >= earlier.stolen else { return nil }

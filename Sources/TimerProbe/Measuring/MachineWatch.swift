@@ -1,7 +1,7 @@
 package import HostSystem
 package import TimerResults
 
-/// Sums up what else the machine did, turn by turn. An account that the kernel does not show is missing in the sums.
+/// Sums up what else the machine did in the turns. An account that the kernel does not show is missing in the sums.
 package struct MachineWatch {
     /// The machine's accounts at one moment.
     package struct Reading {
@@ -42,6 +42,7 @@ package struct MachineWatch {
     private let quota: CPUQuota
     private let online: Int
     private var (whole, ofLap) = (Sums(), Sums())
+    private var block: (load: Load, start: Reading)?
     /// What the groups with a quota counted in the turns, and the nanoseconds of these turns.
     private var throttling: [Throttling?]
     private var timeOfThrottling = 0.0
@@ -52,7 +53,7 @@ package struct MachineWatch {
     }
 
     /// The accounts of this machine now.
-    var reading: Reading {
+    func reading() -> Reading {
         var reading = Reading(time: SystemClock.monotonic.nanoseconds)
         (reading.pressure, reading.processors) = (Pressure.current, ProcessorTime.current)
         (reading.own, reading.throttling) = (ResourceUsage.ofAllThreads?.cpuNanoseconds, quota.accounts())
@@ -61,7 +62,27 @@ package struct MachineWatch {
 
     package mutating func beginLap() { ofLap = Sums() }
 
-    /// Adds a turn under a load of ours, from its readings at both ends.
+    /// Begins a turn under a load of ours. Turns under one load that follow each other are one block, with readings at
+    /// its ends alone: at each reading the kernel weighs the pressure of its processors by whole ticks of its own, and
+    /// loses much of it if the readings are close.
+    package mutating func beginTurn(under load: Load, reading read: () -> Reading) {
+        if block?.load == load { return }
+        let now = read()
+        end(at: now)
+        block = (load, now)
+    }
+
+    /// Ends the lap with its last turn.
+    package mutating func endLap(reading read: () -> Reading) {
+        if block != nil { end(at: read()) }
+    }
+
+    private mutating func end(at now: Reading) {
+        if let block { add(from: block.start, to: now, under: block.load) }
+        block = nil
+    }
+
+    /// Adds turns under a load of ours, from its readings at both ends.
     package mutating func add(from before: Reading, to after: Reading, under load: Load) {
         let elapsed = Double(after.time) - Double(before.time)
         let stops = zip(before.throttling, after.throttling)
@@ -82,13 +103,15 @@ package struct MachineWatch {
                 (turn.busy, turn.own) = (Double(late.busy - early.busy), Double(ownLater) - Double(own))
                 turn.timeOfOthers = elapsed * Double(online)
             }
-            // The count may go back after a migration.
-            if late.stolen >= early.stolen {
-                (turn.stolen, turn.timeOfStealing) = (Double(late.stolen - early.stolen), elapsed * Double(online))
-            }
         }
-        ofLap.add(turn)
+        // The programs of a load steal nothing. The count may go back after a migration.
+        if let early = before.processors, let late = after.processors, late.stolen >= early.stolen {
+            (turn.stolen, turn.timeOfStealing) = (Double(late.stolen - early.stolen), elapsed * Double(online))
+        }
         whole.add(turn)
+        // What is stolen beside programs of ours disturbs no turn without them.
+        if load.hasPrograms { (turn.stolen, turn.timeOfStealing) = (0, 0) }
+        ofLap.add(turn)
     }
 
     package var lap: Lap { Lap(waiting: ofLap.waitingShare, stolen: ofLap.stolenShare) }
