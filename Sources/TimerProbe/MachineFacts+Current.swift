@@ -48,10 +48,12 @@ extension MachineFacts {
     /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.
     private mutating func addWork() {
         let quota = CPUQuota.current
+        // Other programs on processors that this process may not use do not disturb it.
+        let usable = Processors.relevant
         let (start, own) = (SystemClock.monotonic.nanoseconds, ResourceUsage.ofAllThreads?.cpuNanoseconds)
-        let (before, pressure, stops) = (ProcessorTime.current, Pressure.current, quota.accounts())
+        let (before, pressure, stops) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
         while SystemClock.monotonic.nanoseconds < start + 500_000_000 {}
-        let (after, pressureAfter, stopsAfter) = (ProcessorTime.current, Pressure.current, quota.accounts())
+        let (after, pressureAfter, stopsAfter) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
         let time = Double(SystemClock.monotonic.nanoseconds - start)
         let worked = ResourceUsage.ofAllThreads.flatMap { all in own.map { Double(all.cpuNanoseconds - $0) } }
         // Since the start one hundredth of a second counts, too: it shows that the host counts.
@@ -61,7 +63,11 @@ extension MachineFacts {
             let busy = Double(after.busy) - Double(before.busy)
             stolenNow = after.stolenPercent(since: before, of: UInt64(time))
             othersShare = worked.flatMap {
-                Self.othersShare(busy: busy, own: $0, of: time * Double(host.processors))
+                Self.othersShare(
+                    busy: busy,
+                    own: $0,
+                    of: time * Double(usable.isEmpty ? host.processors : usable.count)
+                )
             }
         }
         let stopsNow = zip(stops, stopsAfter).map { before, after in before.flatMap { after?.since($0)?.stops } }

@@ -85,6 +85,14 @@ struct MachineTests {
         #expect(others.filter { ProcessorTime($0) != nil } == [])
     }
 
+    /// One spinning program on the only usable processor of many is no small share of it.
+    @Test func processorTimeOfSomeProcessorsIsThatOfTheirLines() {
+        let text = "cpu  3 0 0 0 0 0 0 3 0 0\ncpu0 1 0 0 0 0 0 0 1 0 0\ncpu1 2 0 0 0 0 0 0 2 0 0\nintr 5 6\n"
+        let places = [[0], [1], [0, 1], [2], []]
+        let found = places.map { ProcessorTime(text, of: $0)?.stolen }
+        #expect(found == [10_000_000, 20_000_000, 30_000_000, nil, nil])
+    }
+
     /// Two hundredths of a second may be rounding, and counters may go back after a migration.
     @Test func theShareOfStolenTimeIsThatSinceAnEarlierReading() {
         let start = ProcessorTime(busy: 0, stolen: 100_000_000, total: 10_000_000_000)

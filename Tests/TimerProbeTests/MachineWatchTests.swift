@@ -32,7 +32,7 @@ import TimerResults
         under load: Load = .idle,
         quota: CPUQuota = CPUQuota { _ in nil }
     ) -> MachineState {
-        var watch = MachineWatch(quota: quota, online: 2)
+        var watch = MachineWatch(quota: quota, processors: [0, 1])
         for (before, after) in turns { watch.add(from: before, to: after, under: load) }
         return watch.state(loadAverage: nil)
     }
@@ -47,7 +47,7 @@ import TimerResults
 
     /// The kernel weighs the pressure of its processors at each reading, and many readings lose short waits.
     @Test func theTurnsUnderOneLoadAreReadTogether() {
-        var watch = MachineWatch(quota: CPUQuota { _ in nil }, online: 2)
+        var watch = MachineWatch(quota: CPUQuota { _ in nil }, processors: [0, 1])
         var readings: [Reading] = (0...3).map { Self.reading(1000 * $0, waiting: 100 * $0) }
         let read = { readings.removeFirst() }
         watch.beginLap()

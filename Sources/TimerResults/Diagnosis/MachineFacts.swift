@@ -13,7 +13,7 @@ package struct MachineFacts: Hashable, Sendable {
     package var stolenSinceStart: Double?
     /// The same during half a second of work, in percent of one processor.
     package var stolenNow: Double?
-    /// Percent of all processors that other programs used during the work.
+    /// Percent of the processors that this process may use, which other programs used during the work.
     package var othersShare: Double?
     /// Percent of the work's time in which some program waited for a processor; nil, too, if a quota stopped the
     /// process meanwhile, since the kernel counts that as waiting.
@@ -158,9 +158,8 @@ extension MachineFacts {
         if let groupRealTimeShare, groupRealTimeShare < 100 {
             let share = NumberText.fixed(groupRealTimeShare, places: 0)
             let found = "limit: \(share) % of the time for real-time threads of the control group"
-            return (
-                .usual, found, "Only spinning threads meet it: let them sleep, or raise cpu.rt_runtime_us of each group."
-            )
+            let advice = "Only spinning threads meet it: let them sleep, or raise cpu.rt_runtime_us of each group."
+            return (.usual, found, advice)
         }
         guard let hasServer = fairShare != nil ? true : host.hasKernel(6, 12) else { return nil }
         guard !hasServer else { return fairServerVerdict }

@@ -1,11 +1,11 @@
 /// How busy the machine was while it was measured, in percent. What the kernel does not show is nil.
 package struct MachineState: Codable, Hashable, Sendable {
-    /// The share of all processors that other programs held.
+    /// The share of the processors that this process may use that other programs held.
     package var others: Double?
     /// The share of the time in which some program waited for a processor, in turns without a load of ours: the
     /// kernel's pressure stall information.
     package var waiting: Double?
-    /// The share of all processors' time that other guests of the host took.
+    /// The share of these processors' time that other guests of the host took.
     package var stolen: Double?
     /// The kernel's load average of the last minute, at the end.
     package var loadAverage: Double?
