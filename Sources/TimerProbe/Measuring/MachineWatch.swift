@@ -1,8 +1,8 @@
 package import HostSystem
 package import TimerResults
 
-/// Sums up what else the machine did in the turns, on the processors that this process may use. An account that the kernel
-/// does not show is missing in the sums.
+/// Sums up what else the machine did in the turns, on the processors that this process may use. An account that the
+/// kernel does not show is missing in the sums.
 package struct MachineWatch {
     /// The machine's accounts at one moment.
     package struct Reading {
