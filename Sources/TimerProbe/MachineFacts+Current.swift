@@ -28,6 +28,7 @@ extension MachineFacts {
             bootOptions: ProcFile.line("/proc/cmdline"),
             configuration: ProcFile.text("/boot/config-\(host.kernel)")
         )
+        hasPackedConfiguration = ProcFile.text("/proc/config.gz") != nil
         timerSlack = TimerSlack.nanoseconds
         grantsSlice = try? TimerService(.timerFD).grant.items.contains { $0.option == .slice && $0.refusal == nil }
         let (runtime, period) = ("/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us")
@@ -37,7 +38,9 @@ extension MachineFacts {
         }
         isolated = Self.processors("/sys/devices/system/cpu/isolated")
         tickless = Self.processors("/sys/devices/system/cpu/nohz_full")
-        (showsGroups, allowsRealTime) = (CPUQuota.current.isShown, RealTime.isAllowed)
+        usesIsolated = Self.areSome(Processors.usableNumbers, in: [isolated, tickless])
+        (showsGroups, showsAllGroups) = (CPUQuota.current.isShown, CPUQuota.current.isWhole)
+        (allowsRealTime, groupRealTimeShare) = (RealTime.isAllowed, RealTimeGroups.share())
         (realTimeLimit, maySetPriorities) = (ResourceLimit.realTimePriority.current, Capability.setPriority.isHeld)
         lockedMemory = Capability.lockMemory.isHeld == true ? .max : ResourceLimit.lockedMemory.current
     }
@@ -45,19 +48,26 @@ extension MachineFacts {
     /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.
     private mutating func addWork() {
         let quota = CPUQuota.current
+        // Other programs on processors that this process may not use do not disturb it.
+        let usable = Processors.relevant
         let (start, own) = (SystemClock.monotonic.nanoseconds, ResourceUsage.ofAllThreads?.cpuNanoseconds)
-        let (before, pressure, stops) = (ProcessorTime.current, Pressure.current, quota.accounts())
+        let (before, pressure, stops) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
         while SystemClock.monotonic.nanoseconds < start + 500_000_000 {}
-        let (after, pressureAfter, stopsAfter) = (ProcessorTime.current, Pressure.current, quota.accounts())
+        let (after, pressureAfter, stopsAfter) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
         let time = Double(SystemClock.monotonic.nanoseconds - start)
         let worked = ResourceUsage.ofAllThreads.flatMap { all in own.map { Double(all.cpuNanoseconds - $0) } }
-        stolenSinceStart = after?.stolenPercent()
+        // Since the start one hundredth of a second counts, too: it shows that the host counts.
+        stolenSinceStart = after.flatMap { $0.total > 0 ? 100 * Double($0.stolen) / Double($0.total) : nil }
         loadAverage = LoadAverage.current
         if let before, let after {
             let busy = Double(after.busy) - Double(before.busy)
             stolenNow = after.stolenPercent(since: before, of: UInt64(time))
             othersShare = worked.flatMap {
-                Self.othersShare(busy: busy, own: $0, of: time * Double(host.processors))
+                Self.othersShare(
+                    busy: busy,
+                    own: $0,
+                    of: time * Double(usable.isEmpty ? host.processors : usable.count)
+                )
             }
         }
         let stopsNow = zip(stops, stopsAfter).map { before, after in before.flatMap { after?.since($0)?.stops } }
@@ -78,6 +88,13 @@ extension MachineFacts {
     private static func processors(_ path: String) -> String? {
         // Older kernels print a null pointer.
         ProcFile.text(path).map { $0.contains("null") ? "" : ProcFile.line(path) ?? "" }
+    }
+
+    /// Whether some processors are in one of the lists; nil if the processors or all lists are not known.
+    package static func areSome(_ processors: [Int]?, in lists: [String?]) -> Bool? {
+        let known = lists.compactMap { $0.flatMap { Processors.numbers(in: $0) } }
+        guard let processors, !known.isEmpty else { return nil }
+        return known.contains { $0.contains { processors.contains($0) } }
     }
 
     /// Percent of the time that the fair server keeps on that of some processors where it is most, from the files

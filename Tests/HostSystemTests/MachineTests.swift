@@ -85,6 +85,14 @@ struct MachineTests {
         #expect(others.filter { ProcessorTime($0) != nil } == [])
     }
 
+    /// One spinning program on the only usable processor of many is no small share of it.
+    @Test func processorTimeOfSomeProcessorsIsThatOfTheirLines() {
+        let text = "cpu  3 0 0 0 0 0 0 3 0 0\ncpu0 1 0 0 0 0 0 0 1 0 0\ncpu1 2 0 0 0 0 0 0 2 0 0\nintr 5 6\n"
+        let places = [[0], [1], [0, 1], [2], []]
+        let found = places.map { ProcessorTime(text, of: $0)?.stolen }
+        #expect(found == [10_000_000, 20_000_000, 30_000_000, nil, nil])
+    }
+
     /// Two hundredths of a second may be rounding, and counters may go back after a migration.
     @Test func theShareOfStolenTimeIsThatSinceAnEarlierReading() {
         let start = ProcessorTime(busy: 0, stolen: 100_000_000, total: 10_000_000_000)
@@ -198,6 +206,39 @@ struct CPUQuotaTests {
     )
     func noLimitIsKnownOnlyIfBothTheGroupsAndTheirFilesAreShown(_ files: [String: String], _ expected: Bool) {
         #expect(CPUQuota { files[$0] }.isShown == expected)
+    }
+
+    /// Only the root of all groups has no type, in version 2, and is sane or not, in version 1.
+    @Test(
+        arguments: [
+            ("0::/\n", ["cgroup.controllers"], true), ("0::/\n", ["cgroup.controllers", "cgroup.type"], false),
+            ("0::/a\n", ["cgroup.controllers"], true), ("0::/../b\n", ["cgroup.controllers"], false),
+            ("2:cpu,cpuacct:/\n0::/\n", ["cpu,cpuacct/cgroup.sane_behavior"], true),
+            ("2:cpu,cpuacct:/docker/12\n0::/\n", ["cpu,cpuacct/cgroup.procs"], false),
+            ("0::/\n", [], false), ("", [], false),
+        ] as [(String, [String], Bool)]
+    )
+    func aContainerHidesTheGroupsAboveIt(_ groups: String, _ files: [String], _ expected: Bool) {
+        let quota = CPUQuota { path in
+            path == "/proc/self/cgroup" ? groups : files.contains { path == "/sys/fs/cgroup/\($0)" } ? "" : nil
+        }
+        #expect(quota.isWhole == expected)
+    }
+
+    /// In the folder of the group, or, in a container, at the root alone.
+    @Test(
+        arguments: [
+            (["/runtime_us": "950000\n", "/a/runtime_us": "300000\n"], 30), (["/runtime_us": "950000\n"], 95),
+            (["/runtime_us": "-1\n"], 100), (["/a/runtime_us": "0\n"], 0), ([:], nil), (["/runtime_us": "x\n"], nil),
+        ] as [([String: String], Double?)]
+    )
+    func theStrictestGroupLimitsRealTimeThreads(_ files: [String: String], _ expected: Double?) {
+        let share = RealTimeGroups.share { path in
+            if path == "/proc/self/cgroup" { return "3:memory:/b\n2:cpu:/a\n0::/\n" }
+            if path.hasSuffix("cpu.rt_period_us") { return "1000000\n" }
+            return files[path.replacing("/sys/fs/cgroup/cpu", with: "").replacing("cpu.rt_", with: "")]
+        }
+        #expect(share == expected)
     }
 
     private static func second(_ limit: String) -> [String: String] {

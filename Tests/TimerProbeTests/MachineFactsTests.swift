@@ -47,6 +47,14 @@ struct MachineFactsTests {
         #expect(shares == [5, 0, nil, nil])
     }
 
+    @Test func isolatedProcessorsAreUsedIfTheProcessMayRunThere() {
+        let cases: [([Int]?, [String?], Bool?)] = [
+            ([0, 1], ["1", nil], true), ([0], ["1", ""], false), ([0], ["", "0-3"], true), ([0], [nil, nil], nil),
+            (nil, ["1"], nil), ([0], ["nonsense"], nil),
+        ]
+        #expect(cases.map { MachineFacts.areSome($0.0, in: $0.1) } == cases.map(\.2))
+    }
+
     @Test func otherProgramsHaveTheTimeThatThisProcessHasNot() {
         let shares = [(1.5, 0.5), (0.5, 0.5), (0.4, 0.5), (0, 0.5)]
             .map { MachineFacts.othersShare(busy: $0, own: $1, of: 2) }

@@ -32,7 +32,7 @@ import TimerResults
         under load: Load = .idle,
         quota: CPUQuota = CPUQuota { _ in nil }
     ) -> MachineState {
-        var watch = MachineWatch(quota: quota, online: 2)
+        var watch = MachineWatch(quota: quota, processors: [0, 1])
         for (before, after) in turns { watch.add(from: before, to: after, under: load) }
         return watch.state(loadAverage: nil)
     }
@@ -42,7 +42,28 @@ import TimerResults
         #expect(state([turn]) == MachineState(others: 20, waiting: 10, stolen: 5))
         // Programs of ours are not in our account, and others wait because of a load of ours.
         #expect(state([turn], under: .memory) == MachineState(others: 20, stolen: 5))
-        #expect(state([turn], under: .cpu(1)) == MachineState())
+        #expect(state([turn], under: .cpu(1)) == MachineState(stolen: 5), "no program steals a guest's time")
+    }
+
+    /// The kernel weighs the pressure of its processors at each reading, and many readings lose short waits.
+    @Test func theTurnsUnderOneLoadAreReadTogether() {
+        var watch = MachineWatch(quota: CPUQuota { _ in nil }, processors: [0, 1])
+        var readings: [Reading] = (0...3).map { Self.reading(1000 * $0, waiting: 100 * $0) }
+        let read = { readings.removeFirst() }
+        watch.beginLap()
+        watch.beginTurn(under: .idle, reading: read)
+        watch.beginTurn(under: .idle, reading: read)
+        #expect(readings.count == 3)
+        watch.beginTurn(under: .busy, reading: read)
+        watch.beginTurn(under: .busy, reading: read)
+        watch.endLap(reading: read)
+        #expect(readings.count == 1)
+        #expect(watch.lap.waiting == 10 && watch.state(loadAverage: nil).waiting == 10)
+        watch.endLap(reading: read)
+        #expect(readings.count == 1, "no turn is open")
+        watch.beginLap()
+        watch.add(from: Self.reading(0), to: Self.reading(1000, stolen: 1000), under: .busy)
+        #expect(watch.lap.stolen == nil, "it disturbed no turn without programs of ours")
     }
 
     @Test func aMissingAccountIsAMissingShare() {

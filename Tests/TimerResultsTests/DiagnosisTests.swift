@@ -33,7 +33,8 @@ import TimerResults
         (facts.mayLimitIdle, facts.sharesCores, facts.preemption) = (true, false, "PREEMPT_RT")
         (facts.timerSlack, facts.realTimeShare, facts.isolated, facts.tickless) = (1, 100, "6-7", "6-7")
         facts.grantsSlice = true
-        (facts.showsGroups, facts.allowsRealTime, facts.realTimeLimit) = (true, true, 50)
+        (facts.showsGroups, facts.showsAllGroups, facts.usesIsolated) = (true, true, true)
+        (facts.allowsRealTime, facts.realTimeLimit) = (true, 50)
         facts.lockedMemory = .max
         return facts
     }
@@ -98,10 +99,14 @@ import TimerResults
         ("timer resolution", .good, "1 ns, read in steps of 42 ns", { $0.clockStep = 1e9 / 24e6 }),
         ("timer resolution", .good, "1 ns", { $0.clockStep = 1 }),
         ("virtual machine", .limits, "yes", { $0.host = host(hypervisor: true) }),
-        ("stolen time", .limits, "0.0 % since the start, 4.0 % in 0.5 s of work", { $0.stolenNow = 4 }),
-        ("stolen time", .good, "0.0 % since the start", { $0.stolenNow = nil }),
+        ("stolen time", .limits, "0.00 % since the start, 8.0 % in 0.5 s of work", { $0.stolenNow = 8 }),
+        ("stolen time", .good, "0.00 % since the start", { $0.stolenNow = nil }),
+        // What looks like the limit is not below it.
+        ("stolen time", .good, "0.06 % since the start, below 6 % in 0.5 s of work", { $0.stolenSinceStart = 0.063 }),
         // A host that counts none looks like one that steals none.
-        ("stolen time", .unknown, "not counted here", { $0.host = host(machine: "aarch64", hypervisor: nil) }),
+        ("stolen time", .unknown, "never counted here", { $0.host = host(machine: "aarch64", hypervisor: nil) }),
+        ("stolen time", .unknown, "never counted here", { $0.host = host(hypervisor: true) }),
+        ("stolen time", .unknown, "never counted here", { $0.host = host(hypervisor: nil) }),
         (
             "other programs", .good, "20 % of the processors, waiting 10 % of the time, load average 3.0",
             others(20, 10, 3)
@@ -118,13 +123,27 @@ import TimerResults
         ("frequency governor", .limits, "powersave", { $0.host = host(governor: "powersave") }),
         ("idle states", .limits, "intel_idle, menu, deepest: C6, exit in up to 133 µs", idle("C6", exit: 133_000)),
         ("idle states", .good, "not used (nohlt)", polls()),
+        // The idle states of a guest say nothing.
+        (
+            "idle states", .unknown,
+            "intel_idle, menu, deepest: C1, exit in up to 2 µs; whether the machine is virtual is not shown",
+            { $0.host = host(hypervisor: nil) }
+        ),
         ("idle states", .unknown, "no driver, menu, deepest: C1", { ($0.idleDriver, $0.idleExit) = ("none", nil) }),
         ("idle latency limit", .usual, "/dev/cpu_dma_latency, not writable", { $0.mayLimitIdle = false }),
         ("hyper-threading", .usual, "on", { $0.sharesCores = true }),
         ("hyper-threading", .good, "off, as far as the host shows it", { $0.host = host(hypervisor: true) }),
+        (
+            "hyper-threading", .unknown, "off; whether the machine is virtual is not shown",
+            { $0.host = host(hypervisor: nil) }
+        ),
         ("preemption", .limits, "voluntary, or none", { $0.preemption = "" }),
         ("preemption", .usual, "PREEMPT", { $0.preemption = "PREEMPT" }),
         ("preemption", .unknown, "PREEMPT_DYNAMIC, the mode is not shown", dynamic(nil)),
+        (
+            "preemption", .unknown, "PREEMPT_DYNAMIC, the mode is not looked for in /proc/config.gz",
+            { ($0.preemption, $0.hasPackedConfiguration) = ("PREEMPT_DYNAMIC", true) }
+        ),
         ("preemption", .limits, "PREEMPT_DYNAMIC, voluntary", dynamic("voluntary")),
         ("preemption", .limits, "PREEMPT_DYNAMIC, none", dynamic("none")),
         ("preemption", .usual, "PREEMPT_DYNAMIC, lazy", dynamic("lazy")),
@@ -140,6 +159,12 @@ import TimerResults
         ),
         ("real-time throttling", .usual, "the fair server keeps 2 % for ordinary threads", server(100, 2)),
         ("real-time throttling", .good, "off: the fair server keeps nothing for ordinary threads", server(95, 0)),
+        // The groups' own limit has not ended.
+        (
+            "real-time throttling", .usual, "limit: 30 % of the time for real-time threads of the control group",
+            { ($0.host, $0.groupRealTimeShare) = (host(kernel: "6.18.44"), 30) }
+        ),
+        ("real-time throttling", .good, "off", { $0.groupRealTimeShare = 100 }),
         // A kernel with another name, in which the server was found.
         ("real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads", { $0.fairShare = 5 }),
         ("real-time throttling", .unknown, "not shown here", { $0.host = host(kernel: "") }),
@@ -147,6 +172,14 @@ import TimerResults
         ("isolated processors", .good, "2-3", isolated("2-3", tickless: "")),
         ("isolated processors", .good, "2-3, without ticks 3", isolated("2-3", tickless: "3")),
         ("isolated processors", .usual, "none", isolated(nil, tickless: "")),
+        (
+            "isolated processors", .usual, "6-7, without ticks 6-7; not used by this process",
+            { $0.usesIsolated = false }
+        ),
+        (
+            "isolated processors", .unknown, "6-7, without ticks 6-7; whether this process uses them is not shown",
+            { $0.usesIsolated = nil }
+        ),
         ("processors", .good, "8 online, 2 usable", { $0.host = host(usable: 2) }),
         ("processors", .limits, "8 online, 1 usable", { $0.host = host(usable: 1) }),
         ("processors", .limits, "1 online", { $0.host = host(processors: 1, usable: nil) }),
@@ -155,6 +188,15 @@ import TimerResults
         ("processor quota", .limits, "limit: 1.50 processors, stopped once in 0.5 s of work", quota(1)),
         ("processor quota", .limits, "limit: 1.50 processors, stopped 4 times in 0.5 s of work", quota(4)),
         ("processor quota", .unknown, "not shown here", { $0.showsGroups = false }),
+        (
+            "processor quota", .unknown, "none visible here; a group above may have one", { $0.showsAllGroups = false }
+        ),
+        (
+            "processor quota", .limits, "limit: 1.50 processors, stopped once in 0.5 s of work",
+            {
+                ($0.host, $0.stopsInWork, $0.showsAllGroups) = (host(quota: 1.5), 1, false)
+            }
+        ),
         ("memory locking", .usual, "limit: 8 MiB", { $0.lockedMemory = 8 << 20 }),
         ("memory locking", .usual, "limit: 64 KiB", { $0.lockedMemory = 65536 }),
         // A trial decides about real-time priorities.
@@ -217,6 +259,14 @@ import TimerResults
     private static let remedies: [(String, String, Change)] = [
         ("clock source", "write tsc to /sys/devices/system/clocksource/", sources("acpi_pm", ["acpi_pm", "tsc"])),
         ("clock source", "no better source", sources("hpet", ["hpet", "acpi_pm"])),
+        // Without such a file it is something else that refuses.
+        (
+            "real-time priority", "Allow it in the control group (cpu.rt_runtime_us)",
+            {
+                ($0.allowsRealTime, $0.groupRealTimeShare) = (false, 0)
+            }
+        ),
+        ("real-time priority", "Something else refuses it", priority(false, 5, right: false)),
         // Only a dynamic kernel has the option.
         ("preemption", "boot with preempt=full", dynamic("voluntary")),
         ("preemption", "use PREEMPT_RT, or PREEMPT_DYNAMIC.", { $0.preemption = "" }),

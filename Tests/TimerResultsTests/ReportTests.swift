@@ -341,8 +341,8 @@ import TimerResults
             return state
         }
         let states = [state(51, of: 66), state(2, of: 200, others: 97), state(1, of: 200), state(0, of: 66)]
-        let first = "the quota of 0.05 processors stopped this process in 51 of 66 periods (72 % of the time)"
-        let second = "the quota of 0.05 processors stopped this process in 2 of 200 periods (72 % of the time)"
+        let first = "the quota of 0.05 processors stopped this process in 51 of 66 periods"
+        let second = "the quota of 0.05 processors stopped this process in 2 of 200 periods"
         let busy = "other programs held 97 % of the processors (load 1.3 on 2)"
         let words: [String?] = ["THROTTLED: \(first)", "THROTTLED: \(second); BUSY: \(busy)", nil, nil]
         #expect(states.map { $0.words(on: Synthetic.host) } == words)
@@ -381,6 +381,23 @@ import TimerResults
             "Unknown: the kernel does not show what else ran.",
         ]
         #expect(states.map { $0.sentence(on: $1) } == sentences)
+    }
+
+    /// Programs of ours hide other programs.
+    @Test func aLoadOfProgramsIsNotLookedAt() {
+        let states = [
+            (MachineState(stolen: 0), ["busy"]), (MachineState(), ["cpu:2"]), (MachineState(stolen: 4), ["busy"]),
+            (MachineState(others: 3, waiting: 1, stolen: 0.1), ["idle", "busy"]), (MachineState(), ["memory"]),
+        ]
+        let unseen = "Not looked at under a load of other programs"
+        let sentences = [
+            "\(unseen); other guests of the host took 0 %.", "\(unseen).",
+            "Busy: other guests of the host took 4 %.",
+            "Quiet: other programs held 3 % of the processors in the turns without a load of other programs, and "
+                + "other guests of the host took 0 %.",
+            "Unknown: the kernel does not show what else ran.",
+        ]
+        #expect(states.map { $0.sentence(on: Synthetic.host, under: $1) } == sentences)
     }
 
     @Test func disturbedLapsAreLeftOutForAllRowsAlike() {

@@ -13,6 +13,10 @@ package struct CPUQuota: Hashable, Sendable {
     /// Whether the kernel shows the groups of the process and their limits. A container may hide both.
     package let isShown: Bool
 
+    /// Whether the root of the groups that are shown is the root of all groups. That of a container may have groups
+    /// above it, with limits of their own.
+    package let isWhole: Bool
+
     /// The strictest limit, in processors; nil if there is no limit, or if it is not shown.
     package var limit: Double? { groups.map(\.limit).min() }
 
@@ -26,6 +30,7 @@ package struct CPUQuota: Hashable, Sendable {
         groups = found.compactMap(\.self)
         // Each version of control groups has a file that its root always has.
         let roots = ["cgroup.controllers", "cpu/cgroup.procs", "cpu,cpuacct/cgroup.procs"]
+        isWhole = Self.isWhole(lines, read)
         isShown =
             !lines.isEmpty && groups.count == found.count
             && roots.contains { read("/sys/fs/cgroup/\($0)") != nil }
@@ -36,21 +41,57 @@ package struct CPUQuota: Hashable, Sendable {
         groups.map { read($0.account).flatMap { Throttling($0) } }
     }
 
+    /// Whether the groups that are shown begin at the root of all. In version 2 it is the only one without a type; in
+    /// version 1 it is the only one with `cgroup.sane_behavior`. A path with `..` leads out of what is shown.
+    private static func isWhole(_ lines: [Substring], _ read: (String) -> String?) -> Bool {
+        let paths = lines.compactMap { path(line: $0) }
+        // If version 1 has the controller of processors, version 2 has it not.
+        let first = paths.filter { !$0.isSecond }
+        let counting = first.isEmpty ? paths : first
+        return !counting.isEmpty
+            && counting.allSatisfy { path in
+                guard !path.names.contains("..") else { return false }
+                return path.roots.contains { root in
+                    path.isSecond
+                        ? read("\(root)/cgroup.controllers") != nil && read("\(root)/cgroup.type") == nil
+                        : read("\(root)/cgroup.sane_behavior") != nil
+                }
+            }
+    }
+
+    /// The place of a group that shares out processors.
+    struct Path {
+        let isSecond: Bool
+        /// The folders at which the hierarchy may begin.
+        let roots: [String]
+        let names: [Substring]
+
+        /// The folders that the group at some depth may have.
+        func folders(depth: Int) -> [String] {
+            let path = names[..<depth].map { "/\($0)" }.joined()
+            return roots.map { $0 + path }
+        }
+    }
+
+    /// The place that a line as `0::/a/b` names (cgroups(7)); nil if the line is of another controller.
+    static func path(line: Substring) -> Path? {
+        let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[1].isEmpty || parts[1].split(separator: ",").contains("cpu") else { return nil }
+        // Version 2 of control groups has one file, and version 1 a file for each number. Its folder has the names of
+        // all its controllers, and there may be a link with the name of this one.
+        let roots = (parts[1].isEmpty ? [""] : ["/cpu", "/\(parts[1])"]).map { "/sys/fs/cgroup\($0)" }
+        return Path(isSecond: parts[1].isEmpty, roots: roots, names: parts[2].split(separator: "/"))
+    }
+
     /// The groups with a limit of the group in one line, as `0::/a/b` (cgroups(7)), and of the groups above it; nil for
     /// a limit that cannot be understood. In a container, the path may belong to the host: then only the files at the
     /// root exist.
     private static func groups(line: Substring, _ read: (String) -> String?) -> [Group?] {
-        let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[1].isEmpty || parts[1].split(separator: ",").contains("cpu") else { return [] }
-        let names = parts[2].split(separator: "/")
-        // Version 2 of control groups has one file, and version 1 a file for each number. Its folder has the names of
-        // all its controllers, and there may be a link with the name of this one.
-        let roots = parts[1].isEmpty ? [""] : ["/cpu", "/\(parts[1])"]
-        return (0...names.count)
+        guard let path = path(line: line) else { return [] }
+        return (0...path.names.count)
             .flatMap { depth -> [Group?] in
-                let path = names[..<depth].map { "/\($0)" }.joined()
-                for folder in roots.map({ "/sys/fs/cgroup\($0)\(path)" }) {
-                    guard let text = limitText(in: folder, isSecond: parts[1].isEmpty, read) else { continue }
+                for folder in path.folders(depth: depth) {
+                    guard let text = limitText(in: folder, isSecond: path.isSecond, read) else { continue }
                     switch ratio(in: text) {
                     case .none: return [nil]
                     case .some(.infinity): return []

@@ -16,7 +16,7 @@ package struct Pressure: Hashable, Sendable {
     }
 }
 
-/// The time of all processors together since the start of the machine, in nanoseconds.
+/// The time of processors together since the start of the machine, in nanoseconds.
 ///
 /// The kernel counts it in hundredths of a second.
 package struct ProcessorTime: Hashable, Sendable {
@@ -36,19 +36,41 @@ package struct ProcessorTime: Hashable, Sendable {
 
     /// Reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)).
     /// Guests of this machine follow, whose time the first two include.
-    package init?(_ text: String) {
-        let words = text.prefix { $0 != "\n" }.split(separator: " ")
+    package init?(_ text: String) { self.init(line: text.prefix { $0 != "\n" }, name: "cpu") }
+
+    private init?(line: Substring, name: String?) {
+        let words = line.split(separator: " ")
         let times = words.dropFirst().prefix(8).compactMap { UInt64($0).map { $0 &* 10_000_000 } }
-        guard words.first == "cpu", times.count == 8 else { return nil }
+        guard name == nil || words.first.map(String.init) == name, times.count == 8 else { return nil }
         busy = [0, 1, 2, 5, 6].reduce(0) { $0 &+ times[$1] }
         stolen = times[7]
         total = times.reduce(0, &+)
     }
 
-    /// The stolen share of a time in percent: of nanoseconds, or else of all time of all processors since an earlier
-    /// reading. One or two hundredths of a second count as nothing. Nil if no time has passed, or the count went back.
+    /// The time of some processors together, from the text of /proc/stat; nil if one of them is not shown.
+    package init?(_ text: String, of processors: [Int]) {
+        let wanted = Set(processors.map { "cpu\($0)" })
+        let times = text.split(separator: "\n")
+            .filter { line in line.split(separator: " ").first.map { wanted.contains(String($0)) } ?? false }
+            .compactMap { ProcessorTime(line: $0, name: nil) }
+        guard !wanted.isEmpty, times.count == wanted.count else { return nil }
+        self.init(
+            busy: times.reduce(0) { $0 &+ $1.busy },
+            stolen: times.reduce(0) { $0 &+ $1.stolen },
+            total: times.reduce(0) { $0 &+ $1.total }
+        )
+    }
+
+    /// The time up to now of some processors, or of all if none is named; nil if the kernel does not say.
+    package static func current(of processors: [Int]) -> ProcessorTime? {
+        processors.isEmpty ? current : ProcFile.text("/proc/stat").flatMap { ProcessorTime($0, of: processors) }
+    }
+
+    /// The stolen share of the time since an earlier reading in percent: of nanoseconds, or else of all time of all
+    /// processors. One or two hundredths of a second count as nothing. Nil if no time has passed, or if the count went
+    /// back.
     package func stolenPercent(
-        since earlier: ProcessorTime = ProcessorTime(busy: 0, stolen: 0, total: 0),
+        since earlier: ProcessorTime,
         of nanoseconds: UInt64? = nil
     ) -> Double? {
         guard total > earlier.total, stolen >= earlier.stolen else { return nil }

@@ -1,7 +1,8 @@
 package import HostSystem
 package import TimerResults
 
-/// Sums up what else the machine did, turn by turn. An account that the kernel does not show is missing in the sums.
+/// Sums up what else the machine did in the turns, on the processors that this process may use. An account that the
+/// kernel does not show is missing in the sums.
 package struct MachineWatch {
     /// The machine's accounts at one moment.
     package struct Reading {
@@ -40,28 +41,52 @@ package struct MachineWatch {
     }
 
     private let quota: CPUQuota
-    private let online: Int
+    private let processors: [Int]
+    /// Their number.
+    private let count: Int
     private var (whole, ofLap) = (Sums(), Sums())
+    private var block: (load: Load, start: Reading)?
     /// What the groups with a quota counted in the turns, and the nanoseconds of these turns.
     private var throttling: [Throttling?]
     private var timeOfThrottling = 0.0
 
-    package init(quota: CPUQuota = .current, online: Int = Processors.online) {
-        (self.quota, self.online) = (quota, online)
+    package init(quota: CPUQuota = .current, processors: [Int] = Processors.relevant) {
+        (self.quota, self.processors) = (quota, processors)
+        count = processors.isEmpty ? Processors.online : processors.count
         throttling = quota.groups.map { _ in Throttling(periods: 0, stops: 0, nanoseconds: 0) }
     }
 
     /// The accounts of this machine now.
-    var reading: Reading {
+    func reading() -> Reading {
         var reading = Reading(time: SystemClock.monotonic.nanoseconds)
-        (reading.pressure, reading.processors) = (Pressure.current, ProcessorTime.current)
+        (reading.pressure, reading.processors) = (Pressure.current, ProcessorTime.current(of: processors))
         (reading.own, reading.throttling) = (ResourceUsage.ofAllThreads?.cpuNanoseconds, quota.accounts())
         return reading
     }
 
     package mutating func beginLap() { ofLap = Sums() }
 
-    /// Adds a turn under a load of ours, from its readings at both ends.
+    /// Begins a turn under a load of ours. Turns under one load that follow each other are one block, with readings at
+    /// its ends alone: at each reading the kernel weighs the pressure of its processors by whole ticks of its own, and
+    /// loses much of it if the readings are close.
+    package mutating func beginTurn(under load: Load, reading read: () -> Reading) {
+        if block?.load == load { return }
+        let now = read()
+        end(at: now)
+        block = (load, now)
+    }
+
+    /// Ends the lap with its last turn.
+    package mutating func endLap(reading read: () -> Reading) {
+        if block != nil { end(at: read()) }
+    }
+
+    private mutating func end(at now: Reading) {
+        if let block { add(from: block.start, to: now, under: block.load) }
+        block = nil
+    }
+
+    /// Adds turns under a load of ours, from its readings at both ends.
     package mutating func add(from before: Reading, to after: Reading, under load: Load) {
         let elapsed = Double(after.time) - Double(before.time)
         let stops = zip(before.throttling, after.throttling)
@@ -80,15 +105,17 @@ package struct MachineWatch {
         if !load.hasPrograms, let early = before.processors, let late = after.processors {
             if late.busy >= early.busy, let own = before.own, let ownLater = after.own {
                 (turn.busy, turn.own) = (Double(late.busy - early.busy), Double(ownLater) - Double(own))
-                turn.timeOfOthers = elapsed * Double(online)
-            }
-            // The count may go back after a migration.
-            if late.stolen >= early.stolen {
-                (turn.stolen, turn.timeOfStealing) = (Double(late.stolen - early.stolen), elapsed * Double(online))
+                turn.timeOfOthers = elapsed * Double(count)
             }
         }
-        ofLap.add(turn)
+        // The programs of a load steal nothing. The count may go back after a migration.
+        if let early = before.processors, let late = after.processors, late.stolen >= early.stolen {
+            (turn.stolen, turn.timeOfStealing) = (Double(late.stolen - early.stolen), elapsed * Double(count))
+        }
         whole.add(turn)
+        // What is stolen beside programs of ours disturbs no turn without them.
+        if load.hasPrograms { (turn.stolen, turn.timeOfStealing) = (0, 0) }
+        ofLap.add(turn)
     }
 
     package var lap: Lap { Lap(waiting: ofLap.waitingShare, stolen: ofLap.stolenShare) }

@@ -39,14 +39,15 @@ package struct Measurement {
         while plan.begins(lap: lap, left: plan.timeForLaps - begin.duration(to: TimerClock.suspending.now)) {
             watch.beginLap()
             for planned in plan.order(inLap: lap) where !hasFailed(planned) {
-                let before = watch.reading
+                watch.beginTurn(under: planned.load, reading: watch.reading)
                 guard let turn = try measure(planned, goal: plan.deadlinesPerTurn, "lap \(lap)", goesOn) else {
+                    watch.endLap(reading: watch.reading)
                     return false
                 }
-                watch.add(from: before, to: watch.reading, under: planned.load)
                 turnEnded(lap, planned.key, turn)
                 update(planned) { $0.add(turn) }
             }
+            watch.endLap(reading: watch.reading)
             laps.append(watch.lap)
             lap += 1
         }

@@ -33,8 +33,11 @@ package struct Words: Sendable {
         advice = Advice(report).sentences
         let leftOut = Self.lapsLeftOut(results)
         notes = [leftOut].compactMap(\.self) + Self.notes(report)
-        disturbance = [results.machine.sentence(on: results.host), leftOut ?? Self.lapsKept(results)]
-            .compactMap(\.self).joined(separator: " ")
+        disturbance = [
+            results.machine.sentence(on: results.host, under: results.rows.map(\.key.load)),
+            leftOut ?? Self.lapsKept(results),
+        ]
+        .compactMap(\.self).joined(separator: " ")
         confidence = Self.confidence(report)
     }
 

@@ -6,18 +6,24 @@ extension MachineFacts {
     }
 
     var stolenVerdict: Verdict? {
-        let parts = [(stolenSinceStart, "since the start"), (stolenNow, "in 0.5 s of work")]
-            .compactMap { share, time in share.map { "\(NumberText.fixed($0, places: 1)) % \(time)" } }
+        let parts = [
+            stolenSinceStart.map { "\(Self.small($0)) % since the start" },
+            // Two of the kernel's hundredths of a second may be rounding: up to three are 6 % of the work.
+            stolenNow.map { "\($0 == 0 ? "below 6" : Self.small($0)) % in 0.5 s of work" },
+        ]
         guard let most = [stolenSinceStart, stolenNow].compactMap(\.self).max() else { return nil }
-        // A guest counts stolen time only if its host helps, which not every host of ARM guests does.
-        if most == 0, host.machine != "x86_64", host.hypervisor != false { return (.unknown, "not counted here", nil) }
-        let found = parts.joined(separator: ", ")
+        // A guest counts stolen time only if its host helps, which not every host does.
+        if most == 0, host.hypervisor != false { return (.unknown, "never counted here", nil) }
+        let found = parts.compactMap(\.self).joined(separator: ", ")
         // From this share on, one tick in a thousand may be late because of it.
         if most < 0.1 { return (.good, found, nil) }
         return (
             .limits, found, "Other guests had this time: use a host with fewer, or a guest with its own processors."
         )
     }
+
+    /// A share of less than a percent has two places, so that none looks like the limit that it is below.
+    private static func small(_ share: Double) -> String { NumberText.fixed(share, places: share < 1 ? 2 : 1) }
 
     var othersVerdict: Verdict? {
         let parts = [
@@ -51,10 +57,16 @@ extension MachineFacts {
         let found = parts.joined(separator: ", ")
         let isGuest = host.hypervisor == true
         // Up to 10 µs are not noticed. The driver of a guest knows nothing of the time that the host takes.
-        if !isGuest, idleExit ?? 0 <= 10_000 { return (idleExit == nil ? .unknown : .good, found, nil) }
+        if !isGuest, idleExit ?? 0 <= 10_000 {
+            if host.hypervisor == nil, idleExit != nil { return (.unknown, found + Self.maybeGuest, nil) }
+            return (idleExit == nil ? .unknown : .good, found, nil)
+        }
         let reason = isGuest ? "The host wakes an idle processor late" : "An idle processor wakes up late"
         return (.limits, found, "\(reason): \(idleRemedy), at the price of power.")
     }
+
+    /// What a guest shows may be untrue of the host.
+    private static let maybeGuest = "; whether the machine is virtual is not shown"
 
     /// The device works through the driver of the idle states.
     private var idleRemedy: String {
@@ -73,7 +85,9 @@ extension MachineFacts {
     var siblingsVerdict: Verdict? {
         let off = host.hypervisor == true ? "off, as far as the host shows it" : "off"
         let advice = "A tick takes longer if the core's other thread works: boot with nosmt, or use taskset."
-        return sharesCores.map { $0 ? (.usual, "on", advice) : (.good, off, nil) }
+        guard let sharesCores else { return nil }
+        if sharesCores { return (.usual, "on", advice) }
+        return host.hypervisor == nil ? (.unknown, off + Self.maybeGuest, nil) : (.good, off, nil)
     }
 
     var processorsVerdict: Verdict? {
@@ -84,7 +98,11 @@ extension MachineFacts {
     }
 
     var quotaVerdict: Verdict? {
-        guard let quota = host.cpuQuota else { return showsGroups ? (.good, "no limit", nil) : nil }
+        guard let quota = host.cpuQuota else {
+            guard showsGroups else { return nil }
+            return showsAllGroups
+                ? (.good, "no limit", nil) : (.unknown, "none visible here; a group above may have one", nil)
+        }
         let stops = stopsInWork.map { $0 == 0 ? "" : ", stopped \($0 == 1 ? "once" : "\($0) times") in 0.5 s of work" }
         let found = "limit: \(NumberText.fixed(quota, places: 2)) processors\(stops ?? ", its stops are not shown")"
         return (.limits, found, "At the limit, all stops for up to 100 ms: raise it (CPUQuota=, docker --cpus).")
@@ -96,7 +114,13 @@ extension MachineFacts {
         let reason = hasRight ? "CAP_SYS_NICE" : limit == .max ? "no limit" : "limit: \(limit) (RLIMIT_RTPRIO)"
         let isNamed = hasRight || limit > 0
         if allowsRealTime { return (.good, isNamed ? "allowed, \(reason)" : "allowed", nil) }
-        if isNamed { return (.usual, "refused, despite \(reason)", "Allow it in the container (cpu.rt_runtime_us).") }
+        if isNamed {
+            let advice =
+                groupRealTimeShare == nil
+                ? "Something else refuses it: look at the container's rules of system calls."
+                : "Allow it in the control group (cpu.rt_runtime_us)."
+            return (.usual, "refused, despite \(reason)", advice)
+        }
         let advice =
             "Ordinary threads wait their turn: raise the limit (ulimit -r, LimitRTPRIO=), or give CAP_SYS_NICE."
         return (.usual, "refused", advice)

@@ -13,7 +13,7 @@ package struct MachineFacts: Hashable, Sendable {
     package var stolenSinceStart: Double?
     /// The same during half a second of work, in percent of one processor.
     package var stolenNow: Double?
-    /// Percent of all processors that other programs used during the work.
+    /// Percent of the processors that this process may use, which other programs used during the work.
     package var othersShare: Double?
     /// Percent of the work's time in which some program waited for a processor; nil, too, if a quota stopped the
     /// process meanwhile, since the kernel counts that as waiting.
@@ -38,6 +38,8 @@ package struct MachineFacts: Hashable, Sendable {
     package var sharesCores: Bool?
     /// The kernel's model of preemption as its version names it, as `PREEMPT_DYNAMIC`; empty if it names no model.
     package var preemption: String?
+    /// Whether the kernel has a /proc/config.gz, which is not read here.
+    package var hasPackedConfiguration = false
     /// Which of its models a dynamic kernel runs: `none`, `voluntary`, `full` or `lazy`; nil if it does not show that.
     package var preemptionMode: String?
     /// Nanoseconds by which an ordinary thread's sleep may end later.
@@ -46,6 +48,9 @@ package struct MachineFacts: Hashable, Sendable {
     package var grantsSlice: Bool?
     /// Percent of the time that real-time threads may use, before Linux 6.12.
     package var realTimeShare: Double?
+    /// Percent of the time that the control groups of the process leave to real-time threads, where it is least; nil if
+    /// they have no such limit. Kernels with CONFIG_RT_GROUP_SCHED have it, in version 1 of control groups.
+    package var groupRealTimeShare: Double?
     /// Percent of the time that the fair server of Linux 6.12 and later keeps for ordinary threads, if a real-time
     /// thread does not sleep. Root alone sees it.
     package var fairShare: Double?
@@ -53,8 +58,13 @@ package struct MachineFacts: Hashable, Sendable {
     package var isolated: String?
     /// The processors without a regular tick, in the same form.
     package var tickless: String?
+    /// Whether this process may use one of these processors, isolated or without a regular tick; nil if that is not
+    /// known.
+    package var usesIsolated: Bool?
     /// Whether the kernel shows the control groups of the process, and so the limits of its processor time.
     package var showsGroups = false
+    /// Whether the groups above these are shown, too, up to the root. A container has its own root.
+    package var showsAllGroups = false
     /// Whether the system let a thread have a real-time priority.
     package var allowsRealTime: Bool?
     /// The limit of real-time priorities, and `UInt64.max` for no limit.
@@ -118,9 +128,12 @@ extension MachineFacts {
             // It holds up the threads without a real-time policy.
             if mode == "lazy" { return (.usual, "\(model), lazy", advice) }
         case ("PREEMPT_DYNAMIC", nil):
-            return (
-                .unknown, "PREEMPT_DYNAMIC, the mode is not shown", "Boot with preempt=full, to be sure of the mode."
-            )
+            if hasPackedConfiguration {
+                let advice = "See zgrep CONFIG_PREEMPT /proc/config.gz, or boot with preempt=full."
+                return (.unknown, "PREEMPT_DYNAMIC, the mode is not looked for in /proc/config.gz", advice)
+            }
+            let advice = "Boot with preempt=full, to be sure of the mode."
+            return (.unknown, "PREEMPT_DYNAMIC, the mode is not shown", advice)
         case (_?, nil): break
         }
         let found = [preemption, preemptionMode].compactMap(\.self).joined(separator: ", ")
@@ -141,6 +154,13 @@ extension MachineFacts {
     }
 
     var throttlingVerdict: Verdict? {
+        // This limit has not ended with Linux 6.12.
+        if let groupRealTimeShare, groupRealTimeShare < 100 {
+            let share = NumberText.fixed(groupRealTimeShare, places: 0)
+            let found = "limit: \(share) % of the time for real-time threads of the control group"
+            let advice = "Only spinning threads meet it: let them sleep, or raise cpu.rt_runtime_us of each group."
+            return (.usual, found, advice)
+        }
         guard let hasServer = fairShare != nil ? true : host.hasKernel(6, 12) else { return nil }
         guard !hasServer else { return fairServerVerdict }
         guard let realTimeShare else { return nil }
@@ -161,7 +181,14 @@ extension MachineFacts {
         guard isolated != nil || tickless != nil else { return nil }
         let parts = [isolated, tickless.flatMap { $0.isEmpty ? nil : "without ticks \($0)" }].compactMap(\.self)
         let found = parts.filter { !$0.isEmpty }.joined(separator: ", ")
-        if !found.isEmpty { return (.good, found, nil) }
+        if !found.isEmpty {
+            switch usesIsolated {
+            case true?: return (.good, found, nil)
+            case false?:
+                return (.usual, "\(found); not used by this process", "Start the program on one of them: taskset -c N.")
+            case nil: return (.unknown, "\(found); whether this process uses them is not shown", nil)
+            }
+        }
         return (.usual, "none", "To keep a processor free, boot with isolcpus=N nohz_full=N; then taskset -c N.")
     }
 }

@@ -1,11 +1,11 @@
 /// How busy the machine was while it was measured, in percent. What the kernel does not show is nil.
 package struct MachineState: Codable, Hashable, Sendable {
-    /// The share of all processors that other programs held.
+    /// The share of the processors that this process may use that other programs held.
     package var others: Double?
     /// The share of the time in which some program waited for a processor, in turns without a load of ours: the
     /// kernel's pressure stall information.
     package var waiting: Double?
-    /// The share of all processors' time that other guests of the host took.
+    /// The share of these processors' time that other guests of the host took.
     package var stolen: Double?
     /// The kernel's load average of the last minute, at the end.
     package var loadAverage: Double?
@@ -46,9 +46,9 @@ package struct MachineState: Codable, Hashable, Sendable {
         return known.isEmpty ? nil : known.joined(separator: "; ")
     }
 
-    /// The state in a few sentences, also if the machine was quiet.
-    package func sentence(on host: Host) -> String {
-        [quotaSentence(on: host), workSentence(on: host)].compactMap(\.self).joined(separator: " ")
+    /// The state in a few sentences, also if the machine was quiet. The loads are those of the rows.
+    package func sentence(on host: Host, under loads: [String] = [RowKey.idle]) -> String {
+        [quotaSentence(on: host), workSentence(on: host, under: loads)].compactMap(\.self).joined(separator: " ")
     }
 
     private func quotaSentence(on host: Host) -> String? {
@@ -61,14 +61,19 @@ package struct MachineState: Codable, Hashable, Sendable {
         return "Throttled: \(quota.words).\(pressure)"
     }
 
-    private func workSentence(on host: Host) -> String {
+    private func workSentence(on host: Host, under loads: [String]) -> String {
         if isBusy { return "Busy: \(excesses(on: host).joined(separator: ", and "))." }
-        let shares = [
+        let guests = host.hypervisor == true ? stolen.map { "other guests of the host took \(Self.percent($0))" } : nil
+        let unseen = "a load of other programs"
+        let hiding = loads.filter { RowKey.hasPrograms(load: $0) }
+        if !loads.isEmpty, hiding.count == loads.count {
+            return ["Not looked at under \(unseen)", guests].compactMap(\.self).joined(separator: "; ") + "."
+        }
+        let programs =
             others.map { "other programs held \(Self.percent($0)) of the processors" }
-                ?? waiting.map { "programs waited for a processor \(Self.percent($0)) of the time" },
-            host.hypervisor == true ? stolen.map { "other guests of the host took \(Self.percent($0))" } : nil,
-        ]
-        .compactMap(\.self)
+            ?? waiting.map { "programs waited for a processor \(Self.percent($0)) of the time" }
+        let place = hiding.isEmpty ? "" : " in the turns without \(unseen)"
+        let shares = [programs.map { $0 + place }, guests].compactMap(\.self)
         return shares.isEmpty
             ? "Unknown: the kernel does not show what else ran." : "Quiet: \(shares.joined(separator: ", and "))."
     }

@@ -19,6 +19,9 @@ package struct RowKey: Hashable, Sendable, CustomStringConvertible {
     /// The name of a row under a load.
     static func name(_ row: String, under load: String) -> String { load == idle ? row : "\(row)@\(load)" }
 
+    /// Whether a load of this name is the work of other programs, as `busy` and `cpu:2`.
+    static func hasPrograms(load: String) -> Bool { load == "busy" || load.hasPrefix("cpu:") }
+
     /// The name of the load that does nothing.
     package static let idle = "idle"
     /// The row that all others are compared with: the default backend.

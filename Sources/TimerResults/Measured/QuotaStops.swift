@@ -25,11 +25,11 @@ package struct QuotaStops: Codable, Hashable, Sendable {
     /// Whether the quota made the figures.
     var matters: Bool { stops > 0 && stops >= periods / Self.fewest }
 
-    /// For example `the quota of 0.05 processors stopped this process in 51 of 66 periods (72 % of the time)`.
+    /// For example `the quota of 0.05 processors stopped this process in 51 of 66 periods`. The share is not among the
+    /// words, since a sum of all processors is no share of the time.
     var words: String {
         let limit = NumberText.fixed(limit, places: 2)
-        return "the quota of \(limit) processors stopped this process in \(stops) of \(periods) periods "
-            + "(\(NumberText.fixed(share, places: 0)) % of the time)"
+        return "the quota of \(limit) processors stopped this process in \(stops) of \(periods) periods"
     }
 
     /// Those of two measurements with equal quotas.
