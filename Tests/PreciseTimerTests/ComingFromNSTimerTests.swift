@@ -6,6 +6,7 @@ import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
+import TimerKernel
 
 /// The replacements for patterns around NSTimer, with a test for each section of the guide ComingFromNSTimer, on every
 /// backend and on virtual time.
@@ -128,6 +129,21 @@ struct ComingFromNSTimerTests {
         #expect(site.until { log.count >= 2 })
         timer.cancel()
         #expect(log.ticks.flaw(from: start, every: period) == nil)
+    }
+
+    /// The clock moves between any two readings, as if the thread were stopped there.
+    @Test(arguments: [false, true]) func aTimerThatBeginsPausedWaitsForItsWholeDelay(isRescheduled: Bool) throws {
+        let service = try TimerService(alarm: MovingAlarm())
+        let hour = Duration.seconds(3_600)
+        let timer = try PreciseTimer.schedule(.every(hour), on: service, paused: true) { [log] in log.note($1) }
+        if isRescheduled { try timer.reschedule(.every(hour)) }
+        let earliest = service.now.advanced(by: hour)
+        timer.resume()
+        let latest = service.now.advanced(by: hour)
+        let next = try #require(timer.nextDeadline)
+        #expect(earliest < next && next < latest)
+        timer.cancel()
+        service.shutdown()
     }
 
     @Test func aFireDateIsADateOnTheWallClock() throws {
@@ -339,4 +355,23 @@ struct ComingFromNSTimerTests {
         // A Dispatch source that is released before it was activated, or while it is suspended, ends the process.
         #expect(eventually { unused == nil && released == nil })
     }
+}
+
+/// An alarm that never fires, whose clock moves by a millisecond with each reading.
+private final class MovingAlarm: TimerAlarm {
+    private let time = Lock<UInt64>(1_000_000_000)
+
+    var now: TimerInstant {
+        let nanoseconds = time.withLock { time in
+            time += 1_000_000
+            return time
+        }
+        return TimerInstant(nanoseconds: nanoseconds)
+    }
+
+    func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {}
+
+    func set(_ deadline: TimerInstant?) {}
+
+    func stop() {}
 }

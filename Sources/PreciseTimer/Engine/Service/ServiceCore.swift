@@ -208,8 +208,8 @@ final class ServiceCore: @unchecked Sendable {
             guard record.mayGoOn, state.alarm != nil else { return nil }
             if keepsPhase, record.timing.changeSteps(to: schedule) { return .leave }
             if record.cold?.rule != nil || rule != nil { state.follow(rule, by: record, asOf: checks) }
-            if record.timing.isHeld { state.hold(record) }
             let now = state.start(of: schedule)
+            if record.timing.isHeld { state.hold(record, at: schedule.countsFromNow ? now : nil) }
             guard let order = state.scheduler.reschedule(record, schedule, at: now) else { return nil }
             if case .leave = order { return .leave }
             state.arm(order)

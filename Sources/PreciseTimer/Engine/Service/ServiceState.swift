@@ -112,8 +112,9 @@ struct ServiceState: ~Copyable {
         _ service: AnyObject
     ) {
         if serviceWhilePending == nil { serviceWhilePending = service }
-        if record.timing.isPaused { hold(record) }
-        let order = scheduler.add(record, schedule, at: start(of: schedule))
+        let start = start(of: schedule)
+        if record.timing.isPaused { hold(record, at: schedule.countsFromNow ? start : nil) }
+        let order = scheduler.add(record, schedule, at: start)
         if case .leave = order { return }
         arm(order)
     }
@@ -123,8 +124,11 @@ struct ServiceState: ~Copyable {
         schedule.countsFromNow ? alarm?.now.nanoseconds ?? 0 : 0
     }
 
-    /// Lets the time to the next deadline of a paused timer stand still from now on.
-    mutating func hold(_ record: Record) { if let now { record.timing.hold(at: now.nanoseconds) } }
+    /// Lets the time to the next deadline of a paused timer stand still from now on, or from the reading of the clock
+    /// from which its schedule counts: a later one would be a part of the delay.
+    mutating func hold(_ record: Record, at start: UInt64? = nil) {
+        if let instant = start ?? now?.nanoseconds { record.timing.hold(at: instant) }
+    }
 
     /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
     /// handler is running, the timer is finalized after its return, and its task is cancelled unless it is spared.
