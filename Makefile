@@ -6,6 +6,9 @@
 # changed: https://github.com/swiftlang/swift-package-manager/issues/10525
 export SWIFT_DETERMINISTIC_HASHING = 1
 
+# For this project's own builds: strict memory safety, and warnings are errors.
+export PRECISE_TIMER_STRICT = 1
+
 compare: libevent
 	swift run -c release compare-backends
 

@@ -4,13 +4,17 @@ import Foundation
 import PackageDescription
 
 /// Whether another package depends on this one. SwiftPM has one set of default traits for both cases and tells no
-/// manifest who loads it, but swift usually starts in the other package's folder. That is PWD, and not the current
-/// folder, since PWD is part of the key under which SwiftPM remembers a manifest.
+/// manifest who loads it. But it works in the folder of the root package, or in one below.
 let isDependency: Bool = {
-    let start = Context.environment["PWD"] ?? ""
-    let startHas = { (name: String) in FileManager.default.fileExists(atPath: "\(start)/\(name)") }
-    if startHas("Package.swift") { return !startHas("Sources/TimerKernel") }
-    return ["/checkouts/", "/registry/"].contains { Context.packageDirectory.contains($0) }
+    let parts = { (path: String) in URL(fileURLWithPath: path).resolvingSymlinksInPath().pathComponents }
+    let own = parts(Context.packageDirectory)
+    var folder = parts(FileManager.default.currentDirectoryPath)
+    while !FileManager.default.fileExists(atPath: (folder + ["Package.swift"]).joined(separator: "/")) {
+        // An editor may load packages from anywhere.
+        guard folder.count > 1 else { return own.contains("checkouts") || own.contains("registry") }
+        folder.removeLast()
+    }
+    return folder != own
 }()
 
 // A clone builds what this machine can build. SwiftPM remembers whether libevent is here: `swift package purge-cache`
@@ -191,14 +195,16 @@ if libraryOnly == nil {
 #endif
 
 /// The settings of every target: the language's strictest mode.
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
-    .strictMemorySafety(),
-    .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+// Not for users, whose own flags may contradict: -suppress-warnings, or -Ounchecked.
+if Context.environment["PRECISE_TIMER_STRICT"] == "1" {
+    settings += [.strictMemorySafety(), .treatAllWarnings(as: .error)]
+}
 for target in package.targets where target.type != .system {
     target.swiftSettings = target.swiftSettings ?? settings
 }

@@ -16,7 +16,6 @@ let package = Package(
                 .product(name: "PreciseTimerTestKit", package: "precise-timer"),
             ],
             swiftSettings: [
-                .treatAllWarnings(as: .error),
                 .enableUpcomingFeature("InternalImportsByDefault"),
                 .enableUpcomingFeature("MemberImportVisibility"),
             ]
