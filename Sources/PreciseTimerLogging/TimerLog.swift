@@ -81,8 +81,9 @@ public final class TimerLog: Sendable {
             target: self,
             onEnd: { [weak self] reason in
                 if let self { DispatchQueue.global(qos: .utility).async { self.reportForTheLastTime(reason) } }
-            }
-        ) { log, _ in log.report() }
+            },
+            handler: { log, _ in log.report() }
+        )
         service.collectsStatistics = true
         // The ticks before this object are not logged.
         logged.withLock(inForkedChild: ()) { ($0.hasBegun, $0.statistics) = (true, service.statistics) }

@@ -86,8 +86,9 @@ public final class TimerMetrics: Sendable {
             target: self,
             onEnd: { [weak self] _ in
                 if let self { DispatchQueue.global(qos: .utility).async { self.reportForTheLastTime() } }
-            }
-        ) { metrics, _ in metrics.report() }
+            },
+            handler: { metrics, _ in metrics.report() }
+        )
         service.collectsStatistics = true
         // What was before this object is not reported.
         progress.withLock(inForkedChild: ()) { $0.reported = (service.statistics, service.slowCalls) }
@@ -99,6 +100,7 @@ public final class TimerMetrics: Sendable {
         // A backend that sends each value at once gets the last ones, and keeps no gauge that nobody sets again.
         if let news = news { handles.count(news) }
         handles.hide()
+        // The labels are free again after this, so no other reporter has handles that are destroyed here.
         handles.destroy()
     }
 
