@@ -18,8 +18,8 @@ public import PreciseTimer
 /// | `timers.handler_seconds` | gauge | percentiles of the time of handlers since the last report |
 ///
 /// Each metric has the dimension `service`, which tells the services of a program apart. By default it is made of the
-/// service's backend and clock, as in `timerfd`, `shared-timerfd` and `shared-timerfd-wall`. A second living reporter
-/// with the same name, factory and dimensions gets a number: `timerfd-2`.
+/// service's backend and clock, as in `timerfd`, `shared-timerfd` and `shared-timerfd-wall`. If a living reporter with
+/// the same name and factory has that already, it gets the smallest free number: `timerfd-2`.
 ///
 /// Metrics backends expect one set of dimension names for each metric. So all living reporters with one name and one
 /// factory have the dimensions of the first one: a dimension that a later reporter lacks is empty, and one that only
