@@ -2,7 +2,6 @@
 public import CoreMetrics
 internal import Dispatch
 public import PreciseTimer
-internal import Synchronization
 
 /// Reports the statistics of a service to [swift-metrics](https://github.com/apple/swift-metrics), while it is held.
 ///
@@ -18,92 +17,144 @@ internal import Synchronization
 /// | `timers.lateness_seconds` | gauge | percentiles of the lateness since the last report |
 /// | `timers.handler_seconds` | gauge | percentiles of the time of handlers since the last report |
 ///
-/// The percentiles have the dimension `quantile`, with the values 0.5, 0.99 and 1.0.
+/// Each metric has the dimension `service`, which tells the services of a program apart. By default it is made of the
+/// service's backend and clock, as in `timerfd`, `shared-timerfd` and `shared-timerfd-wall`. If a living reporter with
+/// the same name and factory has that already, it gets the smallest free number: `timerfd-2`.
 ///
-/// A gauge keeps its value while there are no ticks. If the reports are made on the same service, their timer counts,
-/// too.
+/// Metrics backends expect one set of dimension names for each metric. So all living reporters with one name and one
+/// factory have the dimensions of the first one: a dimension that a later reporter lacks is empty, and one that only
+/// the later reporter has becomes a part of its `service`, as in `timerfd/clock=wall`.
 ///
-/// It turns on `service.collectsStatistics`, and leaves it on when it is released. The reports are
-/// made on a Dispatch queue, never on the service's thread.
+/// The percentiles have the dimension `percentile`, too, with the values 50, 99 and 100. They are NaN if there was no
+/// tick since the last report, so an alert on a late tick ends by itself. A backend that knows no NaN, such as statsd,
+/// shows 0. If the reports are made on the same service, their timer counts, too.
+///
+/// When the object is released, it counts the ticks since the last report and destroys its metrics, on the thread that
+/// released it. It turns on `service.collectsStatistics`, and leaves it on. The periodic reports are made on a Dispatch
+/// queue, never on the service's thread.
 public final class TimerMetrics: Sendable {
-    private static let quantiles = [0.5, 0.99, 1]
-
     private let service: TimerService
-    private let counters: (ticks: Counter, missed: Counter, slowHandlers: Counter)
-    private let active: Gauge
-    private let lateness: [Gauge]
-    private let handlerTime: [Gauge]
-    /// What was reported so far.
-    private let reported: Synchronization.Mutex<(statistics: PreciseTimer.Statistics?, slowHandlers: Int)>
+    private let labels: MetricLabels
+    private let handles: MetricHandles
+    private let progress = Lock(Progress())
+
+    private struct Progress {
+        /// What was reported so far; nil before the first report.
+        var reported: (statistics: PreciseTimer.Statistics?, slowHandlers: Int)?
+        /// How many reports are wanted: one that is being made, and others.
+        var requests = 0
+    }
 
     /// Begins to report.
     ///
     /// - Parameters:
     ///   - service: the service.
     ///   - name: the beginning of all names of metrics, before the first point.
-    ///   - dimensions: dimensions of all metrics, such as the name of the service.
+    ///   - label: the value of the dimension `service`; nil for one that is made of the service's backend and clock.
+    ///     Another living reporter with equal dimensions makes it end in a number.
+    ///   - dimensions: dimensions of all metrics. One that is named `service` does the same as `label`.
     ///   - period: the time from one report to the next.
     ///   - factory: makes the metrics.
-    ///   - reporting: the service whose timer makes the reports.
-    /// - Throws: `TimerError` if the period is not longer than zero, or the system refuses a thread or descriptor.
+    ///   - reporting: the service whose timer makes the reports. If that is shut down, all gauges become NaN.
+    ///   - file: the file that `TimerService.activeTimers` and the warnings of debug builds name.
+    ///   - line: the line that they name.
+    /// - Throws: `TimerError` if the period is not longer than zero, if a dimension is named `percentile`, `quantile`,
+    ///   `le` or `__…`, has no name or is given twice, if the label is empty, or if the system refuses a thread or
+    ///   descriptor.
     public init(
         of service: TimerService,
         name: String = "timers",
+        service label: String? = nil,
         dimensions: [(String, String)] = [],
         every period: Duration = .seconds(10),
         factory: any MetricsFactory = MetricsSystem.factory,
-        on reporting: TimerService = .default
+        on reporting: TimerService = .default,
+        file: StaticString = #fileID,
+        line: UInt = #line
     ) throws(TimerError) {
+        let request = try LabelRequest(label, dimensions, of: service)
         self.service = service
-        let counter = { (metric: String) in
-            Counter(label: "\(name).\(metric)", dimensions: dimensions, factory: factory)
-        }
-        counters = (counter("ticks"), counter("missed"), counter("slow_handlers"))
-        active = Gauge(label: "\(name).active", dimensions: dimensions, factory: factory)
-        let gauges = { (metric: String) in
-            Self.quantiles.map { quantile in
-                let dimensions = dimensions + [("quantile", "\(quantile)")]
-                return Gauge(label: "\(name).\(metric)", dimensions: dimensions, factory: factory)
-            }
-        }
-        (lateness, handlerTime) = (gauges("lateness_seconds"), gauges("handler_seconds"))
-        reported = Synchronization.Mutex((nil, 0))
+        labels = MetricLabels(request, name: name, factory: factory)
+        handles = MetricHandles(name: name, dimensions: labels.dimensions, factory: factory)
         try PreciseTimer.schedule(
             .every(period),
             on: reporting,
             deliver: .queue(.global(qos: .utility)),
             label: "the metrics of \(name)",
-            target: self
-        ) { metrics, _ in metrics.report() }
-        // What was before this object is not reported.
+            file: file,
+            line: line,
+            target: self,
+            onEnd: { [weak self] _ in
+                if let self { DispatchQueue.global(qos: .utility).async { self.reportForTheLastTime() } }
+            },
+            handler: { metrics, _ in metrics.report() }
+        )
         service.collectsStatistics = true
-        reported.withLock { $0 = (service.statistics, service.slowHandlers.map(\.count).reduce(0, +)) }
+        // What was before this object is not reported.
+        progress.withLock(inForkedChild: ()) { $0.reported = (service.statistics, service.slowCalls) }
+        report()
     }
 
-    /// Makes a report now, besides the periodic ones.
+    deinit {
+        if progress.isOfAnotherProcess { return }
+        // A backend that sends each value at once gets the last ones, and keeps no gauge that nobody sets again.
+        if let news = news { handles.count(news) }
+        handles.hide()
+        // The labels are free again after this, so no other reporter has handles that are destroyed here.
+        handles.destroy()
+    }
+
+    /// Makes a report now, besides the periodic ones. If one is being made, its thread makes this one after it, and the
+    /// call returns at once.
     public func report() {
-        // Read inside the lock, so that two reports at once do not report the same ticks.
-        let news = reported.withLock { reported -> (PreciseTimer.Statistics, Int)? in
-            guard let statistics = service.statistics else { return nil }
-            let slowHandlers = service.slowHandlers.map(\.count).reduce(0, +)
-            defer { reported = (statistics, slowHandlers) }
-            let recent = reported.statistics.map(statistics.since) ?? statistics
-            return (recent, slowHandlers - min(slowHandlers, reported.slowHandlers))
+        // One at a time, so that a gauge has the value of the last report. The backend is not called under the lock.
+        let isAlone = progress.withLock(inForkedChild: false) { progress in
+            progress.requests += 1
+            return progress.requests == 1
         }
-        guard let (recent, slow) = news else { return }
-        counters.ticks.increment(by: recent.ticks)
-        counters.missed.increment(by: recent.missed)
-        counters.slowHandlers.increment(by: slow)
-        active.record(service.pendingCount)
-        for (gauges, histogram) in [(lateness, recent.lateness), (handlerTime, recent.handlerTime)] {
-            for (quantile, gauge) in zip(Self.quantiles, gauges) {
-                if let length = histogram.percentile(quantile) { gauge.record(length / .seconds(1)) }
-            }
+        guard isAlone else { return }
+        repeat {
+            let news = news
+            if let news { handles.count(news) }
+            handles.show(news?.recent, active: service.pendingCount)
+        } while hasAnotherRequest
+    }
+
+    /// The timer of the reports has ended, and this object has not.
+    private func reportForTheLastTime() {
+        report()
+        handles.hide()
+    }
+
+    /// Takes what came since the last report; nil before the first.
+    private var news: MetricHandles.News? {
+        progress.withLock(inForkedChild: nil) { progress in
+            guard let reported = progress.reported else { return nil }
+            let (statistics, slowCalls) = (service.statistics, service.slowCalls)
+            progress.reported = (statistics, slowCalls)
+            return MetricHandles.News(
+                recent: statistics.map { now in reported.statistics.map(now.since) ?? now },
+                slowCalls: slowCalls - min(slowCalls, reported.slowHandlers)
+            )
+        }
+    }
+
+    /// Ends a report, and tells whether another one was asked for meanwhile.
+    private var hasAnotherRequest: Bool {
+        progress.withLock(inForkedChild: false) { progress in
+            progress.requests = min(progress.requests - 1, 1)
+            return progress.requests == 1
         }
     }
 }
+
 extension TimerMetrics: CustomReflectable {
     /// Shows the service alone.
     public var customMirror: Mirror { Mirror(self, children: ["service": service]) }
+}
+
+extension TimerService {
+    /// How many calls of handlers were slow.
+    fileprivate var slowCalls: Int { slowHandlers.map(\.count).reduce(0, +) }
 }
 #endif

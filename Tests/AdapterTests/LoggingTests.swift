@@ -35,10 +35,105 @@ import Testing
         virtual.jump(by: .seconds(4))
         for _ in 0..<2 { log.report() }
         let lines = handler.entries
-        #expect(lines.map(\.level) == [.info, .info], "a report without a tick is not logged")
+        #expect(lines.map(\.level) == [.info, .info, .info])
         let values = ["ticks", "missed", "lateness_max_ns"].map { key in lines.map { $0.metadata[key] } }
-        #expect(values == [["10", "1"], ["0", "3"], ["0", "3000000000"]])
+        #expect(values == [["10", "1", "0"], ["0", "3", "0"], ["0", "3000000000", nil]])
+        withExtendedLifetime(log) {}
     }
+
+    private var messages: [String] { handler.entries.map { "\($0.message)" } }
+
+    @Test func ofSeveralReportsWithoutATickTheFirstIsLogged() throws {
+        let log = try log()
+        for _ in 0..<3 { log.report() }
+        #expect(messages == ["timers: 0 ticks, 0 missed; 1 active"])
+        try tickEverySecond()
+        virtual.advance(by: .seconds(1))
+        for _ in 0..<3 { log.report() }
+        #expect(messages.dropFirst().map { $0.prefix(15) } == ["timers: 1 tick,", "timers: 0 ticks"])
+        virtual.advance(by: .seconds(1))
+        virtual.service.collectsStatistics = false
+        log.report()
+        #expect(messages.count == 3, "the time without a line goes on")
+        withExtendedLifetime(log) {}
+    }
+
+    @Test func statisticsThatAreTurnedOffAreToldOnce() throws {
+        let log = try log()
+        try tickEverySecond()
+        virtual.advance(by: .seconds(1))
+        log.report()
+        virtual.service.collectsStatistics = false
+        for _ in 0..<3 { log.report() }
+        #expect(messages.dropFirst() == ["timers: the service collects no statistics; 2 active"])
+        withExtendedLifetime(log) {}
+    }
+
+    @Test func aReleasedLogLosesNothing() throws {
+        var log: TimerLog? = try log()
+        try tickEverySecond { [virtual] in virtual.advance(by: .seconds(2)) }
+        virtual.advance(by: .seconds(1))
+        #expect(log != nil && handler.entries.isEmpty)
+        log = nil
+        #expect(handler.entries.map(\.level) == [.info, .warning])
+        #expect(handler.entries.map { $0.metadata["ticks"] } == ["1", nil])
+        log = try self.log()
+        log = nil
+        #expect(handler.entries.count == 3, "nothing is said of no tick at the end, and a new log knows no place")
+    }
+
+    @Test func aRefusedLogSaysNothing() throws {
+        virtual.service.collectsStatistics = true
+        try tickEverySecond()
+        virtual.advance(by: .seconds(1))
+        #expect(throws: TimerError.self) { try log(every: .zero) }
+        #expect(handler.entries.isEmpty)
+    }
+
+    @Test(arguments: [true, false]) func theEndOfTheLinesIsLogged(fails: Bool) async throws {
+        let alarm = RefusingAlarm()
+        let reporting = try TimerService(alarm: alarm)
+        let logger = Logger(label: "test") { [handler] _ in handler }
+        let log = try TimerLog(of: virtual.service, to: logger, on: reporting)
+        if fails { alarm.fail() } else { reporting.shutdown() }
+        #expect(await soon { !handler.entries.isEmpty })
+        let entry = try #require(handler.entries.last)
+        #expect("\(entry.message)".hasPrefix("timers: no more lines: ") && entry.level == (fails ? .warning : .info))
+        withExtendedLifetime(log) {}
+    }
+
+    @Test func eachLineTellsItsService() throws {
+        let services = [try TimerService(.timerFD), try TimerService(.timerFD), .default]
+        let logger = Logger(label: "services") { [handler] _ in handler }
+        // Two logs of one service have the same name.
+        let logs = try (services + [services[1]]).map { try TimerLog(of: $0, to: logger, on: virtual.service) }
+        for log in logs { log.report() }
+        func names() -> [String?] { handler.entries.map { $0.metadata["service"].map { "\($0)" } } }
+        #expect(names() == ["timerfd", "timerfd-2", "shared-timerfd", "timerfd-2"])
+        withExtendedLifetime((services, logs)) {}
+    }
+
+    @Test(arguments: [nil, "b"]) func aLoggersOwnServiceStays(given: String?) throws {
+        var logger = Logger(label: "own") { [handler] _ in handler }
+        logger[metadataKey: "service"] = "a"
+        let log = try TimerLog(of: virtual.service, to: logger, service: given, on: virtual.service)
+        log.report()
+        #expect(handler.entries.map { $0.metadata["service"] } == [.string(given ?? "a")])
+        withExtendedLifetime(log) {}
+    }
+
+    #if DEBUG
+    @Test func aLogThatIsNotHeldIsToldWithItsPlace() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let virtual = VirtualTime()
+            let logger = Logger(label: "test") { _ in InMemoryLogHandler() }
+            _ = try TimerLog(of: virtual.service, to: logger, on: virtual.service, file: "A", line: 1)
+            virtual.advanceWithoutSettling(by: .seconds(60))
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(said.contains("PreciseTimer: A:1: the target of this timer was released before its first tick"))
+    }
+    #endif
 
     @Test func aLogIsDumpedWithItsService() async {
         await #expect(processExitsWith: .success) {
@@ -91,8 +186,10 @@ import Testing
         await virtual.advance(by: .seconds(10))
         #expect(log != nil && handler.entries.count == 1)
         log = nil
+        let count = handler.entries.count
+        #expect(handler.entries.compactMap { $0.metadata["ticks"].flatMap { Int("\($0)") } }.reduce(0, +) == 11)
         await virtual.advance(by: .seconds(10))
-        #expect([virtual.pendingCount, handler.entries.count] == [1, 1])
+        #expect([virtual.pendingCount, handler.entries.count] == [1, count])
     }
 
     @Test func ticksAndErrorsHaveMetadata() {

@@ -1,4 +1,6 @@
 #if Metrics
+import CoreMetrics
+import Dispatch
 import MetricsTestKit
 import PreciseTimer
 import PreciseTimerMetrics
@@ -31,9 +33,12 @@ import Testing
             .map { try backend.expectCounter("timers.\($0)", [("service", "test")]).totalValue }
     }
 
-    private func quantile(_ name: String, _ quantile: String) throws -> Double? {
-        let dimensions = [("service", "test"), ("quantile", quantile)]
-        return try backend.expectGauge("timers.\(name)_seconds", dimensions).lastValue
+    private func gauge(_ name: String, _ percentile: String) throws -> TestRecorder {
+        try backend.expectGauge("timers.\(name)_seconds", [("service", "test"), ("percentile", percentile)])
+    }
+
+    private func percentile(_ name: String, _ percentile: String) throws -> Double? {
+        try gauge(name, percentile).lastValue
     }
 
     @Test func metricsAreDumpedWithTheirService() async {
@@ -46,15 +51,17 @@ import Testing
 
     @Test func eachReportIsAboutWhatCameSinceTheLastOne() throws {
         let metrics = try metrics()
+        defer { withExtendedLifetime(metrics) {} }
         try tickEverySecond()
         virtual.jump(by: .seconds(5))
         metrics.report()
         #expect(try counters() == [1, 4, 0])
-        #expect(try quantile("lateness", "1.0") == 4)
+        #expect(try percentile("lateness", "100") == 4)
         virtual.advance(by: .seconds(5))
-        for _ in 0..<2 { metrics.report() }
+        metrics.report()
+        #expect(try ["100", "50"].map { try percentile("lateness", $0) } == [0, 0])
+        metrics.report()
         #expect(try counters() == [6, 4, 0])
-        #expect(try ["1.0", "0.5"].map { try quantile("lateness", $0) } == [0, 0])
     }
 
     @Test func aStepOfTheClockIsInNoGaugeOfLateness() throws {
@@ -65,12 +72,13 @@ import Testing
             factory: backend,
             on: virtual.service
         )
+        defer { withExtendedLifetime(metrics) {} }
         try PreciseTimer.schedule(.every(.seconds(1)), on: wall.service, target: log) { $0.note($1) }
         wall.advance(by: .seconds(5))
         wall.inject(.stepClock(by: .seconds(3_600)))
         wall.advance(by: .seconds(5))
         metrics.report()
-        #expect(try counters()[0] == 11 && quantile("lateness", "1.0") == 0)
+        #expect(try counters()[0] == 11 && percentile("lateness", "100") == 0)
     }
 
     @Test func whatWasBeforeTheObjectIsNotReported() throws {
@@ -80,6 +88,7 @@ import Testing
         #expect(virtual.service.slowHandlers.map(\.count) == [1])
         virtual.advance(by: .zero)
         let metrics = try metrics()
+        defer { withExtendedLifetime(metrics) {} }
         virtual.advance(by: .seconds(2))
         metrics.report()
         #expect(try counters() == [2, 0, 0])
@@ -87,11 +96,13 @@ import Testing
 
     @Test func aSlowCallIsReportedOnceWithItsTime() throws {
         let metrics = try metrics()
+        defer { withExtendedLifetime(metrics) {} }
         try tickEverySecond(atFirst: .seconds(2))
         virtual.advance(by: .seconds(1))
-        for _ in 0..<2 { metrics.report() }
+        metrics.report()
+        #expect(try percentile("handler", "99") == 2)
+        metrics.report()
         #expect(try counters() == [1, 0, 1])
-        #expect(try quantile("handler", "0.99") == 2)
         #expect(try backend.expectGauge("timers.active", [("service", "test")]).lastValue == 2)
     }
 
@@ -107,9 +118,169 @@ import Testing
         #expect(virtual.pendingCount == 1)
     }
 
+    @Test func aPercentileOfNothingIsNotANumber() throws {
+        let metrics = try metrics()
+        defer { withExtendedLifetime(metrics) {} }
+        let names = ["50", "99", "100"]
+        func areNumbers() throws -> [Bool] { try names.map { try percentile("lateness", $0)?.isNaN == false } }
+        #expect(try areNumbers() == [false, false, false], "before the first report, too")
+        try tickEverySecond()
+        virtual.advance(by: .seconds(1))
+        metrics.report()
+        #expect(try areNumbers() == [true, true, true])
+        metrics.report()
+        #expect(try areNumbers() == [false, false, false])
+        virtual.advance(by: .seconds(1))
+        virtual.service.collectsStatistics = false
+        metrics.report()
+        #expect(try areNumbers() == [false, false, false], "nothing is known")
+        #expect(try backend.expectGauge("timers.active", [("service", "test")]).lastValue == 2)
+        virtual.service.collectsStatistics = true
+        virtual.advance(by: .seconds(2))
+        metrics.report()
+        #expect(try areNumbers() == [true, true, true])
+        #expect(try counters()[0] == 3)
+    }
+
+    @Test func noGaugeKeepsItsValueIfTheReportsEnd() async throws {
+        let reporting = VirtualTime()
+        let metrics = try TimerMetrics(
+            of: virtual.service,
+            dimensions: [("service", "test")],
+            factory: backend,
+            on: reporting.service
+        )
+        try tickEverySecond()
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        metrics.report()
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        reporting.service.shutdown()
+        let active = try backend.expectGauge("timers.active", [("service", "test")])
+        #expect(await soon { active.lastValue?.isNaN == true })
+        #expect(try percentile("lateness", "100")?.isNaN == true && counters() == [2, 0, 0])
+        withExtendedLifetime(metrics) {}
+    }
+
+    @Test func aReleasedReporterLeavesNoMetrics() throws {
+        var metrics: TimerMetrics? = try metrics()
+        #expect(metrics != nil && backend.counters.count == 3 && backend.recorders.count == 7)
+        try tickEverySecond()
+        virtual.advance(by: .seconds(1))
+        metrics?.report()
+        virtual.advance(by: .seconds(2))
+        let ticks = try backend.expectCounter("timers.ticks", [("service", "test")])
+        let gauges = backend.recorders
+        metrics = nil
+        #expect(backend.counters.isEmpty && backend.recorders.isEmpty)
+        #expect(ticks.totalValue == 3, "a backend that sends each value at once misses none")
+        #expect(gauges.allSatisfy { $0.lastValue?.isNaN == true }, "nor does it keep a value")
+    }
+
+    @Test func aReporterMayBeReleasedByItsBackend() throws {
+        let (reporter, reacting) = (Box<TimerMetrics>(), ReactingBackend())
+        reporter.value = try TimerMetrics(of: virtual.service, factory: reacting, on: virtual.service)
+        reacting.onRecord.value = { reporter.value = nil }
+        reporter.value?.report()
+        #expect(reacting.live.value == 0, "it ends with the report")
+    }
+
+    @Test func nothingIsHeldWhileABackendIsCalled() throws {
+        let (reporter, reacting) = (Box<TimerMetrics>(), ReactingBackend())
+        reporter.value = try TimerMetrics(of: virtual.service, factory: reacting, on: virtual.service)
+        reacting.onRecord.value = {
+            reacting.onRecord.value = nil
+            reporter.value?.report()
+            let other = try? TimerMetrics(of: virtual.service, factory: reacting, on: virtual.service)
+            #expect(other != nil)
+        }
+        reporter.value?.report()
+        #expect(reacting.live.value == 10)
+        reporter.value = nil
+        #expect(reacting.live.value == 0)
+    }
+
+    @Test func ofTwoReportsAtOnceTheGaugesShowTheLaterOne() async throws {
+        let (reacting, isInside, mayGoOn, isDone) = (ReactingBackend(), Gate(), Gate(), Gate())
+        let metrics = try TimerMetrics(of: virtual.service, factory: reacting, on: virtual.service)
+        reacting.onRecord.value = {
+            reacting.onRecord.value = nil
+            isInside.open()
+            mayGoOn.pass()
+        }
+        try tickEverySecond()
+        virtual.jump(by: .seconds(5))
+        DispatchQueue.global()
+            .async {
+                metrics.report()
+                isDone.open()
+            }
+        await isInside.pass()
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        metrics.report()
+        mayGoOn.open()
+        await isDone.pass()
+        let latenesses = reacting.recorded.all.filter { $0.gauge == "timers.lateness_seconds" }.map(\.value)
+        #expect(latenesses.drop(while: \.isNaN) == [4, 4, 4, 0, 0, 0])
+        withExtendedLifetime(metrics) {}
+    }
+
+    #if DEBUG
+    @Test func aReporterThatIsNotHeldIsToldWithItsPlace() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let virtual = VirtualTime()
+            _ = try TimerMetrics(of: virtual.service, factory: TestMetrics(), on: virtual.service, file: "A", line: 1)
+            virtual.advanceWithoutSettling(by: .seconds(10))
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(said.contains("PreciseTimer: A:1: the target of this timer was released before its first tick"))
+    }
+    #endif
+
     @Test func aPeriodOfZeroIsRefused() {
         let error = #expect(throws: TimerError.self) { try metrics(every: .zero) }
         #expect(error?.code == .invalidSchedule)
     }
+}
+
+/// A backend whose gauges call back, and which counts its metrics.
+private final class ReactingBackend: MetricsFactory {
+    final class Handle: CounterHandler, RecorderHandler {
+        let backend: ReactingBackend
+        let label: String
+
+        init(_ label: String, of backend: ReactingBackend) { (self.backend, self.label) = (backend, label) }
+
+        func increment(by: Int64) {}
+        func reset() {}
+        func record(_ value: Int64) { record(Double(value)) }
+        func record(_ value: Double) {
+            backend.recorded.append((label, value))
+            backend.onRecord.value?()
+        }
+    }
+
+    let onRecord = Box<@Sendable () -> Void>()
+    let recorded = Notes<(gauge: String, value: Double)>()
+    let live = Count()
+
+    private func handle(_ label: String) -> Handle {
+        live.add(1)
+        return Handle(label, of: self)
+    }
+
+    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler { handle(label) }
+    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        handle(label)
+    }
+    func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        NOOPMetricsHandler.instance.makeMeter(label: label, dimensions: dimensions)
+    }
+    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        NOOPMetricsHandler.instance.makeTimer(label: label, dimensions: dimensions)
+    }
+    func destroyCounter(_ handler: any CounterHandler) { live.add(-1) }
+    func destroyRecorder(_ handler: any RecorderHandler) { live.add(-1) }
+    func destroyMeter(_ handler: any MeterHandler) {}
+    func destroyTimer(_ handler: any TimerHandler) {}
 }
 #endif

@@ -28,11 +28,13 @@ enum Observability {
         .store(in: timers)
         try await wait(for: "200 deadlines") { ledger.deadlines >= 200 }
         await timers.cancelAllAndWait()
+        let labels = [("service", "timerfd")]
+        let ticks = try factory.expectCounter("cache.ticks", labels)
+        let missed = try factory.expectCounter("cache.missed", labels)
         metrics.report()
         log.report()
 
         // A periodic report may still be on its way, on a queue.
-        let (ticks, missed) = (try factory.expectCounter("cache.ticks"), try factory.expectCounter("cache.missed"))
         try await wait(for: "all reports") {
             ticks.totalValue >= ledger.ticks && missed.totalValue >= ledger.missed
                 && entries.entries.contains { $0.level == .warning }

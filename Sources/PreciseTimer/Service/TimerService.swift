@@ -62,6 +62,13 @@ public final class TimerService: Sendable, CustomStringConvertible, CustomReflec
         return "\(isShared ? "shared " : "")\(name) service, \(clock), \(counted(count, "timer"))"
     }
 
+    /// A name for reports, the same in each run of the program, as in `shared-timerfd` and `timerfd-wall`. Services of
+    /// one kind have the same.
+    package var reportedName: String {
+        let clock = core.clock == .suspending ? nil : core.clock.rawValue
+        return [isShared ? "shared" : nil, name, clock].compactMap(\.self).joined(separator: "-")
+    }
+
     /// Ends the timers whose target was released. O(n) for n timers.
     package func endTimersOfDeadTargets() { core.endTimersOfDeadTargets(among: core.pendingCount) }
 
@@ -76,6 +83,18 @@ public final class TimerService: Sendable, CustomStringConvertible, CustomReflec
 
     /// When the alarm must fire next; nil if no deadline will come.
     package var nextWakeTime: TimerInstant? { core.nextWakeTime }
+}
+
+extension String {
+    /// The name with the smallest number that makes it free, and a suffix: `name`, `name-2`, `name-3`.
+    package func numbered(_ suffix: String = "", isFree: (String) -> Bool) -> String {
+        var (name, number) = (self + suffix, 1)
+        while !isFree(name) {
+            number += 1
+            name = "\(self)-\(number)\(suffix)"
+        }
+        return name
+    }
 }
 
 extension TimerService {

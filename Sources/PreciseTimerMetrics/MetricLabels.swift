@@ -1,0 +1,127 @@
+#if Metrics
+internal import CoreMetrics
+internal import PreciseTimer
+
+/// The labels that a reporter asks for.
+struct LabelRequest {
+    /// The value of `service`.
+    let service: String
+    /// Whether the user gave that value.
+    let isGiven: Bool
+    /// The user's other labels, with different names.
+    let others: [(name: String, value: String)]
+
+    /// Checks what the user gave.
+    ///
+    /// - Throws: `TimerError` for a name that a backend or a report gives a meaning of its own, for two labels of one
+    ///   name, and for an empty name.
+    init(_ service: String?, _ dimensions: [(String, String)], of reported: TimerService) throws(TimerError) {
+        let all = (service.map { [("service", $0)] } ?? []) + dimensions
+        var names: Set<String> = []
+        for (name, value) in all {
+            if let reason = Self.fault(of: name, value) ?? (names.insert(name).inserted ? nil : "it is given twice") {
+                throw TimerError(.invalidOption, "reporting with the dimension \"\(name)\" (\(reason))")
+            }
+        }
+        let given = all.first { $0.0 == "service" }?.1
+        (self.service, isGiven) = (given ?? reported.reportedName, given != nil)
+        others = all.filter { $0.0 != "service" }.map { (name: $0.0, value: $0.1) }
+    }
+
+    private static func fault(of name: String, _ value: String) -> String? {
+        switch name {
+        case "": "it has no name"
+        case "service" where value.isEmpty: "it must tell this service from others, and is empty"
+        case "percentile": "the reports use it"
+        // https://prometheus.io/docs/instrumenting/exposition_formats/
+        case "quantile", "le": "summaries and histograms use it"
+        case _ where name.hasPrefix("__"): "names that begin with two underscores are reserved"
+        default: nil
+        }
+    }
+}
+
+/// The labels of the living reporters whose metrics have one name and one factory.
+///
+/// Backends such as Prometheus expect one set of label names for each metric: some versions of swift-prometheus end the
+/// process otherwise. So all reporters have the labels of the first one. And no two have the same values: they would
+/// overwrite each other's gauges.
+struct LabelFamily {
+    /// The names of the labels besides `service`.
+    let names: [String]
+    /// The values of the labels besides `service`, by its value.
+    private var living: [String: Set<[String]>] = [:]
+
+    /// A family with the labels of its first reporter.
+    init(first request: LabelRequest) { names = request.others.map(\.name) }
+
+    /// Whether the last reporter has ended.
+    var isEmpty: Bool { living.isEmpty }
+
+    /// Gives a reporter its values of the labels.
+    mutating func admit(_ request: LabelRequest) -> LabelValues {
+        let others = names.map { name in request.others.first { $0.name == name }?.value ?? "" }
+        // An empty value says the same as a missing label.
+        let foreign = request.others.filter { !names.contains($0.name) && !$0.value.isEmpty }
+        let suffix = foreign.map { "/\($0.name)=\($0.value)" }.joined()
+        let service = request.service.numbered(suffix) { service in
+            // A value that the user gave may be that of other reporters, if another label tells them apart.
+            request.isGiven ? living[service]?.contains(others) != true : living[service] == nil
+        }
+        living[service, default: []].insert(others)
+        return LabelValues(service: service, others: others)
+    }
+
+    /// Forgets a reporter that has ended.
+    mutating func remove(_ values: LabelValues) {
+        living[values.service]?.remove(values.others)
+        if living[values.service]?.isEmpty == true { living[values.service] = nil }
+    }
+}
+
+/// One reporter's values of its family's labels.
+struct LabelValues {
+    let service: String
+    let others: [String]
+}
+
+/// The labels of one reporter. No other one has them while this object lives.
+final class MetricLabels: Sendable {
+    /// Metrics of one name go to one place.
+    private struct Key: Hashable, Sendable {
+        let name: String
+        /// The factory's object, or the type of a factory that is a value. The handles of each member of the family
+        /// keep the object.
+        let factory: ObjectIdentifier
+    }
+
+    private static let families = Lock<[Key: LabelFamily]>([:])
+
+    /// The names and values, `service` first.
+    let dimensions: [(String, String)]
+    private let key: Key
+    private let values: LabelValues
+
+    /// Takes labels for metrics with this beginning of their names.
+    init(_ request: LabelRequest, name: String, factory: any MetricsFactory) {
+        let kind = type(of: factory)
+        let key = Key(name: name, factory: kind is AnyClass ? ObjectIdentifier(factory as AnyObject) : .init(kind))
+        var alone = LabelFamily(first: request)
+        let (names, values) = Self.families.withLock(inForkedChild: (alone.names, alone.admit(request))) { families in
+            var family = families[key] ?? LabelFamily(first: request)
+            let values = family.admit(request)
+            families[key] = family
+            return (family.names, values)
+        }
+        (self.key, self.values) = (key, values)
+        dimensions = [("service", values.service)] + zip(names, values.others)
+    }
+
+    deinit {
+        Self.families.withLock(inForkedChild: ()) { families in
+            families[key]?.remove(values)
+            if families[key]?.isEmpty == true { families[key] = nil }
+        }
+    }
+}
+#endif
