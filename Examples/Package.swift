@@ -86,7 +86,7 @@ let package = Package(
         .testTarget(
             name: "AlternativesTests",
             dependencies: [
-                ours("PreciseTimer"),
+                ours("CLibevent"), ours("PreciseTimer"), ours("PreciseTimerPatterns"),
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
