@@ -3,8 +3,8 @@ public import PreciseTimer
 /// Time that stands still until a test moves it, with a service that runs on it.
 ///
 /// The service is an ordinary one: it has the same scheduler and the same delivery, but its alarm fires when the
-/// test moves time. When `advance(by:)` returns, every inline tick that was due has been delivered, in order, on the
-/// calling thread. Ticks for queues and actors have arrived, too, if the test is asynchronous and awaits the call; in a
+/// test moves time. When `advance(by:)` returns, every inline tick that was due has been delivered on the calling
+/// thread. Ticks for queues and actors have arrived, too, if the test is asynchronous and awaits the call; in a
 /// synchronous test they are then on their way, as usual.
 ///
 /// ```swift
