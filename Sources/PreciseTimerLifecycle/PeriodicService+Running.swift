@@ -154,8 +154,8 @@ extension PeriodicService.Counts {
 }
 
 extension PreciseTimer {
-    /// Lets the schedule of a paused timer begin now, unless the timer has ended. A resume alone would move an alignment
-    /// by the length of the pause.
+    /// Lets the schedule of a paused timer begin now, unless the timer has ended. A resume alone would move an
+    /// alignment by the length of the pause.
     fileprivate func begin(_ schedule: Schedule) {
         try? reschedule(schedule)
         resume()

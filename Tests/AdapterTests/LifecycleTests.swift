@@ -147,7 +147,7 @@ import Testing
         service.shutdown()
     }
 
-    @Test func aLimitOfTheGroupThatIsOverAtOnceIsNoneOfACancelledGroup() async throws {
+    @Test func aShutdownThatIsCancelledAtOnceNamesTheHandler() async throws {
         let shutdown = TimerShutdown(of: try await hang())
         let error = await testGracefulShutdown { trigger in
             trigger.triggerGracefulShutdown()

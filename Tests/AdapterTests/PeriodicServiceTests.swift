@@ -137,9 +137,8 @@ import Testing
     @Test func errorsAreLoggedAndCountedAndTheJobGoesOn() async throws {
         let errors: [(any Error)?] = [JobError(), CancellationError(), nil, JobError()]
         let told = Count()
-        let service = periodic(onError: { _ in told.add(1) }) { tick in
-            if let error = errors[tick.index] { throw error }
-        }
+        let tell: @Sendable (any Error) -> Void = { _ in told.add(1) }
+        let service = periodic(onError: tell) { tick in if let error = errors[tick.index] { throw error } }
         try await serve(service) { _ in
             for expected in [1, 2, 0, 1] {
                 await virtual.advance(by: .seconds(10))
@@ -155,7 +154,8 @@ import Testing
     }
 
     @Test func anErrorOfOnErrorEndsTheService() async throws {
-        let service = periodic(onError: { throw $0 }) { if $0.index == 1 { throw JobError() } }
+        let giveUp: @Sendable (any Error) throws -> Void = { throw $0 }
+        let service = periodic(onError: giveUp) { if $0.index == 1 { throw JobError() } }
         await #expect(throws: JobError.self) {
             try await serve(service) { _ in await virtual.advance(by: .seconds(50)) }
         }
