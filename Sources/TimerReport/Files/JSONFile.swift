@@ -83,6 +83,8 @@ private struct Form: Codable {
     let confidence: String?
     let missing: [String]
     let advice: [String]
+    /// Absent in older files.
+    let facts: [Fact]?
     let host: Host
     let origin: Origin
     let options: Options
@@ -104,6 +106,7 @@ private struct Form: Codable {
         confidence = words.confidence
         missing = words.missing
         advice = words.advice + words.notes
+        facts = words.facts
         host = results.host
         origin = results.origin
         options = results.options
