@@ -188,14 +188,14 @@ import TimerResults
         (results.options.thread, results.options.why) = ("fifo:80", 500_000)
         results.machine.quota = QuotaStops(limit: 0.5, periods: 66, stops: 51, share: 72.4)
         let known = [
-            "A CPU, x86_64, 2 processors, 1 of them usable, a quota of 0.50 processors, governor performance, a guest of "
-                + "a hypervisor, Linux 6.1.",
+            "A CPU, x86_64, 2 processors, 1 of them usable, a quota of 0.50 processors, governor performance, a "
+                + "guest of a hypervisor, Linux 6.1.",
             "suspending (tsc). One reading takes 0.03 µs.",
             "1 timer, every 1 ms, delivered inline. 40 laps, in which each row has one turn of 20 ms, in random order "
                 + "(seed 1). Threads: fifo:80. Each tick later than 500 µs was asked for its reason.",
-            "Other programs held 1.0 % of the processors (load 0.3). Programs waited for a processor 0.2 % of the time. "
-                + "Other guests of the host took 0.0 %. Throttling: the quota of 0.50 processors stopped this process in "
-                + "51 of 66 periods.",
+            "Other programs held 1.0 % of the processors (load 0.3). Programs waited for a processor 0.2 % of the "
+                + "time. Other guests of the host took 0.0 %. Throttling: the quota of 0.50 processors stopped this "
+                + "process in 51 of 66 periods.",
             "compare-backends 0.1.0, release build, 2026-05-01 12:00:00 UTC, in 30 s.",
             "task-sleep ticked early 2 times.",
         ]

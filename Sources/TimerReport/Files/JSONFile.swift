@@ -247,8 +247,9 @@ private struct EstimateForm: Codable {
     let high: Double?
 
     init(_ estimate: Estimate) {
-        self.estimate = estimate.value.rounded(places: 3)
-        let ends = estimate.interval.map { [$0.lowerBound, $0.upperBound].map { $0.rounded(places: 3) } }
+        // Far more digits than are shown: the page rounds the figures once more, and must come to those of the screen.
+        self.estimate = estimate.value.rounded(places: 6)
+        let ends = estimate.interval.map { [$0.lowerBound, $0.upperBound].map { $0.rounded(places: 6) } }
         low = ends?[0]
         high = ends?[1]
     }

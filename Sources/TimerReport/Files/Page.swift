@@ -38,7 +38,7 @@ package struct Page: Sendable {
         return text
     }
 
-    /// What was measured and what follows, beside what a stranger asks first. The script makes the same of another file.
+    /// What was measured and what follows, beside what a stranger asks first. The script does so for another file.
     private var head: Markup {
         let sentences = (words.advice + words.notes).filter { !words.disturbance.contains($0) }
         let more = sentences.dropFirst().joined(separator: " ")
@@ -80,7 +80,7 @@ package struct Page: Sendable {
     private func percentiles(under load: String) -> Markup {
         let lines = report.rows.filter { $0.key.load == load }
             .map { line($0.key, isBase: $0.base == nil, cells(RowColumn.percentiles, of: $0)) }
-        return table(of: lines, RowColumn.percentiles, caption: "Every percentile", under: load)
+        return table(of: lines, RowColumn.percentiles, caption: "Percentiles and costs", under: load)
     }
 
     private func table(of lines: [Markup], _ columns: [RowColumn], caption: String, under load: String) -> Markup {

@@ -143,7 +143,7 @@ const picture = (data, rows, scale) => table("picture", rows, [
   ["missed", "missed", row => [percent(row.missed_percent?.estimate)]],
   ["drift", "drift ppm", row => drift(row.drift_ppm)],
   ["cpu", "CPU", row => [percent(row.cpu_percent?.estimate)]],
-  ["than", `than ${rows.find(row => row.base)?.base ?? "base"}`, than]], `How late the rows tick: ${data.heading}`);
+  ["than", `than ${nameOfBase(rows)}`, than]], `How late the rows tick: ${data.heading}`);
 const hundredths = number => fixed(number, 2);
 const percentiles = (data, rows) => table("figures", rows, [
   ["count", "deadlines", row => [row.deadlines?.toLocaleString("en") ?? NOTHING]],
@@ -155,9 +155,9 @@ const percentiles = (data, rows) => table("figures", rows, [
   ["rate", "switches per tick", row => ranged(row.switches_per_tick, hundredths, hundredths)],
   ["share", "waited for a processor", row => [percent(row.run_delay_percent)]]], data.heading);
 
-// What is known of the machine and of the measurement, in sentences. Older files have none.
-const facts = ({facts = []}) => make("dl", {},
-  facts.map(({name, text}) => [make("dt", {}, name), make("dd", {}, text)]));
+// What is known of the machine and of the measurement, in sentences.
+const facts = ({facts}) => facts == null ? make("p", {}, "An earlier version wrote this file, without this part.")
+  : make("dl", {}, facts.map(({name, text}) => [make("dt", {}, name), make("dd", {}, text)]));
 // The needs with their outcomes, and what was found of each row.
 const OUTCOMES = {meets: "meets", undecided: "undecided", fails: "does not meet"};
 const needsOf = needs => needs.map(({need, outcome, rows}) => make("div", {class: "need"},
