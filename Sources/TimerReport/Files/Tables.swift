@@ -40,16 +40,14 @@ package struct MarkdownTable: CustomStringConvertible {
 
     package var description: String {
         let words = Words(report)
-        let base = report.rows.first { $0.base == nil }?.key.row ?? ""
-        let columns = RowColumn.first(comparedWith: base)
+        let columns = RowColumn.first(comparedWith: report.rows.nameOfBase)
         let titles = ["row"] + columns.map(\.title)
         let rule = titles.indices.map { $0 == 0 ? "---" : "---:" }
         let cells = report.rows.map { row in ["\(row.key)"] + columns.map { $0.text(row) } }
         let table = ([titles, rule] + cells)
             .map { line in "| \(line.map(\.escapedForMarkdown).joined(separator: " | ")) |" }
-        let missing = words.missing.isEmpty ? [] : ["PARTIAL: \(words.missing.joined(separator: "; "))"]
         let above =
-            [words.heading()] + ([words.state].compactMap(\.self) + missing).map { "**\($0.escapedForMarkdown)**" }
+            [words.heading()] + [words.state, words.partial].compactMap { $0.map { "**\($0.escapedForMarkdown)**" } }
         let below = (words.advice + words.notes).map { "- \($0.escapedForMarkdown)" }
         let needs = report.results.judgements.flatMap { judgement in
             [
@@ -107,30 +105,43 @@ package struct JUnitFile: CustomStringConvertible {
     }
 }
 
+// A reader of a file sees code points, and not characters: some letters make one character of themselves and the
+// next code point, and would hide it.
 extension String {
+    /// With other text in place of some code points; nil keeps one.
+    func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
+        var scalars = UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if let other = replacement(scalar) {
+                scalars.append(contentsOf: other.unicodeScalars)
+            } else {
+                scalars.append(scalar)
+            }
+        }
+        return String(scalars)
+    }
+
     /// In quotes, if a reader would otherwise take the text apart.
     fileprivate var quotedForCSV: String {
-        guard contains(where: { ",\"\n\r\r\n".contains($0) }) else { return self }
-        return "\"" + reduce(into: "") { $0 += $1 == "\"" ? "\"\"" : String($1) } + "\""
+        guard unicodeScalars.contains(where: { ",\"\n\r".unicodeScalars.contains($0) }) else { return self }
+        return "\"" + replacingScalars { $0 == "\"" ? "\"\"" : nil } + "\""
     }
 
     /// With a backslash before each character that would end a cell or begin an emphasis.
     fileprivate var escapedForMarkdown: String {
-        reduce(into: "") { text, character in
-            if "\\|*_`<".contains(character) { text.append("\\") }
-            text.append(character)
-        }
+        replacingScalars { "\\|*_`<".unicodeScalars.contains($0) ? "\\\($0)" : nil }
     }
 
     /// As the text of an element or an attribute of XML 1.0, which has no place for most control characters.
-    fileprivate var escapedForXML: String {
-        reduce(into: "") { text, character in
-            switch character {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
-            case "\"": text += "&quot;"
-            default: text += String(character).isOneLine ? String(character) : " "
+    var escapedForXML: String {
+        replacingScalars { scalar in
+            switch scalar {
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
+            case "\"": "&quot;"
+            case "\u{FFFE}", "\u{FFFF}": " "
+            default: String(scalar).isOneLine ? nil : " "
             }
         }
     }

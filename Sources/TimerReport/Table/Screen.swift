@@ -28,9 +28,7 @@ package struct Screen: CustomStringConvertible {
     }
 
     private func table(of rows: [RowReport]) -> [String] {
-        let base =
-            rows.contains { $0.key.row.hasPrefix(RowKey.other) }
-            ? "the other" : rows.first { $0.base == nil }?.key.row ?? ""
+        let base = rows.nameOfBase
         let hops = report.results.options.delivery != HandlerPlace.inline.rawValue
         var columns = isWide ? RowColumn.all(comparedWith: base, hops: hops) : RowColumn.first(comparedWith: base)
         if rows.count == 1 { columns.removeLast() }
