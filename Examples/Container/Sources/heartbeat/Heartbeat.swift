@@ -4,13 +4,14 @@ import PreciseTimerLifecycle
 import ServiceLifecycle
 import UnixSignals
 
-@main enum Heartbeat {
+@main
+enum Heartbeat {
     static func main() async throws {
         let logger = Logger(label: "heartbeat")
-        let bag = TimerBag()
-        let timer = try PreciseTimer.schedule(.every(.seconds(1))) { _, tick in logger.info("beat \(tick)") }
-        timer.store(in: bag)
-        let group = ServiceGroup(services: [TimerShutdown(of: bag)], gracefulShutdownSignals: [.sigterm], logger: logger)
+        let beat = PeriodicService(.every(.seconds(1)), firstRun: .atStart, label: "beat") { tick in
+            logger.info("beat: \(tick)")
+        }
+        let group = ServiceGroup(services: [beat], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         try await group.run()
     }
 }
