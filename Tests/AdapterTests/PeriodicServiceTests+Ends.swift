@@ -1,4 +1,4 @@
-#if ServiceLifecycle
+#if ServiceLifecycle && Logging
 import InMemoryLogging
 import Logging
 import PreciseTimer
