@@ -1,4 +1,4 @@
-#if ServiceLifecycle
+#if ServiceLifecycle && Logging
 import InMemoryLogging
 import Logging
 import PreciseTimer
@@ -111,7 +111,7 @@ extension PeriodicServiceTests {
         mayReturn.open()
         task.cancel()
         try await task.value
-        try await serve(service) { _ in await virtual.advance(by: .seconds(10)) }
+        try await serve(service) { _ in await advance(service, toRun: 2) }
         #expect(service.counts.runs == 2)
     }
 
@@ -119,7 +119,7 @@ extension PeriodicServiceTests {
         let service = periodic(.every(.seconds(10), count: 2)) { [self] in note($0) }
         let task = Task { try await service.run() }
         #expect(await soon { virtual.pendingCount == 1 })
-        await virtual.advance(by: .seconds(50))
+        await advance(service, toRun: 2)
         try await task.value
         #expect(starts.all == [10, 20])
     }
