@@ -112,6 +112,35 @@ public final class PeriodicService: Service {
         (self.onError, self.job) = (onError, job)
     }
 
+    /// Runs a job every `period`, for the first time after one period, or at the start. The other parameters are those
+    /// of the form with a schedule, whose job receives its tick.
+    public convenience init(
+        every period: Duration,
+        firstRun: FirstRun = .scheduled,
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        missedTicks: PreciseTimer.MissedTickPolicy = .skip,
+        label: String? = nil,
+        logger: Logger? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        onError: (@Sendable (any Error) async throws -> Void)? = nil,
+        job: @escaping @Sendable () async throws -> Void
+    ) {
+        self.init(
+            .every(period),
+            firstRun: firstRun,
+            on: service,
+            tolerance: tolerance,
+            missedTicks: missedTicks,
+            label: label,
+            logger: logger,
+            file: file,
+            line: line,
+            onError: onError
+        ) { _ in try await job() }
+    }
+
     /// What it has done so far, also while a run is going on. From any thread, in constant time. The counts of several
     /// calls of ``run()`` add up.
     public var counts: Counts { state.withLock { $0.counts } }

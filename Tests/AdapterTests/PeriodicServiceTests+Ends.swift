@@ -165,7 +165,7 @@ extension PeriodicServiceTests {
         await #expect(processExitsWith: .success) {
             let service = PeriodicService(every: .seconds(30), label: "refresh") {}
             #expect(reflect(service).contains("periodic service \"refresh\", every 30 s"))
-            let unnamed = PeriodicService(.fixedDelay(.seconds(30)), file: "App/Main.swift", line: 12) {}
+            let unnamed = PeriodicService(.fixedDelay(.seconds(30)), file: "App/Main.swift", line: 12) { _ in }
             #expect("\(unnamed)" == "periodic service (App/Main.swift:12), 30 s after each return")
         }
     }

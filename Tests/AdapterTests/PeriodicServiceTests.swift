@@ -98,8 +98,7 @@ import Testing
         let (runs, service) = (Count(), virtual.service)
         let services = [
             PeriodicService(every: .seconds(10), on: service) { runs.add(1) },
-            PeriodicService(every: .seconds(10), on: service) { runs.add(1 + $0.missed) },
-            PeriodicService(.every(.seconds(10)), on: service) { @MainActor in runs.add(1) },
+            PeriodicService(every: .seconds(10), on: service) { @MainActor in runs.add(1) },
             PeriodicService(.every(.seconds(10)), on: service) { tick in runs.add(1 + tick.missed) },
         ]
         for service in services { try await serve(service) { _ in await advance(service, toRun: 2) } }
