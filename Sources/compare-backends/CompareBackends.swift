@@ -25,6 +25,8 @@ struct CompareBackends: ParsableCommand {
               compare-backends against ../before/.build/release/compare-backends
               compare-backends doctor
 
+            Options that are lists, such as --rows, add up if they are repeated; others stand once.
+
             Exit codes: 0 done, and every need is met; 1 a need is not met, or the measurement failed; 2 an option or \
             a file makes no sense; 3 a row or a wish for threads is refused here; 4 a need is undecided; 128 and the \
             signal's number if a signal ended it.

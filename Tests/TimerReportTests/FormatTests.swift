@@ -37,7 +37,7 @@ import TimerResults
         let judgements = try needs.map { try Judgement(try Need.parse($0), of: Synthetic.report) }
         let text = JUnitFile(judgements, seconds: 30, errors: ["it <failed> & \"broke\""]).description
         let parts = [
-            "<testsuite name=\"compare-backends\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"0\" time=\"30.000\">",
+            #"<testsuite name="compare-backends" tests="4" failures="1" errors="1" skipped="0" time="30.000">"#,
             // The cases share the time: some readers show their sum.
             "<testcase name=\"timerfd.p50 &lt; 1us\" classname=\"timerfd\" time=\"7.500\"><failure message=\"p50 39 µs",
             // One backend is enough.

@@ -139,6 +139,7 @@ import TimerResults
     @Test(arguments: [30, 40, 80]) func theDoctorFitsATerminal(width: Int) {
         let text = DiagnosisTable(Diagnosis(of: MachineFacts(host: Synthetic.host)), width: width).description
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= width }, "\(text)")
+        #expect(text.contains(#/(\n|^)(good|usual|limits|unknown) +clock source/#) && text.contains("\nunknown  "))
     }
 
     @Test func lateTicksCutSpinsAndRemarksAreSaid() {

@@ -87,7 +87,8 @@ package struct JUnitFile: CustomStringConvertible {
         let number = errors.count + needs.count
         let share = "time=\"\(NumberText.fixed(seconds / Double(max(number, 1)), places: 3))\""
         func testCase(_ name: String, _ place: String, _ content: String) -> String {
-            "  <testcase name=\"\(name.escapedForXML)\" classname=\"\(place.escapedForXML)\" \(share)>\(content)</testcase>"
+            "  <testcase name=\"\(name.escapedForXML)\" classname=\"\(place.escapedForXML)\" \(share)>"
+                + "\(content)</testcase>"
         }
         let broken = errors.map { error in
             testCase("the measurement", "compare-backends", "<error message=\"\(error.escapedForXML)\"/>")

@@ -68,8 +68,8 @@ package struct SideBySide: CustomStringConvertible {
     private let reports: [(name: String, report: Report)]
     private let width: Int?
 
-    /// At least two, with the names of their files. If a terminal with so many columns has no room for all figures, they
-    /// stand in blocks below each other; without a width, for a file, each row has one line.
+    /// At least two, with the names of their files. If a terminal with so many columns has no room for all figures,
+    /// they stand in blocks below each other; without a width, for a file, each row has one line.
     package init(_ reports: [(name: String, report: Report)], width: Int? = nil) {
         (self.reports, self.width) = (reports, width)
     }

@@ -31,7 +31,7 @@ struct TextColumns {
         }
         for first in stride(from: 1, to: titles.count, by: size) {
             let group = Array(first..<min(first + size, titles.count))
-            if need(group) <= room { add(group) } else { group.forEach { add([$0]) } }
+            for columns in need(group) <= room ? [group] : group.map({ [$0] }) { add(columns) }
         }
         return blocks.filter { !$0.isEmpty }.map { block($0, namesApart: need($0) > room) }
     }
@@ -41,10 +41,8 @@ struct TextColumns {
             let name = isApart ? "" : cells[0] + spaces(widths[0] - cells[0].count)
             return columns.reduce(name) { $0 + spaces(2 + widths[$1] - cells[$1].count) + cells[$1] }.withoutSpacesAtEnd
         }
-        return (
-            line(titles),
-            cells.map { cells in ([cells[0]].filter { _ in isApart } + [line(cells)]).filter { !$0.isEmpty } }
-        )
+        let rows = cells.map { isApart ? [$0[0], line($0)].filter { !$0.isEmpty } : [line($0)] }
+        return (line(titles), rows)
     }
 }
 
@@ -79,7 +77,8 @@ extension String {
         let indent = isBeside ? label.count : column
         let lines = text.wrapped(at: width - indent).map { spaces(indent) + $0 }
         if isBeside { return [label + (lines.first ?? "").dropFirst(indent)] + lines.dropFirst() }
-        return (label.count <= width ? [label.withoutSpacesAtEnd] : label.wrapped(at: width)) + lines
+        let above = label.withoutSpacesAtEnd
+        return (above.count <= width ? [above] : above.wrapped(at: width)) + lines
     }
 
     fileprivate var withoutSpacesAtEnd: String {
