@@ -61,47 +61,53 @@ package struct MarkdownTable: CustomStringConvertible {
 }
 
 /// What became of the needs, as a JUnit file for the test reports of CI systems. A row is a test case; an undecided one
-/// is a skipped one.
+/// is a skipped one. All test cases are of one measurement, so each has an equal share of its time: readers that show
+/// the sum, such as GitLab, and those that show the suite's own time, such as Jenkins, show the same.
 package struct JUnitFile: CustomStringConvertible {
     private let judgements: [Judgement]
+    /// The seconds that the measurement took.
+    private let seconds: Double
     /// Why the measurement itself failed, one line each.
     private let errors: [String]
 
-    package init(_ judgements: [Judgement], errors: [String] = []) {
-        self.judgements = judgements
+    package init(_ judgements: [Judgement], seconds: Double, errors: [String] = []) {
+        (self.judgements, self.seconds) = (judgements, seconds)
         self.errors = errors
     }
 
     package var description: String {
-        var (failures, skipped) = (0, 0)
+        // If some backend is enough, the others need not be; and if none is for sure, none fails.
         let needs = judgements.flatMap { judgement in
-            // If some backend is enough, the others need not be; and if none is for sure, none fails.
             judgement.findings.filter { $0.outcome == .meets || judgement.outcome != .meets }
-                .map { finding in
-                    let reason = finding.reason.escapedForXML
-                    let name =
-                        "name=\"\(judgement.need.escapedForXML)\" "
-                        + "classname=\"\(finding.name.escapedForXML)\""
-                    switch min(finding.outcome, judgement.outcome) {
-                    case .meets: return "  <testcase \(name)><system-out>\(reason)</system-out></testcase>"
-                    case .undecided:
-                        skipped += 1
-                        return "  <testcase \(name)><skipped message=\"\(reason)\"/></testcase>"
-                    case .fails:
-                        failures += 1
-                        return "  <testcase \(name)><failure message=\"\(reason)\"/></testcase>"
-                    }
-                }
+                .map { (judgement.need, $0, min($0.outcome, judgement.outcome)) }
+        }
+        func count(_ outcome: Judgement.Outcome) -> Int { needs.count { $0.2 == outcome } }
+        let number = errors.count + needs.count
+        let share = "time=\"\(NumberText.fixed(seconds / Double(max(number, 1)), places: 3))\""
+        // Jenkins shows the attribute, and GitLab the text.
+        func flaw(_ kind: String, _ reason: String) -> String { "<\(kind) message=\"\(reason)\">\(reason)</\(kind)>" }
+        func testCase(_ name: String, _ place: String, _ content: String) -> String {
+            "  <testcase name=\"\(name.escapedForXML)\" classname=\"\(place.escapedForXML)\" \(share)>"
+                + "\(content)</testcase>"
         }
         let broken = errors.map { error in
-            "  <testcase name=\"the measurement\" classname=\"compare-backends\">"
-                + "<error message=\"\(error.escapedForXML)\"/></testcase>"
+            testCase("the measurement", "compare-backends", flaw("error", error.escapedForXML))
+        }
+        let cases = needs.map { need, finding, outcome in
+            let reason = finding.reason.escapedForXML
+            let content =
+                switch outcome {
+                case .meets: "<system-out>\(reason)</system-out>"
+                case .undecided: "<skipped message=\"\(reason)\"/>"
+                case .fails: flaw("failure", reason)
+                }
+            return testCase(need, finding.name, content)
         }
         let counts =
-            "tests=\"\(broken.count + needs.count)\" failures=\"\(failures)\" errors=\"\(errors.count)\" "
-            + "skipped=\"\(skipped)\""
+            "tests=\"\(number)\" failures=\"\(count(.fails))\" errors=\"\(errors.count)\" "
+            + "skipped=\"\(count(.undecided))\" time=\"\(NumberText.fixed(seconds, places: 3))\""
         let head = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuite name=\"compare-backends\" \(counts)>"]
-        return (head + broken + needs + ["</testsuite>"]).joined(separator: "\n")
+        return (head + broken + cases + ["</testsuite>"]).joined(separator: "\n")
     }
 }
 

@@ -222,7 +222,7 @@ package enum ResultsCheck {
         ] {
             guard let need = try? Need.parse(text) else { preconditionFailure("\(text) is a need") }
             if let judgement = try? Judgement(need, of: report, earlier: ["a.json": report]) {
-                _ = JUnitFile([judgement]).description
+                _ = JUnitFile([judgement], seconds: report.results.origin.seconds).description
             }
         }
         // Results of too many laps are not pooled. Others can be read again.
