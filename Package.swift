@@ -130,7 +130,10 @@ if libraryOnly == nil {
     let adapters: [Target] = [
         .target(name: "PreciseTimerMetrics", dependencies: ["PreciseTimer", coreMetrics]),
         .target(name: "PreciseTimerLogging", dependencies: ["PreciseTimer", logging]),
-        .target(name: "PreciseTimerLifecycle", dependencies: ["PreciseTimer", lifecycle]),
+        .target(
+            name: "PreciseTimerLifecycle",
+            dependencies: ["PreciseTimer", lifecycle, product("Logging", "swift-log", if: "ServiceLifecycle")]
+        ),
         .testTarget(
             name: "AdapterTests",
             dependencies: tested + [

@@ -8,12 +8,27 @@ public import ServiceLifecycle
 /// ```swift
 /// let timers = TimerBag()
 /// try PreciseTimer.schedule(.every(.seconds(5)), target: cache) { cache, _ in cache.expire() }.store(in: timers)
-/// let group = ServiceGroup(services: [server, TimerShutdown(of: timers)], logger: logger)
+///
+/// var configuration = ServiceGroupConfiguration(
+///     services: [server, TimerShutdown(of: timers, within: .seconds(5))],
+///     gracefulShutdownSignals: [.sigterm],
+///     logger: logger
+/// )
+/// configuration.maximumGracefulShutdownDuration = .seconds(20)    // for all services; then it cancels them
+/// configuration.maximumCancellationDuration = .seconds(5)         // then it ends the process
+/// try await ServiceGroup(configuration: configuration).run()
 /// ```
 ///
 /// A group shuts its services down in reverse order. Put this after the services that your handlers use: the timers
 /// then end first.
-public struct TimerShutdown: Service {
+///
+/// **A handler that never returns** holds the shutdown up. `within:` limits that, and the error names the timer. A
+/// service cannot know its group's limits. So if `within:` is nil, or longer than `maximumGracefulShutdownDuration`,
+/// the error comes when the group cancels this service during the shutdown. A group without that limit waits for ever;
+/// one that is cancelled at once, because another service failed, ends the process after `maximumCancellationDuration`
+/// with a message that names no timer. So choose a `within:` that is shorter than both, and than what a supervisor
+/// allows (systemd 90 s, Kubernetes 30 s) less the time that the services after this one take.
+public struct TimerShutdown: Service, CustomStringConvertible {
     private enum Timers {
         case service(TimerService)
         case bag(TimerBag)
@@ -30,7 +45,7 @@ public struct TimerShutdown: Service {
     ///   - service: the service.
     ///   - lastTick: whether each timer ticks once more before it ends, so that a timer that flushes or saves leaves
     ///     nothing behind. See `PreciseTimer.finish(within:)`.
-    ///   - limit: how long to wait for handlers, in real time; nil for as long as they take.
+    ///   - limit: how long to wait for handlers, in real time; nil for as long as they take, or the group lets them.
     /// - Throws: `TimerError` for a shared service, which also has the timers of other code: hold your own in a bag.
     public init(
         of service: TimerService,
@@ -58,26 +73,71 @@ public struct TimerShutdown: Service {
         (self.lastTick, self.limit) = (lastTick, limit)
     }
 
-    /// Waits until the program shuts down gracefully or its task is cancelled. Then ends the timers, and waits for
-    /// their handlers that are running. Handlers that await are cancelled, except in their last tick.
-    ///
-    /// - Throws: `TimerError` that names the timers whose handlers have not returned within the limit.
-    public func run() async throws {
-        // It throws if the task is cancelled, which ends the timers, too.
-        try? await gracefulShutdown()
+    /// What the group's messages call it, as in `shutdown of bag of 2 timers`.
+    public var description: String {
         switch timers {
-        case .service(let service): _ = try await service.shutdownAndWait(lastTick: lastTick, within: limit)
-        case .bag(let bag): try await end(bag)
-        case .holder(let holder):
-            let bag = TimerBag()
-            holder.store(in: bag)
-            try await end(bag)
+        // Each of its timers has a line of its own.
+        case .service(let service): "shutdown of \("\(service)".prefix { $0 != "\n" })"
+        case .bag(let bag): "shutdown of \(bag)"
+        case .holder(let holder): "shutdown of \(holder)"
         }
     }
 
-    private func end(_ bag: TimerBag) async throws {
-        if lastTick { return try await bag.finishAll(within: limit) }
-        if let limit { try await bag.cancelAllAndWait(within: limit) } else { await bag.cancelAllAndWait() }
+    /// Waits until the program shuts down gracefully or its task is cancelled. Then ends the timers, and waits for
+    /// their handlers that are running. Handlers that await are cancelled, except in their last tick.
+    ///
+    /// If the task is cancelled during a graceful shutdown, because the group's limit is over, all handlers are
+    /// cancelled, and have one more second.
+    ///
+    /// - Throws: `TimerError` that names the timers whose handlers have not returned within the limit, or within that
+    ///   second.
+    public func run() async throws {
+        // It throws if the task is cancelled, which ends the timers, too.
+        try? await gracefulShutdown()
+        let ending = Ending(of: timers)
+        if Task.isCancelled, !Task.isShuttingDownGracefully {
+            return try await ending.perform(lastTick: lastTick, within: limit)
+        }
+        // A task of its own, for which a cancelled call need not wait.
+        let (over, sender) = AsyncThrowingStream<Void, any Error>.makeStream()
+        Task {
+            do {
+                try await ending.perform(lastTick: lastTick, within: limit)
+                sender.finish()
+            } catch {
+                sender.finish(throwing: error)
+            }
+        }
+        for try await _ in over {}
+        if Task.isCancelled { try await ending.performAfterCancellation() }
+    }
+
+    /// What is ended. The timers of a bag are those of the beginning of the shutdown.
+    private enum Ending {
+        case service(TimerService)
+        case members([any TimerHolder])
+
+        init(of timers: Timers) {
+            switch timers {
+            case .service(let service): self = .service(service)
+            case .bag(let bag): self = .members(bag.removeAll())
+            case .holder(let holder): self = .members([holder])
+            }
+        }
+
+        func perform(lastTick: Bool, within limit: Duration?) async throws(TimerError) {
+            switch self {
+            case .service(let service): try await service.shutdownAndWait(lastTick: lastTick, within: limit)
+            case .members(let members): try await TimerBag.end(members, lastTick: lastTick, within: limit)
+            }
+        }
+
+        func performAfterCancellation() async throws(TimerError) {
+            do throws(TimerError) { try await perform(lastTick: false, within: .seconds(1)) } catch {
+                let hint = "make `within:` shorter than the group's maximumGracefulShutdownDuration"
+                throw TimerError(error.code, "\(error.attempted), after the group had cancelled the shutdown (\(hint))")
+            }
+        }
     }
 }
 #endif

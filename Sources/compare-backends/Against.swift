@@ -51,9 +51,10 @@ struct Against: ParsableCommand {
         for need in output.needs { try need.check(for: rows + others, earlier: earlier) }
         _ = try plan.askForWishes()
         let files = try output.openFiles()
+        var builds = try Builds(other: other, plan: plan, isThisPlanted: !measurement.plant.isEmpty)
         Interrupt.watch()
+        console.begin(plan)
         let start = Date.now
-        var builds = Builds(other: other, plan: plan, isThisPlanted: !measurement.plant.isEmpty)
         var failure: (any Error)?
         do { while try builds.measureLap(console: &console) {} } catch { failure = error }
         console.clear()
@@ -75,12 +76,42 @@ private struct Builds {
     /// The laps of both builds up to now; nil before the first.
     private(set) var results: Results?
 
-    /// How long a build may take for a lap beyond its usual time.
+    /// How long a build may take for a lap beyond its usual time, and how long it may take to say its version.
     private static let patience = Duration.seconds(60)
+    private static let longestAnswer = Duration.seconds(10)
 
-    init(other: String, plan: MeasurementPlan, isThisPlanted: Bool) {
+    /// Throws `Exit` if the other file is no build of this command: it does not say so when it is asked.
+    init(other: String, plan: MeasurementPlan, isThisPlanted: Bool) throws {
         (self.other, self.plan, self.isThisPlanted) = (other, plan, isThisPlanted)
         random = SplitMix64(seed: plan.request.seed)
+        let name = CompareBackends.configuration.commandName ?? ""
+        func wrong(_ reason: String) -> Exit {
+            .invalid("\(reason): name another build, made with swift build -c release --product \(name)")
+        }
+        let end: End?
+        do { end = try Self.end(of: other, ["--version"], within: Self.longestAnswer) } catch {
+            throw wrong("\(error)")
+        }
+        guard end?.output.hasPrefix("\(name) ") == true else { throw wrong("\(other) is no build of \(name)") }
+    }
+
+    private typealias End = (code: Int32?, output: String, errors: String)
+
+    /// Runs a program to its end; nil if it takes longer. The body is called meanwhile.
+    private static func end(
+        of program: String,
+        _ arguments: [String],
+        within time: Duration,
+        meanwhile body: () throws -> Void = {}
+    ) throws -> End? {
+        var child = try ChildProcess(program, arguments)
+        let limit = SystemClock.monotonic.nanoseconds + time.wholeNanoseconds
+        while SystemClock.monotonic.nanoseconds < limit {
+            if let end = child.poll() { return (end.code, child.outputText, child.errorText) }
+            try body()
+            SystemClock.sleep(for: .milliseconds(5))
+        }
+        return nil
     }
 
     private var elapsed: Duration { .nanoseconds(Int64(SystemClock.monotonic.nanoseconds - start)) }
@@ -105,25 +136,22 @@ private struct Builds {
     }
 
     private func results(of program: String, _ arguments: [String], _ console: inout Console) throws -> Results {
-        var child = try ChildProcess(program, arguments)
-        let limit = SystemClock.monotonic.nanoseconds + (plan.timeOfLap * 2 + Self.patience).wholeNanoseconds
-        while true {
-            if let end = child.poll() {
-                guard end.code == 0 else {
-                    let reason = child.errorText.split(separator: "\n").last.map(String.init) ?? "it gave no reason"
-                    throw Exit.failed("\(program) failed: \(reason)")
-                }
-                do { return try JSONFile.decode(Array(child.outputText.utf8)) } catch {
-                    throw Exit.failed("the output of \(program) \(error)")
-                }
-            }
+        let end = try Self.end(of: program, arguments, within: plan.timeOfLap * 2 + Self.patience) {
             let total = plan.request.laps.map { elapsed / max(laps, 1) * $0 } ?? plan.request.time
             console.show(Progress(stage: "lap \(laps + 1)", row: "both builds", elapsed: elapsed, total: total))
             if let signal = Interrupt.signal {
                 throw Exit.interrupted(by: signal, leaving: laps == 0 ? "no lap" : "partial results")
             }
-            guard SystemClock.monotonic.nanoseconds < limit else { throw Exit.failed("\(program) does not end") }
-            SystemClock.sleep(for: .milliseconds(5))
+        }
+        guard let end else { throw Exit.failed("\(program) does not end") }
+        guard end.code == 0 else {
+            let reason = end.errors.split(separator: "\n").last ?? "it gave no reason"
+            // An option or a row that the other build does not have is no failed measurement.
+            let words = "\(program) failed: \(reason)"
+            throw end.code == 2 ? Exit.invalid(words) : end.code == 3 ? Exit.refused(words) : Exit.failed(words)
+        }
+        do { return try JSONFile.decode(Array(end.output.utf8)) } catch {
+            throw Exit.invalid("the output of \(program) \(error)")
         }
     }
 

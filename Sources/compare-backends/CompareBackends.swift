@@ -25,6 +25,8 @@ struct CompareBackends: ParsableCommand {
               compare-backends against ../before/.build/release/compare-backends
               compare-backends doctor
 
+            Options that are lists, such as --rows, add up if they are repeated; others stand once.
+
             Exit codes: 0 done, and every need is met; 1 a need is not met, or the measurement failed; 2 an option or \
             a file makes no sense; 3 a row or a wish for threads is refused here; 4 a need is undecided; 128 and the \
             signal's number if a signal ended it.
@@ -44,11 +46,26 @@ struct CompareBackends: ParsableCommand {
                     "reading the arguments: /proc does not show them (mount it: mount -t proc proc /proc)"
                 )
             }
+            let arguments = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
+            if let option = repeated(in: arguments) { throw Problem("\(option) stands twice: give it once") }
             var command = try parseAsRoot()
             try command.run()
         } catch {
             Exit(for: error).now()
         }
+    }
+
+    /// Options whose values add up, and flags. Of any other option that stands twice, the parser would drop the first.
+    private static let repeatable: Set<Substring> = [
+        "--rows", "--load", "--thread", "--need", "--output", "--plant", "--quiet", "--wide", "--pool", "--help",
+        "--version",
+    ]
+
+    /// The first option that stands twice, and may not. The value of no option begins with two dashes.
+    private static func repeated(in arguments: some Sequence<String>) -> Substring? {
+        var before: Set<Substring> = []
+        return arguments.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }
+            .first { !repeatable.contains($0) && !before.insert($0).inserted }
     }
 }
 
@@ -71,7 +88,9 @@ struct Doctor: ParsableCommand {
     func run() throws {
         var console = Console()
         let diagnosis = Diagnosis(of: .current)
-        try console.print(DiagnosisTable(diagnosis, width: console.width, inColour: console.hasColour).description)
+        let display = console.results
+        let table = DiagnosisTable(diagnosis, width: display.width, inColour: display.obeysEscapes)
+        try console.print(table.description)
     }
 }
 
@@ -79,10 +98,11 @@ struct Doctor: ParsableCommand {
 struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show saved results: one again, several side by side.",
+        usage: "compare-backends show [<options>] <file> ...",
         discussion: "With --pool, several results of one machine and question become one, with all their laps."
     )
 
-    @Argument(help: ArgumentHelp("The results (JSON).", valueName: "file"))
+    @Argument(help: ArgumentHelp("The results (JSON); - is the standard input.", valueName: "file"))
     var files: [String]
 
     @Flag(help: "Put several results of equal machines and rows together.")
@@ -102,7 +122,7 @@ struct Show: ParsableCommand {
                 throw Problem("--need and -o are for one result: name one file, or add --pool")
             }
             let reports = zip(files, results).map { ($0, Report($1)) }
-            try console.print(SideBySide(reports).description)
+            try console.print(SideBySide(reports, width: console.results.width).description)
             return
         }
         let files = try output.openFiles()
@@ -114,7 +134,12 @@ struct Show: ParsableCommand {
 enum SavedResults {
     static func load(_ path: String) throws(Problem) -> Results {
         let content: [UInt8]
-        do { content = try InputFile.read(path) } catch { throw Problem("\(error)") }
-        do { return try JSONFile.decode(content) } catch { throw Problem("\(path) \(error)") }
+        let isInput = path == "-"
+        do { content = try isInput ? InputFile.standardInput() : InputFile.read(path) } catch {
+            throw Problem("\(error)")
+        }
+        do { return try JSONFile.decode(content) } catch {
+            throw Problem("\(isInput ? "the standard input" : path) \(error)")
+        }
     }
 }

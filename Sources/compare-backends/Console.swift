@@ -6,38 +6,42 @@ internal import TimerResults
 
 /// The terminal: results on standard output, messages and progress on standard error, and Ctrl-C.
 struct Console {
-    /// Only a terminal can take a line back.
-    private let showsProgress: Bool
+    /// What the standard output can show.
+    let results: Display
+    private let messages: Display
     private let isQuiet: Bool
     /// The progress on the screen.
     private var shown = ""
 
     /// A quiet console shows no progress. It always shows errors.
-    init(isQuiet: Bool = false) { (self.isQuiet, showsProgress) = (isQuiet, !isQuiet && Terminal.showsMessages) }
-
-    /// Whether results on standard output may be coloured.
-    var hasColour: Bool {
-        Ink.isWanted(isTerminal: Terminal.showsResults, environment: ProcessInfo.processInfo.environment)
+    init(isQuiet: Bool = false) {
+        let environment = ProcessInfo.processInfo.environment
+        func display(_ isTerminal: Bool, _ columns: Int?) -> Display {
+            Display(isTerminal: isTerminal, columns: columns, environment: environment)
+        }
+        results = display(Terminal.showsResults, Terminal.width)
+        messages = display(Terminal.showsMessages, Terminal.widthOfMessages)
+        self.isQuiet = isQuiet
     }
 
-    /// The columns of the terminal that shows results.
-    var width: Int { Terminal.width ?? 80 }
+    /// Prints results for a person, ended by a new line.
+    mutating func print(_ text: String) throws { try write(results.text(text)) }
 
-    /// Prints results, ended by a new line.
-    mutating func print(_ results: String) throws {
+    /// Writes results to the standard output as they are, as to a file, ended by a new line.
+    mutating func write(_ content: String) throws {
         clear()
-        guard try Terminal.write(results: results + "\n") else { throw Exit.unread }
+        guard try Terminal.write(results: content + "\n") else { throw Exit.unread }
     }
 
     /// Prints a message in a line of its own.
     mutating func say(_ line: String) {
         clear()
-        Terminal.write(message: line + "\n")
+        Terminal.write(message: messages.text(line) + "\n")
     }
 
-    /// Says what will run and how long, for a reader who will see no progress.
+    /// Says what will run and how long, for a reader who will see no progress: only a terminal can take a line back.
     mutating func begin(_ plan: MeasurementPlan) {
-        guard !isQuiet, !showsProgress else { return }
+        guard !isQuiet, !messages.obeysEscapes else { return }
         let seconds = Int((plan.expectedTime / .seconds(1)).rounded(.up))
         let rows = plan.request.rows.map(\.name).joined(separator: ", ")
         say("measuring \(rows) under \(plan.request.loads.map(\.name).joined(separator: ", ")) for \(seconds) s")
@@ -45,8 +49,9 @@ struct Console {
 
     /// Shows progress in place of the former progress.
     mutating func show(_ progress: Progress) {
-        let line = progress.line(width: Terminal.widthOfMessages ?? 80)
-        guard showsProgress, line != shown else { return }
+        guard !isQuiet, messages.obeysEscapes else { return }
+        let line = messages.text(progress.line(width: messages.width ?? 80))
+        guard line != shown else { return }
         shown = line
         Terminal.write(message: "\r\u{1B}[K" + shown)
     }

@@ -40,7 +40,7 @@ struct Exit: Error {
 
     /// An error in one line that is safe to print: without control characters, and cut after 300 others.
     private init(_ code: Int32, _ reason: String) {
-        let clean = String(reason.map { "\($0)".isOneLine ? $0 : " " })
+        let clean = reason.inOneLine
         self.init(code: ExitCode(code), message: "error: \(clean.count <= 300 ? clean : clean.prefix(300) + "…")")
     }
 

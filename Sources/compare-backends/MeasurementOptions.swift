@@ -9,7 +9,8 @@ extension HandlerPlace: ExpressibleByArgument {}
 /// What to measure.
 struct MeasurementOptions: ParsableArguments {
     @Option(
-        parsing: .unconditional,
+        name: .customLong("rows"),
+        parsing: .unconditionalSingleValue,
         help: .value(
             "names",
             "Rows, as in timerfd,task-sleep,bare; a row that is named twice is compared with itself. Backends: "
@@ -18,7 +19,7 @@ struct MeasurementOptions: ParsableArguments {
         ),
         transform: { try Row.parse($0) }
     )
-    var rows: [Row]?
+    var rowLists: [[Row]] = []
 
     @Option(
         parsing: .unconditional,
@@ -43,7 +44,7 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         name: .customLong("load"),
-        parsing: .unconditional,
+        parsing: .unconditionalSingleValue,
         help: .value(
             "loads",
             "Other work, as in idle,busy. busy: as many programs that spin as processors. cpu:N: N of them. "
@@ -52,7 +53,7 @@ struct MeasurementOptions: ParsableArguments {
         ),
         transform: { try $0.split(separator: ",", omittingEmptySubsequences: false).map { try Load.parse(String($0)) } }
     )
-    var loads: [Load] = [.idle]
+    var loadLists: [[Load]] = []
 
     @Option(parsing: .unconditional, help: "Where handlers run: the alarm's thread, a queue, or the main queue.")
     var deliver = HandlerPlace.inline
@@ -65,16 +66,20 @@ struct MeasurementOptions: ParsableArguments {
     var clock = TimerClock.suspending
 
     @Option(
-        parsing: .unconditional,
+        name: .customLong("thread"),
+        parsing: .unconditionalSingleValue,
         help: .value(
             "wishes",
             "Wishes for the ticking threads, as in 'fifo:80 cpu:1 locked idle:0'; also rr:80, "
                 + "deadline:200us:500us:1ms, slack:50us, slice:1ms, and for hybrid spin:200us, budget:20%. "
                 + "Refused wishes end the command."
         ),
-        transform: { try ThreadWishes.parse($0) }
+        transform: { text in
+            _ = try ThreadWishes.parse(text)
+            return text
+        }
     )
-    var thread = ThreadWishes()
+    var wishes: [String] = []
 
     @Option(
         parsing: .unconditional,
@@ -106,10 +111,11 @@ struct MeasurementOptions: ParsableArguments {
     /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Problem` if they make no
     /// sense, and `Exit` if a row that the user named is missing here.
     func plan(usual: [Row]? = nil) throws -> MeasurementPlan {
-        for row in rows ?? [] {
+        let rows = Row.numbered(rowLists.joined().map(\.mechanism))
+        for row in rows {
             if let obstacle = row.obstacle(on: clock) { throw Exit.refused("\(row.name) is unavailable: \(obstacle)") }
         }
-        var request = MeasurementPlan.Request(rows: rows ?? usual ?? Row.usual(on: clock))
+        var request = MeasurementPlan.Request(rows: rows.isEmpty ? usual ?? Row.usual(on: clock) : rows)
         request.period = period
         request.time = time
         request.laps = laps
@@ -117,11 +123,11 @@ struct MeasurementOptions: ParsableArguments {
         request.timers = timers
         request.delivery = deliver
         request.clock = clock
-        request.loads = loads
+        if !loadLists.isEmpty { request.loads = loadLists.flatMap(\.self) }
         request.seed = seed
         request.planted = plant
         request.why = why
-        request.wishes = thread
+        if !wishes.isEmpty { request.wishes = try ThreadWishes.parse(wishes.joined(separator: " ")) }
         return try MeasurementPlan(request)
     }
 }

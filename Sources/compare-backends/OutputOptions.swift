@@ -24,26 +24,30 @@ struct OutputOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: .value(
             "file",
-            "Also write a file: .json, .csv, .md, .html (a page), .xml (JUnit), or ticks.csv (every tick). "
-                + "May be repeated."
+            "Also write a file: .json, .csv, .md, .html (a page), .xml (JUnit), or ticks.csv (every tick). With -, "
+                + "only JSON is on the standard output. May be repeated."
         ),
-        transform: { OutputPath(try OutputPath.format(of: $0), $0) }
+        transform: { try OutputPath($0) }
     )
     var files: [OutputPath] = []
 
     @Flag(help: "Show every figure with its range.")
     var wide = false
 
+    /// A file that can be written, and what to write.
+    typealias Open = (format: OutputPath.Format, file: OutputFile)
+
     /// Checks the files before a measurement.
-    func openFiles() throws -> [OutputFile] {
+    func openFiles() throws -> [Open] {
         for (place, file) in files.enumerated() where files[..<place].contains(where: { $0.path == file.path }) {
             throw Problem("-o names \(file.path) twice")
         }
-        do { return try files.map { try OutputFile($0.path) } } catch { throw Problem("\(error)") }
+        do {
+            return try files.filter { !$0.isStandardOutput }.map { ($0.format, try OutputFile($0.path)) }
+        } catch {
+            throw Problem("\(error)")
+        }
     }
-
-    /// The file for every tick.
-    func ticks(_ open: [OutputFile]) -> OutputFile? { zip(files, open).first { $0.0.format == .ticks }?.1 }
 
     /// The reports of the files that the needs name.
     func earlier() throws -> [String: Report] {
@@ -57,7 +61,7 @@ struct OutputOptions: ParsableArguments {
     /// met.
     func finish(
         _ measured: Report,
-        _ open: [OutputFile],
+        _ open: [Open],
         _ console: inout Console,
         earlier: [String: Report]? = nil,
         failure: (any Error)? = nil
@@ -72,23 +76,29 @@ struct OutputOptions: ParsableArguments {
         }
         let report = needs.isEmpty ? measured : measured.judged(judgements)
         let shown = report.results.judgements
-        let isSilent = files.contains { $0.path == "/dev/stdout" }
         do {
-            let screen = Screen(report, width: console.width, isWide: wide, inColour: console.hasColour)
-            if !isSilent { try console.print(screen.description) }
-            if !isSilent, !shown.isEmpty { try console.print(shown.map(\.lines).joined(separator: "\n")) }
+            if files.contains(where: \.isStandardOutput) {
+                try console.write(try JSONFile.encode(report))
+            } else {
+                let display = console.results
+                let screen = Screen(report, width: display.width, isWide: wide, inColour: display.obeysEscapes)
+                let needs = shown.map { $0.lines(width: display.width) }
+                try console.print(([screen.description] + needs).joined(separator: "\n"))
+            }
         } catch {
             failures.append(error)
         }
         let errors = report.problems + failures.map { Exit(for: $0).message }.filter { !$0.isEmpty }
-        for (file, open) in zip(files, open) {
+        for (format, file) in open {
             do {
-                switch file.format {
-                case .json: try open.replace(with: try JSONFile.encode(report) + "\n")
-                case .csv: try open.replace(with: "\(CSVTable(report))\n")
-                case .markdown: try open.replace(with: "\(MarkdownTable(report))\n")
-                case .page: try open.replace(with: try Page(report).html + "\n")
-                case .junit: try open.replace(with: "\(JUnitFile(shown, errors: errors))\n")
+                switch format {
+                case .json: try file.replace(with: try JSONFile.encode(report) + "\n")
+                case .csv: try file.replace(with: "\(CSVTable(report))\n")
+                case .markdown: try file.replace(with: "\(MarkdownTable(report))\n")
+                case .page: try file.replace(with: try Page(report).html + "\n")
+                case .junit:
+                    let seconds = report.results.origin.seconds
+                    try file.replace(with: "\(JUnitFile(shown, seconds: seconds, errors: errors))\n")
                 case .ticks: break
                 }
             } catch {
@@ -112,21 +122,22 @@ struct OutputPath {
     let format: Format
     let path: String
 
-    init(_ format: Format, _ path: String) {
-        self.format = format
-        self.path = path
-    }
+    /// Whether this is the standard output. The stream itself is written to: a file that it is would be cut to nothing
+    /// if it were opened anew, and a socket cannot be.
+    var isStandardOutput: Bool { path == "-" }
 
     private static let formats: [(end: String, format: Format)] = [
         ("ticks.csv", .ticks), (".json", .json), (".csv", .csv), (".md", .markdown), (".html", .page), (".xml", .junit),
-        // For programs that read the results.
-        ("/dev/stdout", .json),
     ]
 
-    static func format(of path: String) throws(Problem) -> Format {
-        guard let found = formats.first(where: { path.lowercased().hasSuffix($0.end) }) else {
-            throw Problem("\(path) must end in .json, .csv, .md, .html, .xml or ticks.csv")
+    init(_ path: String) throws(Problem) {
+        if path == "-" || path == "/dev/stdout" {
+            (self.path, format) = ("-", .json)
+            return
         }
-        return found.format
+        guard let found = Self.formats.first(where: { path.lowercased().hasSuffix($0.end) }) else {
+            throw Problem("\(path) must end in .json, .csv, .md, .html, .xml or ticks.csv, or be - for JSON")
+        }
+        (self.path, format) = (path, found.format)
     }
 }

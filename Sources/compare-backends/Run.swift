@@ -32,15 +32,16 @@ struct Run: ParsableCommand {
         let files = try output.openFiles()
         Interrupt.watch()
         console.begin(plan)
-        let ticks = output.ticks(files)
+        let ticks = files.filter { $0.format == .ticks }.map(\.file)
         var failure: (any Error)?
-        do { try ticks?.replace(with: SampleLines.header) } catch { failure = error }
+        do { for file in ticks { try file.replace(with: SampleLines.header) } } catch { failure = error }
         let measured = BackendComparison.measure(plan, foreign: foreign) { progress in
             console.show(progress)
         } goesOn: {
             !Interrupt.isRequested && failure == nil
         } turnEnded: { lap, key, turn in
-            do { try ticks?.append(SampleLines.lines(turn, of: key, lap: lap)) } catch { failure = error }
+            let lines = ticks.isEmpty ? "" : SampleLines.lines(turn, of: key, lap: lap)
+            do { for file in ticks { try file.append(lines) } } catch { failure = error }
         }
         console.clear()
         let (report, rows) = (measured.comparison.report, measured.comparison.report.results.rows)

@@ -112,16 +112,59 @@ import Testing
     }
 
     @Test func aHandlerThatNeverReturnsIsNamedAfterTheLimit() async throws {
-        try PreciseTimer.schedule(.once(after: .zero), on: service, label: "stuck", target: log) { _, _ in
-            isInside.open()
-            await mayReturn.pass()
-        }
-        await isInside.pass()
+        _ = try await hang()
         let error = await #expect(throws: TimerError.self) {
             try await cancel(TimerShutdown(of: service, within: .milliseconds(20)))
         }
         #expect(error?.attempted.hasPrefix("waiting 20 ms for the end of timer \"stuck\" (") == true)
         mayReturn.open()
+    }
+
+    /// A timer whose handler awaits for ever.
+    private func hang() async throws -> PreciseTimer {
+        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, label: "stuck", target: log) { _, _ in
+            isInside.open()
+            await mayReturn.pass()
+        }
+        await isInside.pass()
+        return timer
+    }
+
+    /// A group cancels its services when its limit is over. The error names the timer, also without a limit of its own.
+    @Test(arguments: [nil, Duration.seconds(3_600)], [false, true])
+    func aHandlerThatNeverReturnsIsNamedAfterTheLimitOfTheGroup(limit: Duration?, isInBag: Bool) async throws {
+        try await hang().store(in: bag)
+        let shutdown = isInBag ? TimerShutdown(of: bag, within: limit) : try TimerShutdown(of: service, within: limit)
+        var configuration = ServiceGroupConfiguration(services: [shutdown], logger: Logger(label: "test"))
+        configuration.maximumGracefulShutdownDuration = .milliseconds(20)
+        let group = ServiceGroup(configuration: configuration)
+        await group.triggerGracefulShutdown()
+        let error = await #expect(throws: TimerError.self) { try await group.run() }
+        #expect(error?.code == .handlerRunning)
+        #expect(error?.attempted.hasPrefix("waiting 1 s for the end of timer \"stuck\" (") == true)
+        #expect(error?.attempted.contains("`within:` shorter than the group's maximumGracefulShutdownDuration") == true)
+        mayReturn.open()
+        service.shutdown()
+    }
+
+    @Test func aShutdownThatIsCancelledAtOnceNamesTheHandler() async throws {
+        let shutdown = TimerShutdown(of: try await hang())
+        let error = await testGracefulShutdown { trigger in
+            trigger.triggerGracefulShutdown()
+            return await #expect(throws: TimerError.self) { try await cancel(shutdown) }
+        }
+        #expect(error?.code == .handlerRunning)
+        mayReturn.open()
+        service.shutdown()
+    }
+
+    @Test func aShutdownIsNamedInOneLine() throws {
+        try tick().store(in: bag)
+        let shutdowns: [any Service] = [TimerShutdown(of: bag), try TimerShutdown(of: service)]
+        let names = shutdowns.map { "\($0)" }
+        #expect(names[0] == "shutdown of bag of 1 timer")
+        #expect(names[1].hasPrefix("shutdown of ") && names[1].hasSuffix(", 1 timer"))
+        service.shutdown()
     }
 
     @Test func aSharedServiceIsRefused() {

@@ -63,6 +63,7 @@ import Testing
                 let judged = try await Command.run(["show", path("out.json"), "--need", need, "-o", path("rules.xml")])
                 #expect(judged.code == code && judged.output.contains("\nneed \(need): "), "\(judged)")
                 #expect(try text("rules.xml").contains(element))
+                #expect(try text("rules.xml").contains(#/skipped="\d+" time="\d+\.\d{3}">/#))
             }
         }
     }
@@ -129,6 +130,7 @@ import Testing
     /// Of 8 laps, the fewest, one that was disturbed would leave the verdict open.
     private static let laps = ["--laps", "14", "--quiet"]
     private static let twoEqualRows = ["--rows", "timerfd,timerfd"] + laps
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
     /// A difference of a million, which no disturbance of a row reaches.
     @Test func aNeedFailsOnAPlantedChange() async throws {
@@ -172,16 +174,42 @@ import Testing
         #expect(allowed.code == 0, "\(allowed)")
     }
 
+    /// A program that answers as a build of the command until it is to measure. Then it does this.
+    private func build(_ measures: String) -> String {
+        "#!/bin/sh\n[ \"$1\" = --version ] && { echo compare-backends 0.0.1; exit; }\n\(measures)\n"
+    }
+
+    @Test func aFileThatIsNoOtherBuildIsAnOptionThatMakesNoSense() async throws {
+        let text = try TemporaryFile(suffix: ".json")
+        for wrong in ["/bin/false", "/bin/true", "/bin/echo", "/nonexistent", "/", "-", text.path] {
+            let outcome = try await Command.run(["against", wrong] + Self.laps)
+            #expect(outcome.code == 2 && outcome.complaints.count == 1 && outcome.output.isEmpty, "\(outcome)")
+            #expect(outcome.complaint.contains("swift build -c release --product compare-backends"), "\(outcome)")
+        }
+        for more in [["--rows", "timerfd,bare"], ["-o", "/nonexistent/file.json"]] {
+            let outcome = try await Command.run(["against", Command.path] + more + Self.laps)
+            #expect(outcome.code == 2 && outcome.complaints.count == 1, "\(outcome)")
+        }
+    }
+
+    /// An older build may not know an option, write another schema, or lack a backend.
     @Test func anotherBuildThatFailsIsAnError() async throws {
-        let programs: [([String], Int32, String)] = [
-            (["/bin/false"], 1, "it gave no reason"), (["/nonexistent"], 1, "No such file"),
-            (["/bin/true"], 1, "is not JSON"), (["/bin/echo"], 1, "is not JSON"),
-            (["/bin/true", "--rows", "timerfd,bare"], 2, ""), (["/bin/true", "-o", "/nonexistent/file.json"], 2, ""),
+        let builds: [(String, Int32, String)] = [
+            ("exit 1", 1, "it gave no reason"), ("echo no clock >&2; exit 1", 1, "no clock"),
+            ("kill -9 $$", 1, "it gave no reason"),
+            ("echo unknown option >&2; exit 2", 2, "unknown option"), ("exit 3", 3, "it gave no reason"),
+            ("exit 0", 2, "is not JSON"), ("echo '{\"schema\":3}'", 2, "has schema 3"),
         ]
-        for (arguments, code, reason) in programs {
-            let outcome = try await Command.run(["against"] + arguments + Self.laps)
-            #expect(outcome.code == code && outcome.complaints.count == 1, "\(outcome)")
-            #expect(outcome.complaint.contains(reason) || reason.isEmpty, "\(outcome)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("other build").path
+        for (measures, code, reason) in builds {
+            // Another process writes it: a child that another test starts could inherit a descriptor of this process.
+            let write = ["sh", "-c", "printf %s \"$1\" > \"$0\" && chmod +x \"$0\"", path, build(measures)]
+            #expect(try await Child.run(write).code == 0)
+            let outcome = try await Command.run(["against", path] + Self.laps)
+            #expect(outcome.code == code && outcome.complaints.count == 1, "\(measures): \(outcome)")
+            #expect(outcome.complaint.contains(reason), "\(outcome)")
         }
     }
 

@@ -34,7 +34,7 @@ import Testing
 
     @Test func otherFilesAreRefused() async throws {
         let file = try TemporaryFile("{\"schema\": 3}", suffix: ".json")
-        for path in [file.path, "/nonexistent.json", "/"] {
+        for path in [file.path, "/nonexistent.json", "/", "-"] {
             for arguments in [["show", path], ["show", path, path], ["--need", "timerfd.p50 later 5% than \(path)"]] {
                 try await refused(arguments, code: 2)
             }

@@ -140,6 +140,18 @@ extension TimerShutdown_swift {
     static let server = Server()
 }
 
+extension PeriodicService_swift {
+    final class Cache: Sendable {
+        func refresh() async throws {}
+    }
+
+    struct Files {
+        func rotate(at deadline: TimerInstant) async throws {}
+    }
+
+    static let (cache, files, server) = (Cache(), Files(), TimerShutdown_swift.server)
+}
+
 extension Embedding_md {
     static let socket: CInt = 0
     static let eventLoop = 0

@@ -30,11 +30,11 @@ import TimerResults
     }
 
     /// Fault 8: drift was not in the table, and missed was pushed out.
-    @Test(arguments: [Synthetic.report, busy], [40, 50, 60, 70, 79, 80])
+    @Test(arguments: [Synthetic.report, busy], [30, 40, 50, 60, 70, 79, 80])
     func aNarrowTerminalHasFewerColumnsAndNoBrokenLine(report: Report, width: Int) {
         let lines = lines(Screen(report, width: width))
         #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
-        #expect(lines.contains { $0.hasPrefix("hybrid") && $0.hasSuffix("before") })
+        #expect(width < 40 || lines.contains { $0.hasPrefix("hybrid") && $0.hasSuffix("before") })
         #expect(width < 80 || lines.contains { $0.contains(/p99 \(range\) +missed +drift ppm +CPU +than timerfd$/) })
     }
 
@@ -55,9 +55,45 @@ import TimerResults
     @Test func colourIsOnlyForATerminal() {
         #expect(!Screen(Synthetic.report).description.contains("\u{1B}"))
         #expect(Screen(Synthetic.report, inColour: true).description.contains("\u{1B}[1m1 ms timer"))
-        let wanted = [(true, [:]), (false, [:]), (true, ["NO_COLOR": "1"]), (true, ["TERM": "dumb"])]
-            .map { Ink.isWanted(isTerminal: $0, environment: $1) }
-        #expect(wanted == [true, false, false, false])
+    }
+
+    @Test(
+        arguments: [
+            (true, ["TERM": "xterm"], true), (false, ["TERM": "xterm"], false), (true, [:], false),
+            (true, ["TERM": ""], false),
+            (true, ["TERM": "dumb"], false), (true, ["TERM": "xterm", "NO_COLOR": "1"], false),
+            (true, ["TERM": "xterm", "NO_COLOR": ""], true),
+        ] as [(Bool, [String: String], Bool)]
+    )
+    func escapeCodesAreForATerminalThatObeysThem(isTerminal: Bool, environment: [String: String], obeys: Bool) {
+        #expect(Display(isTerminal: isTerminal, columns: 80, environment: environment).obeysEscapes == obeys)
+    }
+
+    @Test(
+        arguments: [
+            (true, 132, nil, 132), (true, nil, nil, 80), (true, 132, "60", 60), (true, 132, "0", 132),
+            (true, 132, "x", 132),
+            (false, nil, "60", nil),
+        ] as [(Bool, Int?, String?, Int?)]
+    )
+    func theUsersColumnsComeBeforeTheTerminals(isTerminal: Bool, columns: Int?, asked: String?, width: Int?) {
+        let environment = asked.map { ["COLUMNS": $0] } ?? [:]
+        #expect(Display(isTerminal: isTerminal, columns: columns, environment: environment).width == width)
+    }
+
+    @Test(
+        arguments: [
+            ([:], false), (["LANG": "C"], true), (["LANG": "POSIX"], true), (["LANG": "de_DE.UTF-8"], false),
+            (["LANG": "en_US.utf8"], false), (["LC_ALL": "C", "LANG": "C.UTF-8"], true),
+            (["LC_CTYPE": "C.UTF-8"], false),
+            (["LC_ALL": "", "LC_CTYPE": "", "LANG": "C"], true), (["LC_CTYPE": "C.UTF-8", "LANG": "C"], false),
+            (["LANG": "de_DE.ISO-8859-1"], true),
+        ] as [([String: String], Bool)]
+    )
+    func onlyALocaleThatIsNamedTakesUnicodeAway(environment: [String: String], isASCII: Bool) {
+        let display = Display(isTerminal: false, columns: nil, environment: environment)
+        let (text, plain) = ("8 ± 29 · 44 µs (0.1–2) –… “é” machine’s", "8+/-29 - 44 us (0.1-2) -~ \"é\" machine's")
+        #expect(display.text(text) == (isASCII ? plain : text))
     }
 
     @Test func theWideTableHasEveryFigureWithItsRange() {
@@ -65,6 +101,45 @@ import TimerResults
         let titles = Figure.allCases.map(\.rawValue) + ["worst", "waited"]
         #expect(titles.filter { !text.contains($0) } == [])
         #expect(text.contains(/hybrid.*39 µs \(\d+–\d+\) before/))
+    }
+
+    /// 200 columns on a terminal of 80.
+    @Test(arguments: [30, 40, 80, 120])
+    func manyColumnsStandInBlocks(width: Int) throws {
+        let reports = ["a.json", "b.json", "c.json"].map { ($0, Synthetic.report) }
+        let texts = [
+            Screen(Synthetic.report, width: width, isWide: true).description,
+            SideBySide(reports, width: width).description,
+        ]
+        for text in texts {
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.allSatisfy { $0.count <= width && !$0.isEmpty && $0.last != " " }, "\(text)")
+        }
+        // Nothing of the tables is lost, and a figure's values stay in one block if it has room.
+        let wide = [Screen(Synthetic.report, isWide: true).description, SideBySide(reports).description]
+        for (text, whole) in zip(texts, wide) {
+            let words = Set(text.split { $0 == " " || $0 == "\n" })
+            let cells = whole.split(separator: "\n").filter { $0.hasPrefix(" ") || $0.contains("  ") }
+            let missing = cells.flatMap { $0.split(separator: " ") }.filter { !words.contains($0) }
+            #expect(missing.isEmpty && cells.count >= 6)
+        }
+        #expect(
+            width != 80 || texts[1].contains(#/\n +p50 1 +p50 2 +p50 3\n(?:[^\n]*\n){5} +p99 \(range\) 1 [^\n]* 3\n/#)
+        )
+    }
+
+    @Test(arguments: [nil, 30, 80]) func aNeedIsWrappedOnATerminalOnly(width: Int?) throws {
+        let need = try Need.parse("timerfd.p50 later 5% than dispatch, p99 < 2us, cpu < 1%")
+        let text = try Judgement(need, of: Synthetic.report).lines(width: width)
+        let lines = text.split(separator: "\n")
+        #expect(width.map { width in lines.allSatisfy { $0.count <= width } } ?? (lines.count == 5), "\(text)")
+        #expect(width != 80 || text.contains("\n  does not meet  timerfd   p99"), "\(text)")
+    }
+
+    @Test(arguments: [30, 40, 80]) func theDoctorFitsATerminal(width: Int) {
+        let text = DiagnosisTable(Diagnosis(of: MachineFacts(host: Synthetic.host)), width: width).description
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= width }, "\(text)")
+        #expect(text.contains(#/(\n|^)(good|usual|limits|unknown) +clock source/#) && text.contains("\nunknown  "))
     }
 
     @Test func lateTicksCutSpinsAndRemarksAreSaid() {

@@ -10,6 +10,7 @@ import TimerResults
         ("timerfd.wakeups < 1.5", nil), ("timerfd#2.p99 later 0% than timerfd", nil),
         ("timerfd.p50 later 5% than dispatch", "timerfd.p50  later 5 % than dispatch"),
         ("timerfd.p50 later 20% than before.json", nil),
+        ("timerfd.p50 later 20% than \"my, 5 %  file.json\", cpu < 2%", nil),
     ])
     func aNeedIsReadAndWrittenWhateverItsSpaces(text: String, other: String?) throws {
         let need = try Need.parse(text)
@@ -29,11 +30,21 @@ import TimerResults
     }
 
     @Test(arguments: [
+        ("b.JSON", "b.JSON"), ("\"b.json\"", "b.json"), ("\"my, 5 %  file.Json\"", "my, 5 %  file.Json"),
+        ("\"results\"", "results"), ("-", "-"), ("dispatch", nil), ("'b.json'", "b.json"),
+        ("\"Eve's run.json\"", "Eve's run.json"), ("Eve's.json", "Eve's.json"),
+    ])
+    func aFileMayHaveAnyName(word: String, file: String?) throws {
+        #expect(try Need.parse("timerfd.p50 later 1 % than \(word), cpu < 2 %").files == [file].compactMap(\.self))
+    }
+
+    @Test(arguments: [
         "", "p99", "p99 < ", "p99 < 200", "p99 < 200us,", "p99 <= 200us", "timerfd", "timerfd.max < 1ms", "worst < 1ms",
         "timerfd.p99 < 2%", "cpu < 2us", "cpu < nan%", "cpu < -1%", "timerfd.p95 < 1ms", ".p99 < 1ms", "drift < 5",
         "timerfd.p50 later 5 than dispatch", "timerfd.p50 later 5% then dispatch", "p50 later 5% than dispatch",
         "timerfd.cpu later 5% than dispatch", "timerfd.p99 later 5% than b.json", "timerfd.p50 later -5% than dispatch",
         "timerfd.p50 later 1e5% than dispatch", "p99 < 99999999999999s", "timerfd.p50 later 5% than \u{1B}[2J.json",
+        "timerfd.p50 later 5% than \"b.json", "timerfd.p50 later 5% than b c.json",
     ])
     func otherTextsAreRefusedInOneLine(text: String) {
         let problem = #expect(throws: Problem.self) { try Need.parse(text) }

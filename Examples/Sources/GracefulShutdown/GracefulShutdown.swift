@@ -45,7 +45,8 @@ struct Server: Service {
     }
 }
 
-/// A program that ends its timers on SIGTERM, with swift-service-lifecycle: after its server, and not inside a handler.
+/// A program that ends its timers and its periodic job on SIGTERM, with swift-service-lifecycle: the timers after the
+/// server, and nothing inside a handler or a run.
 @main
 enum GracefulShutdown {
     static func main() async throws {
@@ -62,16 +63,27 @@ enum GracefulShutdown {
             .store(in: timers)
         journal.append("started")
 
-        // A group shuts its services down in reverse order.
-        let group = ServiceGroup(
-            services: [TimerShutdown(of: timers, lastTick: true, within: .seconds(10)), Server(cache: cache)],
+        let writing = PeriodicService(every: .milliseconds(10), firstRun: .atStartOrFail, label: "writing") {
+            journal.append("still there")
+            try await Task.sleep(for: .milliseconds(5))
+        }
+
+        // A group shuts its services down in reverse order. Its limits are longer than the one of the timers, whose
+        // error would name a handler that hangs.
+        var configuration = ServiceGroupConfiguration(
+            services: [TimerShutdown(of: timers, lastTick: true, within: .seconds(10)), Server(cache: cache), writing],
             gracefulShutdownSignals: [.sigterm],
             logger: Logger(label: "example")
         )
-        try await group.run()
+        configuration.maximumGracefulShutdownDuration = .seconds(20)
+        configuration.maximumCancellationDuration = .seconds(20)
+        try await ServiceGroup(configuration: configuration).run()
         print("shutdown: cleaned \(cache.cleanings.load(ordering: .sequentiallyConsistent)) times, \(cleaning.state)")
+        print("job: \(writing.counts.runs) runs, \(writing.counts.failures) failed")
         check(!cache.isBusy.load(ordering: .sequentiallyConsistent), "a handler is still running")
         check(cleaning.state == .ended(.completed), "the timer has not ended with its last tick")
+        check(writing.counts.failures == 0, "a run failed: \(writing.counts.lastError, default: "")")
+        check(writing.counts.runningSince == nil && writing.counts.runs > 0, "the job did not run, or is running")
         check(journal.unwritten == 0, "the last entries were not flushed")
     }
 }

@@ -10,6 +10,11 @@ package enum InputFile {
         }
     }
 
+    /// The bytes of the standard input. Throws `SystemError` if it cannot be read.
+    package static func standardInput() throws(SystemError) -> [UInt8] {
+        try SystemError.attempting("reading the standard input") { try rest(of: .standardInput) }
+    }
+
     /// All bytes from the current position on.
     static func rest(of descriptor: FileDescriptor) throws -> [UInt8] {
         var content: [UInt8] = []

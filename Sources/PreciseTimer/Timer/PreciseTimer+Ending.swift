@@ -91,8 +91,17 @@ extension TimerBag {
 
     /// Ends all timers in one of the two ways.
     private func endAll(lastTick: Bool, within limit: Duration?) async throws(TimerError) {
+        try await Self.end(removeAll(), lastTick: lastTick, within: limit)
+    }
+
+    /// Ends what was in a bag. May be called again, also while a call waits: the later one then waits for the handlers
+    /// that are still running.
+    package static func end(
+        _ members: [any TimerHolder],
+        lastTick: Bool,
+        within limit: Duration?
+    ) async throws(TimerError) {
         // Held to the end: a timer whose handle is its target would end with its handle.
-        let members = removeAll()
         defer { withExtendedLifetime(members) {} }
         let known = members.flatMap(\.timers).map { ($0.core, $0.record) }
         try await HandlerWait.end(known, lastTick: lastTick, within: limit)

@@ -76,7 +76,7 @@ public final class TimerBag: Sendable, CustomStringConvertible, CustomReflectabl
     /// Cancels all timers and removes all members.
     public func cancelAll() { for timer in removeAll().flatMap(\.timers) { timer.cancel() } }
 
-    func removeAll() -> [any TimerHolder] {
+    package func removeAll() -> [any TimerHolder] {
         let removed: State? = state.withLock(inForkedChild: nil) { state in
             defer { state = State() }
             return state

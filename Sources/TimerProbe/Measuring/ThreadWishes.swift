@@ -21,7 +21,14 @@ package struct ThreadWishes: Equatable, Sendable {
         var wishes = ThreadWishes()
         let words = text.split(separator: " ").map(String.init)
         guard !words.isEmpty else { throw Problem(forms) }
-        for word in words { try wishes.add(word) }
+        var kinds: Set<Substring> = []
+        for word in words {
+            let name = word.prefix { $0 != ":" }
+            guard kinds.insert(["rr", "deadline"].contains(name) ? "fifo" : name).inserted else {
+                throw Problem("a wish of one kind stands twice: \(word)")
+            }
+            try wishes.add(word)
+        }
         wishes.text = words.joined(separator: " ")
         return wishes
     }

@@ -47,14 +47,20 @@ package struct Row: Hashable, Sendable {
 
     /// Reads names with commas between them. A row that is named twice is compared with itself.
     package static func parse(_ text: String) throws(Problem) -> [Row] {
-        var rows: [Row] = []
+        var mechanisms: [Mechanism] = []
         for name in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let row = all.first(where: { $0.name == name }) else {
                 throw Problem("the rows are \(all.map(\.name).joined(separator: ", "))")
             }
-            rows.append(Row(row.mechanism, number: rows.count { $0.mechanism == row.mechanism } + 1))
+            mechanisms.append(row.mechanism)
         }
-        return rows
+        return numbered(mechanisms)
+    }
+
+    /// Rows of these mechanisms, with the number of each among its equals.
+    package static func numbered(_ mechanisms: [Mechanism]) -> [Row] {
+        mechanisms.enumerated()
+            .map { place, mechanism in Row(mechanism, number: mechanisms[...place].count { $0 == mechanism }) }
     }
 
     /// The rows without a wish: every backend that this build and a clock allow, the default one first; what people use

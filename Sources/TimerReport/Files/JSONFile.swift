@@ -83,6 +83,8 @@ private struct Form: Codable {
     let confidence: String?
     let missing: [String]
     let advice: [String]
+    /// Absent in older files.
+    let facts: [Fact]?
     let host: Host
     let origin: Origin
     let options: Options
@@ -104,6 +106,7 @@ private struct Form: Codable {
         confidence = words.confidence
         missing = words.missing
         advice = words.advice + words.notes
+        facts = words.facts
         host = results.host
         origin = results.origin
         options = results.options
@@ -244,8 +247,9 @@ private struct EstimateForm: Codable {
     let high: Double?
 
     init(_ estimate: Estimate) {
-        self.estimate = estimate.value.rounded(places: 3)
-        let ends = estimate.interval.map { [$0.lowerBound, $0.upperBound].map { $0.rounded(places: 3) } }
+        // Far more digits than are shown: the page rounds the figures once more, and must come to those of the screen.
+        self.estimate = estimate.value.rounded(places: 6)
+        let ends = estimate.interval.map { [$0.lowerBound, $0.upperBound].map { $0.rounded(places: 6) } }
         low = ends?[0]
         high = ends?[1]
     }

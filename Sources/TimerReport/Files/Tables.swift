@@ -40,16 +40,14 @@ package struct MarkdownTable: CustomStringConvertible {
 
     package var description: String {
         let words = Words(report)
-        let base = report.rows.first { $0.base == nil }?.key.row ?? ""
-        let columns = RowColumn.first(comparedWith: base)
+        let columns = RowColumn.first(comparedWith: report.rows.nameOfBase)
         let titles = ["row"] + columns.map(\.title)
         let rule = titles.indices.map { $0 == 0 ? "---" : "---:" }
         let cells = report.rows.map { row in ["\(row.key)"] + columns.map { $0.text(row) } }
         let table = ([titles, rule] + cells)
             .map { line in "| \(line.map(\.escapedForMarkdown).joined(separator: " | ")) |" }
-        let missing = words.missing.isEmpty ? [] : ["PARTIAL: \(words.missing.joined(separator: "; "))"]
         let above =
-            [words.heading()] + ([words.state].compactMap(\.self) + missing).map { "**\($0.escapedForMarkdown)**" }
+            [words.heading()] + [words.state, words.partial].compactMap { $0.map { "**\($0.escapedForMarkdown)**" } }
         let below = (words.advice + words.notes).map { "- \($0.escapedForMarkdown)" }
         let needs = report.results.judgements.flatMap { judgement in
             [
@@ -63,74 +61,93 @@ package struct MarkdownTable: CustomStringConvertible {
 }
 
 /// What became of the needs, as a JUnit file for the test reports of CI systems. A row is a test case; an undecided one
-/// is a skipped one.
+/// is a skipped one. All test cases are of one measurement, so each has an equal share of its time: readers that show
+/// the sum, such as GitLab, and those that show the suite's own time, such as Jenkins, show the same.
 package struct JUnitFile: CustomStringConvertible {
     private let judgements: [Judgement]
+    /// The seconds that the measurement took.
+    private let seconds: Double
     /// Why the measurement itself failed, one line each.
     private let errors: [String]
 
-    package init(_ judgements: [Judgement], errors: [String] = []) {
-        self.judgements = judgements
+    package init(_ judgements: [Judgement], seconds: Double, errors: [String] = []) {
+        (self.judgements, self.seconds) = (judgements, seconds)
         self.errors = errors
     }
 
     package var description: String {
-        var (failures, skipped) = (0, 0)
+        // If some backend is enough, the others need not be; and if none is for sure, none fails.
         let needs = judgements.flatMap { judgement in
-            // If some backend is enough, the others need not be; and if none is for sure, none fails.
             judgement.findings.filter { $0.outcome == .meets || judgement.outcome != .meets }
-                .map { finding in
-                    let reason = finding.reason.escapedForXML
-                    let name =
-                        "name=\"\(judgement.need.escapedForXML)\" "
-                        + "classname=\"\(finding.name.escapedForXML)\""
-                    switch min(finding.outcome, judgement.outcome) {
-                    case .meets: return "  <testcase \(name)><system-out>\(reason)</system-out></testcase>"
-                    case .undecided:
-                        skipped += 1
-                        return "  <testcase \(name)><skipped message=\"\(reason)\"/></testcase>"
-                    case .fails:
-                        failures += 1
-                        return "  <testcase \(name)><failure message=\"\(reason)\"/></testcase>"
-                    }
-                }
+                .map { (judgement.need, $0, min($0.outcome, judgement.outcome)) }
+        }
+        func count(_ outcome: Judgement.Outcome) -> Int { needs.count { $0.2 == outcome } }
+        let number = errors.count + needs.count
+        let share = "time=\"\(NumberText.fixed(seconds / Double(max(number, 1)), places: 3))\""
+        // Jenkins shows the attribute, and GitLab the text.
+        func flaw(_ kind: String, _ reason: String) -> String { "<\(kind) message=\"\(reason)\">\(reason)</\(kind)>" }
+        func testCase(_ name: String, _ place: String, _ content: String) -> String {
+            "  <testcase name=\"\(name.escapedForXML)\" classname=\"\(place.escapedForXML)\" \(share)>"
+                + "\(content)</testcase>"
         }
         let broken = errors.map { error in
-            "  <testcase name=\"the measurement\" classname=\"compare-backends\">"
-                + "<error message=\"\(error.escapedForXML)\"/></testcase>"
+            testCase("the measurement", "compare-backends", flaw("error", error.escapedForXML))
+        }
+        let cases = needs.map { need, finding, outcome in
+            let reason = finding.reason.escapedForXML
+            let content =
+                switch outcome {
+                case .meets: "<system-out>\(reason)</system-out>"
+                case .undecided: "<skipped message=\"\(reason)\"/>"
+                case .fails: flaw("failure", reason)
+                }
+            return testCase(need, finding.name, content)
         }
         let counts =
-            "tests=\"\(broken.count + needs.count)\" failures=\"\(failures)\" errors=\"\(errors.count)\" "
-            + "skipped=\"\(skipped)\""
+            "tests=\"\(number)\" failures=\"\(count(.fails))\" errors=\"\(errors.count)\" "
+            + "skipped=\"\(count(.undecided))\" time=\"\(NumberText.fixed(seconds, places: 3))\""
         let head = ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuite name=\"compare-backends\" \(counts)>"]
-        return (head + broken + needs + ["</testsuite>"]).joined(separator: "\n")
+        return (head + broken + cases + ["</testsuite>"]).joined(separator: "\n")
     }
 }
 
+// A reader of a file sees code points, and not characters: some letters make one character of themselves and the
+// next code point, and would hide it.
 extension String {
+    /// With other text in place of some code points; nil keeps one.
+    func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
+        var scalars = UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if let other = replacement(scalar) {
+                scalars.append(contentsOf: other.unicodeScalars)
+            } else {
+                scalars.append(scalar)
+            }
+        }
+        return String(scalars)
+    }
+
     /// In quotes, if a reader would otherwise take the text apart.
     fileprivate var quotedForCSV: String {
-        guard contains(where: { ",\"\n\r\r\n".contains($0) }) else { return self }
-        return "\"" + reduce(into: "") { $0 += $1 == "\"" ? "\"\"" : String($1) } + "\""
+        guard unicodeScalars.contains(where: { ",\"\n\r".unicodeScalars.contains($0) }) else { return self }
+        return "\"" + replacingScalars { $0 == "\"" ? "\"\"" : nil } + "\""
     }
 
     /// With a backslash before each character that would end a cell or begin an emphasis.
     fileprivate var escapedForMarkdown: String {
-        reduce(into: "") { text, character in
-            if "\\|*_`<".contains(character) { text.append("\\") }
-            text.append(character)
-        }
+        replacingScalars { "\\|*_`<".unicodeScalars.contains($0) ? "\\\($0)" : nil }
     }
 
     /// As the text of an element or an attribute of XML 1.0, which has no place for most control characters.
-    fileprivate var escapedForXML: String {
-        reduce(into: "") { text, character in
-            switch character {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
-            case "\"": text += "&quot;"
-            default: text += String(character).isOneLine ? String(character) : " "
+    var escapedForXML: String {
+        replacingScalars { scalar in
+            switch scalar {
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
+            case "\"": "&quot;"
+            case "\u{FFFE}", "\u{FFFF}": " "
+            default: String(scalar).isOneLine ? nil : " "
             }
         }
     }

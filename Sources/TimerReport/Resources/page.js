@@ -1,5 +1,5 @@
 "use strict";
-// Draws the page from the results in it, and those of another file beside them.
+// Draws the tables of the page as a picture from the results in it, and those of another file beside them.
 (() => {
 const BINS = 120;
 const NOTHING = "–";
@@ -8,7 +8,8 @@ const byId = id => document.getElementById(id);
 const flat = data => ({...data, rows: data.rows.map(row => {
   const figures = row.figures, plain = name => figures[name]?.estimate;
   return {...row, ...figures, max_ns: plain("max_ns"), deadlines: plain("deadlines"),
-    run_delay_percent: plain("run_delay_percent"), isBase: row.base == null, problem: row.problem ?? row.failure};
+    run_delay_percent: plain("run_delay_percent"), problem: row.problem ?? row.failure,
+    isBase: row.base == null && row.lateness.length > 0};
 })});
 const first = flat(JSON.parse(byId("data").textContent));
 let other;
@@ -36,20 +37,18 @@ const unitOf = ns => [["s", 1e9], ["ms", 1e6]].find(([, size]) => Math.abs(ns) >
 const time = (ns, write = digits) => ns == null ? NOTHING : `${write(ns / unitOf(ns)[1])}\u00a0${unitOf(ns)[0]}`;
 const setting = ns => time(ns, number => String(Number(number.toPrecision(4))));
 const percent = number => number == null ? NOTHING : `${fixed(number, 1)}\u00a0%`;
-const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
-const list = (...parts) => parts.filter(Boolean).join(", ");
 
 // A figure as its estimate and its range. The range of a time is in the unit of the estimate.
-const ranged = (figure, write, part) => figure == null ? [NOTHING, ""]
-  : [write(figure.estimate), figure.low == null ? "(?)" : `(${part(figure.low)}–${part(figure.high)})`];
-const rangedTime = figure => ranged(figure, time, ns => digits(ns / unitOf(figure.estimate)[1]));
+const ranged = (figure, write, part, unknown) => figure == null ? [NOTHING]
+  : [write(figure.estimate), figure.low == null ? unknown : `(${part(figure.low)}–${part(figure.high)})`];
+const rangedTime = figure => ranged(figure, time, ns => digits(ns / unitOf(figure.estimate)[1]), "(?)");
 const drift = figure => {
-  if (figure?.low == null) return ranged(figure, digits);
+  if (figure == null) return [NOTHING];
   const half = (figure.high - figure.low) / 2, places = half < 0.95 ? 1 : 0;
   return [`${fixed(figure.estimate, places)}\u00a0±\u00a0${fixed(half, places)}`];
 };
 const than = ({isBase, verdicts, than_base_p50_ns: difference}) => {
-  const word = isBase ? "" : verdicts.p50 ?? NOTHING;
+  const word = isBase ? "" : verdicts.p50;
   if (word !== "later" && word !== "earlier") return [word];
   return [`${time(Math.abs(difference.estimate))} ${word === "later" ? "later" : "before"}`];
 };
@@ -111,17 +110,14 @@ const axis = scale => [make("span", {class: "title"}, `lateness of all deadlines
     scale.small.map(ns => marks.line("tick", scale.percent(ns), scale.percent(ns), 19, 22)),
     scale.ticks.map(ns => marks.line("tick", scale.percent(ns), scale.percent(ns), 16, 22)),
     scale.ticks.map(ns => draw("text", {x: scale.percent(ns), y: 12}, setting(ns))))];
-const legend = rows => {
+const legend = () => {
   const sample = (text, width, ...shown) => make("span", {},
     draw("svg", {width, viewBox: `0 ${BASE - 15} ${width} 30`, "aria-hidden": "true"}, ...shown), text);
-  return [make("p", {class: "legend"},
+  return make("p", {class: "legend"},
     sample("share of deadlines (square-root scale, each row on its own)", 30,
       draw("path", {class: "shape", d: "M0,42C10,42 9,24 13,24S18,42 30,42Z"})),
     sample("p50", 10, marks.p50(5)), sample("p99 and its range", 30, marks.range(2, 28), marks.p99(18)),
-    sample("worst", 10, marks.worst(5))),
-  make("p", {class: "quiet"}, "p99: 99 % of deadlines are no later. (?): too few deadlines or laps for a range. Missed: "
-    + "deadlines that passed without a tick of their own. CPU: share of one core."
-    + (rows.some(row => row.kind !== "backend") ? " Rows in light type tick without the library." : ""))];
+    sample("worst", 10, marks.worst(5)));
 };
 
 // A table with a line for each row. A column is its name, its title, and a row's cell: a value and what follows it.
@@ -137,6 +133,9 @@ const table = (name, rows, columns, caption) => {
   return make("table", {class: name}, make("caption", {}, caption),
     make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "row"), titles)), make("tbody", {}, rows.map(line)));
 };
+// Of two builds, each row of this one has its own base.
+const nameOfBase = rows => rows.some(({row}) => row.startsWith("other:")) ? "the other"
+  : rows.find(({base}) => base)?.base ?? rows[0]?.row;
 const picture = (data, rows, scale) => table("picture", rows, [
   ["lane", axis(scale), row => lane(row, scale)],
   ["p50", "p50", row => [time(row.p50_ns?.estimate)]],
@@ -144,7 +143,7 @@ const picture = (data, rows, scale) => table("picture", rows, [
   ["missed", "missed", row => [percent(row.missed_percent?.estimate)]],
   ["drift", "drift ppm", row => drift(row.drift_ppm)],
   ["cpu", "CPU", row => [percent(row.cpu_percent?.estimate)]],
-  ["than", `than ${rows.find(row => row.base)?.base ?? "base"}`, than]], `How late the rows tick: ${data.heading}`);
+  ["than", `than ${nameOfBase(rows)}`, than]], `How late the rows tick: ${data.heading}`);
 const hundredths = number => fixed(number, 2);
 const percentiles = (data, rows) => table("figures", rows, [
   ["count", "deadlines", row => [row.deadlines?.toLocaleString("en") ?? NOTHING]],
@@ -156,42 +155,16 @@ const percentiles = (data, rows) => table("figures", rows, [
   ["rate", "switches per tick", row => ranged(row.switches_per_tick, hundredths, hundredths)],
   ["share", "waited for a processor", row => [percent(row.run_delay_percent)]]], data.heading);
 
-// How often a quota stopped the process.
-const throttling = stops => stops == null ? "" : ` The quota of ${stops.quota} processors stopped the process in `
-  + `${stops.throttled} of ${stops.periods} periods, ${percent(stops.percent)} of the time.`;
 // What is known of the machine and of the measurement, in sentences.
-const facts = ({host, origin, options, machine, laps, remarks, rows}) => {
-  const early = rows.filter(row => row.ticks?.early > 0).map(row => `${row.row} ticked early ${row.ticks.early} times`);
-  const known = {
-    Machine: list(host.cpu_model, host.machine, plural(host.processors_online ?? 0, "processor"),
-      host.usable_processors < host.processors_online && `${host.usable_processors} of them usable`,
-      host.cpu_quota && `a quota of ${host.cpu_quota}`, host.cpu_governor && `governor ${host.cpu_governor}`,
-      host.hypervisor && "a guest of a hypervisor", `${host.os} ${host.kernel_release}`) + ".",
-    Clock: `${options.clock} (${host.clock_source ?? "of an unknown source"}). One reading takes ${time(host.clock_read_ns)}.`,
-    Method: `${plural(options.timers ?? 1, "timer")}, every ${setting(options.period_ns)}, delivered `
-      + `${options.deliver}. ${plural(laps.waiting_percent.length, "lap")}, in which each row has one turn of `
-      + `${setting(options.turn_ns)}, in random order (seed ${options.seed}).`
-      + (options.thread ? ` Threads: ${options.thread}.` : "")
-      + (options.why_ns ? ` Each tick later than ${setting(options.why_ns)} was asked for its reason.` : ""),
-    Disturbance: `Other programs held ${percent(machine.others_percent)} of the processors`
-      + (machine.load_average == null ? "" : ` (load ${fixed(machine.load_average, 1)})`)
-      + ". Programs waited for a processor "
-      + `${percent(machine.waiting_percent)} of the time. Other guests of the host took `
-      + `${percent(machine.stolen_percent)}.` + throttling(machine.throttling),
-    Origin: `compare-backends ${origin.version}, ${host.build} build, `
-      + `${(origin.date ?? "").replace("T", " ").replace("Z", " UTC")}, in `
-      + `${fixed(origin.seconds ?? 0, origin.seconds < 9.5 ? 1 : 0)} s.`,
-    Remarks: [...remarks, ...early].map(text => text.replace(/\.?$/, ".")).join(" ")};
-  return make("dl", {}, Object.entries(known).filter(([, text]) => text)
-    .map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
-};
+const facts = ({facts}) => facts == null ? make("p", {}, "An earlier version wrote this file, without this part.")
+  : make("dl", {}, facts.map(({name, text}) => [make("dt", {}, name), make("dd", {}, text)]));
 // The needs with their outcomes, and what was found of each row.
 const OUTCOMES = {meets: "meets", undecided: "undecided", fails: "does not meet"};
 const needsOf = needs => needs.map(({need, outcome, rows}) => make("div", {class: "need"},
   make("p", {class: outcome === "meets" ? undefined : "warning"}, `need ${need}: ${OUTCOMES[outcome]}`),
   make("ul", {}, rows.map(({row, load, outcome, reason}) =>
     make("li", {}, `${OUTCOMES[outcome]}: ${load === "idle" ? row : `${row}@${load}`}, ${reason}`)))));
-// What was measured and what follows, beside what a stranger asks first.
+// What was measured and what follows of another file, as the page has it of its own.
 const head = ({heading, state, disturbance = state, confidence, missing = [], advice = [], needs = []}) => {
   const [headline, ...more] = advice.filter(text => !disturbance?.includes(text));
   const answers = [["The machine meanwhile", disturbance, state && "warning"], ["How far to believe it", confidence]];
@@ -216,7 +189,7 @@ const show = () => {
   const rows = rowsOf(first, asked), load = rows[0]?.load;
   for (const input of document.querySelectorAll("[name=load]")) input.checked = input.value === load;
   const files = other ? [first, other] : [first], scale = scaleOf(files);
-  put("picture", picture(first, rows, scale), legend(rows));
+  put("picture", picture(first, rows, scale), legend());
   put("beside", other && [head(other), picture(other, rowsOf(other, load), scale)]);
   put("percentiles", files.map(data => percentiles(data, rowsOf(data, load))));
   put("facts", files.map(data => [other && make("h3", {}, data.heading), facts(data)]));
@@ -238,7 +211,6 @@ const read = async file => {
   }
 };
 
-put("head", head(first));
 const loads = loadsOf(first);
 put("loads", loads.length > 1 && make("fieldset", {}, make("legend", {}, "Load"), loads.map(load =>
   make("label", {}, make("input", {type: "radio", name: "load", value: load}), load))));
@@ -248,7 +220,7 @@ byId("loads").addEventListener("change", event => {
 });
 byId("file").addEventListener("change", event => read(event.target.files[0]));
 addEventListener("hashchange", show);
-// Paper has no parts to open.
+// Paper has no parts to open, and neither has the page without this script.
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details:not([open])")];
@@ -256,5 +228,6 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => folded.forEach(part => part.removeAttribute("open")));
 show();
-document.querySelector("main").hidden = false;
+for (const part of document.querySelectorAll("details")) part.open = false;
+document.querySelector(".beside").hidden = false;
 })();

@@ -6,10 +6,10 @@ package struct DiagnosisTable: CustomStringConvertible {
     private let width: Int
     private let inColour: Bool
 
-    /// A table for a terminal with so many columns, which may understand colour.
-    package init(_ diagnosis: Diagnosis, width: Int = 80, inColour: Bool = false) {
+    /// A table for a terminal with so many columns, which may understand colour; without a width, for a file.
+    package init(_ diagnosis: Diagnosis, width: Int? = nil, inColour: Bool = false) {
         self.diagnosis = diagnosis
-        self.width = max(width, 40)
+        self.width = width ?? 80
         self.inColour = inColour
     }
 
@@ -18,24 +18,17 @@ package struct DiagnosisTable: CustomStringConvertible {
         let names = 2 + (MachineFinding.Level.allCases.map(\.rawValue.count).max() ?? 0)
         let facts = names + 2 + (diagnosis.findings.map(\.name.count).max() ?? 0)
         let findings: [String] = diagnosis.findings.flatMap { finding in
-            let title = level(of: finding) + spaces(names - finding.level.rawValue.count) + finding.name
-            let found = lines(finding.found, from: facts)
-            let first = title + (found.first ?? "").dropFirst(names + finding.name.count)
-            return [first] + found.dropFirst() + lines(finding.advice ?? "", from: names)
+            let level = finding.level.rawValue
+            let label = level + spaces(names - level.count) + finding.name
+            let found = String.labelled(label + spaces(facts - label.count), finding.found, width: width, below: names)
+            let advice = finding.advice.map { String.labelled(spaces(names), $0, width: width) } ?? []
+            return [coloured(finding.level) + (found.first ?? "").dropFirst(level.count)] + found.dropFirst() + advice
         }
-        return (findings + lines(diagnosis.summary, from: 0)).joined(separator: "\n")
+        return (findings + diagnosis.summary.wrapped(at: width)).joined(separator: "\n")
     }
 
     /// What limits precision stands out.
-    private func level(of finding: MachineFinding) -> String {
-        let (text, ink) = (finding.level.rawValue, finding.level == .limits ? Ink.strong : .faint)
-        return inColour && finding.level != .good ? ink.on(text) : text
+    private func coloured(_ level: MachineFinding.Level) -> String {
+        inColour && level != .good ? (level == .limits ? Ink.strong : .faint).on(level.rawValue) : level.rawValue
     }
-
-    /// Wraps a text, and indents each line.
-    private func lines(_ text: String, from column: Int) -> [String] {
-        text.wrapped(at: max(width - column, 20)).map { spaces(column) + $0 }
-    }
-
-    private func spaces(_ count: Int) -> String { String(repeating: " ", count: count) }
 }

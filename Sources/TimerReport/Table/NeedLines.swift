@@ -4,15 +4,15 @@ extension Judgement {
     /// `need p99 < 200us: undecided`
     package var title: String { "need \(need): \(outcome.words)" }
 
-    /// The need, and a line for each row.
-    package var lines: String {
-        let width = findings.map(\.name.count).max() ?? 0
-        let rows = findings.map { finding in
-            let row = finding.name + String(repeating: " ", count: width - finding.name.count)
-            let word = finding.outcome.words
-            return "  \(word)\(String(repeating: " ", count: max(13 - word.count, 0)))  \(row)  \(finding.reason)"
+    /// The need, and a line for each row; on a terminal with so many columns, wrapped.
+    package func lines(width: Int? = nil) -> String {
+        let names = findings.map(\.name.count).max() ?? 0
+        let rows = findings.flatMap { finding in
+            let (word, row) = (finding.outcome.words, finding.name)
+            let label = "  \(word)\(spaces(max(13 - word.count, 0)))  \(row)\(spaces(names - row.count))  "
+            return String.labelled(label, finding.reason, width: width)
         }
-        return ([title] + rows).joined(separator: "\n")
+        return (String.labelled("need ", "\(need): \(outcome.words)", width: width) + rows).joined(separator: "\n")
     }
 }
 

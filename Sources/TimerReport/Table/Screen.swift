@@ -1,22 +1,24 @@
 package import TimerResults
 
 /// The results as a person reads them first: what was measured and whether the machine was busy, a line for each row,
-/// and what follows. If a terminal is too narrow for all columns, some are left out. No line is broken.
+/// and what follows. If a terminal is too narrow for all columns, some are left out, and in a wide table they stand in
+/// blocks below each other. No line is broken, unless a single word is longer.
 package struct Screen: CustomStringConvertible {
     private let report: Report
-    private let width: Int
+    private let width: Int?
     private let isWide: Bool
     private let inColour: Bool
 
-    package init(_ report: Report, width: Int = 80, isWide: Bool = false, inColour: Bool = false) {
-        (self.report, self.width) = (report, max(width, 40))
+    /// A screen for a terminal with so many columns, which may understand colour. Without a width, it is for a file: a
+    /// wide table then has one line for each row, and all else has at most 80 columns.
+    package init(_ report: Report, width: Int? = nil, isWide: Bool = false, inColour: Bool = false) {
+        (self.report, self.width) = (report, width)
         (self.isWide, self.inColour) = (isWide, inColour)
     }
 
     /// The whole text, without a line end at its end.
     package var description: String {
-        let words = Words(report)
-        let loads = report.loads
+        let (words, width, loads) = (Words(report), width ?? 80, report.loads)
         let needTitles = loads.count > 1 || loads.contains { $0 != RowKey.idle }
         let missing = words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))"
         let above = [missing, words.state].compactMap(\.self).flatMap { $0.wrapped(at: width) }.map { ink(.wrong, $0) }
@@ -24,26 +26,31 @@ package struct Screen: CustomStringConvertible {
             (needTitles ? [ink(.strong, "load \(load)")] : []) + table(of: report.rows.filter { $0.key.load == load })
         }
         let below = (words.advice + words.notes).flatMap { $0.wrapped(at: width) }
-        return ([ink(.strong, words.heading(width: width))] + above + blocks + below).joined(separator: "\n")
+        let heading = words.heading(width: width).wrapped(at: width).map { ink(.strong, $0) }
+        return (heading + above + blocks + below).joined(separator: "\n")
     }
 
     private func table(of rows: [RowReport]) -> [String] {
-        let base =
-            rows.contains { $0.key.row.hasPrefix(RowKey.other) }
-            ? "the other" : rows.first { $0.base == nil }?.key.row ?? ""
+        let base = rows.nameOfBase
         let hops = report.results.options.delivery != HandlerPlace.inline.rawValue
         var columns = isWide ? RowColumn.all(comparedWith: base, hops: hops) : RowColumn.first(comparedWith: base)
         if rows.count == 1 { columns.removeLast() }
         var layout = Self.layout(of: rows, columns)
         // Without these, in this order, if there is no room.
-        for title in ["CPU", "drift ppm", "missed", "p99 (range)"] where !isWide && layout.width > width {
+        for title in ["CPU", "drift ppm", "missed", "p99 (range)"] where !isWide && layout.width > width ?? 80 {
             columns.removeAll { $0.title == title }
             layout = Self.layout(of: rows, columns)
         }
-        return [layout.lines[0]]
-            + zip(rows, layout.lines.dropFirst())
-            .map { row, line in
-                row.row.problem != nil ? ink(.wrong, line) : row.key.kind == .backend ? line : ink(.faint, line)
+        return layout.blocks(width: width)
+            .flatMap { block in
+                [block.titles]
+                    + zip(rows, block.rows)
+                    .flatMap { row, lines in
+                        lines.map { line in
+                            row.row.problem != nil
+                                ? ink(.wrong, line) : row.key.kind == .backend ? line : ink(.faint, line)
+                        }
+                    }
             }
     }
 
@@ -57,9 +64,13 @@ package struct Screen: CustomStringConvertible {
 /// Several results side by side: the same figure of each stands together.
 package struct SideBySide: CustomStringConvertible {
     private let reports: [(name: String, report: Report)]
+    private let width: Int?
 
-    /// At least two, with the names of their files.
-    package init(_ reports: [(name: String, report: Report)]) { self.reports = reports }
+    /// At least two, with the names of their files. If a terminal with so many columns has no room for all figures,
+    /// they stand in blocks below each other; without a width, for a file, each row has one line.
+    package init(_ reports: [(name: String, report: Report)], width: Int? = nil) {
+        (self.reports, self.width) = (reports, width)
+    }
 
     /// The whole text, without a line end at its end.
     package var description: String {
@@ -70,8 +81,12 @@ package struct SideBySide: CustomStringConvertible {
                     words.state, words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))",
                 ]
                 let needs: [String] = one.report.results.judgements.map(\.title)
-                let below = (more.compactMap(\.self) + needs).map { "   \($0)" }
-                return ["\(number + 1)  \(one.name): \(words.heading())"] + below
+                let title = String.labelled(
+                    "\(number + 1)  ",
+                    "\(one.name.inOneLine): \(words.heading())",
+                    width: width
+                )
+                return title + (more.compactMap(\.self) + needs).flatMap { String.labelled("   ", $0, width: width) }
             }
         let keys = reports.flatMap { $0.report.rows.map(\.key) }
             .reduce(into: [RowKey]()) { if !$0.contains($1) { $0.append($1) } }
@@ -85,10 +100,13 @@ package struct SideBySide: CustomStringConvertible {
         }
         let first = reports[0].report.results
         let differences = reports.enumerated().dropFirst()
-            .compactMap { number, one in
+            .flatMap { number, one in
                 first.difference(from: one.report.results)
                     .map { "1 and \(number + 1) are not of one machine and question (\($0)): compare with care." }
+                    .map { String.labelled("", $0, width: width) } ?? []
             }
-        return (headings + TextColumns([""] + titles, cells).lines + differences).joined(separator: "\n")
+        let table = TextColumns([""] + titles, cells).blocks(width: width, group: reports.count)
+            .flatMap { [$0.titles] + $0.rows.flatMap(\.self) }
+        return (headings + table + differences).joined(separator: "\n")
     }
 }

@@ -1,7 +1,7 @@
 package import TimerResults
 
 /// The lines of a report that are not figures: the same on the screen, in JSON, in Markdown and on the page. The
-/// screen has no room for the last two.
+/// screen has no room for the last three.
 package struct Words: Sendable {
     /// What was measured, where and how long, in parts.
     let headingParts: [String]
@@ -17,6 +17,8 @@ package struct Words: Sendable {
     package let disturbance: String
     /// How far the figures can be believed.
     package let confidence: String
+    /// The machine and the measurement, for a reader who repeats it.
+    package let facts: [Fact]
 
     package init(_ report: Report) {
         let (results, options) = (report.results, report.results.options)
@@ -39,7 +41,11 @@ package struct Words: Sendable {
         ]
         .compactMap(\.self).joined(separator: " ")
         confidence = Self.confidence(report)
+        facts = Fact.all(of: results)
     }
+
+    /// What a partial result lacks, in one line; nil if it is complete.
+    var partial: String? { missing.isEmpty ? nil : "PARTIAL: \(missing.joined(separator: "; "))" }
 
     private static func lapsLeftOut(_ results: Results) -> String? {
         guard results.lapsLeftOut > 0 else { return nil }
@@ -139,20 +145,32 @@ struct RowColumn {
 
     /// Every figure with its range.
     static func all(comparedWith base: String, hops: Bool) -> [RowColumn] {
-        let figures = Figure.allCases.map { figure in
-            RowColumn(title: figure.rawValue) { figure($0).map { figure.text($0) } ?? missing }
-        }
+        let figures = Figure.allCases.map { column($0.rawValue, of: $0) }
         let hop = RowColumn(title: "hop p50") { NumberText.time($0.row.hop.percentile(50)) }
         var columns = figures
         columns.insert(RowColumn(title: "worst") { NumberText.time($0.worst) }, at: 4)
-        columns.append(
-            RowColumn(title: "waited") { row in
-                row.runDelay.map { "\(NumberText.fixed($0, places: 1)) %" } ?? missing
-            }
-        )
+        columns.append(RowColumn(title: "waited") { waited($0) })
         if hops { columns.append(hop) }
         columns.append(RowColumn(title: "than \(base)") { comparison($0, isLong: true) })
         return columns
+    }
+
+    /// What the page has below its first table.
+    static var percentiles: [RowColumn] {
+        let known: [RowColumn] = [Figure.p50, .p90, .p99, .p999].map { figure in column(figure.rawValue, of: figure) }
+        return [RowColumn(title: "deadlines") { NumberText.grouped($0.deadlines) }] + known + [
+            RowColumn(title: "worst") { NumberText.time($0.worst) }, column("missed", of: .missed),
+            column("wake-ups per tick", of: .wakeUps), column("switches per tick", of: .switches),
+            RowColumn(title: "waited for a processor") { waited($0) },
+        ]
+    }
+
+    private static func column(_ title: String, of figure: Figure) -> RowColumn {
+        RowColumn(title: title) { figure($0).map { figure.text($0) } ?? missing }
+    }
+
+    private static func waited(_ row: RowReport) -> String {
+        row.runDelay.map { "\(NumberText.fixed($0, places: 1)) %" } ?? missing
     }
 
     private static func share(_ estimate: Estimate?) -> String {
@@ -172,5 +190,24 @@ struct RowColumn {
         guard ratio.verdict == .later || ratio.verdict == .earlier else { return word }
         let size = ratio.verdict == .later ? difference : -difference
         return "\(isLong ? NumberText.time(size) : NumberText.time(size.value)) \(word)"
+    }
+}
+
+extension [RowReport] {
+    /// The name of the base in the title of the last column. Of two builds, each row of this one has its own.
+    var nameOfBase: String {
+        contains { $0.key.row.hasPrefix(RowKey.other) } ? "the other" : first { $0.base == nil }?.key.row ?? ""
+    }
+}
+
+extension NumberText {
+    /// A count with a comma before each three digits.
+    static func grouped(_ count: UInt64) -> String {
+        let digits = String(count)
+        return digits.enumerated()
+            .reduce(into: "") { text, digit in
+                if digit.offset > 0, (digits.count - digit.offset).isMultiple(of: 3) { text.append(",") }
+                text.append(digit.element)
+            }
     }
 }

@@ -48,24 +48,60 @@ package struct Need: Hashable, Sendable, CustomStringConvertible {
 extension Need {
     private static let forms =
         "write '<figure> < <bound>', as in 'p99 < 200us, cpu < 2%', or '<row>.p50 later <percent> than <row>', as in "
-        + "'timerfd.p50 later 5% than dispatch'"
+        + "'timerfd.p50 later 5% than dispatch'; a file's name with spaces or commas stands in quotes"
 
     package static func parse(_ text: String) throws(Problem) -> Need {
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        let parts = try words(in: text)
         var clauses: [Clause] = []
-        for part in parts {
-            clauses.append(try clause(words(in: part.replacing(" %", with: "%"))))
-        }
-        let texts = parts.map { words(in: $0).joined(separator: " ") }
-        let description = texts.joined(separator: ", ")
+        for words in parts { clauses.append(try clause(words)) }
+        let description = parts.map { $0.joined(separator: " ") }.joined(separator: ", ")
         // It stands in every form of the results.
         guard description.isOneLine else { throw Problem("a need is a plain line of text") }
         return Need(description: description, clauses: clauses)
     }
 
-    /// What stands between white space. A space with a combining mark is one character, of which the mark is no space.
-    private static func words(in text: Substring) -> [String] {
-        text.unicodeScalars.split { $0.properties.isWhitespace }.map(String.init)
+    /// Either kind begins and ends the name of a file, which may have the other one in it.
+    private static let marks: [Unicode.Scalar] = ["\"", "'"]
+
+    /// The words of each condition: what stands between commas, and between white space. Quotation marks hold both
+    /// together, and stay. A space with a combining mark is one character, of which the mark is no space.
+    private static func words(in text: String) throws(Problem) -> [[String]] {
+        var parts: [[String]] = [[]]
+        var (word, mark) = ("", Unicode.Scalar?.none)
+        func endWord() {
+            // As in "5 %".
+            if word == "%", let last = parts[parts.count - 1].popLast() { word = last + word }
+            if !word.isEmpty { parts[parts.count - 1].append(word) }
+            word = ""
+        }
+        for scalar in text.unicodeScalars {
+            if mark == nil, scalar == "," {
+                endWord()
+                parts.append([])
+            } else if mark == nil, scalar.properties.isWhitespace {
+                endWord()
+            } else {
+                if mark == scalar {
+                    mark = nil
+                } else if word.isEmpty, marks.contains(scalar) {
+                    mark = scalar
+                }
+                word.unicodeScalars.append(scalar)
+            }
+        }
+        endWord()
+        guard mark == nil else { throw Problem("a quotation mark of the need has no partner") }
+        return parts
+    }
+
+    /// The name of a file: in quotes, or with the end of such a name, or `-` for the standard input; nil if it is a
+    /// row's.
+    private static func file(_ word: String) -> String? {
+        let scalars = word.unicodeScalars
+        if scalars.count > 2, scalars.first == scalars.last, marks.contains(where: { $0 == scalars.first }) {
+            return String(scalars.dropFirst().dropLast())
+        }
+        return word.lowercased().hasSuffix(".json") || word == "-" ? word : nil
     }
 
     private static func clause(_ words: [String]) throws(Problem) -> Clause {
@@ -83,10 +119,10 @@ extension Need {
     private static func comparison(_ words: [String]) throws(Problem) -> Clause {
         guard words.count == 5, words[1] == "later", words[3] == "than" else { throw Problem(forms) }
         let (row, figure) = try subject(words[0])
-        let isFile = words[4].hasSuffix(".json")
-        guard let row, figure == .p50 || (figure == .p99 && !isFile) else {
+        let file = file(words[4])
+        guard let row, figure == .p50 || (figure == .p99 && file == nil) else {
             throw Problem(
-                isFile
+                file != nil
                     ? "two runs are compared by p50, as in 'timerfd.p50 later 20% than before.json'"
                     : "rows are compared by p50 and p99, as in 'timerfd.p50 later 5% than dispatch'"
             )
@@ -94,7 +130,7 @@ extension Need {
         guard let percent = number(words[2], unit: "%") else {
             throw Problem("a share is written as in 5%, not \(words[2])")
         }
-        let rival = isFile ? Rival.file(words[4]) : .row(words[4])
+        let rival = file.map { Rival.file($0) } ?? .row(words[4])
         return Clause(row: row, condition: .later(figure, percent / 100, than: rival))
     }
 

@@ -27,7 +27,7 @@ package struct QuotaStops: Codable, Hashable, Sendable {
 
     /// For example `the quota of 0.05 processors stopped this process in 51 of 66 periods`. The share is not among the
     /// words, since a sum of all processors is no share of the time.
-    var words: String {
+    package var words: String {
         let limit = NumberText.fixed(limit, places: 2)
         return "the quota of \(limit) processors stopped this process in \(stops) of \(periods) periods"
     }

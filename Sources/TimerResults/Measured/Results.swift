@@ -157,6 +157,9 @@ extension MeasuredRow {
 }
 
 extension String {
+    /// The text with a space for each character that a terminal might obey.
+    package var inOneLine: String { isOneLine ? self : String(map { "\($0)".isOneLine ? $0 : " " }) }
+
     /// Whether a terminal shows the text in one line and obeys nothing in it.
     package var isOneLine: Bool {
         unicodeScalars.allSatisfy { scalar in

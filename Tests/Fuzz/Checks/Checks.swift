@@ -215,13 +215,14 @@ package enum ResultsCheck {
         for isWide in [false, true] { _ = Screen(report, isWide: isWide, inColour: true).description }
         _ = SideBySide([("a", report), ("b", report)]).description
         _ = CSVTable(report).description + MarkdownTable(report).description
+        precondition((try? Page(report).html) != nil, "what was read becomes a page")
         for text in [
             "p99 < 1ms, cpu < 5%", "timerfd.drift < 50ppm", "timerfd.p50 later 5% than hybrid",
             "timerfd.p50 later 5% than a.json",
         ] {
             guard let need = try? Need.parse(text) else { preconditionFailure("\(text) is a need") }
             if let judgement = try? Judgement(need, of: report, earlier: ["a.json": report]) {
-                _ = JUnitFile([judgement]).description
+                _ = JUnitFile([judgement], seconds: report.results.origin.seconds).description
             }
         }
         // Results of too many laps are not pooled. Others can be read again.

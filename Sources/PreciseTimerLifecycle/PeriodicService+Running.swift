@@ -1,0 +1,173 @@
+#if ServiceLifecycle
+internal import Logging
+internal import PreciseTimer
+internal import ServiceLifecycle
+internal import Synchronization
+
+extension PeriodicService {
+    /// Runs the job by its schedule until the program shuts down gracefully, its task is cancelled, or the schedule is
+    /// over. Returns when the last run has ended.
+    ///
+    /// If other code shuts the timer service down, no run comes any more: a warning is logged, and the call returns at
+    /// the shutdown. It may be called again when it has returned; the schedule then begins anew.
+    ///
+    /// - Throws: `TimerError` if the schedule makes no sense, if the system refuses a thread or descriptor, if the
+    ///   backend fails, or if it is running already; the error of a first run that had to succeed; the error that
+    ///   `onError` throws.
+    public func run() async throws {
+        guard state.withLock({ $0.beginServing() }) else { throw TimerError(.alreadyRunning, "running \(self)") }
+        defer { state.withLock { $0.isServed = false } }
+        let (ticks, logger) = (TickHandover(), givenLogger ?? .current)
+        let timer = try PreciseTimer.schedule(
+            schedule,
+            on: service,
+            tolerance: tolerance,
+            missedTicks: missedTicks,
+            label: label,
+            paused: firstRun != .scheduled,
+            file: file,
+            line: line,
+            target: ticks,
+            onEnd: { ticks.end($0) },
+            handler: { ticks, tick in await ticks.hand(over: tick) }
+        )
+        try await withTaskCancellationHandler {
+            try await withGracefulShutdownHandler {
+                try await follow(ticks, of: timer, logger)
+            } onGracefulShutdown: {
+                timer.cancel()
+            }
+        } onCancel: {
+            timer.cancel()
+            // The group may end the process if the job does not return: then this line names it.
+            guard let start = counts.runningSince else { return }
+            logger.warning(
+                "cancelled, and waiting for the running job",
+                metadata: ["job": "\(self)", "running_for": "\(start.duration(to: service.now))"]
+            )
+        }
+    }
+
+    private func follow(_ ticks: TickHandover, of timer: PreciseTimer, _ logger: Logger) async throws {
+        var failure: (any Error)?
+        if firstRun != .scheduled {
+            let mustSucceed = firstRun == .atStartOrFail
+            if !isEnding { failure = await failureOfRun(.atStart(service.now), mustSucceed: mustSucceed, logger) }
+            if failure == nil { timer.begin(schedule) } else { timer.cancel() }
+        }
+        // To the end, even if the task is cancelled: each handler is let go.
+        for await news in ticks.news {
+            switch news {
+            case .tick(let tick, let isOver):
+                if failure == nil, !isEnding { failure = await failureOfRun(tick, logger) }
+                if failure != nil { timer.cancel() }
+                isOver.resume()
+            case .end(let reason):
+                if failure == nil { try await end(reason, logger) }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private var isEnding: Bool { Task.isCancelled || Task.isShuttingDownGracefully }
+
+    /// Runs the job once. Returns the error that ends the service; nil if it goes on.
+    private func failureOfRun(
+        _ tick: PreciseTimer.Tick,
+        mustSucceed: Bool = false,
+        _ logger: Logger
+    ) async -> (any Error)? {
+        let start = service.now
+        state.withLock { $0.counts.begin(tick, at: start) }
+        do {
+            try await job(tick)
+            noteEnd(.success)
+            return nil
+        } catch is CancellationError where Task.isCancelled {
+            noteEnd(.cancelled)
+            return nil
+        } catch {
+            let failuresInARow = noteEnd(.failure(error))
+            logger.error(
+                "periodic job failed",
+                error: error,
+                metadata: ["job": "\(self)", "failures_in_a_row": "\(failuresInARow)"]
+            )
+            if mustSucceed { return error }
+            do { try await onError?(error) } catch { return error }
+            return nil
+        }
+    }
+
+    /// Counts a run. Returns how many have failed in a row.
+    @discardableResult private func noteEnd(_ outcome: Outcome) -> Int {
+        state.withLock { $0.counts.end(outcome) }
+    }
+
+    /// What the end of the timer means.
+    private func end(_ reason: PreciseTimer.EndReason, _ logger: Logger) async throws {
+        switch reason {
+        case .backendFailed(let error): throw error
+        case .serviceShutDown where !isEnding:
+            // To return now would look to the group like a service that fails, also in a shutdown of the timers before
+            // this service.
+            logger.warning("no job runs any more: the timer service was shut down", metadata: ["job": "\(self)"])
+            try? await gracefulShutdown()
+        default: break
+        }
+    }
+}
+
+extension PeriodicService.State {
+    /// Returns false if it is running already.
+    fileprivate mutating func beginServing() -> Bool {
+        defer { isServed = true }
+        return !isServed
+    }
+}
+
+/// How a run ended.
+private enum Outcome {
+    case success
+    case failure(any Error)
+    /// With its task.
+    case cancelled
+}
+
+extension PeriodicService.Counts {
+    fileprivate mutating func begin(_ tick: PreciseTimer.Tick, at instant: TimerInstant) {
+        missed += tick.missed
+        runningSince = instant
+    }
+
+    /// Returns how many runs have failed in a row.
+    fileprivate mutating func end(_ outcome: Outcome) -> Int {
+        (runs, runningSince) = (runs + 1, nil)
+        switch outcome {
+        case .success: failuresInARow = 0
+        case .failure(let error):
+            (failures, failuresInARow, lastError) = (failures + 1, failuresInARow + 1, error)
+        case .cancelled: break
+        }
+        return failuresInARow
+    }
+}
+
+extension PreciseTimer {
+    /// Lets the schedule of a paused timer begin now, unless the timer has ended. A resume alone would move an
+    /// alignment by the length of the pause.
+    fileprivate func begin(_ schedule: Schedule) {
+        try? reschedule(schedule)
+        resume()
+    }
+}
+
+extension PreciseTimer.Tick {
+    /// The tick of a run for which no deadline has come.
+    fileprivate static func atStart(_ instant: TimerInstant) -> Self { Self(deadline: instant, isExtra: true) }
+}
+
+extension TimerError.Code {
+    fileprivate static let alreadyRunning = Self("already running")
+}
+#endif
