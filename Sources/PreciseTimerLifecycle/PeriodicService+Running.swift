@@ -43,7 +43,7 @@ extension PeriodicService {
             guard let start = counts.runningSince else { return }
             logger.warning(
                 "cancelled, and waiting for the running job",
-                metadata: ["job": "\(self)", "running_for": "\(start.duration(to: service.now))"]
+                metadata: ["job": "\(self)", "running_ns": "\(start.duration(to: service.now).nanosecondsRoundedUp)"]
             )
         }
     }
@@ -83,7 +83,7 @@ extension PeriodicService {
             try await job(tick)
             noteEnd(.success)
             return nil
-        } catch is CancellationError where Task.isCancelled {
+        } catch is CancellationError where isEnding {
             noteEnd(.cancelled)
             return nil
         } catch {

@@ -8,7 +8,7 @@ internal import Synchronization
 /// [swift-service-lifecycle](https://github.com/swift-server/swift-service-lifecycle).
 ///
 /// ```swift
-/// let refresh = PeriodicService(every: .seconds(30), firstRun: .atStart, label: "refresh") {
+/// let refresh = PeriodicService(every: .seconds(30), firstRun: .atStart, label: "refresh", logger: logger) {
 ///     try await cache.refresh()
 /// }
 /// let group = ServiceGroup(services: [server, refresh], gracefulShutdownSignals: [.sigterm], logger: logger)
@@ -21,10 +21,11 @@ internal import Synchronization
 /// - **A graceful shutdown** lets the running run finish, and starts no other. It takes as long as that run, so give
 ///   the group a `maximumGracefulShutdownDuration`: after that the group cancels the job's task. A long job asks
 ///   `Task.isShuttingDownGracefully` between two steps.
-/// - **A cancelled group** cancels the job's task. Its `CancellationError` is no failure.
+/// - **A cancelled group** cancels the job's task. A `CancellationError` then is no failure, nor in a shutdown.
 /// - **A backend that fails** ends the service with its error: ``run()`` throws.
 ///
-/// The job runs in the task of ``run()``, so that it has the task-local values of the group, such as the logger.
+/// The job runs in the task of ``run()``, and has the task-local values of the group's caller. A group does not bind
+/// its logger there: pass it, or call the group in `withLogger`.
 public final class PeriodicService: Service {
     /// When a service runs its job for the first time, and what it means if that run fails.
     @nonexhaustive public enum FirstRun: Sendable {
@@ -48,6 +49,7 @@ public final class PeriodicService: Service {
         /// The error of the latest run that failed; nil if there was none.
         public internal(set) var lastError: (any Error)?
         /// How many deadlines had no run of their own, because an earlier run was slow, or the machine stood still.
+        /// They are counted when the next run begins: look at ``runningSince`` for a run that hangs.
         public internal(set) var missed = 0
         /// When the run began that has not ended yet, on the clock of the timer service; nil between two runs.
         public internal(set) var runningSince: TimerInstant?
@@ -81,13 +83,15 @@ public final class PeriodicService: Service {
     /// A schedule that makes no sense is an error of ``run()``, before the first run.
     ///
     /// - Parameters:
-    ///   - schedule: when to run: any schedule of a timer. After its last deadline, ``run()`` returns.
+    ///   - schedule: when to run: any schedule of a timer. After its last deadline, ``run()`` returns. A group ends
+    ///     with an error then, unless the service's `successTerminationBehavior` says otherwise.
     ///   - firstRun: whether the job runs once at the start, too. Its tick is an extra one (`isExtra`).
     ///   - service: the running timer backend to use.
     ///   - tolerance: how late a run may begin on purpose; timers with a tolerance share wake-ups. Not negative.
     ///   - missedTicks: what happens to deadlines that pass during a run.
     ///   - label: the name of the job in the log, in the group's messages and in `TimerService.activeTimers`.
-    ///   - logger: where errors are logged; nil for the logger of the task that calls ``run()``, `Logger.current`.
+    ///   - logger: where errors are logged; nil for `Logger.current` of the task that calls ``run()``, which has an
+    ///     empty label unless your program binds one.
     ///   - file: the file that messages name.
     ///   - line: the line that messages name.
     ///   - onError: called after a run has failed, with the error that was logged. If it throws, the service ends with

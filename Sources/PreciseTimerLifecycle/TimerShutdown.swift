@@ -19,8 +19,8 @@ public import ServiceLifecycle
 /// try await ServiceGroup(configuration: configuration).run()
 /// ```
 ///
-/// A group shuts its services down in reverse order. Put this after the services that your handlers use: the timers
-/// then end first.
+/// A group shuts its services down in reverse order. Put this after the services that your handlers use, and before
+/// those that use the timers: in the one case the timers end first, in the other last.
 ///
 /// **A handler that never returns** holds the shutdown up. `within:` limits that, and the error names the timer. A
 /// service cannot know its group's limits. So if `within:` is nil, or longer than `maximumGracefulShutdownDuration`,
@@ -140,4 +140,11 @@ public struct TimerShutdown: Service, CustomStringConvertible {
         }
     }
 }
+#else
+/// Not there without the trait.
+@available(*, unavailable, message: "name the trait ServiceLifecycle where your Package.swift names precise-timer")
+public enum TimerShutdown {}
+/// Not there without the trait.
+@available(*, unavailable, message: "name the trait ServiceLifecycle where your Package.swift names precise-timer")
+public enum PeriodicService {}
 #endif

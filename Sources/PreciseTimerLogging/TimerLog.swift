@@ -14,7 +14,8 @@ public import PreciseTimer
 ///
 /// Each line has the metadata `service`, which tells the services of a program apart. By default it is made of the
 /// service's backend and clock, as in `timerfd`, `shared-timerfd` and `shared-timerfd-wall`. A second such service that
-/// is logged to loggers of the same label gets a number: `timerfd-2`. A logger that has a `service` already keeps it.
+/// is logged to loggers of the same label gets a number: `timerfd-2`. If the logger has a `service` of its own, this is
+/// `timer_service`.
 ///
 /// Of several reports without a tick, the first one is logged, with the number of timers that have not ended. If the
 /// lines are made on the same service, their timer counts, too. Each place with slow handlers is logged once, and so is
@@ -46,8 +47,7 @@ public final class TimerLog: Sendable {
     /// - Parameters:
     ///   - service: the service.
     ///   - logger: the program's logger.
-    ///   - label: the metadata `service` of each line; nil for that of the logger, or a label that is made of the
-    ///     service's backend and clock.
+    ///   - label: the metadata `service` of each line; nil for a label that is made of the service's backend and clock.
     ///   - level: the level of the statistics; slow handlers are warnings.
     ///   - period: the time from one line to the next.
     ///   - reporting: the service whose timer makes the lines. If that is shut down, a line says so.
@@ -65,9 +65,9 @@ public final class TimerLog: Sendable {
         line: UInt = #line
     ) throws(TimerError) {
         var logger = logger
-        let isNamed = label != nil || logger[metadataKey: "service"] != nil
-        name = isNamed ? nil : LoggedName(of: service, label: logger.label)
-        if let label = label ?? name?.text { logger[metadataKey: "service"] = "\(label)" }
+        name = label == nil ? LoggedName(of: service, label: logger.label) : nil
+        let key = logger[metadataKey: "service"] == nil ? "service" : "timer_service"
+        if let label = label ?? name?.text { logger[metadataKey: key] = "\(label)" }
         self.service = service
         self.logger = logger
         self.level = level
@@ -181,4 +181,8 @@ private final class LoggedName: Sendable {
         }
     }
 }
+#else
+/// Not there without the trait.
+@available(*, unavailable, message: "name the trait Logging where your Package.swift names precise-timer")
+public enum TimerLog {}
 #endif

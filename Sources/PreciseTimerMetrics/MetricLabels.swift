@@ -41,11 +41,11 @@ struct LabelRequest {
     }
 }
 
-/// The labels of the living reporters whose metrics have one name and one factory.
+/// The labels of the reporters whose metrics have one name and one factory.
 ///
-/// Backends such as Prometheus expect one set of label names for each metric: some versions of swift-prometheus end the
-/// process otherwise. So all reporters have the labels of the first one. And no two have the same values: they would
-/// overwrite each other's gauges.
+/// Backends such as Prometheus expect one set of label names for each metric, also after the metric was destroyed: some
+/// versions of swift-prometheus end the process otherwise. So all reporters have the labels of the first one. And no
+/// two that live have the same values: they would overwrite each other's gauges.
 struct LabelFamily {
     /// The names of the labels besides `service`.
     let names: [String]
@@ -54,9 +54,6 @@ struct LabelFamily {
 
     /// A family with the labels of its first reporter.
     init(first request: LabelRequest) { names = request.others.map(\.name) }
-
-    /// Whether the last reporter has ended.
-    var isEmpty: Bool { living.isEmpty }
 
     /// Gives a reporter its values of the labels.
     mutating func admit(_ request: LabelRequest) -> LabelValues {
@@ -90,12 +87,25 @@ final class MetricLabels: Sendable {
     /// Metrics of one name go to one place.
     private struct Key: Hashable, Sendable {
         let name: String
-        /// The factory's object, or the type of a factory that is a value. The handles of each member of the family
-        /// keep the object.
+        /// The factory's object, or the type of a factory that is a value.
         let factory: ObjectIdentifier
     }
 
-    private static let families = Lock<[Key: LabelFamily]>([:])
+    /// A factory that is an object.
+    private final class Factory: Sendable {
+        /// It is set once.
+        nonisolated(unsafe) private weak var object: AnyObject?
+
+        init(_ object: AnyObject) { self.object = object }
+
+        /// Asked outside of the lock: it may release the object.
+        var isGone: Bool { object == nil }
+    }
+
+    /// A family, for as long as its factory lives. A factory that is a value has no end.
+    private typealias Home = (family: LabelFamily, factory: Factory?)
+
+    private static let homes = Lock<[Key: Home]>([:])
 
     /// The names and values, `service` first.
     let dimensions: [(String, String)]
@@ -105,23 +115,25 @@ final class MetricLabels: Sendable {
     /// Takes labels for metrics with this beginning of their names.
     init(_ request: LabelRequest, name: String, factory: any MetricsFactory) {
         let kind = type(of: factory)
-        let key = Key(name: name, factory: kind is AnyClass ? ObjectIdentifier(factory as AnyObject) : .init(kind))
+        let object = kind is AnyClass ? factory as AnyObject : nil
+        let key = Key(name: name, factory: object.map { ObjectIdentifier($0) } ?? .init(kind))
+        // The object may be at the address of one that is gone.
+        let known = Self.homes.withLock(inForkedChild: [:]) { $0.compactMapValues(\.factory) }
+        let gone = known.filter(\.value.isGone)
         var alone = LabelFamily(first: request)
-        let (names, values) = Self.families.withLock(inForkedChild: (alone.names, alone.admit(request))) { families in
-            var family = families[key] ?? LabelFamily(first: request)
-            let values = family.admit(request)
-            families[key] = family
-            return (family.names, values)
+        let (names, values) = Self.homes.withLock(inForkedChild: (alone.names, alone.admit(request))) { homes in
+            for (key, factory) in gone where homes[key]?.factory === factory { homes[key] = nil }
+            var home = homes[key] ?? (LabelFamily(first: request), object.map { Factory($0) })
+            let values = home.family.admit(request)
+            homes[key] = home
+            return (home.family.names, values)
         }
         (self.key, self.values) = (key, values)
         dimensions = [("service", values.service)] + zip(names, values.others)
     }
 
     deinit {
-        Self.families.withLock(inForkedChild: ()) { families in
-            families[key]?.remove(values)
-            if families[key]?.isEmpty == true { families[key] = nil }
-        }
+        Self.homes.withLock(inForkedChild: ()) { $0[key]?.family.remove(values) }
     }
 }
 #endif

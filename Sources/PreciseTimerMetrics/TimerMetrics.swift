@@ -21,9 +21,10 @@ public import PreciseTimer
 /// service's backend and clock, as in `timerfd`, `shared-timerfd` and `shared-timerfd-wall`. If a living reporter with
 /// the same name and factory has that already, it gets the smallest free number: `timerfd-2`.
 ///
-/// Metrics backends expect one set of dimension names for each metric. So all living reporters with one name and one
-/// factory have the dimensions of the first one: a dimension that a later reporter lacks is empty, and one that only
-/// the later reporter has becomes a part of its `service`, as in `timerfd/clock=wall`.
+/// Metrics backends expect one set of dimension names for each metric. So all reporters with one name and one factory
+/// have the dimensions of the first one, also after its end: a dimension that a later reporter lacks is empty, and one
+/// that only the later reporter has becomes a part of its `service`, as in `timerfd/clock=wall`. It is best to give all
+/// reporters the same names. Factories that are values, such as that of swift-prometheus, are one if their type is.
 ///
 /// The percentiles have the dimension `percentile`, too, with the values 50, 99 and 100. They are NaN if there was no
 /// tick since the last report, so an alert on a late tick ends by itself. A backend that knows no NaN, such as statsd,
@@ -51,7 +52,8 @@ public final class TimerMetrics: Sendable {
     ///   - service: the service.
     ///   - name: the beginning of all names of metrics, before the first point.
     ///   - label: the value of the dimension `service`; nil for one that is made of the service's backend and clock.
-    ///     Another living reporter with equal dimensions makes it end in a number.
+    ///     Another living reporter with equal dimensions makes it end in a number, and a dimension that the first
+    ///     reporter lacks is added to it.
     ///   - dimensions: dimensions of all metrics. One that is named `service` does the same as `label`.
     ///   - period: the time from one report to the next.
     ///   - factory: makes the metrics.
@@ -157,4 +159,8 @@ extension TimerService {
     /// How many calls of handlers were slow.
     fileprivate var slowCalls: Int { slowHandlers.map(\.count).reduce(0, +) }
 }
+#else
+/// Not there without the trait.
+@available(*, unavailable, message: "name the trait Metrics where your Package.swift names precise-timer")
+public enum TimerMetrics {}
 #endif

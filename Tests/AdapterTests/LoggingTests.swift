@@ -113,12 +113,13 @@ import Testing
         withExtendedLifetime((services, logs)) {}
     }
 
-    @Test(arguments: [nil, "b"]) func aLoggersOwnServiceStays(given: String?) throws {
+    @Test(arguments: [nil, "b"]) func aLoggersOwnServiceStaysBesideThatOfTheTimers(given: String?) throws {
         var logger = Logger(label: "own") { [handler] _ in handler }
         logger[metadataKey: "service"] = "a"
         let log = try TimerLog(of: virtual.service, to: logger, service: given, on: virtual.service)
         log.report()
-        #expect(handler.entries.map { $0.metadata["service"] } == [.string(given ?? "a")])
+        let named = handler.entries.map { [$0.metadata["service"], $0.metadata["timer_service"]] }
+        #expect(named == [["a", .string(given ?? "VirtualAlarm")]])
         withExtendedLifetime(log) {}
     }
 

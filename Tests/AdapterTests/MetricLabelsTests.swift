@@ -122,7 +122,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func theLabelsEndWithTheLastReporter() throws {
+    @Test func theNamesOfLabelsStayAndTheirValuesAreFreeAgain() throws {
         var reporters = [try reporter([("a", "1")]), try reporter()]
         reporters.removeFirst()
         reporters.append(try reporter([("b", "2")]))
@@ -130,8 +130,16 @@ import Testing
         reporters = []
         #expect(labels() == [])
         reporters = [try reporter([("b", "2")])]
-        #expect(labels() == [["service": "VirtualAlarm", "b": "2"]])
+        #expect(labels() == [["service": "VirtualAlarm/b=2", "a": ""]])
         withExtendedLifetime(reporters) {}
+    }
+
+    @Test func aFactoryAtTheAddressOfAnotherBeginsAnew() throws {
+        for name in ["a", "b", "c", "d"] {
+            let factory = TestMetrics()
+            let reporter = try reporter([(name, "1")], factory: factory)
+            withExtendedLifetime(reporter) { #expect(labels(in: factory) == [["service": "VirtualAlarm", name: "1"]]) }
+        }
     }
 
     @Test func theServiceMayHaveANameOfItsOwn() throws {
@@ -156,13 +164,13 @@ import Testing
         #expect(error?.attempted == "reporting with the dimension \"service\" (it is given twice)")
     }
 
-    @Test func aRefusedReporterKeepsNoLabels() throws {
+    @Test func aRefusedReporterKeepsNoValues() throws {
         let refusal = #expect(throws: TimerError.self) {
             try TimerMetrics(of: virtual.service, dimensions: [("a", "1")], every: .zero, factory: backend)
         }
         #expect(refusal?.code == .invalidSchedule && backend.counters.isEmpty && backend.recorders.isEmpty)
         let next = try reporter()
-        withExtendedLifetime(next) { #expect(labels() == [["service": "VirtualAlarm"]]) }
+        withExtendedLifetime(next) { #expect(services() == ["VirtualAlarm"]) }
     }
 }
 #endif

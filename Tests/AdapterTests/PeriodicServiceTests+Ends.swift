@@ -57,7 +57,7 @@ extension PeriodicServiceTests {
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func aJobSeesTheShutdownAndTheLoggerOfItsGroup() async throws {
+    @Test func aJobSeesTheShutdownOfItsGroupAndTheLoggerOfTheCaller() async throws {
         let labels = Notes<String>()
         let service = periodic { [self] _ in
             labels.append(Logger.current.label)
@@ -71,6 +71,19 @@ extension PeriodicServiceTests {
             }
         }
         #expect(labels.all == ["of the group"])
+        #expect([service.counts.runs, service.counts.failures] == [1, 0])
+    }
+
+    @Test func aJobThatCancelsItselfInAShutdownHasNotFailed() async throws {
+        let job: @Sendable (PreciseTimer.Tick) async throws -> Void = { [self] _ in
+            isInside.open()
+            try await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(3_600)) }
+        }
+        let service = periodic(onError: { throw $0 }, job: job)
+        try await serve(service) { _ in
+            virtual.advanceWithoutSettling(by: .seconds(10))
+            await isInside.pass()
+        }
         #expect([service.counts.runs, service.counts.failures] == [1, 0])
     }
 
