@@ -184,5 +184,8 @@ private final class LoggedName: Sendable {
 #else
 /// Not there without the trait.
 @available(*, unavailable, message: "name the trait Logging where your Package.swift names precise-timer")
-public enum TimerLog {}
+public struct TimerLog {
+    /// Not there without the trait.
+    public init(of: Any, to logger: Any) {}
+}
 #endif

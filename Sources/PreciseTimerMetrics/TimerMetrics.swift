@@ -162,5 +162,8 @@ extension TimerService {
 #else
 /// Not there without the trait.
 @available(*, unavailable, message: "name the trait Metrics where your Package.swift names precise-timer")
-public enum TimerMetrics {}
+public struct TimerMetrics {
+    /// Not there without the trait.
+    public init(of: Any, name: String = "", service: String? = nil, dimensions: [(String, String)] = []) {}
+}
 #endif
