@@ -91,5 +91,5 @@ libevent:
 	        exit 0; \
 	    }; \
 	    $(sudo) apt-get update -qq && $(sudo) apt-get install -y -qq libevent-dev pkg-config && \
-	        swift package purge-cache; \
+	        swift package purge-cache && swift package clean; \
 	}

@@ -18,7 +18,7 @@ let isDependency: Bool = {
 }()
 
 // A clone builds what this machine can build. SwiftPM remembers whether libevent is here: `swift package purge-cache`
-// makes it look again.
+// and `swift package clean` make it look again.
 var ownTraits: Set<String> = ["RunLoop", "Metrics", "Logging", "ServiceLifecycle"]
 #if os(Linux)
 ownTraits.insert("Instrument")

@@ -91,10 +91,9 @@ final class MetricLabels: Sendable {
         let factory: ObjectIdentifier
     }
 
-    /// A factory that is an object.
-    private final class Factory: Sendable {
-        /// It is set once.
-        nonisolated(unsafe) private weak var object: AnyObject?
+    /// A factory that is an object. Sendable: the reference is set once, and any thread may read a weak one.
+    private final class Factory: @unchecked Sendable {
+        private weak var object: AnyObject?
 
         init(_ object: AnyObject) { self.object = object }
 

@@ -76,7 +76,8 @@ extension String {
         let isBeside = width - label.count >= Swift.min(20, text.count)
         let indent = isBeside ? label.count : column
         let lines = text.wrapped(at: width - indent).map { spaces(indent) + $0 }
-        if isBeside { return [label + (lines.first ?? "").dropFirst(indent)] + lines.dropFirst() }
+        let first = label + (lines.first ?? "").dropFirst(indent)
+        if isBeside { return [first] + lines.dropFirst() }
         let above = label.withoutSpacesAtEnd
         return (above.count <= width ? [above] : above.wrapped(at: width)) + lines
     }
