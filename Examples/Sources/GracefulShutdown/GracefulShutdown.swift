@@ -63,7 +63,13 @@ enum GracefulShutdown {
             .store(in: timers)
         journal.append("started")
 
-        let writing = PeriodicService(every: .milliseconds(10), firstRun: .atStartOrFail, label: "writing") {
+        let logger = Logger(label: "example")
+        let writing = PeriodicService(
+            every: .milliseconds(10),
+            firstRun: .atStartOrFail,
+            label: "writing",
+            logger: logger
+        ) {
             journal.append("still there")
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -73,7 +79,7 @@ enum GracefulShutdown {
         var configuration = ServiceGroupConfiguration(
             services: [TimerShutdown(of: timers, lastTick: true, within: .seconds(10)), Server(cache: cache), writing],
             gracefulShutdownSignals: [.sigterm],
-            logger: Logger(label: "example")
+            logger: logger
         )
         configuration.maximumGracefulShutdownDuration = .seconds(20)
         configuration.maximumCancellationDuration = .seconds(20)
