@@ -140,17 +140,4 @@ public struct TimerShutdown: Service, CustomStringConvertible {
         }
     }
 }
-#else
-/// Not there without the trait.
-@available(*, unavailable, message: "name the trait ServiceLifecycle where your Package.swift names precise-timer")
-public struct TimerShutdown {
-    /// Not there without the trait.
-    public init(of: Any, lastTick: Bool = false, within: Duration? = nil) {}
-}
-/// Not there without the trait.
-@available(*, unavailable, message: "name the trait ServiceLifecycle where your Package.swift names precise-timer")
-public struct PeriodicService {
-    /// Not there without the trait.
-    public init(every: Duration, job: () async throws -> Void) {}
-}
 #endif

@@ -181,11 +181,4 @@ private final class LoggedName: Sendable {
         }
     }
 }
-#else
-/// Not there without the trait.
-@available(*, unavailable, message: "name the trait Logging where your Package.swift names precise-timer")
-public struct TimerLog {
-    /// Not there without the trait.
-    public init(of: Any, to logger: Any) {}
-}
 #endif

@@ -159,11 +159,4 @@ extension TimerService {
     /// How many calls of handlers were slow.
     fileprivate var slowCalls: Int { slowHandlers.map(\.count).reduce(0, +) }
 }
-#else
-/// Not there without the trait.
-@available(*, unavailable, message: "name the trait Metrics where your Package.swift names precise-timer")
-public struct TimerMetrics {
-    /// Not there without the trait.
-    public init(of: Any, name: String = "", service: String? = nil, dimensions: [(String, String)] = []) {}
-}
 #endif
