@@ -135,11 +135,14 @@ import Testing
     }
 
     @Test func aFactoryAtTheAddressOfAnotherBeginsAnew() throws {
-        for name in ["a", "b", "c", "d"] {
+        var (addresses, isNew) = (Set<ObjectIdentifier>(), true)
+        for name in (0..<10_000).map({ "label\($0)" }) where isNew {
             let factory = TestMetrics()
+            isNew = addresses.insert(ObjectIdentifier(factory)).inserted
             let reporter = try reporter([(name, "1")], factory: factory)
             withExtendedLifetime(reporter) { #expect(labels(in: factory) == [["service": "VirtualAlarm", name: "1"]]) }
         }
+        #expect(!isNew, "an address came again")
     }
 
     @Test func theServiceMayHaveANameOfItsOwn() throws {

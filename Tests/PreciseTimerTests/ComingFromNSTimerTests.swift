@@ -202,7 +202,8 @@ struct ComingFromNSTimerTests {
         #expect(timer?.resume() == true)
         #expect(site.until { log.ticks.count { $0.deadline >= earliest } >= 2 })
         let since = log.ticks.dropFirst(count)
-        #expect(since.count { $0.deadline < earliest } <= 1, "at most the handler that ran at the pause")
+        let former = since.count { $0.deadline < earliest }
+        #expect(former <= (site.virtual == nil ? 1 : 0), "at most the handler that ran at the pause")
         #expect(since.allSatisfy { $0.flawInTime == nil })
         timer = nil
         let isReported = { endings.all == [.handleReleased] }
