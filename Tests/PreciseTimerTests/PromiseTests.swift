@@ -70,12 +70,15 @@ import TimerKernel
     func schedulingForNowInAHandlerDoesNotStarveOtherTimers(ground: Ground) throws {
         let site = try ground.site()
         let (chain, sibling) = (Count(), Log())
-        // The timer schedules itself again for now, a given number of times.
+        // The timer schedules itself for now until the other one has ticked. Virtual time stands still meanwhile.
+        let goesOn = { @Sendable in site.virtual == nil ? sibling.count == 0 : chain.value < 2_000 }
         let first = try PreciseTimer.schedule(.once(after: .zero), on: site.service) { timer, _ in
-            if chain.add(1) < 2_000 { try? timer.reschedule(.once(after: .zero)) }
+            chain.add(1)
+            if goesOn() { try? timer.reschedule(.once(after: .zero)) }
         }
         try PreciseTimer.schedule(.once(after: .milliseconds(1)), on: site.service, target: sibling) { $0.note($1) }
-        #expect(site.until { chain.value == 2_000 && sibling.count == 1 && site.service.pendingCount == 0 })
+        #expect(site.until { sibling.count == 1 && site.service.pendingCount == 0 })
+        #expect(chain.value > 1)
         withExtendedLifetime(first) {}
     }
 
