@@ -18,8 +18,14 @@ let metrics = try TimerMetrics(of: service)  // Metrics
 let named = try TimerMetrics(of: service, name: "app", service: "cache", dimensions: [("zone", "a")])  // Metrics
 let often = try TimerMetrics(of: service, every: .seconds(1), factory: factory, on: .dispatch)  // Metrics
 let log = try TimerLog(of: service, to: logger)  // Logging
-let quiet = try TimerLog(of: service, to: logger, service: "cache", at: .debug, every: .seconds(1), on: .dispatch)  // Logging
+let quiet = try TimerLog(of: service, to: logger, service: "cache", at: .debug, every: .seconds(1))  // Logging
 let shutdown = TimerShutdown(of: TimerBag(), lastTick: true, within: .seconds(5))  // ServiceLifecycle
-let every = PeriodicService(every: .seconds(30), firstRun: .atStart, label: "refresh", logger: logger) { print("refreshed") }  // ServiceLifecycle
-let lasting = PeriodicService(every: .seconds(30), tolerance: .seconds(1), onError: { throw $0 }) { try await Task.sleep(for: .seconds(1)) }  // ServiceLifecycle
-let nightly = PeriodicService(.rate(3, per: .seconds(60)), on: .dispatch, missedTicks: .catchUp(limit: 10)) { tick in print(tick) }  // ServiceLifecycle
+let every = PeriodicService(every: .seconds(30), firstRun: .atStart, label: "a", logger: logger) {  // ServiceLifecycle
+    print("refreshed")
+}
+let lasting = PeriodicService(every: .seconds(30), tolerance: .seconds(1), onError: { throw $0 }) {  // ServiceLifecycle
+    try await Task.sleep(for: .seconds(1))
+}
+let nightly = PeriodicService(.every(.seconds(9)), missedTicks: .catchUp(limit: 10)) { tick in  // ServiceLifecycle
+    print(tick)
+}
