@@ -1,5 +1,4 @@
 package import Foundation
-internal import Synchronization
 
 /// The instants at which the clocks of a time zone show certain components of a calendar.
 ///
@@ -7,14 +6,14 @@ internal import Synchronization
 /// of the zone show them. Foundation's own search is not used: it loses a day if clocks jump by half an hour (02:15 on
 /// 4 October 2026 on Lord Howe Island), it fills a gap between two components with zero, and it has no bound.
 package struct CalendarRule: Sendable {
-    private let zone: TimeZone
+    private let reader: ZoneReader
     private let days: CalendarDays
     private let times: TimePattern
     /// Whether the components name times of each hour, as minute 30; if not, times of a day, as 02:30 or midnight.
     private let followsHours: Bool
 
     package init(_ components: DateComponents, in zone: TimeZone?) {
-        self.zone = zone ?? components.timeZone ?? .autoupdatingCurrent
+        reader = .of(zone ?? components.timeZone)
         days = CalendarDays(components)
         times = TimePattern(components)
         followsHours = components.hour == nil && TimePattern.isNamed(by: components)
@@ -22,14 +21,14 @@ package struct CalendarRule: Sendable {
 
     /// The first such instant after another, in seconds since 1970; nil if the calendar's longest search finds none.
     package func next(after second: Int) -> Int? {
-        if zone == .autoupdatingCurrent { SystemZone.update() }
+        guard let zone = reader.recent() else { return nil }
         // Clocks that go back over midnight show the day before again.
-        var day = (second + offset(at: second)) / TimePattern.day - 1
+        var day = (second + zone.offset(at: second)) / TimePattern.day - 1
         let end = day + days.longestSearch
         while let found = days.first(from: day, before: end) {
-            if let instant = first(on: found, after: second) {
+            if let instant = first(on: found, after: second, in: zone) {
                 // The next day may have begun before they went back.
-                let next = days.first(from: found + 1, before: found + 2).flatMap { first(on: $0, after: second) }
+                let next = days.first(from: found + 1, before: found + 2).flatMap { first(on: $0, after: second, in: zone) }
                 return min(instant, next ?? instant)
             }
             day = found + 1
@@ -38,9 +37,9 @@ package struct CalendarRule: Sendable {
     }
 
     /// The first such instant of a day after another instant.
-    private func first(on day: Int, after second: Int) -> Int? {
+    private func first(on day: Int, after second: Int, in zone: Zone) -> Int? {
         let (midnight, nextMidnight) = (day * TimePattern.day, (day + 1) * TimePattern.day)
-        let stretches = stretches(from: midnight - TimePattern.day, to: nextMidnight + TimePattern.day)
+        let stretches = zone.stretches(from: midnight - TimePattern.day, to: nextMidnight + TimePattern.day)
         // A day that the zone leaves out whole has no deadline.
         guard stretches.contains(where: { $0.shown.lowerBound < nextMidnight && $0.shown.upperBound > midnight }) else {
             return nil
@@ -59,9 +58,11 @@ package struct CalendarRule: Sendable {
         }
         return nil
     }
+}
 
+extension Zone {
     /// The stretches between two instants in which the clocks do not jump.
-    private func stretches(from start: Int, to end: Int) -> [Stretch] {
+    fileprivate func stretches(from start: Int, to end: Int) -> [Stretch] {
         var (start, stretches) = (start, [Stretch]())
         let last = offset(at: end)
         while offset(at: start) != last {
@@ -80,10 +81,6 @@ package struct CalendarRule: Sendable {
             if offset(at: middle) == old { before = middle } else { after = middle }
         }
         return after
-    }
-
-    private func offset(at second: Int) -> Int {
-        zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second)))
     }
 }
 
@@ -137,21 +134,5 @@ struct TimePattern: Sendable {
             }
         }
         return nil
-    }
-}
-
-/// The system's time zone, which Foundation on Linux reads once.
-private enum SystemZone {
-    private static let lastRead = Mutex(ContinuousClock.now)
-
-    /// Lets Foundation read it again, at most every ten seconds.
-    static func update() {
-        let now = ContinuousClock.now
-        let isOld = lastRead.withLock { last in
-            if now < last + .seconds(10) { return false }
-            last = now
-            return true
-        }
-        if isOld { NSTimeZone.resetSystemTimeZone() }
     }
 }

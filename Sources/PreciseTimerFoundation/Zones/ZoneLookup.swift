@@ -1,0 +1,90 @@
+package import Foundation
+
+/// Where this machine keeps its zones, and which one is the present one: what the C library goes by.
+///
+/// The variable `TZ` has a name, a path or a rule, perhaps after a colon; if it is not set, `/etc/localtime` counts.
+package struct ZoneLookup: Equatable, Sendable {
+    /// The variable; nil if it is not set.
+    let variable: String?
+    /// The folder of the zone files.
+    let folder: String
+    /// The file of the present zone.
+    let localtime: String
+
+    package init(variable: String?, folder: String? = nil, localtime: String = "/etc/localtime") {
+        self.variable = variable
+        self.folder = folder.flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/share/zoneinfo"
+        self.localtime = localtime
+    }
+
+    /// What the variables of this process say now.
+    package static var present: ZoneLookup {
+        ZoneLookup(variable: Self.variable("TZ"), folder: Self.variable("TZDIR"))
+    }
+
+    private static func variable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+
+    /// The file that decides on a zone, if there is one; nil is the present zone.
+    func path(of zone: TimeZone?) -> String? {
+        if let zone { return path(named: zone.identifier) }
+        guard let name else { return localtime }
+        return name.isEmpty ? nil : path(named: name)
+    }
+
+    private func path(named name: String) -> String { name.hasPrefix("/") ? name : folder + "/" + name }
+
+    /// The text of the variable without its colon.
+    private var name: String? {
+        variable.map { String($0.hasPrefix(":") ? $0.dropFirst() : $0[...]) }
+    }
+
+    /// Reads a zone; nil is the present one.
+    ///
+    /// - Throws: `Zone.Problem` if a file cannot be read, or if there is no such zone.
+    package func find(_ zone: TimeZone?) throws(Zone.Problem) -> Zone {
+        if let zone { return try find(zone) }
+        guard let name else { return try findLocal() }
+        // The C library takes an empty text for UTC.
+        if name.isEmpty { return Zone(name: "UTC", source: "TZ", .rule(.utc)) }
+        if let zone = try read(path(named: name), name) { return zone }
+        if let rule = ZoneRule(name) { return Zone(name: name, source: "TZ", .rule(rule)) }
+        if let zone = TimeZone(identifier: name) { return Zone(zone) }
+        throw Zone.Problem("TZ is \(variable ?? ""), which is no file in \(folder), no rule, and unknown to Foundation")
+    }
+
+    private func find(_ zone: TimeZone) throws(Zone.Problem) -> Zone {
+        try read(path(named: zone.identifier), zone.identifier) ?? Zone(zone)
+    }
+
+    private func findLocal() throws(Zone.Problem) -> Zone {
+        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: localtime)
+        let name = target?.range(of: "/zoneinfo/").map { String(target?[$0.upperBound...] ?? "") }
+        if let zone = try read(localtime, name ?? localtime) { return zone }
+        guard let target else { return Zone(name: "UTC", source: "no \(localtime)", .rule(.utc)) }
+        if let zone = name.flatMap(TimeZone.init(identifier:)) { return Zone(zone) }
+        throw Zone.Problem("\(localtime) is a link to \(target), which is no file, and unknown to Foundation")
+    }
+
+    /// Nil if there is no such file.
+    private func read(_ path: String, _ name: String) throws(Zone.Problem) -> Zone? {
+        guard let bytes = try ZoneBytes.read(path) else { return nil }
+        do throws(ZoneFile.Flaw) {
+            let isOfFolder = !name.hasPrefix("/") || name.hasPrefix(folder + "/")
+            let version = isOfFolder ? version : nil
+            return Zone(
+                name: name,
+                source: version.map { "system, tzdata \($0)" } ?? "system",
+                .file(try ZoneFile(bytes))
+            )
+        } catch {
+            throw Zone.Problem("\(path) is damaged: \(error.description) (install the time zone data anew)")
+        }
+    }
+
+    /// The version of the files in the folder, if it is told: the second word of a comment in `tzdata.zi`.
+    private var version: String? {
+        let bytes = (try? ZoneBytes.read(folder + "/tzdata.zi", limit: 64)) ?? []
+        let words = String(decoding: bytes, as: UTF8.self).prefix { !$0.isNewline }.split(separator: " ")
+        return words.count == 3 && words[..<2] == ["#", "version"] ? String(words[2]) : nil
+    }
+}
