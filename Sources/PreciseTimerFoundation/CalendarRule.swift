@@ -28,7 +28,8 @@ package struct CalendarRule: Sendable {
         while let found = days.first(from: day, before: end) {
             if let instant = first(on: found, after: second, in: zone) {
                 // The next day may have begun before they went back.
-                let next = days.first(from: found + 1, before: found + 2).flatMap { first(on: $0, after: second, in: zone) }
+                let next = days.first(from: found + 1, before: found + 2)
+                    .flatMap { first(on: $0, after: second, in: zone) }
                 return min(instant, next ?? instant)
             }
             day = found + 1

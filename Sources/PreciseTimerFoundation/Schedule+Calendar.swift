@@ -16,8 +16,25 @@ public import PreciseTimer
 /// - Schedules without an hour (`hourly`, and `calendar` with a minute or a second but no hour) follow
 ///   the hours that pass: an hour that a day has twice has its deadlines twice, and one that it lacks has none.
 ///
+/// A time zone is what the system's file of its name says. Foundation's own rules, which are as old as the toolchain,
+/// count only if there is no such file. Without a zone the clocks of the system count, as date(1) shows them: the
+/// variable `TZ`, or else `/etc/localtime`. A description names the zone and the source of its rules. A zone that is
+/// not to be found, or whose file is damaged, is refused when the timer is scheduled. A new or changed file is noticed
+/// within about a minute. Do not pass `TimeZone.current` to mean the system's zone: Foundation knows it by name only,
+/// and guesses the name if `/etc/localtime` is no link.
+///
+/// Each has the parameters of ``PreciseTimer/PreciseTimer/Schedule/every(_:after:count:spread:jitter:for:)``, in the
+/// same sense:
+///
+/// - `count`: the number of ticks after which the timer ends.
+/// - `spread`: all deadlines of a timer are later by the same random length, from zero up to this one. Each call that
+///   schedules or reschedules a timer draws its own.
+/// - `jitter`: each deadline is later by a random length of its own, from zero up to this one, but never as late as the
+///   next date. It is at most a day; for schedules without an hour an hour, and without a minute a minute.
+/// - `for`: how long from now there are dates.
+///
 /// After a step of the wall clock the next deadline is computed anew, as `PreciseTimer.Schedule.computed` describes.
-/// The present time zone, the default, is looked at about once a minute. The thread that delivers computes each
+/// The thread that delivers computes each
 /// deadline, which takes some 5 µs, and up to a millisecond for a rare one, as 29 February on a Sunday. A
 /// calendar that is not the Gregorian or its kin is searched day by day, and a rare date takes far longer there.
 ///
@@ -27,38 +44,63 @@ public import PreciseTimer
 extension PreciseTimer.Schedule {
     /// A deadline each day, at a time.
     ///
+    /// ```swift
+    /// .daily(at: .init(hour: 2, minute: 30), spread: .seconds(600))       // a thousand machines do not call at once
+    /// ```
+    ///
     /// - Parameters:
     ///   - time: the hour and, if they are not zero, the minute and the second, as in `.init(hour: 2, minute: 30)`.
     ///   - zone: the time zone whose clocks show this time; nil for that of the components or, if they have none, the
     ///     present one.
+    ///   - count: the number of ticks; nil for no limit.
+    ///   - spread: by how much later all deadlines may be; nil for none.
+    ///   - jitter: by how much later each deadline may be; nil for none.
+    ///   - span: the time from now after which there is no date; nil for no limit.
     /// - Returns: the schedule.
-    public static func daily(at time: DateComponents, in zone: TimeZone? = nil) -> Self {
-        schedule("daily at \(time.text)", [time], in: zone, flaw: time.flawOfTime)
+    public static func daily(
+        at time: DateComponents,
+        in zone: TimeZone? = nil,
+        count: Int? = nil,
+        spread: Duration? = nil,
+        jitter: Duration? = nil,
+        for span: Duration? = nil
+    ) -> Self {
+        let name = "daily at \(time.text)"
+        return CalendarSchedule(name, [time], in: zone, flaw: time.flawOfTime, count, spread, jitter, for: span)
+            .schedule
     }
 
     /// A deadline on some days of each week, at a time: `.weekly(on: .monday, .friday, at: .init(hour: 9))`.
     ///
+    /// The other parameters are those of ``daily(at:in:count:spread:jitter:for:)``.
+    ///
     /// - Parameters:
     ///   - days: the days of the week.
     ///   - time: the hour and, if they are not zero, the minute and the second.
-    ///   - zone: the time zone whose clocks show this time; nil for that of the components or, if they have none, the
-    ///     present one.
     /// - Returns: the schedule.
     public static func weekly(
         on days: Locale.Weekday...,
         at time: DateComponents,
-        in zone: TimeZone? = nil
+        in zone: TimeZone? = nil,
+        count: Int? = nil,
+        spread: Duration? = nil,
+        jitter: Duration? = nil,
+        for span: Duration? = nil
     ) -> Self {
-        weekly(on: days, at: time, in: zone)
+        weekly(on: days, at: time, in: zone, count: count, spread: spread, jitter: jitter, for: span)
     }
 
     /// A deadline on some days of each week, at a time. The same as the form with single days.
     public static func weekly(
         on days: [Locale.Weekday],
         at time: DateComponents,
-        in zone: TimeZone? = nil
+        in zone: TimeZone? = nil,
+        count: Int? = nil,
+        spread: Duration? = nil,
+        jitter: Duration? = nil,
+        for span: Duration? = nil
     ) -> Self {
-        let names = days.map(\.rawValue).joined(separator: ", ")
+        let name = "weekly on \(days.map(\.rawValue).joined(separator: ", ")) at \(time.text)"
         let flaw = time.flawOfTime ?? (days.isEmpty ? "it has no day; give at least one day of the week" : nil)
         let dates = Set(days)
             .map { day in
@@ -66,18 +108,27 @@ extension PreciseTimer.Schedule {
                 date.weekday = day.number
                 return date
             }
-        return schedule("weekly on \(names) at \(time.text)", dates, in: zone, flaw: flaw)
+        return CalendarSchedule(name, dates, in: zone, flaw: flaw, count, spread, jitter, for: span).schedule
     }
 
     /// A deadline in each hour, at a minute.
     ///
+    /// The other parameters are those of ``daily(at:in:count:spread:jitter:for:)``.
+    ///
     /// - Parameters:
     ///   - minute: the minute, from 0 to 59.
-    ///   - zone: the time zone; few zones are not a whole number of hours from another.
+    ///   - zone: the time zone, nil for the present one; few zones are not a whole number of hours from another.
     /// - Returns: the schedule.
-    public static func hourly(at minute: Int = 0, in zone: TimeZone = .autoupdatingCurrent) -> Self {
-        let time = DateComponents(minute: minute)
-        return schedule("hourly at minute \(minute)", [time], in: zone, flaw: time.flaw)
+    public static func hourly(
+        at minute: Int = 0,
+        in zone: TimeZone? = nil,
+        count: Int? = nil,
+        spread: Duration? = nil,
+        jitter: Duration? = nil,
+        for span: Duration? = nil
+    ) -> Self {
+        let (name, time) = ("hourly at minute \(minute)", DateComponents(minute: minute))
+        return CalendarSchedule(name, [time], in: zone, flaw: time.flaw, count, spread, jitter, for: span).schedule
     }
 
     /// A deadline whenever the calendar shows these components.
@@ -95,45 +146,30 @@ extension PreciseTimer.Schedule {
     /// `day: 31` has seven deadlines a year. A month means the regular one, unless `isLeapMonth` is true. Components
     /// with a year have an end, and the timer ends there.
     ///
+    /// The other parameters are those of ``daily(at:in:count:spread:jitter:for:)``.
+    ///
     /// - Parameters:
     ///   - components: what the calendar shows, in whole seconds. Their calendar is used, but not its time zone; if
     ///     there is none, the Gregorian calendar.
     ///   - zone: the time zone; nil for that of the components or, if they have none, the present one.
     /// - Returns: the schedule.
-    public static func calendar(_ components: DateComponents, in zone: TimeZone? = nil) -> Self {
+    public static func calendar(
+        _ components: DateComponents,
+        in zone: TimeZone? = nil,
+        count: Int? = nil,
+        spread: Duration? = nil,
+        jitter: Duration? = nil,
+        for span: Duration? = nil
+    ) -> Self {
         var shown = components
         (shown.calendar, shown.timeZone) = (nil, nil)
-        return schedule(
-            "at \(shown)".trimmingCharacters(in: .whitespaces),
-            [components],
-            in: zone,
-            flaw: components.flaw
-        )
+        let name = "at \(shown)".trimmingCharacters(in: .whitespaces)
+        return CalendarSchedule(name, [components], in: zone, flaw: components.flaw, count, spread, jitter, for: span)
+            .schedule
     }
 
     /// One deadline, at a date. A date in the past is due now. For a service of the wall clock: `on: .wall`.
     public static func once(at date: Date) -> Self { once(at: TimerInstant(date)) }
-
-    /// The deadlines at which one of some components matches; none if they have a flaw.
-    private static func schedule(
-        _ name: String,
-        _ dates: [DateComponents],
-        in zone: TimeZone?,
-        flaw: String?
-    ) -> Self {
-        let rules = flaw == nil ? dates.map { CalendarRule($0, in: zone) } : []
-        let years = CalendarDays.yearsOfSearch(in: dates.first?.calendar)
-        let hint = "no date from now on matches, up to \(years) years ahead; give components that come together"
-        return computed(name, on: .wall, hint: flaw ?? hint) { instant in
-            // Whole seconds are after an instant if they are after its second.
-            let second = Int(instant.nanoseconds / 1_000_000_000)
-            guard let next = rules.compactMap({ $0.next(after: second) }).min(), next < UInt64.max / 1_000_000_000
-            else {
-                return nil
-            }
-            return TimerInstant(nanoseconds: UInt64(next) * 1_000_000_000, clock: .wall)
-        }
-    }
 }
 
 extension DateComponents {

@@ -363,8 +363,8 @@ package struct Timing: ~Copyable {
         follow(.fixedDelay(length), from: now.saturatingAdding(length))
     }
 
-    /// Whether the next deadline is being computed.
-    package var awaitsComputation: Bool { flags.isSuperset(of: [.isComputed, .isExhausted]) && rules?.remaining != 0 }
+    /// Whether the next deadline is being computed, or the deadlines that the last tick stands for.
+    package var awaitsComputation: Bool { flags.isSuperset(of: [.isComputed, .isExhausted]) }
 
     /// Goes on with the deadline that was computed while the tick of the former one was being delivered, or with none.
     ///

@@ -37,6 +37,6 @@ extension PreciseTimer.Schedule {
         hint: String = "let the function return an instant after the one that it gets, on the same clock",
         _ next: @escaping @Sendable (_ after: TimerInstant) -> TimerInstant?
     ) -> Self {
-        Self(.never, .computed, rule: DeadlineRule(name, on: clock, hint: hint, next))
+        Self(.never, .computed, rule: ScheduleRule({ name }, on: clock, hint: hint) { _, _ in (next, .max) })
     }
 }

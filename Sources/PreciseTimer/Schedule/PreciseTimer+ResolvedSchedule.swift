@@ -1,12 +1,12 @@
 /// Checks a schedule, and turns it into nanoseconds.
 extension PreciseTimer.Schedule {
     /// Computes the deadlines, if they are no grid.
-    @inline(__always) var rule: DeadlineRule? { modifiers == nil ? nil : modifiers?.rule }
+    @inline(__always) package var rule: ScheduleRule? { modifiers == nil ? nil : modifiers?.rule }
 
     /// The schedule in nanoseconds, on a clock.
     ///
     /// - Throws: `TimerError` if the schedule makes no sense, or starts at an instant of another clock.
-    @inline(__always) func resolved(on clock: TimerClock) throws(TimerError) -> ResolvedSchedule {
+    @inline(__always) package func resolved(on clock: TimerClock) throws(TimerError) -> ResolvedSchedule {
         // The way of most time-outs is short.
         if case .after(let delay) = start, case .once = repetition, modifiers == nil,
             let nanoseconds = delay.nanosecondsUnlessNegative
@@ -106,7 +106,7 @@ extension PreciseTimer.Schedule {
         )
     }
 
-    static func refusal(_ what: String) -> TimerError { TimerError(.invalidSchedule, "scheduling \(what)") }
+    package static func refusal(_ what: String) -> TimerError { TimerError(.invalidSchedule, "scheduling \(what)") }
 
     private func refusal(_ what: String) -> TimerError { Self.refusal(what) }
 }

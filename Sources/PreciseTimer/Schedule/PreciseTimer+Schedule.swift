@@ -15,9 +15,9 @@ extension PreciseTimer {
             /// The time from now to the last possible deadline; nil for no limit.
             let span: Duration?
             /// Computes the deadlines, if they are no grid.
-            let rule: DeadlineRule?
+            let rule: ScheduleRule?
 
-            init(_ count: Int?, _ spread: Duration?, _ jitter: Duration?, _ span: Duration?, _ rule: DeadlineRule?) {
+            init(_ count: Int?, _ spread: Duration?, _ jitter: Duration?, _ span: Duration?, _ rule: ScheduleRule?) {
                 (self.count, self.spread, self.jitter, self.span, self.rule) = (count, spread, jitter, span, rule)
             }
 
@@ -31,14 +31,14 @@ extension PreciseTimer {
         let repetition: Repetition<Duration>
         let modifiers: Modifiers?
 
-        init(
+        package init(
             _ start: ScheduleStart<Duration, TimerInstant>,
             _ repetition: Repetition<Duration>,
             count: Int? = nil,
             spread: Duration? = nil,
             jitter: Duration? = nil,
             span: Duration? = nil,
-            rule: DeadlineRule? = nil
+            rule: ScheduleRule? = nil
         ) {
             (self.start, self.repetition) = (start, repetition)
             let isPlain = count == nil && spread == nil && jitter == nil && span == nil && rule == nil

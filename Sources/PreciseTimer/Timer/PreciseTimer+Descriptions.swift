@@ -66,7 +66,7 @@ extension PreciseTimer.Schedule: CustomStringConvertible, CustomReflectable {
 
     /// The rule, as in `every 30 s, the first after 5 s, 10 ticks`.
     public var description: String {
-        if let rule { return rule.name.onOneLine }
+        if let rule { return rule.name().onOneLine }
         let rule: (text: String, delay: Duration?) =
             switch repetition {
             case .once, .computed: ("once", nil)

@@ -1,24 +1,48 @@
-/// A function that computes each deadline of a timer from the former one. Two rules are equal if they are the same.
-final class DeadlineRule: Equatable, Sendable {
-    /// The name of the schedule, for messages.
-    let name: String
+/// How the deadlines of a schedule are computed, for any number of timers.
+package final class ScheduleRule: Sendable {
+    /// Computes the first deadline after an instant; nil if there is none.
+    package typealias Next = @Sendable (_ after: TimerInstant) -> TimerInstant?
+    /// Makes the function of a timer that is scheduled now, and says how many ticks it has; `.max` for no limit. What
+    /// is left to chance follows from the seed; without one, nothing is left to chance.
+    package typealias Make = @Sendable (_ now: TimerInstant, _ seed: UInt64?) throws(TimerError) -> (Next, UInt64)
+
+    /// What messages and descriptions call the schedule.
+    let name: @Sendable () -> String
     /// The clock that the deadlines are on; nil for that of any service.
     private let clock: TimerClock?
     /// What to do if there is no deadline at all.
     private let hint: String
-    private let compute: @Sendable (TimerInstant) -> TimerInstant?
+    private let make: Make
 
-    init(
-        _ name: String,
-        on clock: TimerClock?,
-        hint: String,
-        _ compute: @escaping @Sendable (TimerInstant) -> TimerInstant?
-    ) {
-        (self.name, self.clock, self.hint, self.compute) = (name, clock, hint, compute)
+    package init(_ name: @escaping @Sendable () -> String, on clock: TimerClock?, hint: String, _ make: @escaping Make)
+    {
+        (self.name, self.clock, self.hint, self.make) = (name, clock, hint, make)
     }
 
+    /// The rule of one timer, and the schedule that begins with its first deadline.
+    ///
+    /// - Throws: `TimerError` if there is no deadline, or if the service has another clock than the rule.
+    package func begin(at now: TimerInstant, seed: UInt64?) throws(TimerError) -> (DeadlineRule, ResolvedSchedule) {
+        if let clock, clock != now.clock {
+            throw PreciseTimer.Schedule.refusal("\(name()) on a service of the \(now.clock) clock (\(clock.remedy))")
+        }
+        let (next, count) = try make(now, seed)
+        let rule = DeadlineRule(next)
+        if let first = rule.next(after: now.nanoseconds, on: now.clock) {
+            return (rule, ResolvedSchedule(.at(first), .computed, count == .max ? nil : .init(count: count)))
+        }
+        throw PreciseTimer.Schedule.refusal("\(name()), which has no deadline from now on (\(hint))")
+    }
+}
+
+/// A function that computes each deadline of a timer from the former one.
+package final class DeadlineRule: Sendable {
+    private let compute: ScheduleRule.Next
+
+    fileprivate init(_ compute: @escaping ScheduleRule.Next) { self.compute = compute }
+
     /// The first deadline after an instant, in nanoseconds on its clock; nil if there is none. Calls the user's code.
-    func next(after instant: UInt64, on clock: TimerClock) -> UInt64? {
+    package func next(after instant: UInt64, on clock: TimerClock) -> UInt64? {
         let next = compute(TimerInstant(nanoseconds: instant, clock: clock))
         guard let next, next.clock == clock, next.nanoseconds > instant, !next.isNever else { return nil }
         return next.nanoseconds
@@ -33,36 +57,15 @@ final class DeadlineRule: Equatable, Sendable {
         var missed: UInt64 = 0
     }
 
-    /// What follows a deadline, if all up to an instant are missed.
+    /// What follows a deadline, if all up to an instant are missed. At most 10,000 of them are counted.
     func next(after deadline: UInt64, skippingTo now: UInt64, on clock: TimerClock) -> Answer {
         var answer = Answer(next: next(after: deadline, on: clock), latest: deadline)
         while let late = answer.next, late <= now {
             answer.missed += 1
-            answer.latest = answer.missed < Self.mostMissed ? late : now
+            // The clock of a machine may start in 1970.
+            answer.latest = answer.missed < 10_000 ? late : now
             answer.next = next(after: answer.latest, on: clock)
         }
         return answer
     }
-
-    /// How many missed deadlines are counted, at most: the clock of a machine may start in 1970.
-    static var mostMissed: UInt64 { 10_000 }
-
-    /// The instant after which the next deadline is computed anew, at a new time. A clock that was set back by up to a
-    /// minute repeats no deadline up to the latest one that had a tick or was missed.
-    func origin(at now: UInt64, latest: UInt64) -> UInt64 {
-        latest > now && latest - now <= 60_000_000_000 ? latest : now
-    }
-
-    /// The first deadline of a timer.
-    ///
-    /// - Throws: `TimerError` if there is none, or if the service has another clock than the rule.
-    func first(after now: TimerInstant) throws(TimerError) -> UInt64 {
-        if let clock, clock != now.clock {
-            throw PreciseTimer.Schedule.refusal("\(name) on a service of the \(now.clock) clock (\(clock.remedy))")
-        }
-        if let first = next(after: now.nanoseconds, on: now.clock) { return first }
-        throw PreciseTimer.Schedule.refusal("\(name), which has no deadline from now on (\(hint))")
-    }
-
-    static func == (left: DeadlineRule, right: DeadlineRule) -> Bool { left === right }
 }

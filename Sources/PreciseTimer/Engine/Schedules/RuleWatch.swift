@@ -5,16 +5,10 @@ internal import TimerKernel
 final class RuleWatch: Sendable {
     private struct Watched { weak var record: Record? }
 
-    /// A watch of the clock.
-    private struct Watch {
-        let stop: @Sendable () -> Void
-        /// Whether it has ended by itself.
-        let hasEnded: Lock<Bool>
-    }
-
     private struct State {
         var records: [ObjectIdentifier: Watched] = [:]
-        var watch: Watch?
+        /// The watch of the clock, and whether it has ended by itself.
+        var watch: (stop: @Sendable () -> Void, hasEnded: Lock<Bool>)?
     }
 
     private let state = Lock(State())
@@ -29,7 +23,7 @@ final class RuleWatch: Sendable {
                 } onEnd: { _ in
                     hasEnded.withLock { $0 = true }
                 }
-                state.watch = Watch(stop: stop, hasEnded: hasEnded)
+                state.watch = (stop, hasEnded)
             }
             state.records[ObjectIdentifier(record)] = Watched(record: record)
         }
@@ -37,7 +31,7 @@ final class RuleWatch: Sendable {
 
     /// Forgets a timer. The watch ends with the last one.
     func remove(_ record: Record) {
-        let watch: Watch? = state.withLock(inForkedChild: nil) { state in
+        let watch = state.withLock(inForkedChild: nil) { state in
             state.records[ObjectIdentifier(record)] = nil
             return state.records.isEmpty ? state.watch.take() : nil
         }
@@ -45,8 +39,7 @@ final class RuleWatch: Sendable {
     }
 
     private func recompute(_ core: ServiceCore) {
-        let records = state.withLock { $0.records.values.compactMap(\.record) }
-        for record in records { core.clockWasSet(for: record) }
+        for record in state.withLock({ $0.records.values.compactMap(\.record) }) { core.clockWasSet(for: record) }
     }
 }
 

@@ -14,12 +14,13 @@ extension ServiceCore {
 
     /// Adds a timer whose deadlines a rule computes.
     @inline(never)
-    func register(_ record: Record, by rule: DeadlineRule, _ service: AnyObject) throws(TimerError) -> PreciseTimer {
+    func register(_ record: Record, by rule: ScheduleRule, _ service: AnyObject) throws(TimerError) -> PreciseTimer {
         let cold = record.needCold()
-        (cold.isComputed, cold.rule) = (true, rule)
         if clock == .wall { cold.ruleWatch = try watchRule(of: record) }
         do throws(TimerError) {
-            let timer = try register(record, first(of: rule), service)
+            let (rule, schedule) = try begin(rule)
+            (cold.isComputed, cold.rule) = (true, rule)
+            let timer = try register(record, schedule, service)
             recomputeIfOutdated(record)
             return timer
         } catch {
@@ -31,15 +32,16 @@ extension ServiceCore {
     /// Gives a timer another rule.
     ///
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule.
-    @inline(never) func reschedule(_ record: Record, by rule: DeadlineRule) throws(TimerError) {
+    @inline(never) func reschedule(_ record: Record, by rule: ScheduleRule) throws(TimerError) {
         let (isComputed, checks) = locked(inForkedChild: (true, 0)) { _ in
             (record.cold?.isComputed ?? false, record.cold?.checks ?? 0)
         }
         guard isComputed else {
-            let attempted = "rescheduling to \(rule.name) a timer that began with another kind of schedule"
+            let attempted = "rescheduling to \(rule.name()) a timer that began with another kind of schedule"
             throw TimerError(.invalidSchedule, "\(attempted) (end it and schedule a new one)")
         }
-        try reschedule(record, first(of: rule), by: rule, asOf: checks)
+        let (own, schedule) = try begin(rule)
+        try reschedule(record, schedule, by: own, asOf: checks)
         recomputeIfOutdated(record)
     }
 
@@ -56,7 +58,7 @@ extension ServiceCore {
                 rule: rule,
                 sequence: record.sequence,
                 limit: record.timing.isTheRest ? min(now.nanoseconds, record.timing.end) : 0,
-                isLastTick: record.timing.isFinishing
+                isLastTick: record.timing.isFinishing || record.timing.isCountedOut
             )
         }
         var missed: UInt64 = 0
@@ -99,8 +101,11 @@ extension ServiceCore {
         }
         guard let known else { return }
         let (now, rule) = (now.nanoseconds, known.rule)
-        guard now < known.deadline, let next = rule.next(after: rule.origin(at: now, latest: known.latest), on: clock)
-        else { return }
+        // A clock that was set back by up to a minute repeats no deadline that had a tick or was missed.
+        let isSetBack = known.latest > now && known.latest - now <= 60_000_000_000
+        guard now < known.deadline, let next = rule.next(after: isSetBack ? known.latest : now, on: clock) else {
+            return
+        }
         let isLate = decide(inForkedChild: false) { state in
             guard record.isAdded, let cold = record.cold, cold.rule === rule, !record.timing.isFinishing else {
                 return false
@@ -113,9 +118,9 @@ extension ServiceCore {
         if isLate { recompute(record) }
     }
 
-    /// The schedule of a timer that begins with the first deadline of a rule.
-    private func first(of rule: DeadlineRule) throws(TimerError) -> ResolvedSchedule {
-        ResolvedSchedule(.at(try rule.first(after: now)), .computed)
+    /// The rule of one timer, and the schedule that begins with its first deadline.
+    private func begin(_ rule: ScheduleRule) throws(TimerError) -> (DeadlineRule, ResolvedSchedule) {
+        try rule.begin(at: now, seed: locked(inForkedChild: 0) { $0.scheduler.random.next() })
     }
 }
 

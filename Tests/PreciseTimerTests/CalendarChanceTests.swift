@@ -1,0 +1,249 @@
+import Foundation
+import PreciseTimer
+import PreciseTimerFoundation
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// What calendars leave to chance, and what ends them. Virtual time begins with the year 2026, at midnight.
+struct CalendarChanceTests {
+    typealias Schedule = PreciseTimer.Schedule
+
+    private let virtual = VirtualTime(clock: .wall)
+    private let log = Log()
+
+    private func schedule(_ schedule: Schedule, _ policy: PreciseTimer.MissedTickPolicy = .skip) throws -> PreciseTimer
+    {
+        try PreciseTimer.schedule(schedule, on: virtual.service, missedTicks: policy, target: log) { $0.note($1) }
+    }
+
+    private static let half = DateComponents(hour: 2, minute: 30)
+
+    /// By how much deadlines are later than 02:30, in seconds.
+    private static func delays(_ deadlines: [TimerInstant]) -> [Double] {
+        deadlines.map { Double($0.nanoseconds % 86_400_000_000_000) / 1e9 - 9_000 }
+    }
+
+    // MARK: Chance
+
+    @Test func eachTimerOfAScheduleHasItsOwnFixedDelay() throws {
+        let nightly = Schedule.daily(at: Self.half, in: .gmt, spread: .seconds(600))
+        var delays: Set<Double> = []
+        for _ in 0..<20 {
+            let log = Log()
+            let timer = try PreciseTimer.schedule(nightly, on: virtual.service, target: log) { $0.note($1) }
+            virtual.advance(by: .seconds(3 * 86_400))
+            timer.cancel()
+            let own = Self.delays(log.ticks.map(\.deadline))
+            #expect(own.count == 3 && Set(own).count == 1 && own.allSatisfy { (0...600).contains($0) }, "\(own)")
+            delays.formUnion(own)
+        }
+        #expect(delays.count == 20 && (delays.max() ?? 0) - (delays.min() ?? 0) > 200, "\(delays)")
+    }
+
+    @Test func aRescheduledTimerDrawsAnotherDelay() throws {
+        let nightly = Schedule.daily(at: Self.half, in: .gmt, spread: .seconds(600))
+        let timer = try schedule(nightly)
+        let first = timer.nextDeadline
+        try timer.reschedule(nightly)
+        #expect(timer.nextDeadline != first)
+    }
+
+    @Test func theDelaysFollowFromTheSeedOfVirtualTime() throws {
+        let deadlines = try [1, 1, 2]
+            .map { seed in
+                let virtual = VirtualTime(clock: .wall, seed: seed)
+                let nightly = Schedule.daily(at: Self.half, in: .gmt, spread: .seconds(600))
+                return try PreciseTimer.schedule(nightly, on: virtual.service, target: log) { $0.note($1) }.nextDeadline
+            }
+        #expect(deadlines[0] == deadlines[1] && deadlines[0] != deadlines[2])
+    }
+
+    @Test func jitterIsDrawnAnewForEachDeadline() throws {
+        let timer = try schedule(.daily(at: Self.half, in: .gmt, jitter: .seconds(600)))
+        virtual.advance(by: .seconds(40 * 86_400))
+        timer.cancel()
+        let delays = Self.delays(log.ticks.map(\.deadline))
+        #expect(delays.count == 40 && Set(delays).count == 40 && delays.allSatisfy { (0...600).contains($0) })
+        #expect((delays.max() ?? 0) > 500 && (delays.min() ?? 600) < 100, "\(delays)")
+        #expect(log.ticks.map(\.index) == Array(0..<40) && log.ticks.allSatisfy { $0.missed == 0 })
+    }
+
+    /// The clocks of the zone jump by an hour on 29 March, and by half an hour on Lord Howe Island.
+    @Test(arguments: ["Europe/Berlin", "Australia/Lord_Howe"], [false, true])
+    func theLongestJitterKeepsTheOrderOfTheDates(identifier: String, isHourly: Bool) throws {
+        let zone = try #require(TimeZone(identifier: identifier))
+        let (plain, jittered): (Schedule, Schedule) =
+            if isHourly {
+                (.hourly(at: 30, in: zone), .hourly(at: 30, in: zone, jitter: .seconds(3_600)))
+            } else {
+                (.daily(at: Self.half, in: zone), .daily(at: Self.half, in: zone, jitter: .seconds(86_400)))
+            }
+        let start = try #require(Date(virtual.now))
+        let dates = Array(plain.deadlines(after: start, count: isHourly ? 3_000 : 300))
+        let timer = try schedule(jittered)
+        virtual.advance(by: .seconds(isHourly ? 120 * 86_400 : 290 * 86_400))
+        timer.cancel()
+        let ticks = log.ticks
+        #expect(ticks.count > (isHourly ? 2_870 : 285) && ticks.map(\.index) == Array(0..<ticks.count))
+        let misplaced = ticks.indices.filter { number in
+            let range = TimerInstant(dates[number])..<TimerInstant(dates[number + 1])
+            return !range.contains(ticks[number].deadline)
+        }
+        #expect(misplaced.isEmpty)
+    }
+
+    /// The watch of the clock computes each deadline anew about once a minute, also between a date and its deadline.
+    @Test(arguments: [(600, nil), (nil, 600), (86_400, 86_400)] as [(Int?, Int?)])
+    func aCheckOfTheClockMovesNoDeadline(spread: Int?, jitter: Int?) throws {
+        let nightly = Schedule.daily(
+            at: Self.half,
+            in: .gmt,
+            spread: spread.map { .seconds($0) },
+            jitter: jitter.map { .seconds($0) }
+        )
+        let timer = try schedule(nightly)
+        for _ in 0..<10 {
+            let next = try #require(timer.nextDeadline)
+            virtual.advance(by: virtual.now.duration(to: next) - .nanoseconds(1))
+            virtual.inject(.stepClock(by: .zero))
+            virtual.advance(by: .zero)
+            #expect(timer.nextDeadline == next)
+            virtual.advance(by: .nanoseconds(1))
+            virtual.inject(.stepClock(by: .seconds(-30)))
+            virtual.advance(by: .seconds(30))
+        }
+        #expect(log.ticks.map(\.index) == Array(0..<10) && log.ticks.allSatisfy { $0.missed == 0 })
+    }
+
+    @Test func aTickThatIsLateCountsTheDeadlinesAndNotTheDates() throws {
+        let timer = try schedule(.daily(at: Self.half, in: .gmt, spread: .seconds(7_200)))
+        let first = try #require(timer.nextDeadline)
+        // 02:30 has passed once more, but not the deadline of that day.
+        virtual.jump(by: virtual.now.duration(to: first) + .seconds(86_399))
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map(\.missed) == [0])
+        virtual.jump(by: .seconds(86_400))
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 1]])
+    }
+
+    // MARK: Ends
+
+    @Test(arguments: [
+        (Schedule.daily(at: half, in: .gmt, count: 3), 3), (.weekly(on: .monday, at: half, in: .gmt, count: 2), 2),
+        (.hourly(at: 5, in: .gmt, count: 4), 4), (.calendar(DateComponents(day: 2), in: .gmt, count: 1), 1),
+        (.daily(at: half, in: .gmt, for: .seconds(5 * 86_400)), 5),
+        (.daily(at: half, in: .gmt, for: .seconds(9_000)), 1),
+        (.hourly(at: 0, in: .gmt, jitter: .seconds(3_600), for: .seconds(7_200)), 2),
+        (.daily(at: half, in: .gmt, count: 9, spread: .seconds(86_400), for: .seconds(2 * 86_400)), 2),
+    ])
+    func aCountAndASpanEndATimer(schedule: Schedule, ticks: Int) throws {
+        let timer = try self.schedule(schedule)
+        virtual.advance(by: .seconds(40 * 86_400))
+        #expect(log.ticks.map(\.index) == Array(0..<ticks))
+        #expect(timer.state == .ended(.completed) && virtual.pendingCount == 0)
+    }
+
+    @Test func theLastTickOfACountStandsForAllThatHavePassed() throws {
+        let timer = try schedule(.daily(at: Self.half, in: .gmt, count: 2))
+        virtual.advance(by: .seconds(86_400))
+        virtual.jump(by: .seconds(3 * 86_400))
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 2]])
+        #expect(timer.state == .ended(.completed))
+    }
+
+    @Test func catchingUpEndsWithTheCount() throws {
+        let timer = try schedule(.daily(at: Self.half, in: .gmt, count: 3), .catchUp(limit: 5))
+        virtual.jump(by: .seconds(10 * 86_400))
+        virtual.advance(by: .zero)
+        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 0], [2, 0]])
+        #expect(timer.state == .ended(.completed))
+    }
+
+    @Test(arguments: [
+        (Schedule.daily(at: half, count: 0), "with 0 ticks (the count must be at least 1)"),
+        (.daily(at: half, spread: .seconds(-1)), "with a spread of -1 s (it must not be negative)"),
+        (.daily(at: half, jitter: .seconds(-1)), "with a jitter of -1 s (it must be from zero to a day"),
+        (.daily(at: half, jitter: .seconds(86_401)), "from zero to a day"),
+        (.weekly(on: .monday, at: half, jitter: .seconds(86_401)), "from zero to a day"),
+        (.hourly(jitter: .seconds(3_601)), "from zero to an hour"),
+        (.calendar(DateComponents(second: 0), jitter: .seconds(61)), "from zero to a minute"),
+        (.calendar(DateComponents(month: 3), jitter: .seconds(86_401)), "from zero to a day"),
+        (.daily(at: half, in: .gmt, for: .seconds(8_999)), "for 8999 s (that is over before the first deadline)"),
+        (.daily(at: half, for: .seconds(-1)), "for -1 s (it must not be negative)"),
+    ])
+    func optionsThatMakeNoSenseAreRefused(schedule: Schedule, words: String) {
+        let error = #expect(throws: TimerError.self) { _ = try self.schedule(schedule) }
+        #expect(
+            error?.code == .invalidSchedule && error?.attempted.contains(words) == true,
+            "\(error?.attempted ?? "")"
+        )
+        #expect(schedule.deadlines(count: 1).map { $0 }.isEmpty)
+    }
+}
+
+/// The deadlines of a schedule as dates.
+struct ScheduleDeadlinesTests {
+    typealias Schedule = PreciseTimer.Schedule
+
+    /// The first moment of 2026, UTC.
+    private static let start = Date(timeIntervalSince1970: 1_767_225_600)
+    private static let origin = TimerInstant(start)
+
+    private static let table: [(schedule: Schedule, seconds: [Int])] = [
+        (.daily(at: .init(hour: 2, minute: 30), in: .gmt), [9_000, 95_400, 181_800]),
+        (.weekly(on: .friday, .thursday, at: .init(hour: 1), in: .gmt), [3_600, 90_000, 608_400]),
+        (.hourly(at: 5, in: .gmt, spread: .seconds(600), jitter: .seconds(60)), [300, 3_900, 7_500]),
+        (.calendar(DateComponents(year: 2026, month: 2, day: 1, hour: 0), in: .gmt), [2_678_400]),
+        (.daily(at: .init(hour: 2), in: .gmt, count: 2), [7_200, 93_600]),
+        (.daily(at: .init(hour: 2), in: .gmt, for: .seconds(86_400)), [7_200]),
+        (.every(.seconds(10), at: origin), [10, 20, 30]),
+        (.every(.seconds(10), at: origin.advanced(by: .seconds(-95))), [5, 15, 25]),
+        (.every(.seconds(10), at: origin.advanced(by: .seconds(7)), count: 2), [7, 17]),
+        (.every(.seconds(3_600), alignedTo: .origin(on: .wall)), [3_600, 7_200, 10_800]),
+        (.every(.seconds(10), after: .seconds(3), spread: .seconds(5), jitter: .seconds(5)), [3, 13, 23]),
+        (.every(.seconds(10), for: .seconds(25)), [10, 20]), (.rate(2, per: .seconds(60)), [30, 60, 90]),
+        (.rate(1, per: .seconds(60), at: origin.advanced(by: .seconds(1))), [1, 61, 121]),
+        (.once(at: start), []), (.once(at: start.addingTimeInterval(5)), [5]), (.once(after: .seconds(7)), [7]),
+        (.fixedDelay(.seconds(4)), [4]), (.onDemand, []), (.once(at: .origin(on: .continuous)), []),
+        (.daily(at: .init(hour: 25)), []), (.every(.zero), []),
+        (.computed { $0.advanced(by: .seconds(2)) }, [2, 4, 6]),
+    ]
+
+    @Test(arguments: table.indices) func aScheduleTellsItsDeadlinesAfterADate(number: Int) {
+        let (schedule, seconds) = Self.table[number]
+        let dates = schedule.deadlines(after: Self.start, count: 3)
+        // It may be read again.
+        for _ in 0..<2 {
+            #expect(
+                dates.map { $0.timeIntervalSince(Self.start) } as [Double] == seconds.map(Double.init),
+                "\(schedule)"
+            )
+        }
+        #expect(Array(schedule.deadlines(after: Self.start, count: 0)).isEmpty)
+    }
+
+    @Test func anEndlessSequenceIsLazy() {
+        let days = Schedule.daily(at: .init(hour: 2), in: .gmt).deadlines(after: Self.start)
+            .filter { Int($0.timeIntervalSince1970) / 86_400 % 100 == 0 }
+        #expect(days.prefix(2).map { Int($0.timeIntervalSince1970) / 86_400 } == [20_500, 20_600])
+    }
+
+    @Test func theTimerThatIsScheduledHasTheseDeadlines() throws {
+        let (virtual, log) = (VirtualTime(clock: .wall), Log())
+        let schedule = Schedule.weekly(
+            on: .monday,
+            .thursday,
+            at: .init(hour: 2),
+            in: TimeZone(identifier: "Asia/Tokyo")
+        )
+        let now = try #require(Date(virtual.now))
+        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
+        virtual.advance(by: .seconds(100 * 86_400))
+        timer.cancel()
+        #expect(log.count == 29)
+        #expect(log.ticks.map { Date($0.deadline) } == schedule.deadlines(after: now, count: 29).map { $0 })
+    }
+}
