@@ -28,7 +28,7 @@ public import PreciseTimer
 ///
 /// - `count`: the number of ticks after which the timer ends.
 /// - `spread`: all deadlines of a timer are later by the same random length, from zero up to this one. Each call that
-///   schedules or reschedules a timer draws its own.
+///   schedules or reschedules a timer draws its own. A date that has passed counts if its deadline has not.
 /// - `jitter`: each deadline is later by a random length of its own, from zero up to this one, but never as late as the
 ///   next date. It is at most a day; for schedules without an hour an hour, and without a minute a minute.
 /// - `for`: how long from now there are dates.

@@ -50,7 +50,7 @@ struct CalendarChanceTests {
     }
 
     @Test func theDelaysFollowFromTheSeedOfVirtualTime() throws {
-        let deadlines = try [1, 1, 2]
+        let deadlines = try [UInt64](arrayLiteral: 1, 1, 2)
             .map { seed in
                 let virtual = VirtualTime(clock: .wall, seed: seed)
                 let nightly = Schedule.daily(at: Self.half, in: .gmt, spread: .seconds(600))
@@ -86,11 +86,14 @@ struct CalendarChanceTests {
         timer.cancel()
         let ticks = log.ticks
         #expect(ticks.count > (isHourly ? 2_870 : 285) && ticks.map(\.index) == Array(0..<ticks.count))
-        let misplaced = ticks.indices.filter { number in
-            let range = TimerInstant(dates[number])..<TimerInstant(dates[number + 1])
-            return !range.contains(ticks[number].deadline)
-        }
-        #expect(misplaced.isEmpty)
+        // The first deadline may be that of a date before the start.
+        let first = ticks[0].deadline < TimerInstant(dates[0]) ? 1 : 0
+        let misplaced = ticks.indices.dropFirst(first)
+            .first { number in
+                let range = TimerInstant(dates[number - first])..<TimerInstant(dates[number - first + 1])
+                return !range.contains(ticks[number].deadline)
+            }
+        #expect(misplaced == nil)
     }
 
     /// The watch of the clock computes each deadline anew about once a minute, also between a date and its deadline.
@@ -123,7 +126,7 @@ struct CalendarChanceTests {
         virtual.jump(by: virtual.now.duration(to: first) + .seconds(86_399))
         virtual.advance(by: .zero)
         #expect(log.ticks.map(\.missed) == [0])
-        virtual.jump(by: .seconds(86_400))
+        virtual.jump(by: .seconds(86_401))
         virtual.advance(by: .zero)
         #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 1]])
     }
@@ -135,8 +138,8 @@ struct CalendarChanceTests {
         (.hourly(at: 5, in: .gmt, count: 4), 4), (.calendar(DateComponents(day: 2), in: .gmt, count: 1), 1),
         (.daily(at: half, in: .gmt, for: .seconds(5 * 86_400)), 5),
         (.daily(at: half, in: .gmt, for: .seconds(9_000)), 1),
-        (.hourly(at: 0, in: .gmt, jitter: .seconds(3_600), for: .seconds(7_200)), 2),
-        (.daily(at: half, in: .gmt, count: 9, spread: .seconds(86_400), for: .seconds(2 * 86_400)), 2),
+        (.hourly(at: 30, in: .gmt, jitter: .seconds(600), for: .seconds(7_200)), 2),
+        (.daily(at: half, in: .gmt, count: 9, spread: .seconds(3_600), for: .seconds(2 * 86_400)), 2),
     ])
     func aCountAndASpanEndATimer(schedule: Schedule, ticks: Int) throws {
         let timer = try self.schedule(schedule)
@@ -243,7 +246,7 @@ struct ScheduleDeadlinesTests {
         let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
         virtual.advance(by: .seconds(100 * 86_400))
         timer.cancel()
-        #expect(log.count == 29)
-        #expect(log.ticks.map { Date($0.deadline) } == schedule.deadlines(after: now, count: 29).map { $0 })
+        #expect(log.count == 28)
+        #expect(log.ticks.map { Date($0.deadline) } == schedule.deadlines(after: now, count: 28).map { $0 })
     }
 }

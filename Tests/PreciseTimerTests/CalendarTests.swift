@@ -116,13 +116,29 @@ struct CalendarTests {
         #expect(anew?.attempted.contains("(schedule a timer `on: .wall`") == true, "\(anew?.attempted ?? "")")
     }
 
-    @Test func calendarsReadAsTheirTimes() {
+    @Test func calendarsReadAsTheirTimes() throws {
         let schedules: [Schedule] = [
             .daily(at: .init(hour: 2, minute: 30)), .weekly(on: .monday, .friday, at: .init(hour: 9, second: 5)),
             .hourly(at: 5), .calendar(DateComponents(day: 1)),
         ]
         let texts = ["daily at 02:30", "weekly on mon, fri at 09:00:05", "hourly at minute 5", "at day: 1"]
-        #expect(schedules.map { "\($0)" } == texts)
+        let zone = try ZoneReader(nil).read()
+        #expect(schedules.map { "\($0)" } == texts.map { "\($0), \(zone)" })
+    }
+
+    @Test func aCalendarSaysWhereItsRulesComeFromAndWhatIsLeftToChance() {
+        let zone = TimeZone(secondsFromGMT: 5_400)
+        let schedule = Schedule.daily(
+            at: .init(hour: 2),
+            in: zone,
+            count: 1,
+            spread: .seconds(600),
+            jitter: .seconds(5),
+            for: .seconds(86_400)
+        )
+        #expect(
+            "\(schedule)" == "daily at 02:00, GMT+0130 (Foundation), spread over 600 s, jitter 5 s, for 86400 s, 1 tick"
+        )
     }
 }
 
