@@ -6,7 +6,8 @@ import PreciseTimerTestKit
 import Synchronization
 
 /// A job that runs each night at 02:30 in Berlin, through a year on virtual time: clocks go forward and back, the
-/// machine stands still for three days, is suspended for a night, and somebody sets its clock.
+/// machine stands still for three days, is suspended for a night, and somebody sets its clock. At first it shows the
+/// runs of a week, as the help of a program may.
 @main
 enum NightlyJob {
     static func main() async throws {
@@ -14,6 +15,11 @@ enum NightlyJob {
         let (virtual, backup) = (VirtualTime(clock: .wall), Backup(in: berlin))
         let suspensions = try virtual.service.suspensions
         let nightly = PreciseTimer.Schedule.daily(at: .init(hour: 2, minute: 30), in: berlin)
+        let report = PreciseTimer.Schedule.weekly(on: .monday, .friday, at: .init(hour: 9), in: berlin)
+        let week = days(of: [("backup", nightly), ("report", report)], after: "2026-03-27T12:00:00+01:00", in: berlin)
+        print("a week in March:\n" + week.joined(separator: "\n"))
+        check(week.count == 7 && week[2] == "Mon 30 Mar: backup 02:30, report 09:00", "\(week)")
+
         let timer = try PreciseTimer.schedule(nightly, on: virtual.service, target: backup) { $0.run($1) }
 
         virtual.advance(to: "2026-03-28T12:00:00+01:00")
@@ -52,6 +58,31 @@ enum NightlyJob {
         timer.cancel()
         check(virtual.pendingCount == 0, "the timer is still there")
         print("a year: \(backup.count) backups, \(backup.missed) missed nights")
+    }
+
+    /// The runs of a week, one line for each day. The dates come from the schedules alone: nothing is scheduled.
+    static func days(
+        of jobs: [(name: String, schedule: PreciseTimer.Schedule)],
+        after text: String,
+        in zone: TimeZone
+    ) -> [String] {
+        guard let start = try? Date(text, strategy: .iso8601) else { fail("\(text) is no date") }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = zone
+        let runs = jobs.flatMap { job in
+            job.schedule.deadlines(after: start).prefix { $0 < start.addingTimeInterval(7 * 86_400) }
+                .map { (date: $0, name: job.name) }
+        }
+        let (day, time) = (DateFormatter(), DateFormatter())
+        for (formatter, format) in [(day, "EEE d MMM"), (time, "HH:mm")] {
+            (formatter.locale, formatter.timeZone) = (Locale(identifier: "en_GB"), zone)
+            formatter.dateFormat = format
+        }
+        return Dictionary(grouping: runs) { calendar.startOfDay(for: $0.date) }.sorted { $0.key < $1.key }
+            .map { date, runs in
+                let runs = runs.sorted { $0.date < $1.date }.map { "\($0.name) \(time.string(from: $0.date))" }
+                return "\(day.string(from: date)): \(runs.joined(separator: ", "))"
+            }
     }
 }
 
