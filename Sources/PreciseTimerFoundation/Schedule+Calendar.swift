@@ -34,9 +34,9 @@ public import PreciseTimer
 /// - `for`: how long from now there are dates.
 ///
 /// After a step of the wall clock the next deadline is computed anew, as `PreciseTimer.Schedule.computed` describes.
-/// The thread that delivers computes each
-/// deadline, which takes some 5 µs, and up to a millisecond for a rare one, as 29 February on a Sunday. A
-/// calendar that is not the Gregorian or its kin is searched day by day, and a rare date takes far longer there.
+/// The thread that delivers computes each deadline, which takes some 2 µs, and up to a millisecond for a rare one, as
+/// 29 February on a Sunday. A calendar that is not the Gregorian or its kin is searched day by day, and a rare date
+/// takes far longer there. The first deadline of a zone takes up to a millisecond more, in which its file is read.
 ///
 /// Components that make no sense, as hour 25 or 30 February, are refused when the timer is scheduled. A search for a
 /// deadline goes 400 years ahead, which is when the Gregorian calendar repeats. It goes 100 years ahead for other
@@ -70,14 +70,8 @@ extension PreciseTimer.Schedule {
             .schedule
     }
 
-    /// A deadline on some days of each week, at a time: `.weekly(on: .monday, .friday, at: .init(hour: 9))`.
-    ///
-    /// The other parameters are those of ``daily(at:in:count:spread:jitter:for:)``.
-    ///
-    /// - Parameters:
-    ///   - days: the days of the week.
-    ///   - time: the hour and, if they are not zero, the minute and the second.
-    /// - Returns: the schedule.
+    /// A deadline on some days of each week, at a time: `.weekly(on: .monday, .friday, at: .init(hour: 9))`. The other
+    /// parameters are those of ``daily(at:in:count:spread:jitter:for:)``.
     public static func weekly(
         on days: Locale.Weekday...,
         at time: DateComponents,
@@ -111,14 +105,8 @@ extension PreciseTimer.Schedule {
         return CalendarSchedule(name, dates, in: zone, flaw: flaw, count, spread, jitter, for: span).schedule
     }
 
-    /// A deadline in each hour, at a minute.
-    ///
-    /// The other parameters are those of ``daily(at:in:count:spread:jitter:for:)``.
-    ///
-    /// - Parameters:
-    ///   - minute: the minute, from 0 to 59.
-    ///   - zone: the time zone, nil for the present one; few zones are not a whole number of hours from another.
-    /// - Returns: the schedule.
+    /// A deadline in each hour, at a minute from 0 to 59. The other parameters are those of
+    /// ``daily(at:in:count:spread:jitter:for:)``. Few zones are not a whole number of hours from another.
     public static func hourly(
         at minute: Int = 0,
         in zone: TimeZone? = nil,
@@ -146,13 +134,8 @@ extension PreciseTimer.Schedule {
     /// `day: 31` has seven deadlines a year. A month means the regular one, unless `isLeapMonth` is true. Components
     /// with a year have an end, and the timer ends there.
     ///
-    /// The other parameters are those of ``daily(at:in:count:spread:jitter:for:)``.
-    ///
-    /// - Parameters:
-    ///   - components: what the calendar shows, in whole seconds. Their calendar is used, but not its time zone; if
-    ///     there is none, the Gregorian calendar.
-    ///   - zone: the time zone; nil for that of the components or, if they have none, the present one.
-    /// - Returns: the schedule.
+    /// The calendar of the components is used, but not its time zone; if they have none, the Gregorian calendar. The
+    /// other parameters are those of ``daily(at:in:count:spread:jitter:for:)``.
     public static func calendar(
         _ components: DateComponents,
         in zone: TimeZone? = nil,

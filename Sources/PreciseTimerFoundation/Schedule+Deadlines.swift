@@ -2,17 +2,15 @@ public import Foundation
 public import PreciseTimer
 
 extension PreciseTimer.Schedule {
-    /// The deadlines after a date, as dates: those of a timer that would be scheduled then, on a service of the wall
-    /// clock.
+    /// The deadlines after a date, as dates: those of a timer that is scheduled then, on a service of the wall clock.
     ///
     /// ```swift
     /// let nightly = PreciseTimer.Schedule.daily(at: .init(hour: 2, minute: 30))
-    /// for date in nightly.deadlines(count: 5) { print(date.formatted()) }
+    /// for date in nightly.deadlines(count: 5) { print(date) }
     /// ```
     ///
-    /// The sequence computes each date when it is asked for, so that it may be endless. It may be read any number of
-    /// times. Nothing is left to chance: each timer draws its own `spread` and `jitter`, so that its deadlines are later
-    /// by these. ``PreciseTimer/PreciseTimer/nextDeadline`` is the exact next one of a timer.
+    /// Nothing is left to chance: each timer draws its own `spread` and `jitter`, by which its deadlines are later.
+    /// ``PreciseTimer/PreciseTimer/nextDeadline`` is the exact next one of a timer.
     ///
     /// A fixed delay has one deadline here, because the others depend on the handler. There is none for `onDemand`, for
     /// instants of another clock, and for a schedule that `schedule` refuses: its error says why.
@@ -21,30 +19,31 @@ extension PreciseTimer.Schedule {
     ///   - date: the deadlines are later than this date. One before 1970 counts as 1970.
     ///   - count: how many there are at most.
     /// - Returns: the dates, ascending. They are rounded as `Date` is, to about 0.1 µs.
-    public func deadlines(
-        after date: Date = .now,
-        count: Int = .max
-    ) -> some Sequence<Date> & LazySequenceProtocol & Sendable {
+    public func deadlines(after date: Date = .now, count: Int = .max) -> Deadlines {
         Deadlines(schedule: self, start: TimerInstant(date), count: count)
+    }
+
+    /// The deadlines of a schedule, as dates. The sequence computes each when it is asked for, so that it may be
+    /// endless, and it may be read any number of times.
+    public struct Deadlines: LazySequenceProtocol, Sendable {
+        fileprivate let schedule: PreciseTimer.Schedule
+        fileprivate let start: TimerInstant
+        fileprivate let count: Int
+
+        /// An iterator over the dates. A step takes as long as the computation of a deadline.
+        public func makeIterator() -> AnyIterator<Date> {
+            var remaining = count
+            let next = schedule.rule.map(computed) ?? steps()
+            return AnyIterator {
+                guard remaining > 0, let deadline = next() else { return nil }
+                remaining -= 1
+                return Date(TimerInstant(nanoseconds: deadline, clock: .wall))
+            }
+        }
     }
 }
 
-/// The deadlines of a schedule, without what is left to chance.
-private struct Deadlines: LazySequenceProtocol, Sendable {
-    let schedule: PreciseTimer.Schedule
-    let start: TimerInstant
-    let count: Int
-
-    func makeIterator() -> AnyIterator<Date> {
-        var remaining = count
-        let next = schedule.rule.map(computed) ?? steps()
-        return AnyIterator {
-            guard remaining > 0, let deadline = next() else { return nil }
-            remaining -= 1
-            return Date(TimerInstant(nanoseconds: deadline, clock: .wall))
-        }
-    }
-
+extension PreciseTimer.Schedule.Deadlines {
     /// The deadlines that a rule computes, one by one.
     private func computed(_ rule: ScheduleRule) -> () -> UInt64? {
         guard let (rule, schedule) = try? rule.begin(at: start, seed: nil), case .at(let first) = schedule.start else {
