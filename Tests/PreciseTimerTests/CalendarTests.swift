@@ -161,6 +161,8 @@ struct CalendarDeadlineTests {
 
         hour 2 minute 30 | Europe/Berlin | 2026-10-25T00:45:00Z | 2026-10-26T02:30:00+01:00
 
+        hour 2 minute 30 | Europe/Berlin | 2026-10-25T01:10:30Z | 2026-10-26T02:30:00+01:00
+
         month 11 day 1 | America/Havana | 2026-10-20T00:00:00Z | 2026-11-01T00:00:00-04:00 2027-11-01T00:00:00-04:00
 
         // A day without midnight begins later.
@@ -172,6 +174,9 @@ struct CalendarDeadlineTests {
 
         minute 30 | Europe/Berlin | 2026-03-29T00:15:00Z | \
         2026-03-29T01:30:00+01:00 2026-03-29T03:30:00+02:00 2026-03-29T04:30:00+02:00
+
+        minute 30 | Australia/Lord_Howe | 2026-10-03T14:50:00Z | \
+        2026-10-04T01:30:00+10:30 2026-10-04T02:30:00+11:00 2026-10-04T03:30:00+11:00
 
         month 11 day 1 minute 30 | America/Havana | 2026-11-01T04:00:00Z | \
         2026-11-01T00:30:00-04:00 2026-11-01T00:30:00-05:00 2026-11-01T01:30:00-05:00
@@ -202,6 +207,10 @@ struct CalendarDeadlineTests {
         2010-11-06T23:30:00-02:30 2010-11-07T23:30:00-03:30
 
         // Months have their days.
+        day 1 hour 0 | Europe/Berlin | 2026-03-15T12:00:00Z | 2026-04-01T00:00:00+02:00 2026-05-01T00:00:00+02:00
+
+        day 13 weekday 6 hour 12 | UTC | 2026-01-01T00:00:00Z | 2026-02-13T12:00:00Z 2026-03-13T12:00:00Z
+
         day 31 | UTC | 2026-01-05T00:00:00Z | 2026-01-31T00:00:00Z 2026-03-31T00:00:00Z 2026-05-31T00:00:00Z
 
         month 2 day 29 hour 6 | UTC | 2026-01-05T00:00:00Z | 2028-02-29T06:00:00Z 2032-02-29T06:00:00Z
