@@ -41,8 +41,9 @@ package struct LocalZone: Sendable {
 
     /// Seconds east of UTC at an instant, in seconds since 1970; nil if the C library has no local time for it.
     package func offset(at instant: Int) -> Int? {
-        var (instant, time) = (instant, tm())
-        return unsafe localtime_r(&instant, &time) == nil ? nil : unsafe time.tm_gmtoff
+        var instant = instant
+        var time = unsafe tm()
+        return unsafe localtime_r(&instant, &time) == nil ? nil : time.tm_gmtoff
     }
 }
 

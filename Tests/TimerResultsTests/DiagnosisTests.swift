@@ -297,7 +297,7 @@ import TimerResults
         ("real-time throttling", "let them sleep", server(95, nil)),
         ("idle states", "late: ask for an idle latency of 0", { $0.idleExit = 133_000 }),
         ("idle states", "as root, ask for an idle latency of 0", { ($0.idleExit, $0.mayLimitIdle) = (133_000, false) }),
-        ("time zone", "update Swift, or tzdata", { $0.zone = zone { _ in 0 } }),
+        ("time zone", "bring tzdata and Swift up to date", { $0.zone = zone { _ in 0 } }),
         ("time zone", "set TZ to it, or make /etc/localtime a link", { $0.zone = zone(isNamed: false) { _ in 0 } }),
         // The device has no effect without a driver.
         ("idle states", "The host wakes an idle processor late: boot with idle=poll", withoutDriver()),

@@ -58,9 +58,13 @@ package struct ZoneComparison: Hashable, Sendable {
     }
 
     private var advice: String {
-        isNamed
-            ? "Foundation's dates go by rules of its own, calendar timers by the system's files: update Swift, or tzdata."
-            : "Foundation's dates need the zone's name, calendar timers do not: set TZ to it, or make /etc/localtime a link."
+        let (rules, remedy) = (
+            "calendar timers by the system's files if it has any", "bring tzdata and Swift up to date"
+        )
+        let advice = "calendar timers do not: set TZ to it, or make /etc/localtime a link"
+        return isNamed
+            ? "Foundation's dates go by its own rules, \(rules): \(remedy)."
+            : "Foundation's dates need the zone's name, \(advice)."
     }
 
     /// An offset as ISO 8601 has it: `+05:45`. Only a rule in TZ may have seconds.
