@@ -43,6 +43,7 @@ extension MachineFacts {
         (allowsRealTime, groupRealTimeShare) = (RealTime.isAllowed, RealTimeGroups.share())
         (realTimeLimit, maySetPriorities) = (ResourceLimit.realTimePriority.current, Capability.setPriority.isHeld)
         lockedMemory = Capability.lockMemory.isHeld == true ? .max : ResourceLimit.lockedMemory.current
+        zone = .current
     }
 
     /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.

@@ -74,13 +74,15 @@ struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Say what limits the precision of timers here, and what to do about it.",
         discussion: """
-            Looks at the clock, the processors, the kernel, other programs and the rights of this process. It changes \
-            nothing, and takes less than a second. Run it as the user, and in the container, that your program has.
+            Looks at the clock, the processors, the kernel, other programs, the rights of this process and its time \
+            zone. It changes nothing, and takes less than a second. Run it as the user, and in the container, that \
+            your program has.
 
             Each finding is one of these:
               good     there is nothing to improve
               usual    as on most machines; one set up for real-time work is better
               limits   timers are later because of it
+              differs  the C library and Foundation differ; timers are on time
               unknown  the kernel does not show it here
             """
     )

@@ -37,9 +37,21 @@ import Testing
             let outcome = try await Command.run(["doctor"], by: tool)
             #expect(outcome.code == 0 && outcome.complaint.isEmpty, "\(outcome)")
             let lines = outcome.output.split(separator: "\n")
-            #expect(lines.count { $0.contains(/^(good|usual|limits|unknown) +[a-z]/) } == 19, "\(outcome)")
-            #expect(lines.last?.contains(" of 19 limit") == true)
+            #expect(lines.count { $0.contains(/^(good|usual|limits|differs|unknown) +[a-z]/) } == 20, "\(outcome)")
+            #expect(lines.last?.contains(" of 20 limit") == true)
             #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
+        }
+    }
+
+    /// Foundation knows zones by their names only: here, a rule of an offset that no zone has.
+    @Test func theDoctorSeesWhetherFoundationHasTheZoneOfTheCLibrary() async throws {
+        let found = [
+            ("Etc/UTC", #/\ngood +time zone +UTC\+00:00, as in Foundation/#),
+            ("ABC-3:17", #/\ndiffers +time zone +UTC\+03:17, in Foundation/#),
+        ]
+        for (zone, line) in found {
+            let outcome = try await Command.run(["doctor"], by: ["env", "TZ=\(zone)"])
+            #expect(outcome.code == 0 && outcome.output.contains(line), "\(outcome)")
         }
     }
 

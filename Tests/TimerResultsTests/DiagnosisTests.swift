@@ -36,7 +36,14 @@ import TimerResults
         (facts.showsGroups, facts.showsAllGroups, facts.usesIsolated) = (true, true, true)
         (facts.allowsRealTime, facts.realTimeLimit) = (true, 50)
         facts.lockedMemory = .max
+        facts.zone = zone { _ in 3600 }
         return facts
+    }
+
+    /// The zone of a machine in Berlin in the winter of 2026, where Foundation's offset is that of a function.
+    private static func zone(isNamed: Bool = true, _ foundation: (Int) -> Int) -> ZoneComparison? {
+        let (start, name) = (1_795_849_265, "Europe/Berlin")
+        return ZoneComparison(from: start, name: name, isNamed: isNamed, system: { _ in 3600 }, foundation: foundation)
     }
 
     /// The finding of a good machine with one difference.
@@ -52,8 +59,8 @@ import TimerResults
         #expect(good.findings.allSatisfy { $0.level == .good && $0.advice == nil })
         #expect(silent.findings.allSatisfy { $0.level == .unknown && $0.found == "not shown here" })
         #expect(silent.findings.map(\.name) == good.findings.map(\.name))
-        #expect(Set(good.findings.map(\.name)).count == 19)
-        let summaries = ["0 of 19 limit precision here.", "0 of 19 limit precision here. 19 are unknown."]
+        #expect(Set(good.findings.map(\.name)).count == 20)
+        let summaries = ["0 of 20 limit precision here.", "0 of 20 limit precision here. 20 are unknown."]
         #expect([good.summary, silent.summary] == summaries)
     }
 
@@ -199,6 +206,21 @@ import TimerResults
         ),
         ("memory locking", .usual, "limit: 8 MiB", { $0.lockedMemory = 8 << 20 }),
         ("memory locking", .usual, "limit: 64 KiB", { $0.lockedMemory = 65536 }),
+        ("time zone", .good, "UTC+01:00, as in Foundation (Europe/Berlin) for a year", { _ in }),
+        (
+            "time zone", .differs, "UTC+01:00, in Foundation UTC-09:30 (Europe/Berlin)",
+            { $0.zone = zone { _ in -34_200 } }
+        ),
+        (
+            "time zone", .differs,
+            "UTC+01:00, as in Foundation (Europe/Berlin) until 2027-03-28T01:00:00Z; then UTC+01:00, in Foundation "
+                + "UTC+02:00",
+            { $0.zone = zone { $0 < 1_806_195_600 ? 3600 : 7200 } }
+        ),
+        (
+            "time zone", .differs, "UTC+01:00, in Foundation UTC-00:00:07 (Europe/Berlin)",
+            { $0.zone = zone { _ in -7 } }
+        ),
         // A trial decides about real-time priorities.
         ("real-time priority", .good, "allowed, limit: 99 (RLIMIT_RTPRIO)", priority(true, 99, right: false)),
         ("real-time priority", .good, "allowed, CAP_SYS_NICE", priority(true, 0, right: true)),
@@ -223,7 +245,7 @@ import TimerResults
     }
 
     @Test func everyFindingCanSayMoreThanGood() {
-        let worse = Set(Self.differences.filter { $0.1 == .limits || $0.1 == .usual }.map(\.0))
+        let worse = Set(Self.differences.filter { $0.1 != .good && $0.1 != .unknown }.map(\.0))
         #expect(worse == Set(Diagnosis(of: Self.good).findings.map(\.name)))
     }
 
@@ -237,7 +259,7 @@ import TimerResults
         let diagnosis = Diagnosis(of: facts)
         let limits = diagnosis.findings.filter { $0.level == .limits }.map(\.name)
         #expect(limits == ["virtual machine", "stolen time", "idle states"])
-        #expect(diagnosis.summary == "3 of 19 limit precision here. 2 are unknown.")
+        #expect(diagnosis.summary == "3 of 20 limit precision here. 2 are unknown.")
     }
 
     private static func sources(_ source: String, _ others: [String]) -> Change {
@@ -275,6 +297,8 @@ import TimerResults
         ("real-time throttling", "let them sleep", server(95, nil)),
         ("idle states", "late: ask for an idle latency of 0", { $0.idleExit = 133_000 }),
         ("idle states", "as root, ask for an idle latency of 0", { ($0.idleExit, $0.mayLimitIdle) = (133_000, false) }),
+        ("time zone", "bring tzdata and Swift up to date", { $0.zone = zone { _ in 0 } }),
+        ("time zone", "set TZ to it, or make /etc/localtime a link", { $0.zone = zone(isNamed: false) { _ in 0 } }),
         // The device has no effect without a driver.
         ("idle states", "The host wakes an idle processor late: boot with idle=poll", withoutDriver()),
     ]
@@ -284,5 +308,58 @@ import TimerResults
         let (name, part, change) = Self.remedies[index]
         let advice = try #require(try finding(name, change).advice)
         #expect(advice.contains(part), "\(advice)")
+    }
+}
+
+/// Two zones of made-up offsets, compared over a year.
+struct ZoneComparisonTests {
+    private typealias Offset = (Int) -> Int?
+
+    /// In the middle of a quarter hour, in November 2026.
+    private static let start = 1_795_849_265
+    private static let (day, hour, quarter) = (86_400, 3600, 900)
+    /// The first quarter hour after the start.
+    private static let next = start - start % quarter + quarter
+
+    private func comparison(_ system: Offset, _ foundation: (Int) -> Int) -> ZoneComparison? {
+        ZoneComparison(from: Self.start, name: "", isNamed: true, system: system, foundation: foundation)
+    }
+
+    @Test func zonesThatAreTheSameForAYearDoNotDiffer() throws {
+        let summer = { $0 < Self.next + 120 * Self.day ? 3600 : 7200 }
+        let same = try #require(comparison(summer, summer))
+        #expect(same.offset == 3600 && same.difference == nil)
+    }
+
+    @Test func aDifferenceBeginsAtTheStart() {
+        let difference = comparison({ _ in 28_800 }, { _ in -21_600 })?.difference
+        #expect(difference == .init(instant: Self.start, system: 28_800, foundation: -21_600))
+    }
+
+    /// Each period is in seconds after the first quarter hour: the clocks change twice, or the last time in the year.
+    @Test(arguments: [0..<quarter, 100 * day..<100 * day + hour, 366 * day - quarter..<Int.max / 2])
+    func anyDifferenceOfAQuarterHourIsFoundAtItsBeginning(_ period: Range<Int>) {
+        let foundation = { period.contains($0 - Self.next) ? 7200 : 3600 }
+        let difference = comparison({ _ in 3600 }, foundation)?.difference
+        #expect(difference == .init(instant: Self.next + period.lowerBound, system: 3600, foundation: 7200))
+    }
+
+    @Test func aDifferenceAfterMoreThanAYearIsNotLookedFor() throws {
+        let later = Self.start + 366 * Self.day + 1
+        #expect(try #require(comparison({ _ in 0 }, { $0 < later ? 0 : 1 })).difference == nil)
+    }
+
+    @Test func whatTheCLibraryDoesNotKnowIsNotCompared() {
+        let afterADay: Offset = { $0 < Self.start + Self.day ? 3600 : nil }
+        #expect(comparison({ _ in nil }, { _ in 3600 }) == nil && comparison(afterADay, { _ in 3600 }) == nil)
+    }
+
+    @Test func theSummaryNamesWhatDiffers() {
+        var facts = MachineFacts(
+            host: Host(system: "", kernel: "", machine: "", cpu: nil, processors: 0, build: .release)
+        )
+        facts.zone = comparison({ _ in 0 }, { _ in 3600 })
+        let summary = Diagnosis(of: facts).summary
+        #expect(summary == "0 of 20 limit precision here. The time zone differs. 19 are unknown.")
     }
 }

@@ -27,8 +27,9 @@ package struct DiagnosisTable: CustomStringConvertible {
         return (findings + diagnosis.summary.wrapped(at: width)).joined(separator: "\n")
     }
 
-    /// What limits precision stands out.
+    /// What limits precision stands out, and so does what differs.
     private func coloured(_ level: MachineFinding.Level) -> String {
-        inColour && level != .good ? (level == .limits ? Ink.strong : .faint).on(level.rawValue) : level.rawValue
+        let ink: Ink = [.limits, .differs].contains(level) ? .strong : .faint
+        return inColour && level != .good ? ink.on(level.rawValue) : level.rawValue
     }
 }

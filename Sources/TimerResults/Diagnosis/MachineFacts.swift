@@ -73,6 +73,8 @@ package struct MachineFacts: Hashable, Sendable {
     package var maySetPriorities: Bool?
     /// The limit of locked memory in bytes, and `UInt64.max` for no limit, as with CAP_IPC_LOCK.
     package var lockedMemory: UInt64?
+    /// The C library's time zone beside Foundation's.
+    package var zone: ZoneComparison?
 
     /// The facts of a kernel that shows nothing but its name.
     package init(host: Host) { self.host = host }
