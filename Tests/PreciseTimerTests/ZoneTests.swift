@@ -162,16 +162,27 @@ struct ZoneTests {
         #expect(refused > whole.count / 4)
     }
 
-    @Test func whatIsNoFileIsRefusedAtOnce() throws {
-        try FileManager.default.createDirectory(atPath: folder.path + "/inner", withIntermediateDirectories: false)
-        #expect(unsafe mkfifo(folder.path + "/pipe", 0o600) == 0)
-        try folder.link("circle", to: "circle")
-        for name in ["inner", "pipe", "circle", "/dev/null"] {
-            #expect(throws: Zone.Problem.self, "\(name)") {
-                try ZoneLookup(variable: name, folder: folder.path).find(nil)
+    /// In a process of its own, which is ended if it waits for the pipe's other end.
+    @Test(.waits("a process reads a pipe, and must not wait")) func whatIsNoFileIsRefusedAtOnce() async {
+        await #expect(processExitsWith: .success) {
+            alarm(60)
+            let folder = try Folder()
+            try folder.write([], to: "inner/file")
+            #expect(unsafe mkfifo(folder.path + "/pipe", 0o600) == 0)
+            try folder.link("circle", to: "circle")
+            let words = [
+                "inner": "is no file", "pipe": "is no file", "/dev/null": "is no file", "circle": "cannot be read",
+            ]
+            for (name, words) in words {
+                let problem = #expect(throws: Zone.Problem.self, "\(name)") {
+                    try ZoneLookup(variable: name, folder: folder.path).find(nil)
+                }
+                #expect(problem?.description.contains("\(name) \(words)") == true)
             }
         }
-        // A name may go through a file, or be too long: there is no such zone.
+    }
+
+    @Test func aNameThatCannotBeAFileIsUnknown() throws {
         try folder.write(ZoneParts().bytes, to: "zone")
         for name in ["zone/zone", String(repeating: "x", count: 5_000)] {
             let problem = try #require(throws: Zone.Problem.self) {
