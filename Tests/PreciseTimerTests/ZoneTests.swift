@@ -171,7 +171,8 @@ struct ZoneTests {
             #expect(unsafe mkfifo(folder.path + "/pipe", 0o600) == 0)
             try folder.link("circle", to: "circle")
             let words = [
-                "inner": "is no file", "pipe": "is no file", "/dev/null": "is no file", "circle": "cannot be read",
+                "inner": "is no zone file", "pipe": "is no zone file", "/dev/null": "is no zone file",
+                "circle": "cannot be read",
             ]
             for (name, words) in words {
                 let problem = #expect(throws: Zone.Problem.self, "\(name)") {
