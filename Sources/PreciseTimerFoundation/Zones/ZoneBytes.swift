@@ -1,19 +1,24 @@
 internal import Foundation
 
-/// Tells whether a file is still the one that was read.
+/// Tells whether a file is still the one that was read, and reached by the same link.
 struct FileStamp: Equatable {
-    private let numbers: [Int]
+    /// Of the link or file of this name, and of the file that a link leads to; nil if there is none.
+    private let numbers: [[Int]?]
 
-    /// Nil if there is no such file.
-    init?(_ path: String) {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
+    init(_ path: String) {
+        var (link, file) = (stat(), stat())
+        numbers = unsafe [
+            lstat(path, &link) == 0 ? Self.numbers(link) : nil, stat(path, &file) == 0 ? Self.numbers(file) : nil,
+        ]
+    }
+
+    private static func numbers(_ status: stat) -> [Int] {
         #if canImport(Darwin)
         let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
         #else
         let (modified, changed) = (status.st_mtim, status.st_ctim)
         #endif
-        numbers = [
+        return [
             Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
             modified.tv_sec, modified.tv_nsec, changed.tv_sec, changed.tv_nsec,
         ]
@@ -22,31 +27,24 @@ struct FileStamp: Equatable {
 
 /// The bytes of small files.
 enum ZoneBytes {
-    /// Reads a file, up to a limit; nil if there is none. It waits for nothing, as a pipe would.
+    /// Reads a file; nil if there is none.
     ///
-    /// - Throws: `Zone.Problem` if the system refuses it, or if it is no ordinary file.
-    static func read(_ path: String, limit: Int = 1 << 20) throws(Zone.Problem) -> [UInt8]? {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        if file < 0, [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) { return nil }
-        guard file >= 0 else {
-            throw Zone.Problem("\(path) cannot be read: \(unsafe String(cString: strerror(errno)))")
-        }
-        defer { close(file) }
+    /// - Throws: `Zone.Problem` if the system refuses it, or if it is no ordinary file. Nothing else is opened: a pipe
+    ///   would wait, and a device might do something.
+    static func read(_ path: String) throws(Zone.Problem) -> [UInt8]? {
         var status = stat()
-        guard unsafe fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw Zone.Problem("\(path) is no file")
+        if unsafe stat(path, &status) != 0 {
+            let failure = errno
+            if failure == ENOENT || failure == ENOTDIR || failure == ENAMETOOLONG { return nil }
+            throw Zone.Problem("\(path) cannot be read: \(unsafe String(cString: strerror(failure)))")
         }
-        var bytes: [UInt8] = []
-        while bytes.count < limit {
-            var part = [UInt8](repeating: 0, count: min(16_384, limit - bytes.count))
-            let count = unsafe Foundation.read(file, &part, part.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                throw Zone.Problem("\(path) cannot be read: \(unsafe String(cString: strerror(errno)))")
-            }
-            if count == 0 { break }
-            bytes += part.prefix(count)
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size < 1 << 20 else {
+            throw Zone.Problem("\(path) is no zone file")
         }
-        return bytes
+        do {
+            return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            throw Zone.Problem("\(path) cannot be read: \(error.localizedDescription)")
+        }
     }
 }

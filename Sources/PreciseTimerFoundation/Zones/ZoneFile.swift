@@ -57,6 +57,9 @@ package struct ZoneFile: Sendable {
             }
             offsets.append(offsetsOfKinds[Int(kind)])
         }
+        guard leapSeconds.allSatisfy({ abs($0) < 86_400 }) else {
+            throw Flaw(description: "it has a number of leap seconds that makes no sense")
+        }
         guard changes.isAscending, leaps.isAscending else { throw Flaw(description: "its instants do not ascend") }
     }
 

@@ -83,7 +83,8 @@ package struct ZoneLookup: Equatable, Sendable {
 
     /// The version of the files in the folder, if it is told: the second word of a comment in `tzdata.zi`.
     private var version: String? {
-        let bytes = (try? ZoneBytes.read(folder + "/tzdata.zi", limit: 64)) ?? []
+        // The file is a hundred times as long as that of a zone.
+        let bytes = (try? FileHandle(forReadingAtPath: folder + "/tzdata.zi")?.read(upToCount: 64)) ?? Data()
         let words = String(decoding: bytes, as: UTF8.self).prefix { !$0.isNewline }.split(separator: " ")
         return words.count == 3 && words[..<2] == ["#", "version"] ? String(words[2]) : nil
     }

@@ -58,7 +58,7 @@ package final class ZoneReader: Sendable {
             return state
         }
         let lookup = lookup()
-        let origin = Origin(lookup: lookup, file: lookup.path(of: zone).flatMap(FileStamp.init))
+        let origin = Origin(lookup: lookup, file: lookup.path(of: zone).map(FileStamp.init))
         if let zone = known.zone, known.origin == origin { return zone }
         let zone = try lookup.find(zone)
         state.withLock { ($0.zone, $0.origin) = (zone, origin) }
@@ -67,7 +67,7 @@ package final class ZoneReader: Sendable {
 
     /// The zone as its file was some seconds ago. If it cannot be read any more, what was read last; nil if it never
     /// could.
-    func recent() -> Zone? {
+    package func recent() -> Zone? {
         let (zone, checked) = state.withLock { ($0.zone, $0.checked) }
         if let zone, let checked, .now < checked + interval { return zone }
         return (try? read()) ?? zone

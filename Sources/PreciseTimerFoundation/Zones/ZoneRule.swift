@@ -108,21 +108,20 @@ private struct Parser {
         return true
     }
 
-    /// Skips a name: at least three letters, or anything between angle brackets.
+    private mutating func take(while condition: (Character) -> Bool) -> Substring {
+        let taken = rest.prefix { $0.isASCII && condition($0) }
+        rest = rest[taken.endIndex...]
+        return taken
+    }
+
+    /// Skips a name: at least three letters, or also digits and signs between angle brackets.
     mutating func skipsName() -> Bool {
-        if skips("<") {
-            rest = rest.drop { $0 != ">" }
-            return skips(">")
-        }
-        let end = rest.firstIndex { !$0.isASCII || !$0.isLetter } ?? rest.endIndex
-        defer { rest = rest[end...] }
-        return rest.distance(from: rest.startIndex, to: end) >= 3
+        guard skips("<") else { return take(while: \.isLetter).count >= 3 }
+        return take { $0.isLetter || $0.isWholeNumber || $0 == "+" || $0 == "-" }.count >= 3 && skips(">")
     }
 
     private mutating func number(_ range: ClosedRange<Int>) -> Int? {
-        let end = rest.firstIndex { !$0.isASCII || !$0.isWholeNumber } ?? rest.endIndex
-        defer { rest = rest[end...] }
-        return Int(rest[..<end]).flatMap { range.contains($0) ? $0 : nil }
+        Int(take(while: \.isWholeNumber)).flatMap { range.contains($0) ? $0 : nil }
     }
 
     var startsWithTime: Bool { rest.first.map { $0 == "+" || $0 == "-" || $0.isWholeNumber } ?? false }

@@ -1,0 +1,340 @@
+#if os(Linux)
+import Foundation
+import Glibc
+import PreciseTimerFoundation
+import TestSupport
+import Testing
+
+/// The zones of this machine and of its C library, which has one zone for a process: each test has its own process.
+@Suite(.works("the C library is asked at many instants"), .timeLimit(.minutes(60)))
+struct ZoneSystemTests {
+    @Test(.needsZones)
+    func everyZoneOfTheMachineIsAsInTheCLibrary() async {
+        await #expect(processExitsWith: .success) {
+            let paths = MachineZones.paths
+            #expect(paths.count > 100)
+            for file in Effort.some(paths) {
+                CLibrary.use(":" + file)
+                let found = try CLibrary.differences()
+                #expect(found == [], "\(file): \(found)")
+            }
+        }
+    }
+
+    /// Zones by name: summer time that is the standard, half an hour, two hours, Ramadan, days that were left out, and
+    /// seconds.
+    private static let facts = [
+        "Europe/Dublin | 1971-10-31T02:00:00Z 0 2024-03-31T01:00:00Z 3600 2024-10-27T01:00:00Z 0",
+        "Australia/Lord_Howe | 2024-04-06T15:00:00Z 37800 2024-10-05T15:30:00Z 39600",
+        "Antarctica/Troll | 2024-03-31T01:00:00Z 7200 2024-10-27T01:00:00Z 0",
+        "Africa/Casablanca | 2025-02-23T02:00:00Z 0 2025-04-06T02:00:00Z 3600",
+        "Pacific/Apia | 2011-12-30T10:00:00Z 50400 2012-03-31T14:00:00Z 46800",
+        "Pacific/Fakaofo | 1901-01-01T11:24:56Z -39600 2011-12-30T11:00:00Z 46800",
+        "Pacific/Kwajalein | 1969-09-30T13:00:00Z -43200 1993-08-21T12:00:00Z 43200",
+        "Pacific/Kiritimati | 1979-10-01T10:40:00Z -36000 1994-12-31T10:00:00Z 50400",
+        "Africa/Monrovia | 1919-03-01T00:43:08Z -2670 1972-01-07T00:44:30Z 0",
+    ]
+
+    @Test(.needsZones, arguments: facts)
+    func oddZonesAreAsTheyWere(line: String) throws {
+        let (name, facts) = try offsets(line)
+        let zone = try ZoneLookup(variable: "").find(TimeZone(identifier: name))
+        #expect(zone.description.hasPrefix("\(name) (system"))
+        expect(zone, to: facts)
+    }
+
+    // MARK: Forms of TZ
+
+    /// An asterisk is a folder with the files `zone` and `UTC0`.
+    private static let forms = [
+        "zone", ":zone", "../zones/zone", ":../zones/zone", "*/zone", ":*/zone", "*/../zones/zone",
+        "", ":", "UTC0", ":UTC0", "XYZ0", ":XYZ0", "<+03>-3", ":<+03>-3", "<-0330>+3:30", "LMT0:44:30", "XYZ24",
+        "XYZ-24",
+        "CET-1CEST,M3.5.0,M10.5.0/3", ":CET-1CEST,M3.5.0,M10.5.0/3", "NZST-12NZDT,M9.5.0,M4.1.0/3",
+        "EST5EDT4,M3.2.0,M11.1.0", "EST5EDT,M3.2.0/2:00:00,M11.1.0/2:00:00", "AAA+1:30BBB+0:15,M4.1.1,M9.2.5",
+        "IST-1GMT0,M10.5.0,M3.5.0/1", "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", "<+00>0<+02>-2,M3.5.0/1,M10.5.0/3",
+        "IST-2IDT,M3.4.4/26,M10.5.0", "<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "AAA3BBB,M3.2.0/167,M11.1.0/-167",
+        "EET-2EEST,J60/1,J300/4", "EET-2EEST,J59,J301", "EET-2EEST,59/1,299/4", "EET-2EEST,58,M10.5.6/24",
+    ]
+
+    @Test func eachFormOfTheVariableIsAsInTheCLibrary() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            for name in ["zone", "UTC0"] { try folder.write(ZoneParts().bytes, to: name) }
+            for form in Self.forms {
+                CLibrary.use(form.replacing("*", with: folder.path), folder: folder.path)
+                let found = try CLibrary.differences()
+                #expect(found == [], "\(form): \(found)")
+            }
+        }
+    }
+
+    @Test(.needsZones) func namesMeanFilesOfTheUsualFolder() async {
+        await #expect(processExitsWith: .success) {
+            for form in ["Europe/Berlin", ":Asia/Kolkata", "../zoneinfo/Asia/Tokyo", "EST5EDT"] {
+                for folder in ["", nil] as [String?] {
+                    CLibrary.use(form, folder: folder)
+                    let found = try CLibrary.differences()
+                    #expect(found == [], "\(form): \(found)")
+                }
+            }
+        }
+    }
+
+    /// Years before 2007 had other rules. After 2037 glibc shows the clocks of New York, if it has that zone's file.
+    @Test func aRuleWithoutDatesIsAsInTheCLibraryInTheseYears() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            let years = try second("2007-01-01T00:00:00Z")..<second("2037-01-01T00:00:00Z")
+            for form in ["EST5EDT", "XYZ5ABC3", ":CET-1CEST", "NZST-12NZDT"] {
+                CLibrary.use(form, folder: folder.path)
+                let found = try CLibrary.differences(in: years)
+                #expect(found == [], "\(form): \(found)")
+            }
+        }
+    }
+
+    @Test func withoutTheVariableTheSystemsFileCounts() async {
+        await #expect(processExitsWith: .success) {
+            CLibrary.use(nil)
+            let found = try CLibrary.differences()
+            #expect(found == [], "\(found)")
+        }
+    }
+
+    // MARK: Files of the zone compiler
+
+    /// What zones may have: both hemispheres, negative summer time, seconds, a day that is left out.
+    private static let source = """
+        Rule N 1980 max - Mar lastSun 1:00u 1:00 S
+        Rule N 1980 max - Oct lastSun 1:00u 0 -
+        Rule S 1990 max - Apr Sun>=1 2:00s 0 -
+        Rule S 1990 max - Oct Sun>=1 2:00s 0:30 D
+        Rule I 1971 max - Oct lastSun 1:00u -1:00 -
+        Rule I 1971 max - Mar lastSun 1:00u 0 -
+        Zone A/North 0:44:30 - LMT 1972 Jan 7
+          1:00 N CE%sT
+        Zone A/South -10:30 - XXX 1994 Dec 31
+          13:30 S YY%sT
+        Zone A/West 1:00 I IST/GMT
+        """
+    private static let leaps = """
+        Leap 1972 Jun 30 23:59:60 + S
+        Leap 2016 Dec 31 23:59:60 + S
+        """
+
+    @Test(.needsZoneCompiler) func everyKindOfCompiledFileIsAsInTheCLibrary() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            try folder.write(Array("\(Self.leaps)\n".utf8), to: "leaps")
+            try folder.write(Array("\(Self.leaps)\nExpires 2030 Jun 28 00:00:00\n".utf8), to: "ending")
+            let kinds = [
+                [], ["-L", "leaps"], ["-L", "ending"], ["-r", "@0/@2000000000"], ["-L", "leaps", "-r", "@0"],
+            ]
+            for size in ["fat", "slim"] {
+                for kind in kinds {
+                    try ZoneCompiler.run(Self.source, in: folder, ["-b", size] + kind)
+                    for zone in ["A/North", "A/South", "A/West"] {
+                        CLibrary.use(":" + zone, folder: folder.path)
+                        let found = try CLibrary.differences()
+                        #expect(found == [], "\(zone) \(size) \(kind): \(found)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// In a newer tzdata Vancouver keeps the time of the summer of 2026, and in an older one Berlin has no summer time.
+    @Test(.needsZoneCompiler, .enabled(if: Namespace.isAllowed, "needs the right to mount in a namespace"))
+    func calendarsFollowTheDataThatTheMachineHas() async {
+        await #expect(processExitsWith: .success) {
+            let source = """
+                Rule C 2007 max - Mar Sun>=8 2:00 1:00 D
+                Rule C 2007 max - Nov Sun>=1 2:00 0 S
+                Zone America/Vancouver -8:00 C P%sT 2026 Nov 1 0:00
+                  -7:00 - MST
+                Zone Europe/Berlin 1:00 - CET
+                """
+            let folder = try Folder()
+            try ZoneCompiler.run(source, in: folder)
+            try folder.write(Array("# version 2026x\n".utf8), to: "tzdata.zi")
+            try #require(Namespace.begin(with: folder.path, over: MachineZones.folder))
+            #expect(try CalendarFacts.night("2026-07-01", in: "America/Vancouver") == "2026-07-01T09:30:00Z")
+            #expect(try CalendarFacts.night("2026-12-01", in: "America/Vancouver") == "2026-12-01T09:30:00Z")
+            #expect(try CalendarFacts.night("2050-12-01", in: "America/Vancouver") == "2050-12-01T09:30:00Z")
+            #expect(try CalendarFacts.night("2026-07-01", in: "Europe/Berlin") == "2026-07-01T01:30:00Z")
+            // A zone that this data lacks.
+            #expect(try CalendarFacts.night("2026-07-01", in: "Asia/Tokyo") == "2026-07-01T17:30:00Z")
+            let zones = ["America/Vancouver", "Asia/Tokyo"].map(TimeZone.init(identifier:))
+            let texts = try zones.map { try ZoneReader.of($0).read().description }
+            #expect(texts == ["America/Vancouver (system, tzdata 2026x)", "Asia/Tokyo (Foundation)"])
+        }
+    }
+
+    @Test func calendarsOfAMachineWithoutZoneFilesFollowFoundation() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            CLibrary.use("Asia/Kolkata", folder: folder.path)
+            #expect(try CalendarFacts.night("2026-07-01", in: "Europe/Berlin") == "2026-07-01T00:30:00Z")
+            #expect(try CalendarFacts.night("2026-12-01", in: "Europe/Berlin") == "2026-12-01T01:30:00Z")
+            #expect(try CalendarFacts.night("2026-12-01", in: nil) == "2026-12-01T21:00:00Z")
+            #expect(try ZoneReader.of(nil).read().description == "Asia/Kolkata (Foundation)")
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs root")) func aFileThatMayNotBeReadIsAProblem() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try Folder()
+            try folder.write(ZoneParts().bytes, to: "zone")
+            try folder.write(ZoneParts().bytes, to: "inner/zone")
+            #expect(unsafe chmod(folder.path + "/zone", 0) == 0 && chmod(folder.path + "/inner", 0) == 0)
+            try #require(seteuid(65_534) == 0)
+            defer { _ = seteuid(0) }
+            for name in ["zone", "inner/zone"] {
+                let problem = #expect(throws: Zone.Problem.self) {
+                    try ZoneLookup(variable: name, folder: folder.path).find(nil)
+                }
+                #expect(
+                    problem?.description.contains("\(name) cannot be read: ") == true,
+                    "\(problem?.description ?? "")"
+                )
+            }
+        }
+    }
+}
+
+/// The next deadline of a calendar.
+private enum CalendarFacts {
+    /// When 02:30 is next, from midnight UTC of a day on.
+    static func night(_ day: String, in name: String?) throws -> String? {
+        let zone = try name.map { try #require(TimeZone(identifier: $0)) }
+        let rule = CalendarRule(DateComponents(hour: 2, minute: 30), in: zone)
+        let next = rule.next(after: try second(day + "T00:00:00Z"))
+        return next.map { Date(timeIntervalSince1970: Double($0)).formatted(.iso8601) }
+    }
+}
+
+/// The zone files of this machine.
+private enum MachineZones {
+    static let folder = "/usr/share/zoneinfo"
+
+    static let areThere = FileManager.default.fileExists(atPath: folder + "/Europe/Berlin")
+
+    /// The paths of all files that are no links.
+    static var paths: [String] {
+        let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+        return names.sorted().map { folder + "/" + $0 }.filter(isZone)
+    }
+
+    private static func isZone(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        return FileManager.default.contents(atPath: path)?.starts(with: "TZif".utf8) == true
+    }
+}
+
+/// What the C library says of its present zone.
+private enum CLibrary {
+    /// Sets the variables; nil removes one.
+    static func use(_ variable: String?, folder: String? = nil) {
+        // The same zone in another folder is not noticed.
+        unsafe setenv("TZ", "AAA0", 1)
+        tzset()
+        for (name, value) in [("TZ", variable), ("TZDIR", folder)] {
+            if let value { unsafe setenv(name, value, 1) } else { unsafe unsetenv(name) }
+        }
+        tzset()
+    }
+
+    /// By how much its clocks are ahead. During a leap second they show the one before it again.
+    static func offset(at second: Int) -> Int {
+        var (time, shown) = unsafe (time_t(second), tm())
+        unsafe localtime_r(&time, &shown)
+        // timegm(3) would count leap seconds.
+        let (years, day) = unsafe (Int(shown.tm_year) + 1_899, Int(shown.tm_yday))
+        let days = years * 365 + years / 4 - years / 100 + years / 400 + day - 719_162
+        let clock = unsafe Int(shown.tm_hour * 3_600 + shown.tm_min * 60 + min(59, shown.tm_sec))
+        return days * 86_400 + clock - second
+    }
+
+    /// The first instants at which our present zone has another offset, from 1970 to 2100 or in other years: looked for
+    /// at each change, a second before and after, and every ten days. A thorough run looks twice a day.
+    static func differences(in seconds: Range<Int> = 0..<4_133_980_800) throws -> [String] {
+        let (zone, step) = (try ZoneLookup.present.find(nil), Effort.of(864_000, thorough: 43_200))
+        var found: [String] = []
+        func compare(_ second: Int) {
+            let (ours, theirs) = (zone.offset(at: second), offset(at: second))
+            if ours != theirs, found.count < 5 { found.append("\(ours), not \(theirs) at \(second)") }
+        }
+        var (start, before) = (seconds.lowerBound, offset(at: seconds.lowerBound))
+        while start < seconds.upperBound {
+            compare(start)
+            let after = offset(at: start + step)
+            if after != before {
+                let change = change(from: start, to: start + step)
+                for near in change - 1...change + 1 { compare(near) }
+            }
+            (start, before) = (start + step, after)
+        }
+        return found
+    }
+
+    /// The first second with another offset than the first one.
+    private static func change(from start: Int, to end: Int) -> Int {
+        var (before, after) = (start, end)
+        let first = offset(at: start)
+        while before + 1 < after {
+            let middle = (before + after) / 2
+            if offset(at: middle) == first { before = middle } else { after = middle }
+        }
+        return after
+    }
+}
+
+/// The compiler of zone files, zic(8).
+private enum ZoneCompiler {
+    static let path = ["/usr/sbin/zic", "/usr/bin/zic"].first(where: FileManager.default.isExecutableFile)
+
+    static func run(_ source: String, in folder: Folder, _ options: [String] = []) throws {
+        // An old one refuses a last line without an end.
+        try folder.write(Array("\(source)\n".utf8), to: "source")
+        try #require(succeeds([try #require(path)] + options + ["-d", folder.path, "source"], in: folder.path))
+    }
+}
+
+/// Whether a command exits with 0.
+private func succeeds(_ command: [String], in folder: String = "/") -> Bool {
+    let process = Process()
+    (process.executableURL, process.arguments) = (URL(fileURLWithPath: "/usr/bin/env"), command)
+    process.standardOutput = FileHandle.nullDevice
+    process.currentDirectoryURL = URL(fileURLWithPath: folder)
+    do { try process.run() } catch { return false }
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+}
+
+/// The calling thread's own mounts.
+private enum Namespace {
+    static let isAllowed = succeeds(["unshare", "--mount", "true"])
+
+    /// Puts a folder in place of another one. Returns whether the system allows it.
+    static func begin(with folder: String, over place: String) -> Bool {
+        // The interface of Glibc that Swift sees lacks unshare(2), and this one: CLONE_NEWNS.
+        typealias Unshare = @convention(c) (CInt) -> CInt
+        guard let address = unsafe dlsym(nil, "unshare") else { return false }
+        let unshare = unsafe unsafeBitCast(address, to: Unshare.self)
+        return unsafe unshare(0x2_0000) == 0
+            && mount("none", "/", nil, UInt(MS_REC | MS_PRIVATE), nil) == 0
+            && mount(folder, place, nil, UInt(MS_BIND), nil) == 0
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    fileprivate static var needsZones: Self {
+        .enabled(if: MachineZones.areThere, "needs zone files, of the package tzdata")
+    }
+    fileprivate static var needsZoneCompiler: Self {
+        .enabled(if: ZoneCompiler.path != nil, "needs zic, of the package libc-bin")
+    }
+}
+#endif
