@@ -42,7 +42,8 @@ enum ZoneBytes {
             throw Zone.Problem("\(path) is no zone file")
         }
         do {
-            return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+            // `Data(contentsOf:)` leaks a page if the file is empty (swift-foundation 6.3).
+            return Array(try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd() ?? Data())
         } catch {
             throw Zone.Problem("\(path) cannot be read: \(error.localizedDescription)")
         }
