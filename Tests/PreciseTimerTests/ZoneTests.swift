@@ -189,7 +189,7 @@ struct ZoneTests {
             let problem = try #require(throws: Zone.Problem.self) {
                 try ZoneLookup(variable: name, folder: folder.path).find(nil)
             }
-            #expect(problem.description.contains("unknown to Foundation"))
+            #expect(problem.description.contains("no zone that Foundation knows"))
         }
     }
 
@@ -232,7 +232,7 @@ struct ZoneTests {
         let problem = try #require(throws: Zone.Problem.self) {
             try ZoneLookup(variable: variable, folder: folder.path).find(nil)
         }
-        #expect(problem.description.contains("TZ is \(variable), which is no file"))
+        #expect(problem.description.contains("which is no file in \(folder.path), no rule, and no zone"))
     }
 
     /// The path of a link's target, if there is one, what Foundation or the file says for an instant, and the zone's

@@ -111,7 +111,9 @@ private struct Reader {
     }
 
     mutating func header() throws(ZoneFile.Flaw) -> Header {
-        guard rest.starts(with: "TZif".utf8) else { throw ZoneFile.Flaw(description: "it is no zone file (TZif)") }
+        guard rest.starts(with: "TZif".utf8) else {
+            throw ZoneFile.Flaw(description: "it does not begin like a zone file")
+        }
         _ = try take(4)
         let version = try take(16).first ?? 0
         let counts = try numbers(6, bytes: 4)

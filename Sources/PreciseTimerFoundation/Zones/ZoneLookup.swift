@@ -49,7 +49,10 @@ package struct ZoneLookup: Equatable, Sendable {
         if let zone = try read(path(named: name), name) { return zone }
         if let rule = ZoneRule(name) { return Zone(name: name, source: "TZ", .rule(rule)) }
         if let zone = TimeZone(identifier: name) { return Zone(zone) }
-        throw Zone.Problem("TZ is \(variable ?? ""), which is no file in \(folder), no rule, and unknown to Foundation")
+        throw Zone.Problem(
+            "TZ is \"\(name)\", which is no file in \(folder), no rule, and no zone that Foundation knows; "
+                + "set it to the name of a zone, or give the schedule a zone"
+        )
     }
 
     private func find(_ zone: TimeZone) throws(Zone.Problem) -> Zone {
@@ -62,7 +65,10 @@ package struct ZoneLookup: Equatable, Sendable {
         if let zone = try read(localtime, name ?? localtime) { return zone }
         guard let target else { return Zone(name: "UTC", source: "no \(localtime)", .rule(.utc)) }
         if let zone = name.flatMap(TimeZone.init(identifier:)) { return Zone(zone) }
-        throw Zone.Problem("\(localtime) is a link to \(target), which is no file, and unknown to Foundation")
+        throw Zone.Problem(
+            "\(localtime) is a link to \(target), which is no file, and no zone that Foundation knows; "
+                + "make it a link to a zone file, or give the schedule a zone"
+        )
     }
 
     /// Nil if there is no such file.
@@ -77,7 +83,7 @@ package struct ZoneLookup: Equatable, Sendable {
                 .file(try ZoneFile(bytes))
             )
         } catch {
-            throw Zone.Problem("\(path) is damaged: \(error.description) (install the time zone data anew)")
+            throw Zone.Problem("\(path) is damaged: \(error.description); install the time zone data anew")
         }
     }
 
