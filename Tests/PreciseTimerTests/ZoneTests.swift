@@ -218,12 +218,14 @@ struct ZoneTests {
     @Test(arguments: ["Asia/Tokyo", ":Asia/Tokyo"])
     func withoutFilesFoundationsRulesCount(variable: String) throws {
         let zone = try ZoneLookup(variable: variable, folder: folder.path).find(nil)
-        #expect(zone.offset(at: 2_000_000_000) == 32_400 && zone.description == "Asia/Tokyo (Foundation)")
+        #expect(
+            zone.offset(at: 2_000_000_000) == 32_400 && zone.description.hasPrefix("Asia/Tokyo (Foundation, tzdata 20")
+        )
         let named = try ZoneLookup(variable: "", folder: folder.path).find(TimeZone(identifier: "Asia/Tokyo"))
-        #expect(named.offset(at: 2_000_000_000) == 32_400 && named.description == "Asia/Tokyo (Foundation)")
+        #expect(named.offset(at: 2_000_000_000) == 32_400 && named.description == zone.description)
         // No machine has a file of such a zone.
         let fixed = try ZoneLookup(variable: "").find(TimeZone(secondsFromGMT: 19_800))
-        #expect(fixed.offset(at: 0) == 19_800 && fixed.description.hasSuffix("(Foundation)"))
+        #expect(fixed.offset(at: 0) == 19_800 && fixed.description.contains("(Foundation, "))
     }
 
     @Test(arguments: ["No/Where", ":No/Where", "/no/where", "zone/"])
@@ -242,7 +244,10 @@ struct ZoneTests {
             (nil, 0, "UTC (no *)"), ("*/zoneinfo/Some/Zone", 7_200, "Some/Zone (system, tzdata 2030x)"),
             ("zoneinfo/Some/Zone", 7_200, "* (system)"),
             ("./zoneinfo/Some/Zone", 7_200, "Some/Zone (system, tzdata 2030x)"),
-            ("/no/where/zoneinfo/Asia/Tokyo", 32_400, "Asia/Tokyo (Foundation)"),
+            (
+                "/no/where/zoneinfo/Asia/Tokyo", 32_400,
+                "Asia/Tokyo (Foundation, tzdata \(TimeZone.timeZoneDataVersion))"
+            ),
         ] as [(String?, Int, String)]
     )
     func theFileOfLocalTimeIsALinkOrAbsent(target: String?, offset: Int, description: String) throws {

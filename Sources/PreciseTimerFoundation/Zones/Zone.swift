@@ -21,8 +21,12 @@ package struct Zone: Sendable, CustomStringConvertible {
 
     init(name: String, source: String, _ rules: Rules) { (self.name, self.source, self.rules) = (name, source, rules) }
 
-    /// A zone that this machine has no file of.
-    init(_ zone: TimeZone) { self.init(name: zone.identifier, source: "Foundation", .foundation(zone)) }
+    /// A zone that this machine has no file of. A static linker takes Foundation's zones into a program only if
+    /// something refers to that part of it, as the version does.
+    init(_ zone: TimeZone) {
+        let source = "Foundation, tzdata \(TimeZone.timeZoneDataVersion)"
+        self.init(name: zone.identifier, source: source, .foundation(zone))
+    }
 
     /// The name, and where the rules come from, as in `Europe/Berlin (system, tzdata 2025b)`.
     package var description: String { "\(name) (\(source))" }
