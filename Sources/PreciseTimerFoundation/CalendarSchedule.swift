@@ -56,8 +56,8 @@ struct CalendarSchedule: Sendable {
     ///
     /// - Throws: `TimerError` if the schedule makes no sense, or if its time zone cannot be read.
     private func begin(at now: TimerInstant, seed: UInt64?) throws(TimerError) -> (ScheduleRule.Next, UInt64) {
-        do throws(Zone.Problem) { _ = try reader.read() } catch { throw refusal("(\(error))") }
         if let problem { throw refusal(problem) }
+        do throws(Zone.Problem) { _ = try reader.read() } catch { throw refusal("(\(error))") }
         let deadlines = CalendarDeadlines(
             rules: dates.map { CalendarRule($0, in: zone) },
             spread: seed == nil ? 0 : spread?.nanosecondsOrForever ?? 0,
@@ -84,9 +84,10 @@ struct CalendarSchedule: Sendable {
 
     /// The least time between two dates, but for the days on which clocks change.
     private var leastStep: (length: Duration, name: String) {
-        let isDaily = dates.contains { $0.hour != nil || !TimePattern.isNamed(by: $0) }
-        if isDaily { return (.seconds(86_400), "a day") }
-        return dates.contains { $0.minute != nil } ? (.seconds(3_600), "an hour") : (.seconds(60), "a minute")
+        // All dates have the same time.
+        guard let time = dates.first else { return (.seconds(86_400), "a day") }
+        if time.second != nil, time.minute == nil { return (.seconds(60), "a minute") }
+        return time.minute != nil && time.hour == nil ? (.seconds(3_600), "an hour") : (.seconds(86_400), "a day")
     }
 
     private func refusal(_ what: String) -> TimerError { PreciseTimer.Schedule.refusal("\(name) \(what)") }

@@ -30,7 +30,7 @@ public import PreciseTimer
 /// - `spread`: all deadlines of a timer are later by the same random length, from zero up to this one. Each call that
 ///   schedules or reschedules a timer draws its own. A date that has passed counts if its deadline has not.
 /// - `jitter`: each deadline is later by a random length of its own, from zero up to this one, but never as late as the
-///   next date. It is at most a day; for schedules without an hour an hour, and without a minute a minute.
+///   next date. It is at most a day; for a schedule without an hour an hour, and without a minute a minute.
 /// - `for`: how long from now there are dates.
 ///
 /// After a step of the wall clock the next deadline is computed anew, as `PreciseTimer.Schedule.computed` describes.
