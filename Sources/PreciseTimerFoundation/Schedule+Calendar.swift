@@ -23,7 +23,7 @@ public import PreciseTimer
 /// within about a minute. Do not pass `TimeZone.current` to mean the system's zone: Foundation knows it by name only,
 /// and guesses the name if `/etc/localtime` is no link.
 ///
-/// Each has the parameters of ``PreciseTimer/PreciseTimer/Schedule/every(_:after:count:spread:jitter:for:)``, in the
+/// Each has the parameters of `every(_:after:count:spread:jitter:for:)` of `PreciseTimer.Schedule`, in the
 /// same sense:
 ///
 /// - `count`: the number of ticks after which the timer ends.

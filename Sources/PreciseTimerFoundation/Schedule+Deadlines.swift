@@ -10,7 +10,7 @@ extension PreciseTimer.Schedule {
     /// ```
     ///
     /// Nothing is left to chance: each timer draws its own `spread` and `jitter`, by which its deadlines are later.
-    /// ``PreciseTimer/PreciseTimer/nextDeadline`` is the exact next one of a timer.
+    /// `nextDeadline` of `PreciseTimer` is the exact next one of a timer.
     ///
     /// A fixed delay has one deadline here, because the others depend on the handler. There is none for `onDemand`, for
     /// instants of another clock, and for a schedule that `schedule` refuses: its error says why.
