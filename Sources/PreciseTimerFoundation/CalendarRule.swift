@@ -40,7 +40,8 @@ package struct CalendarRule: Sendable {
     /// The first such instant of a day after another instant.
     private func first(on day: Int, after second: Int, in zone: Zone) -> Int? {
         let (midnight, nextMidnight) = (day * TimePattern.day, (day + 1) * TimePattern.day)
-        let stretches = zone.stretches(from: midnight - TimePattern.day, to: nextMidnight + TimePattern.day)
+        // Clocks may be more than a day ahead.
+        let stretches = zone.stretches(from: midnight - 2 * TimePattern.day, to: nextMidnight + 2 * TimePattern.day)
         // A day that the zone leaves out whole has no deadline.
         guard stretches.contains(where: { $0.shown.lowerBound < nextMidnight && $0.shown.upperBound > midnight }) else {
             return nil

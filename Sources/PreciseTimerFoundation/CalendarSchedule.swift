@@ -32,7 +32,8 @@ struct CalendarSchedule: Sendable {
 
     var schedule: PreciseTimer.Schedule {
         let years = CalendarDays.yearsOfSearch(in: dates.first?.calendar)
-        let hint = "no date from now on matches, up to \(years) years ahead; give components that come together"
+        let hint =
+            "no date in the next \(years) years matches; give components that occur on the same date, and no past year"
         return PreciseTimer.Schedule(
             .never,
             .computed,
@@ -66,7 +67,7 @@ struct CalendarSchedule: Sendable {
             end: span.map { now.advanced(by: $0).nanoseconds } ?? .max
         )
         if let span, deadlines.end(before: now) {
-            throw refusal("for \(span.text) (that is over before the first deadline)")
+            throw refusal("for \(span.text) (no date comes in that time)")
         }
         return (deadlines.next, count.map(UInt64.init) ?? .max)
     }

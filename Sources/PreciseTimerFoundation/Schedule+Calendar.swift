@@ -19,8 +19,8 @@ public import PreciseTimer
 /// A time zone is what the system's file of its name says. Foundation's own rules, which are as old as the toolchain,
 /// count only if there is no such file. Without a zone the clocks of the system count, as date(1) shows them: the
 /// variable `TZ`, or else `/etc/localtime`. A description names the zone and the source of its rules. A zone that is
-/// not to be found, or whose file is damaged, is refused when the timer is scheduled. A new or changed file is noticed
-/// within about a minute. Do not pass `TimeZone.current` to mean the system's zone: Foundation knows it by name only,
+/// not found, or whose file is damaged, is refused when the timer is scheduled. A new or changed file is noticed within
+/// about a minute. Do not pass `TimeZone.current` to mean the system's zone: Foundation knows it by name only,
 /// and guesses the name if `/etc/localtime` is no link.
 ///
 /// Each has the parameters of `every(_:after:count:spread:jitter:for:)` of `PreciseTimer.Schedule`, in the
@@ -34,9 +34,9 @@ public import PreciseTimer
 /// - `for`: how long from now there are dates.
 ///
 /// After a step of the wall clock the next deadline is computed anew, as `PreciseTimer.Schedule.computed` describes.
-/// The thread that delivers computes each deadline, which takes some 2 µs, and up to a millisecond for a rare one, as
+/// The thread that delivers computes each deadline, which takes one to six µs, and up to a millisecond for a rare one, as
 /// 29 February on a Sunday. A calendar that is not the Gregorian or its kin is searched day by day, and a rare date
-/// takes far longer there. The first deadline of a zone takes up to a millisecond more, in which its file is read.
+/// takes far longer there. The first one of a process takes a millisecond more.
 ///
 /// Components that make no sense, as hour 25 or 30 February, are refused when the timer is scheduled. A search for a
 /// deadline goes 400 years ahead, which is when the Gregorian calendar repeats. It goes 100 years ahead for other

@@ -13,7 +13,8 @@ extension PreciseTimer.Schedule {
     /// `nextDeadline` of `PreciseTimer` is the exact next one of a timer.
     ///
     /// A fixed delay has one deadline here, because the others depend on the handler. There is none for `onDemand`, for
-    /// instants of another clock, and for a schedule that `schedule` refuses: its error says why.
+    /// instants of another clock, and for a schedule that `schedule` refuses: its error says why. None is later than
+    /// July 2554.
     ///
     /// - Parameters:
     ///   - date: the deadlines are later than this date. One before 1970 counts as 1970.
@@ -46,15 +47,16 @@ extension PreciseTimer.Schedule {
 extension PreciseTimer.Schedule.Deadlines {
     /// The deadlines that a rule computes, one by one.
     private func computed(_ rule: ScheduleRule) -> () -> UInt64? {
-        guard let (rule, schedule) = try? rule.begin(at: start, seed: nil), case .at(let first) = schedule.start else {
-            return { nil }
-        }
-        var (next, ticks): (UInt64?, UInt64) = (first, schedule.modifiers?.count ?? .max)
+        var begun: (rule: DeadlineRule, latest: UInt64, ticks: UInt64)?
         return {
-            guard ticks > 0, let deadline = next else { return nil }
-            ticks -= 1
-            next = ticks > 0 ? rule.next(after: deadline, on: .wall) : nil
-            return deadline
+            if let (rule, latest, ticks) = begun {
+                guard ticks > 0, let next = rule.next(after: latest, on: .wall) else { return nil }
+                begun = (rule, next, ticks - 1)
+            } else if let (rule, schedule) = try? rule.begin(at: start, seed: nil), case .at(let first) = schedule.start
+            {
+                begun = (rule, first, (schedule.modifiers?.count ?? .max) - 1)
+            }
+            return begun?.latest
         }
     }
 

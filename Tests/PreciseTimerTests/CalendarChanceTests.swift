@@ -176,7 +176,7 @@ struct CalendarChanceTests {
         (.calendar(DateComponents(hour: 2, second: 0), jitter: .seconds(61)), "from zero to a minute"),
         (.calendar(DateComponents(hour: 2, minute: 5, second: 0), jitter: .seconds(86_401)), "from zero to a day"),
         (.calendar(DateComponents(month: 3), jitter: .seconds(86_401)), "from zero to a day"),
-        (.daily(at: half, in: .gmt, for: .seconds(8_999)), "for 8999 s (that is over before the first deadline)"),
+        (.daily(at: half, in: .gmt, for: .seconds(8_999)), "for 8999 s (no date comes in that time)"),
         (.daily(at: half, for: .seconds(-1)), "for -1 s (it must not be negative)"),
     ])
     func optionsThatMakeNoSenseAreRefused(schedule: Schedule, words: String) {

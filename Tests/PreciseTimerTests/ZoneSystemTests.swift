@@ -191,6 +191,18 @@ struct ZoneSystemTests {
         }
     }
 
+    /// The rule of a zone may have more than 24 hours, and so may a file.
+    @Test func clocksMayBeMoreThanADayAhead() async {
+        await #expect(processExitsWith: .success) {
+            CLibrary.use("UTC-24:59:59")
+            #expect(try CalendarFacts.night("2026-12-01", in: nil) == "2026-12-01T01:30:01Z")
+            let hourly = CalendarRule(DateComponents(minute: 0), in: nil)
+            let start = try second("2026-12-01T00:00:01Z")
+            let hours = sequence(first: start) { hourly.next(after: $0) }.prefix(50).map { ($0 - start) / 3_600 }
+            #expect(hours == Array(0..<50))
+        }
+    }
+
     @Test(.enabled(if: geteuid() == 0, "needs root")) func aFileThatMayNotBeReadIsAProblem() async {
         await #expect(processExitsWith: .success) {
             let folder = try Folder()

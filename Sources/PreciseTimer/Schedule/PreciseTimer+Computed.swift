@@ -16,8 +16,8 @@ extension PreciseTimer.Schedule {
     /// Some limits:
     ///
     /// - One tick counts at most 10,000 missed deadlines, however many have passed.
-    /// - A wall clock that was set back by up to a minute repeats no deadline. If it was set back further, the
-    ///   deadlines that come again tick again.
+    /// - After a step back, the deadlines that come again tick again; but none if the clock is then at most a minute
+    ///   before the latest deadline that had a tick.
     /// - ``PreciseTimer/reschedule(_:)`` accepts such a schedule only for a timer that began with one.
     ///
     /// Under ``PreciseTimer/MissedTickPolicy/delay``, late ticks are merged as under

@@ -39,7 +39,7 @@ enum ZoneBytes {
             throw Zone.Problem("\(path) cannot be read: \(unsafe String(cString: strerror(failure)))")
         }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size < 1 << 20 else {
-            throw Zone.Problem("\(path) is no zone file")
+            throw Zone.Problem("\(path) is not a zone file")
         }
         do {
             // `Data(contentsOf:)` leaks a page if the file is empty (swift-foundation 6.3).

@@ -12,7 +12,7 @@ package struct ZoneFile: Sendable {
     /// The rule for the time from the last change on.
     private var rule: ZoneRule?
 
-    /// What is wrong with a file, as in `it ends too early`.
+    /// What is wrong with a file, as in `is damaged: it ends too early`.
     package struct Flaw: Error {
         let description: String
     }
@@ -29,12 +29,12 @@ package struct ZoneFile: Sendable {
         header = try reader.header()
         try read(header, &reader, bytes: 8)
         guard reader.rest.first == Self.newline, let end = reader.rest.dropFirst().firstIndex(of: Self.newline) else {
-            throw Flaw(description: "it ends too early")
+            throw Flaw(description: "is damaged: it ends too early")
         }
         let footer = String(decoding: reader.rest[..<end].dropFirst(), as: UTF8.self)
         if footer.isEmpty { return }
         rule = ZoneRule(footer)
-        if rule == nil { throw Flaw(description: "its last line is no rule") }
+        if rule == nil { throw Flaw(description: "is damaged: its last line is no rule") }
     }
 
     private mutating func read(_ header: Header, _ reader: inout Reader, bytes: Int) throws(Flaw) {
@@ -53,14 +53,16 @@ package struct ZoneFile: Sendable {
         _ = try reader.take(header.flags)
         for kind in [0] + kinds {
             guard kind < offsetsOfKinds.count, abs(offsetsOfKinds[Int(kind)]) < 2 * 86_400 else {
-                throw Flaw(description: "it has an offset that makes no sense")
+                throw Flaw(description: "is damaged: it has an offset that makes no sense")
             }
             offsets.append(offsetsOfKinds[Int(kind)])
         }
         guard leapSeconds.allSatisfy({ abs($0) < 86_400 }) else {
-            throw Flaw(description: "it has a number of leap seconds that makes no sense")
+            throw Flaw(description: "is damaged: it has a number of leap seconds that makes no sense")
         }
-        guard changes.isAscending, leaps.isAscending else { throw Flaw(description: "its instants do not ascend") }
+        guard changes.isAscending, leaps.isAscending else {
+            throw Flaw(description: "is damaged: its instants do not ascend")
+        }
     }
 
     private static var newline: UInt8 { 10 }
@@ -92,7 +94,7 @@ private struct Reader {
     var rest: ArraySlice<UInt8>
 
     mutating func take(_ count: Int) throws(ZoneFile.Flaw) -> ArraySlice<UInt8> {
-        guard count <= rest.count else { throw ZoneFile.Flaw(description: "it ends too early") }
+        guard count <= rest.count else { throw ZoneFile.Flaw(description: "is damaged: it ends too early") }
         defer { rest = rest.dropFirst(count) }
         return rest.prefix(count)
     }
@@ -112,12 +114,14 @@ private struct Reader {
 
     mutating func header() throws(ZoneFile.Flaw) -> Header {
         guard rest.starts(with: "TZif".utf8) else {
-            throw ZoneFile.Flaw(description: "it does not begin like a zone file")
+            throw ZoneFile.Flaw(description: "is not a zone file")
         }
         _ = try take(4)
         let version = try take(16).first ?? 0
         let counts = try numbers(6, bytes: 4)
-        guard counts.allSatisfy({ $0 >= 0 }) else { throw ZoneFile.Flaw(description: "its counts make no sense") }
+        guard counts.allSatisfy({ $0 >= 0 }) else {
+            throw ZoneFile.Flaw(description: "is damaged: its counts make no sense")
+        }
         return Header(
             version: version,
             flags: counts[0] + counts[1],

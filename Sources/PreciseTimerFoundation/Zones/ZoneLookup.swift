@@ -46,13 +46,24 @@ package struct ZoneLookup: Equatable, Sendable {
         guard let name else { return try findLocal() }
         // The C library takes an empty text for UTC.
         if name.isEmpty { return Zone(name: "UTC", source: "TZ", .rule(.utc)) }
-        if let zone = try read(path(named: name), name) { return zone }
+        do throws(Zone.Problem) {
+            if let zone = try read(path(named: name), name) { return zone }
+        } catch {
+            throw Zone.Problem("TZ is \"\(name)\", but \(error)")
+        }
         if let rule = ZoneRule(name) { return Zone(name: name, source: "TZ", .rule(rule)) }
-        if let zone = TimeZone(identifier: name) { return Zone(zone) }
+        if let zone = zoneWithoutFile(named: name) { return zone }
         throw Zone.Problem(
-            "TZ is \"\(name)\", which is no file in \(folder), no rule, and no zone that Foundation knows; "
-                + "set it to the name of a zone, or give the schedule a zone"
+            "TZ is \"\(name)\", but there is no such file in \(folder), and it is not a valid rule; "
+                + "correct TZ, or give the schedule a zone"
         )
+    }
+
+    /// A zone that this machine has no file of. Foundation also takes abbreviations, as BST, but nobody can know which
+    /// zone they mean.
+    private func zoneWithoutFile(named name: String) -> Zone? {
+        if name == "UTC" || name == "GMT" { return Zone(name: name, source: "no file", .rule(.utc)) }
+        return name.contains("/") ? TimeZone(identifier: name).map(Zone.init) : nil
     }
 
     private func find(_ zone: TimeZone) throws(Zone.Problem) -> Zone {
@@ -64,9 +75,9 @@ package struct ZoneLookup: Equatable, Sendable {
         let name = target?.range(of: "/zoneinfo/").map { String(target?[$0.upperBound...] ?? "") }
         if let zone = try read(localtime, name ?? localtime) { return zone }
         guard let target else { return Zone(name: "UTC", source: "no \(localtime)", .rule(.utc)) }
-        if let zone = name.flatMap(TimeZone.init(identifier:)) { return Zone(zone) }
+        if let zone = name.flatMap(zoneWithoutFile) { return zone }
         throw Zone.Problem(
-            "\(localtime) is a link to \(target), which is no file, and no zone that Foundation knows; "
+            "\(localtime) is a link to \(target), but there is no such file; "
                 + "make it a link to a zone file, or give the schedule a zone"
         )
     }
@@ -83,7 +94,7 @@ package struct ZoneLookup: Equatable, Sendable {
                 .file(try ZoneFile(bytes))
             )
         } catch {
-            throw Zone.Problem("\(path) is damaged: \(error.description); install the time zone data anew")
+            throw Zone.Problem("\(path) \(error.description); replace it")
         }
     }
 

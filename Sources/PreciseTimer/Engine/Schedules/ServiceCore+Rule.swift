@@ -101,7 +101,7 @@ extension ServiceCore {
         }
         guard let known else { return }
         let (now, rule) = (now.nanoseconds, known.rule)
-        // A clock that was set back by up to a minute repeats no deadline that had a tick or was missed.
+        // A clock that is at most a minute before the latest deadline that had a tick or was missed repeats none.
         let isSetBack = known.latest > now && known.latest - now <= 60_000_000_000
         guard now < known.deadline, let next = rule.next(after: isSetBack ? known.latest : now, on: clock) else {
             return
