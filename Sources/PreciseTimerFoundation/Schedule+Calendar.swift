@@ -34,9 +34,9 @@ public import PreciseTimer
 /// - `for`: how long from now there are dates.
 ///
 /// After a step of the wall clock the next deadline is computed anew, as `PreciseTimer.Schedule.computed` describes.
-/// The thread that delivers computes each deadline, which takes one to six µs, and up to a millisecond for a rare one, as
-/// 29 February on a Sunday. A calendar that is not the Gregorian or its kin is searched day by day, and a rare date
-/// takes far longer there. The first one of a process takes a millisecond more.
+/// The thread that delivers computes each deadline, which takes one to six µs, and up to a millisecond for a rare one,
+/// as 29 February on a Sunday. A calendar that is not the Gregorian or its kin is searched day by day, and a rare date
+/// takes far longer there. The first deadline of a process takes a millisecond more.
 ///
 /// Components that make no sense, as hour 25 or 30 February, are refused when the timer is scheduled. A search for a
 /// deadline goes 400 years ahead, which is when the Gregorian calendar repeats. It goes 100 years ahead for other

@@ -230,6 +230,22 @@ struct ScheduleDeadlinesTests {
         #expect(Array(schedule.deadlines(after: Self.start, count: 0)).isEmpty)
     }
 
+    @Test func aDateIsComputedWhenItIsAskedFor() {
+        let asked = Count()
+        let dates =
+            Schedule.computed { [asked] instant in
+                _ = asked.add(1)
+                return instant.advanced(by: .seconds(1))
+            }
+            .deadlines(after: Self.start)
+        let iterator = dates.makeIterator()
+        #expect(asked.value == 0)
+        for number in 1...3 {
+            _ = iterator.next()
+            #expect(asked.value == number)
+        }
+    }
+
     @Test func anEndlessSequenceIsLazy() {
         let days = Schedule.daily(at: .init(hour: 2), in: .gmt).deadlines(after: Self.start)
             .filter { Int($0.timeIntervalSince1970) / 86_400 % 100 == 0 }
