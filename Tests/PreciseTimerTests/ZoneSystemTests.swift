@@ -279,9 +279,9 @@ private enum CLibrary {
     }
 
     /// The first instants at which our present zone has another offset, from 1970 to 2100 or in other years: looked for
-    /// at each change, a second before and after, and every ten days. A thorough run looks twice a day.
+    /// at each change, a second before and after, and every ten days. A thorough run looks every two days.
     static func differences(in seconds: Range<Int> = 0..<4_133_980_800) throws -> [String] {
-        let (zone, step) = (try ZoneLookup.present.find(nil), Effort.of(864_000, thorough: 43_200))
+        let (zone, step) = (try ZoneLookup.present.find(nil), Effort.of(864_000, thorough: 172_800))
         var found: [String] = []
         func compare(_ second: Int) {
             let (ours, theirs) = (zone.offset(at: second), offset(at: second))
