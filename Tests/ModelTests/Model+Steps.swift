@@ -55,8 +55,10 @@ extension Model {
         guard var timer = timers[id], timer.isOpen, ifPaused ?? timer.isPaused == timer.isPaused else {
             return expect(.returned(false))
         }
+        let keepsTurn = hasTurn(id)
         change(&timer, now)
         timers[id] = timer
+        queue(id, keepsTurn: keepsTurn)
         setAlarm()
         expect(.returned(true))
     }
@@ -85,6 +87,7 @@ extension Model {
             target: target
         )
         pending.append(plan.id)
+        queue(plan.id)
         setAlarm()
         expect(.done)
     }
@@ -95,6 +98,7 @@ extension Model {
         if timers[id]?.isInDelivery == true { seen.insert("rescheduled in delivery") }
         let order = takeOrder()
         timers[id]?.reschedule(rule, at: now, order: order)
+        queue(id)
         setAlarm()
         expect(.done)
     }
@@ -144,53 +148,48 @@ extension Model {
 extension Model {
     mutating func round() {
         let woke = now
-        isFiring = true
-        // The due timers, and the numbers of the schedules that their deadlines belong to.
-        var claims: [(id: Int, deadline: UInt64, order: Int)] = []
-        for id in pending {
-            guard let timer = timers[id], timer.isWaiting, let next = timer.next,
-                timer.wakeTime.map({ $0 <= woke }) == true
-            else { continue }
-            claims.append((id, next, timer.order))
-            timers[id]?.claim()
-        }
-        if claims.isEmpty { seen.insert("spare round") }
-        while difference == nil,
-            let first = claims.indices.min(by: {
-                (claims[$0].deadline, claims[$0].order) < (claims[$1].deadline, claims[$1].order)
-            })
-        {
-            let claim = claims.remove(at: first)
-            deliver(claim.id, of: claim.order, decidedAt: woke)
-            guard let timer = timers[claim.id], !timer.hasEnded else { continue }
+        firing = (woke, schedules + 1)
+        var isSpare = true
+        while difference == nil, let id = first, hasTurn(id) {
+            isSpare = false
+            let order = timers[id]?.order
+            timers[id]?.isInDelivery = true
+            deliver(id, decidedAt: woke)
+            timers[id]?.isInDelivery = false
+            guard let timer = timers[id], !timer.hasEnded else { continue }
             // A rescheduled timer starts anew in the next round.
-            let isOfSameSchedule = timer.order == claim.order
-            if isOfSameSchedule, timer.mayCatchUp, !timer.isPaused, let next = timer.next, next <= woke {
-                claims.append((claim.id, next, claim.order))
+            if timer.order == order, timer.mayCatchUp, !timer.isPaused, let next = timer.next, next <= woke {
                 seen.insert("again")
+                timers[id]?.deferral = nil
                 continue
             }
-            timers[claim.id]?.isInDelivery = false
+            timers[id]?.burst = 0
+            queue(id)
             guard timer.next == nil else { continue }
             if timer.isSpent { seen.insert(timer.isOnDemand ? "rests after its count" : "ends after its count") }
-            if timer.isOnDemand { seen.insert("rests") } else { end(claim.id, .completed) }
+            if timer.isOnDemand { seen.insert("rests") } else { end(id, .completed) }
         }
-        isFiring = false
+        if isSpare { seen.insert("spare round") }
+        firing = nil
         setAlarm()
     }
 
+    /// The first of the timers that wait.
+    private var first: Int? {
+        let waiting = pending.filter { timers[$0]?.isWaiting == true && timers[$0]?.next ?? .max != .max }
+        return waiting.min { left, right in
+            guard let left = timers[left], let right = timers[right] else { return false }
+            return left.place < right.place
+        }
+    }
+
     /// The turn of a timer in a round.
-    mutating func deliver(_ id: Int, of order: Int, decidedAt instant: UInt64) {
+    mutating func deliver(_ id: Int, decidedAt instant: UInt64) {
         defer {
             let now = now
             timers[id]?.handlerReturned(at: now)
         }
-        guard let timer = timers[id], !timer.hasEnded, !timer.isPaused, timer.hasTurn, timer.order == order,
-            let tick = timers[id]?.takeTick(at: instant)
-        else {
-            seen.insert("void")
-            return
-        }
+        guard let timer = timers[id], let tick = timers[id]?.takeTick(at: instant) else { return }
         if isDead(timer) {
             end(id, .targetReleased)
             return

@@ -18,8 +18,8 @@ struct Model {
     var armed: UInt64?
     var wakeError: Int64 = 0
     var faults: [(at: UInt64, fault: VirtualTime.Fault)] = []
-    /// Whether a round is in progress.
-    var isFiring = false
+    /// The instant of the round that is in progress, and the first number that was taken during it.
+    var firing: (instant: UInt64, firstOrder: Int)?
     var isShutDown = false
 
     var timers: [Int: ModelTimer] = [:]
@@ -68,6 +68,21 @@ struct Model {
     }
 
     // MARK: Helpers
+
+    var isFiring: Bool { firing != nil }
+
+    /// Lets a timer take its place in line. It keeps its turn in the present round if it had one.
+    mutating func queue(_ id: Int, keepsTurn: Bool = false) {
+        guard var timer = timers[id] else { return }
+        timer.queue(during: keepsTurn ? nil : firing?.instant) { takeOrder() }
+        timers[id] = timer
+    }
+
+    /// Whether a timer waits for its turn in the present round.
+    func hasTurn(_ id: Int) -> Bool {
+        guard let firing, let timer = timers[id], timer.isWaiting, let next = timer.next else { return false }
+        return next <= firing.instant && timer.place.order < firing.firstOrder
+    }
 
     mutating func takeOrder() -> Int {
         schedules += 1
@@ -125,7 +140,7 @@ extension Model {
     }
 
     var nextWakeTime: UInt64? {
-        pending.compactMap { timers[$0] }.filter(\.isWaiting).compactMap(\.wakeTime).filter { $0 != .max }.min()
+        pending.compactMap { timers[$0] }.filter(\.isWaiting).compactMap(\.lastInstant).filter { $0 != .max }.min()
     }
 
     /// Sets the alarm if the earliest deadline may have become earlier; a round does this at its end.

@@ -22,8 +22,8 @@ struct ModelTimer {
     var hasHandle = true
     /// Whether its turn in a round has not ended.
     var isInDelivery = false
-    /// Whether it gets its turn in that round. It does not if it was paused before.
-    var hasTurn = false
+    /// Its place in line if it came due during a round.
+    var deferral: Place?
     var isRunning = false
     /// Whether a fixed delay waits for the handler's return.
     var awaitsReturn = false
@@ -59,13 +59,30 @@ struct ModelTimer {
     /// The next deadline as `nextDeadline` reports it.
     var nextForReader: UInt64? { hasEnded || next == .max || heldSince != nil ? nil : next }
 
-    /// When the service wakes for the deadline: at a multiple of the largest power of two within the tolerance.
-    var wakeTime: UInt64? {
+    /// When it must tick, with the tolerance cut to its three leading bits.
+    var lastInstant: UInt64? {
         guard let deadline = onGrid, deadline != .max else { return extra }
+        let tolerance = UInt64(plan.tolerance)
         var unit: UInt64 = 1
-        while unit * 2 <= plan.tolerance { unit *= 2 }
-        let wakeTime = (deadline + unit - 1) / unit * unit
-        return min(wakeTime, extra ?? wakeTime)
+        while tolerance / unit >= 8 { unit *= 2 }
+        let lastInstant = deadline + tolerance / unit * unit
+        return min(lastInstant, extra ?? lastInstant)
+    }
+
+    /// Its place among the timers that wait.
+    typealias Place = (instant: UInt64, order: Int)
+
+    var place: Place { deferral ?? (lastInstant ?? .max, order) }
+
+    /// Takes its place in line, during a round at an instant or between rounds. A timer that is due in the round waits
+    /// for the next one, behind the others.
+    mutating func queue(during round: UInt64?, behind order: () -> Int) {
+        let own: Place = (lastInstant ?? .max, self.order)
+        if let round, isWaiting, let next, next <= round {
+            deferral = (max(own.instant, round), order())
+        } else if !isWaiting || own < deferral ?? own || next ?? .max > deferral?.instant ?? .max {
+            deferral = nil
+        }
     }
 
     /// Takes the next tick as of an instant: its index, deadline and missed deadlines, and whether it is an extra one.
@@ -97,15 +114,13 @@ struct ModelTimer {
         step = 0
     }
 
-    mutating func claim() { (isInDelivery, hasTurn, burst) = (true, true, 0) }
-
     /// Whether its pauses keep the grid, or else the time that remains.
     static func keepsGrid(_ id: Int) -> Bool { id % 2 == 0 }
 
     mutating func pause(at now: UInt64) {
         isPaused = true
         if !Self.keepsGrid(plan.id) { heldSince = now }
-        if !isRunning { (hasTurn, burst) = (false, 0) }
+        if !isInDelivery { burst = 0 }
     }
 
     mutating func resume(at now: UInt64) {

@@ -55,7 +55,7 @@ import Testing
     private static let branches: Set<String> = [
         "again", "cancelled", "completed", "ended inside", "ends after its count", "extra", "fault", "handle released",
         "missed", "refused", "rescheduled in delivery", "rests", "rests after its count", "shut down", "spare round",
-        "target released", "void",
+        "target released",
     ]
 }
 

@@ -112,9 +112,9 @@ extension Scheduler {
                 firing.ticks.append(Ticked(timer: timer, due: due))
                 handler(&self, Ticked(timer: timer, due: due))
             }
-            let hadEnded = timer.hasEnded
-            _ = putBack(timer, decidedAt: now, now: now)
-            if timer.hasEnded, !hadEnded { firing.completed.append(timer) }
+            if putBack(timer, decidedAt: now, now: now) == nil, end(timer, .completed) != nil {
+                firing.completed.append(timer)
+            }
         }
         firing.alarm = endRound()
         return firing

@@ -17,26 +17,32 @@ final class SchedulerBatchTests {
         #expect(asks(at: 500) == 1_000 / Scheduler.batch && newer.stage == .dispatched)
     }
 
-    @Test func aThousandDeferredTimersAreGatheredInBatches() {
+    @Test func timersThatComeDueInARoundTickInTheNextInTheOrderInWhichTheyDid() {
         scheduler.beginRound(at: 10)
-        #expect(scheduler.firstDue() == nil, "the round knows its timers from now on")
-        let timers = (0..<1_000).map { scheduler.add(once(at: 10 - UInt64($0 % 2)), tolerance: 1).timer }
-        #expect(scheduler.firstDue() == nil && !scheduler.hasDue, "what comes due in a round waits for the next")
-        #expect(scheduler.endRound() == .set(9))
-        #expect(asks(at: 10) == 1_000 / Scheduler.batch && timers[1].stage == .dispatched)
-        #expect(scheduler.takeNext() == timers[3])
+        let timers = (0..<100).map { scheduler.add(once(at: 10 - UInt64($0 % 2))).timer }
+        #expect(scheduler.firstDue() == nil && !scheduler.hasDue && scheduler.endRound() == .set(10))
+        #expect(scheduler.firing(at: 10).completed == timers)
     }
 
-    /// A batch may gather only timers that were postponed meanwhile. Nothing is due then, and others are left.
-    @Test(arguments: [false, true])
-    func aTimerBehindAHundredPostponedOnesHasItsTurnInTheSameRound(areDeferred: Bool) {
-        scheduler.beginRound(at: areDeferred ? 64 : 1)
-        #expect(scheduler.firstDue() == nil)
-        let postponed = (0..<100).map { _ in scheduler.add(once(at: 10), tolerance: areDeferred ? 0 : 64).timer }
-        let timer = scheduler.add(once(at: 11), tolerance: areDeferred ? 0 : 64).timer
-        #expect(scheduler.endRound() == .set(areDeferred ? 10 : 64))
+    /// A batch may find only timers that were postponed. Nothing is due then, and others are left.
+    @Test(arguments: [1, 64] as [UInt64])
+    func aTimerBehindAHundredPostponedOnesHasItsTurnInTheSameRound(formerRound: UInt64) {
+        scheduler.beginRound(at: formerRound)
+        let postponed = (0..<100).map { _ in scheduler.add(once(at: 10)).timer }
+        let timer = scheduler.add(once(at: 11)).timer
+        #expect(scheduler.endRound() == .set(10))
         for timer in postponed { #expect(scheduler.reschedule(timer, on: once(at: 1_000)) == .leave) }
         #expect(asks(at: 64) == 1 && timer.stage == .dispatched)
+    }
+
+    /// The clock was set back after the round.
+    @Test func theAlarmIsSetToTheLastInstantOfATimerThatCameDueDuringARound() {
+        let first = scheduler.add(once(at: 10)).timer
+        let firing = scheduler.firing(at: 100) { scheduler, _ in
+            _ = scheduler.reschedule(first, on: every(50, from: 20))
+        }
+        #expect(firing.alarm == .set(20) && scheduler.nextWakeTime == 20)
+        #expect(scheduler.firing(at: 25) == Firing(ticks: [Ticked(first, 0, 20)], alarm: .set(70)))
     }
 
     /// An early firing finds fifty postponed timers. The alarm must not fire for them again.

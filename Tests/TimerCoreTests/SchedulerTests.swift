@@ -84,4 +84,12 @@ final class SchedulerTests {
         #expect(scheduler.putBack(timer, decidedAt: 12, now: 20) == .leave)
         #expect(scheduler.nextDue() == nil && scheduler.endRound() == .set(15))
     }
+
+    @Test func aTimerThatIsDueAgainAndAgainLeavesTheOthersTheirTurn() {
+        let (greedy, other) = (scheduler.add(once(at: 1)).timer, scheduler.add(once(at: 10)).timer)
+        let firing = scheduler.firing(at: 20) { scheduler, ticked in
+            if ticked.timer == greedy { _ = scheduler.reschedule(greedy, on: once(at: 1)) }
+        }
+        #expect(firing.ticks.map(\.timer) == [greedy, other] && firing.alarm == .set(1))
+    }
 }

@@ -9,7 +9,7 @@ final class TimingTests {
     // MARK: Beginning
 
     @Test func theFirstDeadlineIsThatOfTheStart() {
-        #expect([timing.nextDeadline, timing.wakeTime] == [.max, .max] && ticks(at: .max) == [nil])
+        #expect([timing.nextDeadline, timing.lastInstant] == [.max, .max] && ticks(at: .max) == [nil])
         // Those of a period and of a rate, for which nothing is aligned.
         let starts: [(ScheduleStart<UInt64, UInt64>, [UInt64])] = [
             (.after(7), [107, 107]), (.after(.max), [.max, .max]), (.afterOneStep, [130, 130]), (.at(20), [20, 20]),
@@ -78,12 +78,12 @@ final class TimingTests {
     @Test func aFixedDelayIsUnknownBeforeTheReturn() {
         for modifiers in [nil, ResolvedSchedule.Modifiers(count: 2)] {
             begin(ResolvedSchedule(.at(5), .fixedDelay(10), modifiers))
-            #expect(!timing.awaitsReturn && ticks(at: 90) == [due(0, 5)], "no deadline passes before it")
-            #expect(timing.nextDeadline == .max && timing.awaitsReturn)
+            #expect(!timing.countsFromReturn && ticks(at: 90) == [due(0, 5)], "no deadline passes before it")
+            #expect(timing.nextDeadline == .max && timing.countsFromReturn)
             timing.handlerReturned(at: 100)
-            #expect(!timing.awaitsReturn && ticks(at: 109, 110) == [nil, due(1, 110)])
+            #expect(!timing.countsFromReturn && ticks(at: 109, 110) == [nil, due(1, 110)])
         }
-        #expect(timing.isCountedOut && !timing.awaitsReturn, "the last one")
+        #expect(timing.isCountedOut && !timing.countsFromReturn, "the last one")
     }
 
     @Test func numbersAndDeadlinesSaturate() {
@@ -96,7 +96,7 @@ final class TimingTests {
         begin(ResolvedSchedule(.at(1), .fixedDelay(.max)))
         #expect(ticks(at: 1) == [due(0, 1)])
         timing.handlerReturned(at: 2)
-        #expect(timing.nextDeadline == .max && !timing.awaitsReturn, "never, and not unknown")
+        #expect(timing.nextDeadline == .max && !timing.countsFromReturn, "never, and not unknown")
     }
 
     // MARK: Late ticks
@@ -116,16 +116,23 @@ final class TimingTests {
 
     // MARK: Tolerance
 
-    @Test func theWakeTimeIsAMultipleOfTheLargestPowerOfTwoWithinTheTolerance() {
-        let all: [(tolerance: UInt64, deadline: UInt64, wakeTime: UInt64)] = [
-            (0, 1_001, 1_001), (1, 1_001, 1_001), (2, 1_001, 1_002), (3, 1_001, 1_002), (4, 1_001, 1_004),
-            (1_023, 1_001, 1_024), (1_024, 1_001, 1_024), (.max, 5, 1 << 63), (.max, .max - 1, .max - 1),
-            (.max, .max, .max),
+    @Test func atLeastFourFifthsOfAToleranceAreUsedAndNeverMore() {
+        let all: [(tolerance: UInt64, deadline: UInt64, lastInstant: UInt64)] = [
+            (0, 1_001, 1_001), (1, 1_001, 1_002), (7, 1_001, 1_008), (9, 1_001, 1_009), (19, 1_001, 1_017),
+            (1_023, 1_001, 1_897), (1_024, 1_001, 2_025), (.max, 5, 7 << 61 + 5), (.max, .max - 2, .max - 1),
+            (1, .max - 1, .max - 1), (.max, .max, .max), (0, .max, .max),
         ]
-        for (tolerance, deadline, wakeTime) in all {
+        for (tolerance, deadline, lastInstant) in all {
             timing = Timing(tolerance: tolerance)
             begin(once(at: deadline))
-            #expect([timing.wakeTime, timing.nextDeadline] == [wakeTime, deadline], "\(tolerance)")
+            #expect([timing.lastInstant, timing.nextDeadline] == [lastInstant, deadline], "\(tolerance)")
+        }
+        var random = SeededGenerator(seed: 5)
+        for exponent in (1...60).flatMap({ Array(repeating: $0, count: 20) }) {
+            let tolerance = UInt64.random(in: 1...(1 << UInt64(exponent)), using: &random)
+            timing = Timing(tolerance: tolerance)
+            begin(once(at: 0))
+            #expect((tolerance - tolerance / 5...tolerance).contains(timing.lastInstant), "\(tolerance)")
         }
     }
 
@@ -151,7 +158,7 @@ final class TimingTests {
         begin(ResolvedSchedule(.at(100), .fixedDelay(50)))
         let first = ticks(at: 110)
         timing.finish(at: 120)
-        #expect(!timing.awaitsReturn && first + ticks(at: 130, .max) == [due(0, 100), extra(1, 120), nil])
+        #expect(!timing.countsFromReturn && first + ticks(at: 130, .max) == [due(0, 100), extra(1, 120), nil])
     }
 
     // MARK: Standing still
@@ -220,7 +227,7 @@ final class TimingTests {
         }
         begin(ResolvedSchedule(.after(10), .fixedDelay(.max)))
         #expect(timing.restart(at: 5, using: &random) && timing.fixedDelay == .max)
-        #expect(timing.nextDeadline == .max && !timing.awaitsReturn, "never, and not unknown")
+        #expect(timing.nextDeadline == .max && !timing.countsFromReturn, "never, and not unknown")
     }
 
     @Test func aRestartBeginsAtZeroWithoutAnExtraTick() {

@@ -1,24 +1,25 @@
-/// Timers ordered by instant, the earliest first: a 4-ary min-heap that tells each timer its position.
+/// Timers ordered by the last instant at which each may come out, the earliest first: a 4-ary min-heap that tells each
+/// timer its position.
 ///
 /// The order is (instant, sequence): of two equal instants, the one that was scheduled first comes first. Nodes of
 /// four children halve the depth of a binary heap, and the children lie side by side (after D. B. Johnson, "Priority
 /// queues with update and finding minimum spanning trees", 1975). Each timer knows its position in the heap, so
 /// removal takes logarithmic time and no cancelled timer stays in the queue.
 ///
-/// A timer is in at most one queue. Two invariants hold: no element comes before its parent, and a timer's position is
-/// that of its element.
+/// Two invariants hold: no element comes before its parent, and a timer's position is that of its element.
 package struct DeadlineQueue: ~Copyable {
-    /// A timer at an instant. It does not retain the timer: the owner of the queue must.
-    @safe struct Element: BitwiseCopyable {
-        /// The timer's place in the order, in nanoseconds on the queue's clock. It leaves the queue then, or later.
+    /// A timer's place in the order. It does not retain the timer: the owner of the queue must.
+    @safe package struct Element: BitwiseCopyable {
+        /// In nanoseconds on the queue's clock.
         let nanoseconds: UInt64
-        /// The order of scheduling, which decides between equal instants.
+        /// Decides between equal instants.
         let sequence: UInt64
         private let reference: Unmanaged<TimerRecord>
 
-        init(_ timer: TimerRecord, at nanoseconds: UInt64) {
+        /// A place by the order of scheduling, or by another number.
+        @inline(__always) package init(_ timer: TimerRecord, at nanoseconds: UInt64, sequence: UInt64? = nil) {
             self.nanoseconds = nanoseconds
-            sequence = timer.sequence
+            self.sequence = sequence ?? timer.sequence
             unsafe reference = .passUnretained(timer)
         }
 
@@ -47,22 +48,21 @@ package struct DeadlineQueue: ~Copyable {
     /// The number of timers in the queue.
     package var count: Int { elements.count }
 
-    /// The earliest instant, or `.max` if the queue is empty. Constant time.
-    package var firstInstant: UInt64 { elements.count > 0 ? elements[0].nanoseconds : .max }
-
-    /// The earliest element, or nil if the queue is empty. Constant time.
+    /// The first element, or nil if the queue is empty. Constant time.
     var first: Element? { elements.count > 0 ? elements[0] : nil }
 
-    /// Whether one of the timers whose place is at or before an instant has a property. O(n) for n of them.
-    func contains(by instant: UInt64, from top: Int = 0, where has: (TimerRecord) -> Bool) -> Bool {
-        guard top < elements.count, elements[top].nanoseconds <= instant else { return false }
-        return has(elements[top].timer) || (1...4).contains { contains(by: instant, from: 4 * top + $0, where: has) }
+    /// A timer's element. Constant time.
+    func element(of timer: TimerRecord) -> Element { elements[Int(timer.position)] }
+
+    /// Calls a body with the first element, and with those below each one for which it returns true.
+    func visit(from top: Int = 0, _ body: (Element) -> Bool) {
+        guard top < elements.count, body(elements[top]) else { return }
+        for child in 1...4 { visit(from: 4 * top + child, body) }
     }
 
     /// Queues a timer, which must be in no queue. O(log n).
-    @inline(__always) package mutating func push(_ timer: TimerRecord, at nanoseconds: UInt64) {
-        assert(timer.position < 0, "a timer is in one queue at most")
-        let element = Element(timer, at: nanoseconds)
+    @inline(__always) package mutating func push(_ element: Element) {
+        assert(element.position < 0, "a timer is in the queue once")
         elements.append(element)
         siftUp(element, from: elements.count &- 1)
     }
@@ -74,29 +74,26 @@ package struct DeadlineQueue: ~Copyable {
         timer.position = -1
         let last = elements[elements.count &- 1]
         elements.removeLast()
-        if hole < elements.count {
-            if hole > 0, last.precedes(elements[(hole - 1) / 4]) {
-                siftUp(last, from: hole)
-            } else {
-                siftDown(last, from: hole)
-            }
+        if hole < elements.count { put(last, at: hole) }
+    }
+
+    /// Moves a timer of this queue to another place. O(log n).
+    @inline(__always) package mutating func move(to element: Element) { put(element, at: element.position) }
+
+    /// Moves a timer of this queue to an earlier place. A later one changes nothing: the timer comes out too early and
+    /// is then moved, so postponing a deadline again and again costs nothing. O(log n).
+    package mutating func hasten(to element: Element) {
+        let position = element.position
+        if element.precedes(elements[position]) { siftUp(element, from: position) }
+    }
+
+    /// Fills a position, whose element is gone or out of order.
+    @inline(__always) private mutating func put(_ element: Element, at position: Int) {
+        if position > 0, element.precedes(elements[(position - 1) / 4]) {
+            siftUp(element, from: position)
+        } else {
+            siftDown(element, from: position)
         }
-    }
-
-    /// Moves a timer of this queue to its new instant and sequence, which are later: one way down from its
-    /// position, which is the first one if the round called the timer. O(log n).
-    package mutating func postpone(_ timer: TimerRecord, to nanoseconds: UInt64) {
-        let element = Element(timer, at: nanoseconds)
-        assert(elements[Int(timer.position)].nanoseconds <= nanoseconds, "a timer is postponed to an earlier instant")
-        siftDown(element, from: Int(timer.position))
-    }
-
-    /// Moves a timer of this queue to an earlier instant. A later instant changes nothing: the timer comes out too
-    /// early and is then queued again, so postponing a deadline again and again costs nothing. O(log n).
-    package mutating func hasten(_ timer: TimerRecord, to nanoseconds: UInt64) {
-        let element = Element(timer, at: nanoseconds)
-        guard element.precedes(elements[Int(timer.position)]) else { return }
-        siftUp(element, from: Int(timer.position))
     }
 
     private mutating func siftUp(_ element: Element, from start: Int) {

@@ -1,6 +1,6 @@
 /// A check of the scheduler's invariants.
 extension Scheduler {
-    /// A description of the first broken invariant, within or between the list, the queues and the alarm; or
+    /// A description of the first broken invariant, within or between the list, the queue and the alarm; or
     /// nil. O(n).
     package var brokenInvariant: String? {
         if let broken = waiting.brokenInvariant { return broken }
@@ -13,25 +13,21 @@ extension Scheduler {
             let isQueued = isWaiting || timer.stage == .firing && timer.position >= 0
             if isQueued { queued += 1 }
             if timer.stage == .firing, let broken = brokenPosition(of: timer) { return broken }
-            if timer.listPosition < timers.closing || timer.isInDelivery { continue }
+            if timers.mustEnd(timer) || timer.isInDelivery { continue }
             let mustWait = !timer.timing.isPaused && timer.timing.nextDeadline != .max
-            if isWaiting != mustWait { return "a waiting timer is in no queue, or a queued timer does not wait" }
+            if isWaiting != mustWait { return "a waiting timer is not queued, or a queued timer does not wait" }
             if let broken = brokenPosition(of: timer) { return broken }
         }
-        return queued == waiting.count ? nil : "a queue has a timer that the list does not have"
+        return queued == waiting.count ? nil : "the queue has a timer that the list does not have"
     }
 
     private func brokenPosition(of timer: Timer) -> String? {
         if timer.position < 0 || timer.isInDelivery && timer.stage != .firing { return nil }
         let element = waiting.element(of: timer)
         if element.timer !== timer { return "a timer is not at its position" }
-        if timer.stage == .firing { return nil }
-        let isDeferred = timer.queue == DeadlineQueues.deferred
-        if element.nanoseconds > timer.timing.nextDeadline, !isDeferred {
-            return "a timer comes out after its deadline"
-        }
-        let isLate = waiting.wakeTime(of: timer) > max(timer.timing.wakeTime, round ?? 0)
-        return isLate ? "a timer comes out after its wake time" : nil
+        // One that came due during a round waits for the next at a number of its own.
+        let isLate = element.nanoseconds > timer.timing.lastInstant && element.sequence == timer.sequence
+        return timer.stage == .queued && isLate ? "a timer comes out after its last instant" : nil
     }
 
     /// In debug builds, stops at a change that broke an invariant, or soon after. A change checks 8 timers on the

@@ -69,19 +69,17 @@ extension Scheduler {
     /// Asks for an extra tick, which does not change the grid. Nil if the timer had ended.
     package mutating func fire(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded { return nil }
-        let (deadline, wakeTime) = (timer.timing.nextDeadline, timer.timing.wakeTime)
+        let hadTurn = hasTurn(timer)
         timer.timing.askForExtra(at: now)
-        // A timer that is already due keeps its turn, unless the extra tick makes the wake time that it waits for
-        // earlier.
-        let keepsItsTurn = timer.timing.wakeTime == wakeTime || hasTurn(timer)
-        return timer.timing.nextDeadline == deadline && keepsItsTurn ? .leave : enqueue(timer)
+        return enqueue(timer, keepsTurn: hadTurn)
     }
 
     /// Lets a timer end after one more tick: the one for deadlines that have passed, or else an extra one. Nil if the
     /// timer is paused or had ended.
     package mutating func finish(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded || timer.timing.isPaused { return nil }
+        let hadTurn = hasTurn(timer)
         timer.timing.finish(at: now)
-        return enqueue(timer)
+        return enqueue(timer, keepsTurn: hadTurn)
     }
 }

@@ -13,17 +13,20 @@
 /// ``beginRound(at:)`` and ``endRound()``: an alarm does not fire again before the caller has handled its last firing.
 /// No method does more than a ``batch`` of steps of O(log n).
 ///
-/// A timer waits in the queue of its tolerance (``DeadlineQueues``). One that comes due during a round is deferred to
-/// the next: a timer that a handler makes due again and again would have the earliest deadline of all each time, and
-/// would keep the others from their turn. `OneQueueTests` show what a single queue would break.
+/// One queue has the timers in the order of their last instants, and the alarm is set to the first of these (a soft and
+/// a hard expiry, as in Linux's hrtimers). A round takes the first timer while that one's deadline has passed. It stops
+/// at the first one that must wait, because that one will wake the thread in time for all behind it. A timer that comes
+/// due during a round waits for the next one, behind all timers that were due: otherwise a timer that a handler makes
+/// due again and again would keep the others from their turn.
 @safe package struct Scheduler: ~Copyable {
     package typealias Timer = TimerRecord
+    private typealias Element = DeadlineQueue.Element
 
     /// The maximum number of steps that one call performs.
     package static var batch: Int { 64 }
 
     var timers = TimerList()
-    var waiting = DeadlineQueues()
+    var waiting = DeadlineQueue()
     /// The timers that run and are in no queue, and the one whose handler the round calls itself. That one is not
     /// retained, like the others.
     private var running = RunningTimers()
@@ -38,8 +41,8 @@
     private var armedPeriod: UInt64 = 0
     /// The instant of the present round, or nil between rounds.
     package internal(set) var round: UInt64?
-    /// Whether timers may still be left that were deferred to this round, in which nobody has had a turn yet.
-    private var hasDeferred = false
+    /// Timers were queued during the present round at this number or a later one.
+    private var firstSequenceOfRound: UInt64 = 0
     /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
     /// Counts the changes since all invariants were checked last.
@@ -75,11 +78,12 @@
         }
     }
 
-    /// When the first timer comes out of its queue, or nil if no timer waits. This may be earlier than the earliest
-    /// wake time, if that was postponed. Constant time.
+    /// When the alarm must fire, or nil if no timer waits. This may be earlier than the earliest last instant, if that
+    /// was postponed. Constant time.
     package var nextWakeTime: UInt64? {
-        let next = waiting.next.wakeTime
-        return next == .max ? nil : next
+        guard let first = waiting.first else { return nil }
+        // The clock may have been set back since the timer came due during a round.
+        return min(first.nanoseconds, first.timer.timing.lastInstant)
     }
 
     /// The instant that the alarm is set to, if that instant has passed and no round is in progress. Constant time.
@@ -90,9 +94,7 @@
     /// Begins a round, in which every timer that is due at `now` gets its turn. The caller calls it when the alarm
     /// fires.
     package mutating func beginRound(at now: UInt64) {
-        round = now
-        hasDeferred = true
-        waiting.beginRound()
+        (round, firstSequenceOfRound) = (now, nextSequence)
         repeats = Self.batch
         // A firing unsets the alarm, unless the alarm repeats. After an early firing `endRound` sets the alarm again
         // or, if no timer waits, disarms a repeating alarm.
@@ -100,21 +102,15 @@
         armed = goesOn ? (now - (now - armed) % armedPeriod).saturatingAdding(armedPeriod) : .max
     }
 
-    /// Finds the first due timer, in the order of deadlines and then of scheduling. Nil if there is none, or if a
-    /// batch has found none: ``hasDue`` tells. O(log n).
+    /// Finds the first due timer. Nil if there is none, or if a batch has found none: ``hasDue`` tells. O(log n).
     package mutating func firstDue() -> Timer? {
         guard let round else { return nil }
         for _ in 0..<Self.batch {
-            if hasDeferred, let first = waiting.first(of: DeadlineQueues.deferred), first.nanoseconds <= round {
-                moveOn(first.timer)
-                continue
-            }
-            hasDeferred = false
-            guard let first = waiting.first(by: round) else { return nil }
+            guard let first = waiting.first else { return nil }
             let timer = first.timer
-            let isTrue = timer.timing.nextDeadline == first.nanoseconds && timer.sequence == first.sequence
-            if isTrue, timer.stage == .queued, timer.listPosition >= timers.closing { return timer }
-            // The timer was postponed, must be ended, or is still in the handler that an earlier round called.
+            if timer.stage == .queued, !isPostponed(first), !timers.mustEnd(timer) {
+                return timer.timing.nextDeadline <= round && first.sequence < firstSequenceOfRound ? timer : nil
+            }
             moveOn(timer)
         }
         return nil
@@ -122,10 +118,17 @@
 
     /// Whether further timers may be due in this round.
     package var hasDue: Bool {
-        mutating get {
-            guard let round else { return false }
-            let deferred = hasDeferred ? waiting.first(of: DeadlineQueues.deferred) : nil
-            return deferred.map { $0.nanoseconds <= round } ?? false || waiting.first(by: round) != nil
+        guard let round, let first = waiting.first else { return false }
+        return first.nanoseconds <= round && (first.sequence < firstSequenceOfRound || isPostponed(first))
+    }
+
+    /// Calls a body with each timer that may tick in a round at an instant. O(n) for n of them, and for the postponed
+    /// ones.
+    package func eachDue(at instant: UInt64, _ body: (Timer) -> Void) {
+        waiting.visit { element in
+            let isDue = element.timer.timing.nextDeadline <= instant
+            if isDue { body(element.timer) }
+            return isDue || isPostponed(element)
         }
     }
 
@@ -142,7 +145,7 @@
     package mutating func begin(_ timer: Timer, at now: UInt64) -> Expiration? {
         let isFirst = timer.stage == .queued
         assert(isFirst || timer.stage == .dispatched, "a timer that begins is due, or on its way")
-        if timer.hasEnded || timer.timing.isPaused || timer.listPosition < timers.closing { return nil }
+        if timer.hasEnded || timer.timing.isPaused || timers.mustEnd(timer) { return nil }
         guard let expiration = timer.timing.takeTick(at: now) else { return nil }
         if isFirst, unsafe firing == nil {
             timer.stage = .firing
@@ -155,28 +158,30 @@
         return expiration
     }
 
-    /// Ends a delivery whose tick was decided on as of an instant. `now` matters only to a timer that awaits the return
-    /// of its handler. Afterwards the timer has ended, or it waits or is idle, or it is on its way again.
+    /// Ends a delivery whose tick was decided on as of an instant. `now` matters only to a timer that counts from the
+    /// return of its handler. Afterwards the timer waits or is idle, or it is on its way again.
     ///
     /// A timer that catches up continues with the next of its late deadlines, either by the same hop or, without a
     /// hop, in its turn in the same round. A round has a limited number of such turns; after that, other timers that
     /// have come due get theirs. O(log n).
+    ///
+    /// - Returns: what to do with the alarm; nil if no tick remains, and the caller must end the timer.
     package mutating func putBack(
         _ timer: Timer,
         decidedAt instant: UInt64,
         byHop: Bool = false,
         now: UInt64
-    ) -> AlarmOrder {
+    ) -> AlarmOrder? {
         assert(timer.isInDelivery, "only a delivery that has begun can end")
         if timer.stage == .firing { unsafe firing = nil }
         if timer.stage == .running { running.remove(timer) }
-        if timer.awaitsReturn { timer.timing.handlerReturned(at: now) }
+        if timer.countsFromReturn { timer.timing.handlerReturned(at: now) }
         let keepsPosition = timer.stage == .firing && timer.position >= 0
         timer.stage = keepsPosition ? .queued : .idle
-        let goesOn = !timer.hasEnded && timer.listPosition >= timers.closing
+        let goesOn = !timer.hasEnded && !timers.mustEnd(timer)
         if keepsPosition, goesOn, timer.timing.isAhead(of: max(instant, round ?? 0)) {
             // Nearly every timer takes this path.
-            waiting.postpone(timer, to: timer.timing.nextDeadline)
+            waiting.move(to: Element(timer, at: timer.timing.lastInstant))
             checkInvariants()
             return .leave
         }
@@ -186,12 +191,10 @@
         if catchesUp, byHop {
             timer.stage = .dispatched
         } else if timer.timing.isOver {
-            _ = end(timer, .completed)
-        } else if catchesUp, repeats > 0, timer.listPosition >= timers.closing {
+            return nil
+        } else if catchesUp, repeats > 0, goesOn {
             repeats -= 1
-            // Its tolerance is over.
-            let deadline = timer.timing.nextDeadline
-            push(timer, to: (queue: 0, deadline, deadline))
+            push(Element(timer, at: timer.timing.lastInstant))
         } else {
             return enqueue(timer)
         }
@@ -212,27 +215,23 @@
         return orderIfEarlier(nextWakeTime ?? .max)
     }
 
-    /// The period of the timer with the earliest deadline, in nanoseconds; nil if a wake time comes first, or if its
-    /// period is not a whole number of nanoseconds. An alarm that was just set to that deadline may repeat by itself
-    /// with this period.
+    /// The period of the first timer in nanoseconds; nil if it may tick later than at the instant that the alarm was
+    /// just set to, or if its period is not a whole number of nanoseconds. The alarm may then repeat by itself with this
+    /// period.
     package var periodFromNext: UInt64? {
-        let next = waiting.next
-        return next == (0, armed) ? waiting.first(of: 0)?.timer.timing.wholePeriod : nil
+        guard let timer = waiting.first?.timer, timer.timing.nextDeadline == armed else { return nil }
+        return timer.timing.lastInstant == armed ? timer.timing.wholePeriod : nil
     }
 
     /// Records that the alarm repeats by itself, from the deadline that it was set to.
     package mutating func alarmGoesOn(every period: UInt64) { armedPeriod = period }
 
-    /// Moves postponed timers from the front of a queue to their position, so that the alarm does not fire for them.
-    /// O(log n) for each of them.
+    /// Moves postponed timers from the front to their places, so that the alarm does not fire for them. O(log n) for
+    /// each of them.
     package mutating func settle(atMost count: Int) {
         for _ in 0..<count {
-            let queue = waiting.next.queue
-            guard let first = waiting.first(of: queue) else { return }
-            let timer = first.timer
-            let isDeferred = queue == DeadlineQueues.deferred
-            if first.nanoseconds == (isDeferred ? timer.timing.wakeTime : timer.timing.nextDeadline) { return }
-            moveOn(timer)
+            guard let first = waiting.first, first.timer.stage != .queued || isPostponed(first) else { return }
+            moveOn(first.timer)
         }
     }
 
@@ -261,7 +260,7 @@
     /// One of the timers that must still be ended after ``close()``.
     package var closing: Timer? { timers.closing > 0 ? timers[Int(timers.closing) - 1] : nil }
 
-    // MARK: The queues and the alarm
+    // MARK: The queue and the alarm
 
     /// The order for the next number among equal deadlines.
     mutating func takeSequence() -> UInt64 {
@@ -269,60 +268,59 @@
         return nextSequence
     }
 
-    /// Queues a timer by its next deadline, unless it is in delivery. One that is due waits for the next round.
-    mutating func enqueue(_ timer: Timer) -> AlarmOrder {
-        orderIfEarlier(timer.isInDelivery ? .max : requeue(timer))
+    /// Queues a timer, unless it is in delivery. One that comes due during a round waits for the next, unless it keeps
+    /// its turn.
+    mutating func enqueue(_ timer: Timer, keepsTurn: Bool = false) -> AlarmOrder {
+        if timer.isInDelivery || !requeue(timer, keepsTurn: keepsTurn) { return orderIfEarlier(.max) }
+        return orderIfEarlier(timer.timing.lastInstant)
     }
 
-    /// Takes a timer that must not wait any more, or not yet, out of its queue, and queues one that must. Returns its
-    /// wake time; `.max` if it does not wait.
-    @discardableResult mutating func requeue(_ timer: Timer) -> UInt64 {
-        guard let place = whereToWait(timer, isFirst: false) else {
+    /// Takes a timer that must not wait any more, or not yet, out of the queue, and queues one that must. Returns
+    /// whether it waits.
+    @discardableResult mutating func requeue(_ timer: Timer, keepsTurn: Bool = false) -> Bool {
+        let (deadline, lastInstant) = (timer.timing.nextDeadline, timer.timing.lastInstant)
+        if deadline == .max || timer.timing.isPaused || timers.mustEnd(timer) {
             dequeue(timer)
-            return .max
+            return false
         }
-        if timer.stage == .queued, timer.queue == place.queue {
-            // It only ever moves forward in its queue.
-            waiting.hasten(timer, to: place.instant)
+        if let round, deadline <= round, !keepsTurn {
+            dequeue(timer)
+            push(Element(timer, at: max(lastInstant, round), sequence: takeSequence()))
+        } else if timer.stage == .queued {
+            waiting.hasten(to: Element(timer, at: lastInstant))
         } else {
-            if timer.stage != .idle { dequeue(timer) }
-            push(timer, to: place)
+            push(Element(timer, at: lastInstant))
         }
-        return place.wakeTime
+        return true
     }
 
-    /// Moves the first timer of a queue to where it belongs by now.
+    /// Whether a timer was postponed since it was queued there, so that it comes out too early.
+    private func isPostponed(_ element: Element) -> Bool {
+        element.precedes(Element(element.timer, at: element.timer.timing.lastInstant))
+    }
+
+    /// Moves a timer to where it belongs by now. It was postponed, must be ended, or is still in the handler that an
+    /// earlier round called.
     private mutating func moveOn(_ timer: Timer) {
-        dequeue(timer)
-        if timer.isInDelivery { return }
-        if let place = whereToWait(timer, isFirst: true) { push(timer, to: place) }
+        if timer.stage == .queued, timer.timing.nextDeadline != .max, !timers.mustEnd(timer) {
+            waiting.move(to: Element(timer, at: timer.timing.lastInstant))
+        } else {
+            dequeue(timer)
+        }
     }
 
-    /// Whether a timer is at its own place in a queue, and comes out in this round.
+    /// Whether a timer waits for its turn in the present round.
     func hasTurn(_ timer: Timer) -> Bool {
-        guard let round, timer.stage == .queued, waiting.wakeTime(of: timer) <= round else { return false }
-        return waiting.element(of: timer).nanoseconds == timer.timing.nextDeadline
+        guard let round, timer.stage == .queued, timer.timing.nextDeadline <= round else { return false }
+        return waiting.element(of: timer).sequence < firstSequenceOfRound
     }
 
-    /// A place in a queue.
-    private typealias Place = (queue: Int, instant: UInt64, wakeTime: UInt64)
-
-    /// Where a timer waits; nil if it does not wait. A due timer that was the first of its queue gets its turn in this
-    /// round, by its deadline; any other one waits for the next round.
-    @inline(__always) private func whereToWait(_ timer: Timer, isFirst: Bool) -> Place? {
-        let (deadline, wakeTime) = (timer.timing.nextDeadline, timer.timing.wakeTime)
-        if deadline == .max || timer.timing.isPaused || timer.listPosition < timers.closing { return nil }
-        let (queue, isDue) = (timer.timing.toleranceBit, round.map { wakeTime <= $0 } ?? false)
-        let byDeadline = isDue ? isFirst : queue > 0 || wakeTime == deadline
-        return byDeadline ? (queue, deadline, wakeTime) : (DeadlineQueues.deferred, wakeTime, wakeTime)
+    private mutating func push(_ element: Element) {
+        element.timer.stage = .queued
+        waiting.push(element)
     }
 
-    private mutating func push(_ timer: Timer, to place: Place) {
-        timer.stage = .queued
-        waiting.push(timer, to: place.queue, at: place.instant)
-    }
-
-    /// Takes a timer out of its queue, if it is in one.
+    /// Takes a timer out of the queue, if it is there.
     private mutating func dequeue(_ timer: Timer) {
         switch timer.stage {
         case .queued: waiting.remove(timer)

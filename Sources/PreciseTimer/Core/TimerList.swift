@@ -32,7 +32,7 @@
     @discardableResult mutating func remove(_ timer: TimerRecord) -> TimerRecord {
         var hole = Int(timer.listPosition)
         let element = elements[hole]
-        if timer.listPosition < closing {
+        if mustEnd(timer) {
             closing -= 1
             move(Int(closing), to: hole)
             hole = Int(closing)
@@ -46,6 +46,9 @@
 
     /// Marks all present timers as timers that must be ended.
     mutating func close() { closing = Int32(truncatingIfNeeded: elements.count) }
+
+    /// Whether a timer of the list must be ended.
+    func mustEnd(_ timer: TimerRecord) -> Bool { timer.listPosition < closing }
 
     /// Whether there are timers besides those that must be ended.
     var hasOpen: Bool { closing < elements.count }

@@ -7,12 +7,10 @@
     @safe @exclusivity(unchecked) package internal(set) final var sequence: UInt64 = 0
     /// When it ticks.
     @safe @exclusivity(unchecked) package final var timing: Timing
-    /// The position in its queue, or among the running timers; -1 outside.
+    /// The position in the queue, or among the running timers; -1 outside.
     @safe @exclusivity(unchecked) final var position: Int32 = -1
     /// The position in the list of all timers; -1 outside.
     @safe @exclusivity(unchecked) final var listPosition: Int32 = -1
-    /// Which of the queues of waiting timers it is in, or was in last.
-    @safe @exclusivity(unchecked) package internal(set) final var queue: UInt8 = 0
     /// What the timer is doing.
     @safe @exclusivity(unchecked) package internal(set) final var stage = Stage.idle
     /// Whether the timer has ended, and why.
@@ -38,5 +36,5 @@
 
     /// Whether the next deadline is counted from the return of the handler. The timing of a timer that has ended
     /// stays as it is: who finalizes it reads it without a lock.
-    package final var awaitsReturn: Bool { timing.awaitsReturn && !hasEnded }
+    package final var countsFromReturn: Bool { timing.countsFromReturn && !hasEnded }
 }

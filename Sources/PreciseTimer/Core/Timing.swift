@@ -53,8 +53,8 @@ package struct Timing: ~Copyable {
     private var length: UInt64 = .max
     private var rules: Rules?
     private var flags: Flags = []
-    /// The binary logarithm of the largest power of two within the tolerance; 0 without a tolerance.
-    private var coarseness: UInt8
+    /// How late a tick may be on purpose.
+    private let tolerance: Tolerance
 
     /// A timing without a deadline.
     ///
@@ -64,7 +64,7 @@ package struct Timing: ~Copyable {
     ///   - tolerance: how late a tick may be on purpose, in nanoseconds.
     ///   - isPaused: whether ticks are held back.
     package init(burstLimit: Int = 1, restartsLate: Bool = false, tolerance: UInt64 = 0, isPaused: Bool = false) {
-        coarseness = tolerance > 1 ? UInt8(63 - tolerance.leadingZeroBitCount) : 0
+        self.tolerance = Tolerance(tolerance)
         self.isPaused = isPaused
         if burstLimit == 1, !restartsLate { return }
         let rules = needRules()
@@ -145,16 +145,15 @@ package struct Timing: ~Copyable {
     /// When the next tick is due; `.max` if no tick remains, or if the next one must wait for a handler to return.
     package var nextDeadline: UInt64 { rules.map { min(deadline, $0.extra) } ?? deadline }
 
-    /// When to wake for the next tick: at its deadline or, with a tolerance, at the first round instant from the
-    /// deadline on, which other timers are likely to share. Round instants are the multiples of the largest power of
-    /// two within the tolerance, so that coarse ones coincide with finer ones, whatever the timers' phases are.
-    package var wakeTime: UInt64 { min(wakeTime(of: deadline), extra) }
+    /// The last instant at which the next tick may come: its deadline, or later with a tolerance. An extra tick has no
+    /// tolerance.
+    package var lastInstant: UInt64 { min(lastInstant(of: deadline), extra) }
 
-    /// When to wake for the tick of a deadline.
-    @inline(__always) func wakeTime(of deadline: UInt64) -> UInt64 { deadline.roundedUp(toBit: Int(coarseness)) }
-
-    /// The lowest bit of the round instants that the next tick may wait for. An extra tick waits for none.
-    var toleranceBit: Int { extra == .max ? Int(coarseness) : 0 }
+    /// The last instant at which the tick of a deadline may come; saturates below `.max`, which is never.
+    @inline(__always) func lastInstant(of deadline: UInt64) -> UInt64 {
+        let (sum, overflow) = deadline.addingReportingOverflow(tolerance.nanoseconds)
+        return overflow || sum == .max ? max(deadline, .max - 1) : sum
+    }
 
     /// Whether the timing has no rules, and waits for a deadline after an instant.
     @inline(__always) func isAhead(of instant: UInt64) -> Bool {
@@ -355,9 +354,9 @@ package struct Timing: ~Copyable {
     package func stopCatchingUp() { rules?.burst = 0 }
 
     /// Whether the next deadline is counted from the return of the handler.
-    package var awaitsReturn: Bool { flags.isSuperset(of: [.isFixedDelay, .isExhausted]) && rules?.remaining != 0 }
+    package var countsFromReturn: Bool { flags.isSuperset(of: [.isFixedDelay, .isExhausted]) && rules?.remaining != 0 }
 
-    /// Begins the next delay of a timer that awaits the return of its handler.
+    /// Begins the next delay of a timer that counts from the return of its handler.
     package mutating func handlerReturned(at now: UInt64) {
         if let rules, rules.heldSince != .max { rules.heldSince = max(rules.heldSince, now) }
         follow(.fixedDelay(length), from: now.saturatingAdding(length))
@@ -429,11 +428,21 @@ package struct Timing: ~Copyable {
 extension UInt64 {
     /// Adds a length; saturates.
     fileprivate mutating func add(_ length: UInt64) { self = saturatingAdding(length) }
+}
 
-    /// The first multiple of 2^bit that is not before this instant; this instant itself if there is none.
-    @inline(__always) func roundedUp(toBit bit: Int) -> UInt64 {
-        let below: UInt64 = (1 &<< UInt64(truncatingIfNeeded: bit)) &- 1
-        let (sum, overflow) = addingReportingOverflow(below)
-        return overflow ? self : sum & ~below
+/// A tolerance in one byte, because eight would make each timer larger: at least 80 % of what was asked for. The rest is
+/// left to the thread, which takes time to wake up.
+private struct Tolerance {
+    /// An exponent, and two bits of the number after its leading bit. Numbers below 4 are as they are.
+    private let code: UInt8
+
+    init(_ nanoseconds: UInt64) {
+        let exponent = max(0, 61 - nanoseconds.leadingZeroBitCount)
+        code = UInt8(exponent << 2 + Int(nanoseconds >> exponent))
+    }
+
+    @inline(__always) var nanoseconds: UInt64 {
+        let exponent = max(1, code >> 2) - 1
+        return UInt64(code < 4 ? code : code & 3 | 4) &<< UInt64(exponent)
     }
 }

@@ -217,7 +217,7 @@ final class SmallWorld: World {
         let waiting = timers.filter {
             $0.goesOn && !$0.isClosed && !$0.record.timing.isPaused && !$0.record.isInDelivery
         }
-        guard let next = waiting.map({ $0.record.timing.wakeTime }).min(), next != .max else { return nil }
+        guard let next = waiting.map({ $0.record.timing.lastInstant }).min(), next != .max else { return nil }
         guard let alarm = alarms.last?.state.deadline else { return "the alarm for \(next) was lost" }
         return alarm <= next ? nil : "the alarm for \(next) is set to \(alarm)"
     }
@@ -286,7 +286,6 @@ final class SmallWorld: World {
         let sequences = present.map(\.sequence) + elements.map(\.sequence)
         hasher.combine(sequences.map { sequence in sequences.count { $0 < sequence } })
         hasher.combine(elements.map(\.nanoseconds))
-        hasher.combine(waiting.map(\.queue))
         hasher.combine(present.map { [$0.position, $0.listPosition] })
         hasher.combine(state.scheduler.timers.closing)
         hasher.combine(state.scheduler.round)

@@ -1,10 +1,12 @@
 internal import TimerAlarms
 internal import TimerKernel
 
-/// What comes next in a round, to be done without the lock.
+/// What comes next in a round, to be done without the lock, and what was done.
 enum Step: ~Copyable {
-    /// Call a handler here.
+    /// Call a handler here, and come back with what was delivered.
     case call(Record, Expiration)
+    /// A handler was called, unless its target was released.
+    case called(Record, DeliveredTick?)
     /// Send a tick to its destination.
     case send(Record)
     /// Ask again: a teardown came first, or much work remains, and other threads may need the lock.
@@ -35,11 +37,10 @@ extension ServiceState {
         _ epoch: Int,
         at woke: TimerInstant,
         after last: borrowing Step,
-        _ delivered: DeliveredTick?,
         by thread: Runner
     ) -> Step {
         switch last {
-        case .call(let record, _):
+        case .called(let record, let delivered):
             putBack(record, delivered, decidedAt: woke)
             // The teardown comes before the next decision, because `onEnd` may change the next timer.
             if !teardown.isEmpty { return .again }
@@ -67,11 +68,12 @@ extension ServiceState {
             record.user.runner = runner
             return expiration
         }
-        // It may be that the delivery was all that it lived for. One that had ended was finalized then.
-        let hadEnded = record.hasEnded
-        let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, now: instant.nanoseconds)
-        if record.hasEnded, !hadEnded { concludeDelivery(of: record) }
-        arm(order)
+        // One that had ended was finalized then.
+        if let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, now: instant.nanoseconds) {
+            arm(order)
+        } else {
+            _ = end(record, .completed)
+        }
         return nil
     }
 
@@ -90,15 +92,14 @@ extension ServiceState {
             record.user.lastLateness = delivered.lateness
             if observer != nil { observe(record, delivered, woke: (woke ?? instant).nanoseconds) }
         } else {
-            endAfterDelivery(record, record.endingIfTargetIsGone)
+            end(record, record.endingIfTargetIsGone, sparesTask: true)
         }
         // The clock is read only for a timer whose next deadline depends on it.
-        let now = record.awaitsReturn ? self.now ?? instant : instant
+        let now = record.countsFromReturn ? self.now ?? instant : instant
         let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, byHop: byHop, now: now.nanoseconds)
-        if record.hasEnded || record.user.isAwaited { concludeDelivery(of: record) }
+        if order == nil || record.hasEnded || record.user.isAwaited { return concludeDelivery(of: record, order) }
         // There are orders only outside a round.
-        if case .leave = order { return }
-        arm(order)
+        if let order, order != .leave { arm(order) }
     }
 
     /// Shows the observer a tick whose handler has returned.
@@ -112,42 +113,20 @@ extension ServiceState {
         }
     }
 
-    // Not inlined: few deliveries take these ways, and that of the others stays short.
-    @inline(never) private mutating func endAfterDelivery(_ record: Record, _ ending: TimerEnding) {
-        _ = end(record, ending, sparesTask: true)
-    }
-
-    /// Ends the delivery of a timer that has ended, or that somebody waits for.
-    @inline(never) private mutating func concludeDelivery(of record: Record) {
-        if record.hasEnded {
-            if record.ending == .completed, let observer { observer.ended(record) }
-            teardown.add(ended: record)
-            releaseServiceIfIdle()
-        } else if record.isAwaitedInVain {
-            if record.isAwaitedAsLast { return endAfterDelivery(record, .cancelled) }
-            teardown.needMore().waits += record.takeWaits()
+    /// Ends the delivery of a timer that has ended or must end, or that a caller waits for.
+    // Not inlined: few deliveries take this way, and that of the others stays short.
+    @inline(never) private mutating func concludeDelivery(of record: Record, _ order: AlarmOrder?) {
+        guard let order else {
+            _ = end(record, .completed)
+            return
         }
-    }
-
-    /// Carries out the scheduler's order for the alarm. If the alarm refuses, this ends all timers.
-    mutating func arm(_ order: AlarmOrder) {
-        guard let alarm else { return }
-        // A repeating alarm may be left as it is at the end of a round, and fires only from then on.
-        observer?.alarmMayFire()
-        do throws(TimerError) {
-            switch order {
-            case .leave: break
-            case .disarm: try alarm.set(nil)
-            case .set(let nanoseconds):
-                let deadline = TimerInstant(nanoseconds: nanoseconds, clock: clock)
-                if let period = scheduler.periodFromNext {
-                    if try alarm.set(deadline, every: period) { scheduler.alarmGoesOn(every: period) }
-                } else {
-                    try alarm.set(deadline)
-                }
-            }
-        } catch {
-            teardown.needMore().failure = Teardown.Failure(error: error, epoch: epoch)
+        if record.hasEnded {
+            teardown.add(ended: record)
+        } else if record.isAwaitedInVain, record.isAwaitedAsLast {
+            end(record, .cancelled)
+        } else {
+            if record.isAwaitedInVain { teardown.needMore().waits += record.takeWaits() }
+            if order != .leave { arm(order) }
         }
     }
 }
@@ -157,29 +136,27 @@ extension ServiceCore {
     /// Called when the alarm fires: delivers the due ticks, then sets the alarm for the next deadline.
     func fired(_ epoch: Int) {
         guard let (alarm, woke) = decide(inForkedChild: nil, { $0.beginRound(epoch) }) else { return }
-        var step = Step.again
-        var delivered: DeliveredTick?
+        var last = Step.again
         let thread = Runner.thisThread
         while true {
-            step = decide(inForkedChild: .sleep, onServiceThread: true) {
-                $0.step(epoch, at: woke, after: step, delivered, by: thread)
+            let next = decide(inForkedChild: .sleep, onServiceThread: true) {
+                $0.step(epoch, at: woke, after: last, by: thread)
             }
-            // Only the step after a call asks for it. Forgotten here, it is not copied from step to step, which takes
-            // 8 to 22 instructions for each tick.
-            delivered = nil
-            switch step {
+            switch consume next {
             case .call(let record, let expiration):
-                delivered =
+                let delivered =
                     expiration.isComputed
                     ? callComputed(record, expiration, woke: woke, alarm)
                     : record.call(expiration, woke: woke, alarm, in: self)
+                last = .called(record, delivered)
             case .send(let record):
                 _ = alarm.now(notBefore: woke)
                 setup.asOrdinaryThread {
                     record.user.destination.send(Hop(core: self, record: record, woke: woke, alarm: alarm))
                 }
-            case .again: break
+                last = .again
             case .sleep: return reportSlowHandlers()
+            default: last = .again
             }
         }
     }

@@ -85,10 +85,10 @@ final class Observer {
         if let own = record.cold?.counts {
             own.count(delivered, run)
             own.noteRun(delivered, run)
-            // It was late on purpose until its wake time. An extra tick was not waited for.
-            let wakeTime = record.timing.wakeTime(of: delivered.expiration.deadline)
-            if !run.isAfterStep, !delivered.expiration.isExtra, wakeTime <= woke {
-                own.countWakeUp(time: withoutSteps(wakeTime), lateness: woke - wakeTime)
+            // It was late on purpose until its last instant. An extra tick was not waited for.
+            let lastInstant = record.timing.lastInstant(of: delivered.expiration.deadline)
+            if !run.isAfterStep, !delivered.expiration.isExtra, lastInstant <= woke {
+                own.countWakeUp(time: withoutSteps(lastInstant), lateness: woke - lastInstant)
             }
         }
         note(record, delivered, run)

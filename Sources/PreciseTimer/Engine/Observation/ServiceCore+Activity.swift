@@ -47,20 +47,19 @@ extension ServiceCore {
         }
     }
 
-    /// What the ticks that come by an instant may lead to. O(n) for n timers that come by then.
+    /// What the ticks of a round at an instant may lead to. O(n) for n timers that are due by then, and those that were
+    /// postponed.
     func pendingWork(by instant: TimerInstant) -> PendingWork {
-        var work = PendingWork.none
-        let isTask = { (timer: TimerRecord) in
-            let record = timer.record
-            if record.timing.wakeTime > instant.nanoseconds { return false }
-            switch record.user.destination {
-            case .inline: return !record.timing.isRepeating || record.timing.isOnDemand
-            case .mailbox: return true
-            case .queue, .task: work = .handler
+        locked { state in
+            var work = PendingWork.none
+            state.scheduler.eachDue(at: instant.nanoseconds) { timer in
+                switch timer.record.user.destination {
+                case .inline where timer.timing.isRepeating && !timer.timing.isOnDemand: break
+                case .inline, .mailbox: work = .task
+                case .queue, .task: if case .none = work { work = .handler }
+                }
             }
-            return false
+            return work
         }
-        let isAnyTask = locked { $0.scheduler.waiting.contains(by: instant.nanoseconds, where: isTask) }
-        return isAnyTask ? .task : work
     }
 }

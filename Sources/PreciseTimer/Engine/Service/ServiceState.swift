@@ -132,6 +132,7 @@ struct ServiceState: ~Copyable {
 
     /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
     /// handler is running, the timer is finalized after its return, and its task is cancelled unless it is spared.
+    @discardableResult
     mutating func end(_ record: Record, _ ending: TimerEnding, sparesTask: Bool = false) -> Bool {
         guard let ended = scheduler.end(record, record.user.isOrphan ? record.endingIfTargetIsGone : ending) else {
             return false
@@ -149,6 +150,28 @@ struct ServiceState: ~Copyable {
     /// Leaves the service to be released if its last timer has ended.
     mutating func releaseServiceIfIdle() {
         if scheduler.count == 0 { teardown.add(service: serviceWhilePending.take()) }
+    }
+
+    /// Carries out the scheduler's order for the alarm. If the alarm refuses, this ends all timers.
+    mutating func arm(_ order: AlarmOrder) {
+        guard let alarm else { return }
+        // A repeating alarm may be left as it is at the end of a round, and fires only from then on.
+        observer?.alarmMayFire()
+        do throws(TimerError) {
+            switch order {
+            case .leave: break
+            case .disarm: try alarm.set(nil)
+            case .set(let nanoseconds):
+                let deadline = TimerInstant(nanoseconds: nanoseconds, clock: clock)
+                if let period = scheduler.periodFromNext {
+                    if try alarm.set(deadline, every: period) { scheduler.alarmGoesOn(every: period) }
+                } else {
+                    try alarm.set(deadline)
+                }
+            }
+        } catch {
+            teardown.needMore().failure = Teardown.Failure(error: error, epoch: epoch)
+        }
     }
 
     // MARK: The end of all timers
