@@ -91,5 +91,5 @@ struct CalendarSchedule: Sendable {
         return time.minute != nil && time.hour == nil ? (.seconds(3_600), "an hour") : (.seconds(86_400), "a day")
     }
 
-    private func refusal(_ what: String) -> TimerError { PreciseTimer.Schedule.refusal("\(name) \(what)") }
+    private func refusal(_ what: String) -> TimerError { .refusedSchedule("\(name) \(what)") }
 }

@@ -165,32 +165,32 @@ final class TimingTests {
 
     @Test func aHoldMovesAllDeadlinesByItsTime() {
         begin(ResolvedSchedule(.after(10), .every(10), .init(span: 25)), at: 0)
-        hold(5, 105)
-        #expect(!timing.isHeld && timing.end == 125 && deadlines(3) == [110, 120], "also the end")
+        stand(5, 105)
+        #expect(!timing.isFrozen && timing.end == 125 && deadlines(3) == [110, 120], "also the end")
         begin(onDemand)
-        hold(5, .max)
+        stand(5, .max)
         #expect(timing.nextDeadline == .max && timing.remaining(at: 5) == nil, "but not never")
         begin(once(at: 300))
-        hold(200, 100)
+        stand(200, 100)
         #expect(timing.nextDeadline == 300, "by nothing if a wall clock was set back")
         begin(ResolvedSchedule(.at(10), .fixedDelay(50)))
         #expect(ticks(at: 10) == [due(0, 10)])
-        timing.hold(at: 20)
+        timing.freeze(at: 20)
         timing.handlerReturned(at: 30)
         #expect(timing.remaining(at: 500) == 50, "from the return of a handler that ends in it")
-        timing.release(at: 1_000)
+        timing.thaw(at: 1_000)
         #expect(timing.nextDeadline == 1_050)
     }
 
     @Test func aHoldDoesNotMoveAnInstant() {
         let computed = ResolvedSchedule(.at(300), .computed)
         begin(computed)
-        timing.hold(at: 100)
-        #expect(!timing.isHeld && timing.remaining(at: 200) == 100)
+        timing.freeze(at: 100)
+        #expect(!timing.isFrozen && timing.remaining(at: 200) == 100)
         begin(every(10, from: 10))
-        timing.hold(at: 5)
+        timing.freeze(at: 5)
         begin(computed)
-        #expect(timing.isHeld == false, "such a schedule ends a hold")
+        #expect(timing.isFrozen == false, "such a schedule lets the time go on")
     }
 
     @Test func theTimeThatRemainsIsNeverNegative() {
@@ -198,10 +198,10 @@ final class TimingTests {
         #expect([0, 300, 900].map { timing.remaining(at: $0) } == [300, 0, 0])
         timing.askForExtra(at: 100)
         #expect(timing.remaining(at: 50) == 50)
-        timing.hold(at: 50)
-        #expect(timing.isHeld && timing.knownDeadline == .max)
-        #expect(timing.remaining(at: 60) == 250, "the extra tick comes with the end of the hold")
-        timing.hold(at: 400)
+        timing.freeze(at: 50)
+        #expect(timing.isFrozen && timing.knownDeadline == .max)
+        #expect(timing.remaining(at: 60) == 250, "the extra tick comes afterwards")
+        timing.freeze(at: 400)
         #expect(timing.remaining(at: 2_000) == 0)
     }
 
@@ -324,9 +324,9 @@ final class TimingTests {
         timing.begin(schedule, at: now, using: &random)
     }
 
-    private func hold(_ start: UInt64, _ end: UInt64) {
-        timing.hold(at: start)
-        timing.release(at: end)
+    private func stand(_ start: UInt64, _ end: UInt64) {
+        timing.freeze(at: start)
+        timing.thaw(at: end)
     }
 
     /// What is due at some instants.

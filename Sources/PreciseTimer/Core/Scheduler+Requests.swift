@@ -30,7 +30,7 @@ extension Scheduler {
     /// beginning.
     package mutating func restart(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         guard !timer.hasEnded, timer.timing.restart(at: now, using: &random) else { return nil }
-        if timer.timing.isHeld { timer.timing.hold(at: now) }
+        if timer.timing.isFrozen { timer.timing.freeze(at: now) }
         timer.sequence = takeSequence()
         return enqueue(timer)
     }
@@ -57,11 +57,11 @@ extension Scheduler {
         return true
     }
 
-    /// Resumes a paused timer at `now`. If its time stood still, all its deadlines are later by the time of the hold;
+    /// Resumes a paused timer at `now`. If its time stood still, all its deadlines are later by that time;
     /// if not, those that passed meanwhile are due at once. Nil if it was not paused.
     package mutating func resume(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded || !timer.timing.isPaused { return nil }
-        if timer.timing.isHeld { timer.timing.release(at: now) }
+        if timer.timing.isFrozen { timer.timing.thaw(at: now) }
         timer.timing.isPaused = false
         return enqueue(timer)
     }

@@ -1,4 +1,4 @@
-/// Decides which timers are due, which deadline comes next, and what the alarm must be set to. A pure state machine
+/// Decides which timers are due, when the next one must tick, and what the alarm must be set to. A pure state machine
 /// over numbers.
 ///
 /// A round begins with the clock's reading (``beginRound(at:)``). Then, step by step, ``firstDue()`` finds the first
@@ -27,7 +27,7 @@
 
     var timers = TimerList()
     var waiting = DeadlineQueue()
-    /// The timers that run and are in no queue, and the one whose handler the round calls itself. That one is not
+    /// The timers that run and are not in the queue, and the one whose handler the round calls itself. That one is not
     /// retained, like the others.
     private var running = RunningTimers()
     private var firing: Unmanaged<Timer>?
@@ -41,7 +41,7 @@
     private var armedPeriod: UInt64 = 0
     /// The instant of the present round, or nil between rounds.
     package internal(set) var round: UInt64?
-    /// Timers were queued during the present round at this number or a later one.
+    /// Timers that came due during the present round are queued with this number or a later one.
     private var firstSequenceOfRound: UInt64 = 0
     /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
@@ -91,8 +91,8 @@
 
     // MARK: From deadline to tick
 
-    /// Begins a round, in which every timer that is due at `now` gets its turn. The caller calls it when the alarm
-    /// fires.
+    /// Begins a round, in which every timer whose last instant has come by `now` gets its turn. The caller calls it when
+    /// the alarm fires.
     package mutating func beginRound(at now: UInt64) {
         (round, firstSequenceOfRound) = (now, nextSequence)
         repeats = Self.batch
@@ -201,12 +201,12 @@
         return .leave
     }
 
-    /// Ends a round after the due timers have been delivered, and sets the alarm to the earliest deadline by then.
+    /// Ends a round after the due timers have been delivered, and sets the alarm to the earliest last instant by then.
     /// This keeps the system call, which is expensive right after a wake-up, out of the lateness.
     package mutating func endRound() -> AlarmOrder {
         (round, repeats) = (nil, 0)
         settle(atMost: Self.batch)
-        // A repeating alarm whose next firing is not the next deadline would fire in vain.
+        // A repeating alarm whose next firing is not the next wake time would fire in vain.
         let next = timers.hasOpen ? nextWakeTime : nil
         if armedPeriod > 0, armed != next {
             (armed, armedPeriod) = (.max, 0)

@@ -2,10 +2,10 @@
 /// and answers what is due.
 ///
 /// All instants are nanoseconds on the timer's clock. Nearly all timers have a single deadline, or deadlines that are
-/// a whole number of nanoseconds apart. Their timing has no rules, and allocates nothing.
+/// a whole number of nanoseconds apart. Their timing has no rare part, and allocates nothing.
 package struct Timing: ~Copyable {
     /// What few timers need. Made on demand.
-    private final class Rules {
+    private final class Rare {
         /// How many late deadlines in a row have a tick of their own; the last of these ticks stands for the rest.
         var burstLimit = 1
         /// Whether the grid starts anew at a tick that has missed deadlines.
@@ -28,7 +28,7 @@ package struct Timing: ~Copyable {
         /// The instant at which an extra tick was requested, or `.max`.
         var extra: UInt64 = .max
         /// Since when the time to the next deadline stands still, or `.max`.
-        var heldSince: UInt64 = .max
+        var frozenSince: UInt64 = .max
     }
 
     /// What a timing knows in a bit each.
@@ -51,7 +51,7 @@ package struct Timing: ~Copyable {
     private var index: UInt64 = 0
     /// The length of the period or the delay. That of a single deadline is the delay that was asked for, or `.max`.
     private var length: UInt64 = .max
-    private var rules: Rules?
+    private var rare: Rare?
     private var flags: Flags = []
     /// How late a tick may be on purpose.
     private let tolerance: Tolerance
@@ -67,16 +67,16 @@ package struct Timing: ~Copyable {
         self.tolerance = Tolerance(tolerance)
         self.isPaused = isPaused
         if burstLimit == 1, !restartsLate { return }
-        let rules = needRules()
-        (rules.burstLimit, rules.restartsLate) = (burstLimit, restartsLate)
+        let rare = needRare()
+        (rare.burstLimit, rare.restartsLate) = (burstLimit, restartsLate)
     }
 
-    private mutating func needRules() -> Rules {
-        if let rules { return rules }
-        let new = Rules()
+    private mutating func needRare() -> Rare {
+        if let rare { return rare }
+        let new = Rare()
         if isPeriodic { new.grid = Grid(deadline, Period(nanoseconds: length)) }
         new.firstIndex = index
-        rules = new
+        rare = new
         return new
     }
 
@@ -102,10 +102,10 @@ package struct Timing: ~Copyable {
     var isOver: Bool { flags.contains(.isExhausted) && (!isOnDemand || isFinishing) && extra == .max }
 
     /// Whether the schedule had a count, and its last tick was taken.
-    package var isCountedOut: Bool { rules?.remaining == 0 }
+    package var isCountedOut: Bool { rare?.remaining == 0 }
 
     /// The length of a step; nil if there is no more than one deadline at a time.
-    package var period: Period? { isPeriodic ? rules?.grid?.period ?? Period(nanoseconds: length) : nil }
+    package var period: Period? { isPeriodic ? rare?.grid?.period ?? Period(nanoseconds: length) : nil }
 
     /// The delay from the return of the handler to the next deadline; nil if that is not how it is counted.
     package var fixedDelay: UInt64? { flags.contains(.isFixedDelay) ? length : nil }
@@ -114,9 +114,9 @@ package struct Timing: ~Copyable {
     /// nothing else decides on them.
     var wholePeriod: UInt64? {
         guard isPeriodic, length < 1 << 60 else { return nil }
-        guard let rules else { return length }
-        let isPlain = rules.extra == .max && rules.end == .max && rules.modifiers.jitter == 0
-        return isPlain && rules.grid?.period.count == 1 ? length : nil
+        guard let rare else { return length }
+        let isPlain = rare.extra == .max && rare.end == .max && rare.modifiers.jitter == 0
+        return isPlain && rare.grid?.period.count == 1 ? length : nil
     }
 
     /// Whether deadlines follow each other without anybody's help.
@@ -125,8 +125,8 @@ package struct Timing: ~Copyable {
     /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
     package var leastPeriod: UInt64 { period.map { $0.nanoseconds / $0.count } ?? .max }
 
-    /// A length in nanoseconds that no step is shorter than; 0 for a timing with rules. Quicker than ``leastPeriod``.
-    @inline(__always) var quickLeastPeriod: UInt64 { rules == nil ? length : 0 }
+    /// A length in nanoseconds that no step is shorter than; 0 for a timing with a rare part. Quicker than ``leastPeriod``.
+    @inline(__always) var quickLeastPeriod: UInt64 { rare == nil ? length : 0 }
 
     private var isPeriodic: Bool { flags.contains(.isPeriodic) }
 
@@ -135,15 +135,15 @@ package struct Timing: ~Copyable {
 
     /// Whether the tick that was just taken stands for all deadlines that have passed. So does the last tick of a timer
     /// that is finished.
-    package var isTheRest: Bool { rules.map { isFinishing || max($0.burst, 1) >= $0.burstLimit } ?? true }
+    package var isTheRest: Bool { rare.map { isFinishing || max($0.burst, 1) >= $0.burstLimit } ?? true }
 
     /// No deadline after this one, unless it is the first; `.max` without an end.
-    package var end: UInt64 { rules?.end ?? .max }
+    package var end: UInt64 { rare?.end ?? .max }
 
-    private var extra: UInt64 { rules?.extra ?? .max }
+    private var extra: UInt64 { rare?.extra ?? .max }
 
     /// When the next tick is due; `.max` if no tick remains, or if the next one must wait for a handler to return.
-    package var nextDeadline: UInt64 { rules.map { min(deadline, $0.extra) } ?? deadline }
+    package var nextDeadline: UInt64 { rare.map { min(deadline, $0.extra) } ?? deadline }
 
     /// The last instant at which the next tick may come: its deadline, or later with a tolerance. An extra tick has no
     /// tolerance.
@@ -155,9 +155,9 @@ package struct Timing: ~Copyable {
         return overflow || sum == .max ? max(deadline, .max - 1) : sum
     }
 
-    /// Whether the timing has no rules, and waits for a deadline after an instant.
+    /// Whether the timing has no rare part, and waits for a deadline after an instant.
     @inline(__always) func isAhead(of instant: UInt64) -> Bool {
-        deadline > instant && deadline != .max && !flags.contains(.isPaused) && rules == nil
+        deadline > instant && deadline != .max && !flags.contains(.isPaused) && rare == nil
     }
 
     // MARK: Beginning
@@ -171,7 +171,7 @@ package struct Timing: ~Copyable {
     ) {
         var origin = schedule.origin(at: now)
         index = 0
-        if schedule.modifiers != nil || rules != nil { origin = begin(schedule, from: origin, using: &random) }
+        if schedule.modifiers != nil || rare != nil { origin = begin(schedule, from: origin, using: &random) }
         if case .after(let delay) = schedule.start { length = delay } else { length = .max }
         if case .afterOneStep = schedule.start {
             follow(schedule.repetition, from: origin, step: 1)
@@ -180,13 +180,13 @@ package struct Timing: ~Copyable {
         }
     }
 
-    // Not inlined: few timers have rules, and the others' way stays short.
+    // Not inlined: few timings have a rare part, and the others' way stays short.
     @inline(never) private mutating func begin(
         _ schedule: borrowing ResolvedSchedule,
         from origin: UInt64,
         using random: inout SeededGenerator
     ) -> UInt64 {
-        let (rules, modifiers) = (needRules(), schedule.modifiers ?? ResolvedSchedule.Modifiers())
+        let (rare, modifiers) = (needRare(), schedule.modifiers ?? ResolvedSchedule.Modifiers())
         var (origin, end) = (origin, UInt64.max)
         if modifiers.spread > 0 {
             origin = origin.saturatingAdding(.random(in: 0...modifiers.spread, using: &random))
@@ -195,9 +195,9 @@ package struct Timing: ~Copyable {
         if modifiers.span != .max, case .after(let delay) = schedule.start {
             end = origin.saturatingAdding(modifiers.span - delay)
         }
-        if modifiers.jitter > 0 { rules.random = SeededGenerator(seed: random.next()) }
-        (rules.modifiers, rules.remaining, rules.end) = (modifiers, modifiers.count, end)
-        (rules.extra, rules.burst) = (.max, 0)
+        if modifiers.jitter > 0 { rare.random = SeededGenerator(seed: random.next()) }
+        (rare.modifiers, rare.remaining, rare.end) = (modifiers, modifiers.count, end)
+        (rare.extra, rare.burst) = (.max, 0)
         flags.remove(.isFinishing)
         return origin
     }
@@ -210,7 +210,7 @@ package struct Timing: ~Copyable {
         case .every(let period):
             length = period
             flags.insert(.isPeriodic)
-            if rules != nil { return follow(Grid(origin, Period(nanoseconds: period)), from: step) }
+            if rare != nil { return follow(Grid(origin, Period(nanoseconds: period)), from: step) }
             deadline = step == 1 ? origin.saturatingAdding(period) : origin
             return
         case .rate(let count, per: let length):
@@ -222,30 +222,30 @@ package struct Timing: ~Copyable {
         case .computed:
             flags.insert(.isComputed)
             // The deadlines are instants, which no pause moves.
-            rules?.heldSince = .max
+            rare?.frozenSince = .max
         case .onDemand: flags.insert(.isOnDemand)
         }
-        if let rules { wait(for: origin, by: rules) } else { deadline = origin }
+        if let rare { wait(for: origin, by: rare) } else { deadline = origin }
     }
 
     @inline(never) private mutating func follow(_ grid: Grid, from step: UInt64) {
         length = grid.period.nanoseconds
-        let rules = needRules()
-        (rules.grid, rules.firstIndex) = (grid, index &- step)
-        wait(for: grid.deadline(step), by: rules)
+        let rare = needRare()
+        (rare.grid, rare.firstIndex) = (grid, index &- step)
+        wait(for: grid.deadline(step), by: rare)
     }
 
     /// Waits for a deadline, with its jitter, unless it is beyond the end.
-    @inline(never) private mutating func wait(for nominal: UInt64, by rules: Rules) {
+    @inline(never) private mutating func wait(for nominal: UInt64, by rare: Rare) {
         deadline = nominal
-        rules.offset = 0
-        if nominal > rules.end {
-            rules.remaining = 0
+        rare.offset = 0
+        if nominal > rare.end {
+            rare.remaining = 0
             exhaust()
-        } else if rules.modifiers.jitter > 0 {
-            let jitter = UInt64.random(in: 0...rules.modifiers.jitter, using: &rules.random)
-            deadline = min(nominal.saturatingAdding(jitter), rules.end)
-            rules.offset = deadline - nominal
+        } else if rare.modifiers.jitter > 0 {
+            let jitter = UInt64.random(in: 0...rare.modifiers.jitter, using: &rare.random)
+            deadline = min(nominal.saturatingAdding(jitter), rare.end)
+            rare.offset = deadline - nominal
         }
     }
 
@@ -265,7 +265,7 @@ package struct Timing: ~Copyable {
     /// that does not count from its beginning.
     package mutating func restart(at now: UInt64, using random: inout SeededGenerator) -> Bool {
         if period == nil, fixedDelay == nil, length == .max { return false }
-        var modifiers = rules?.modifiers
+        var modifiers = rare?.modifiers
         modifiers?.spread = 0
         if let span = modifiers?.span { modifiers?.span = max(span, length) }
         let isRate = period.map { $0.count > 1 } ?? false
@@ -277,10 +277,10 @@ package struct Timing: ~Copyable {
     /// false if there is no such deadline, or no other after it. Constant time.
     package mutating func changeSteps(to schedule: borrowing ResolvedSchedule) -> Bool {
         if deadline == .max || isFinishing || isComputed { return false }
-        if schedule.modifiers != nil || rules != nil {
-            let rules = needRules()
-            rules.modifiers = schedule.modifiers ?? ResolvedSchedule.Modifiers()
-            (rules.remaining, rules.end) = (rules.modifiers.count, .max)
+        if schedule.modifiers != nil || rare != nil {
+            let rare = needRare()
+            rare.modifiers = schedule.modifiers ?? ResolvedSchedule.Modifiers()
+            (rare.remaining, rare.end) = (rare.modifiers.count, .max)
         }
         follow(schedule.repetition, from: deadline)
         return true
@@ -290,11 +290,11 @@ package struct Timing: ~Copyable {
 
     /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
     /// wall clock may have been stepped back between them.
-    package mutating func askForExtra(at now: UInt64) { needRules().extra = min(extra, now) }
+    package mutating func askForExtra(at now: UInt64) { needRare().extra = min(extra, now) }
 
     /// Takes the tick for the oldest deadline that has passed at `now`; nil if no deadline has passed.
     package mutating func takeTick(at now: UInt64) -> Expiration? {
-        if let rules { return takeTick(at: now, by: rules) }
+        if let rare { return takeTick(at: now, by: rare) }
         if deadline > now || deadline == .max { return nil }
         guard isPeriodic else {
             let tick = Expiration(index: index, deadline: deadline, isComputed: isComputed)
@@ -311,54 +311,54 @@ package struct Timing: ~Copyable {
         return tick
     }
 
-    private mutating func takeTick(at now: UInt64, by rules: Rules) -> Expiration? {
+    private mutating func takeTick(at now: UInt64, by rare: Rare) -> Expiration? {
         let due = nextDeadline
         if due > now || due == .max { return nil }
         if due != deadline {
-            rules.extra = .max
+            rare.extra = .max
             return Expiration(index: index, deadline: due, isExtra: true)
         }
-        rules.burst += 1
-        let grid = isPeriodic ? rules.grid : nil
+        rare.burst += 1
+        let grid = isPeriodic ? rare.grid : nil
         var missed: UInt64 = 0
         if let grid, isTheRest {
             // The deadlines that this tick stands for are moved by the jitter of the oldest, but not beyond the end.
-            let latest = max(due - rules.offset, rules.end <= now ? rules.end : now - rules.offset)
-            missed = grid.latestStep(at: latest) - (index &- rules.firstIndex)
+            let latest = max(due - rare.offset, rare.end <= now ? rare.end : now - rare.offset)
+            missed = grid.latestStep(at: latest) - (index &- rare.firstIndex)
         }
         let tick = Expiration(index: index, deadline: due, missed: missed, isComputed: isComputed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
-        if rules.remaining != .max { rules.remaining -= 1 }
-        guard let grid, rules.remaining > 0 else {
+        if rare.remaining != .max { rare.remaining -= 1 }
+        guard let grid, rare.remaining > 0 else {
             exhaust()
             return tick
         }
-        if missed > 0, rules.restartsLate {
+        if missed > 0, rare.restartsLate {
             follow(Grid(now, grid.period), from: 1)
         } else {
-            wait(for: index == .max ? .max : grid.deadline(index &- rules.firstIndex), by: rules)
+            wait(for: index == .max ? .max : grid.deadline(index &- rare.firstIndex), by: rare)
         }
         return tick
     }
 
     /// Whether the timer must deliver another late deadline that had passed at an instant. If not, the burst ends.
     package mutating func catchesUp(at instant: UInt64) -> Bool {
-        guard let rules, rules.burst > 0 else { return false }
+        guard let rare, rare.burst > 0 else { return false }
         let next = nextDeadline
-        if rules.burst < rules.burstLimit, !isPaused, next <= instant, next != .max { return true }
+        if rare.burst < rare.burstLimit, !isPaused, next <= instant, next != .max { return true }
         stopCatchingUp()
         return false
     }
 
     /// Ends a burst of late ticks; the remaining late deadlines begin a new burst.
-    package func stopCatchingUp() { rules?.burst = 0 }
+    package func stopCatchingUp() { rare?.burst = 0 }
 
     /// Whether the next deadline is counted from the return of the handler.
-    package var countsFromReturn: Bool { flags.isSuperset(of: [.isFixedDelay, .isExhausted]) && rules?.remaining != 0 }
+    package var countsFromReturn: Bool { flags.isSuperset(of: [.isFixedDelay, .isExhausted]) && rare?.remaining != 0 }
 
     /// Begins the next delay of a timer that counts from the return of its handler.
     package mutating func handlerReturned(at now: UInt64) {
-        if let rules, rules.heldSince != .max { rules.heldSince = max(rules.heldSince, now) }
+        if let rare, rare.frozenSince != .max { rare.frozenSince = max(rare.frozenSince, now) }
         follow(.fixedDelay(length), from: now.saturatingAdding(length))
     }
 
@@ -376,21 +376,21 @@ package struct Timing: ~Copyable {
         flags.remove(.isExhausted)
         move(to: next)
         // If the timer was finished meanwhile, this deadline may stand for the tick that was then asked for.
-        if isFinishing, deadline != .max { rules?.extra = .max }
+        if isFinishing, deadline != .max { rare?.extra = .max }
     }
 
     /// Moves the next deadline, which was computed anew, and keeps its number.
-    package mutating func move(to next: UInt64) { if let rules { wait(for: next, by: rules) } else { deadline = next } }
+    package mutating func move(to next: UInt64) { if let rare { wait(for: next, by: rare) } else { deadline = next } }
 
     /// Leaves out all deadlines after now. Without an earlier one that waits for its tick, an extra tick stands for
     /// them. The timer then ends, also one on demand.
     package mutating func finish(at now: UInt64) {
         if isFinishing { return }
-        let rules = needRules()
+        let rare = needRare()
         flags.insert(.isFinishing)
-        rules.end = min(rules.end, now)
+        rare.end = min(rare.end, now)
         guard deadline > now else { return }
-        if !awaitsComputation { rules.remaining = 0 }
+        if !awaitsComputation { rare.remaining = 0 }
         exhaust()
         askForExtra(at: now)
     }
@@ -399,28 +399,29 @@ package struct Timing: ~Copyable {
 
     /// Lets the time to the next deadline stand still from now on, unless the deadlines are computed: those are
     /// instants, which no pause moves.
-    package mutating func hold(at now: UInt64) { if !isComputed { needRules().heldSince = now } }
+    package mutating func freeze(at now: UInt64) { if !isComputed { needRare().frozenSince = now } }
 
     /// Whether the time to the next deadline stands still.
-    package var isHeld: Bool { rules.map { $0.heldSince != .max } ?? false }
+    package var isFrozen: Bool { rare.map { $0.frozenSince != .max } ?? false }
 
-    /// Ends a hold: all deadlines are later by the time for which they stood still. A new schedule begins its own hold.
-    package mutating func release(at now: UInt64) {
-        guard let rules, rules.heldSince != .max else { return }
-        let time = now - min(now, rules.heldSince)
-        rules.heldSince = .max
-        rules.grid?.origin.add(time)
+    /// Lets the time go on: all deadlines are later by the time for which it stood still. A new schedule starts frozen
+    /// anew.
+    package mutating func thaw(at now: UInt64) {
+        guard let rare, rare.frozenSince != .max else { return }
+        let time = now - min(now, rare.frozenSince)
+        rare.frozenSince = .max
+        rare.grid?.origin.add(time)
         deadline.add(time)
-        rules.end.add(time)
+        rare.end.add(time)
     }
 
-    /// The next deadline; `.max` if there is none, or if it depends on the end of a hold.
-    package var knownDeadline: UInt64 { isHeld ? .max : nextDeadline }
+    /// The next deadline; `.max` if there is none, or if the time to it stands still.
+    package var knownDeadline: UInt64 { isFrozen ? .max : nextDeadline }
 
-    /// The time to the next deadline in nanoseconds, zero if it has passed; nil if no tick remains. During a hold a
-    /// requested extra tick changes nothing: it comes with the end of the hold.
+    /// The time to the next deadline in nanoseconds, zero if it has passed; nil if no tick remains. While that
+    /// stands still, a requested extra tick changes nothing: it comes afterwards.
     package func remaining(at now: UInt64) -> UInt64? {
-        let (next, now) = isHeld ? (deadline, rules?.heldSince ?? now) : (nextDeadline, now)
+        let (next, now) = isFrozen ? (deadline, rare?.frozenSince ?? now) : (nextDeadline, now)
         return next == .max ? nil : next - min(next, now)
     }
 }

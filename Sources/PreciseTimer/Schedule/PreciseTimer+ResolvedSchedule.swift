@@ -27,11 +27,13 @@ extension PreciseTimer.Schedule {
         switch repetition {
         case .once: return .once
         case .every(let period):
-            if period <= .zero { throw refusal("every \(period.text) (a period must be longer than zero)") }
+            if period <= .zero { throw .refusedSchedule("every \(period.text) (a period must be longer than zero)") }
             return .every(period.nanosecondsOrForever)
         case .rate(let count, per: let duration): return try rate(count, per: duration)
         case .fixedDelay(let delay):
-            if delay <= .zero { throw refusal("\(delay.text) after each return (the delay must be longer than zero)") }
+            if delay <= .zero {
+                throw .refusedSchedule("\(delay.text) after each return (the delay must be longer than zero)")
+            }
             return .fixedDelay(delay.nanosecondsOrForever)
         case .computed: return .computed
         case .onDemand: return .onDemand
@@ -43,7 +45,7 @@ extension PreciseTimer.Schedule {
         switch start {
         case .after(let delay):
             if let nanoseconds = delay.nanosecondsUnlessNegative { return .after(nanoseconds) }
-            throw refusal("after \(delay.text) (a delay must not be negative)")
+            throw .refusedSchedule("after \(delay.text) (a delay must not be negative)")
         case .afterOneStep: return .afterOneStep
         case .at(let instant): return .at(try nanoseconds(of: instant, on: clock))
         case .aligned(to: let instant): return .aligned(to: try nanoseconds(of: instant, on: clock))
@@ -64,22 +66,22 @@ extension PreciseTimer.Schedule {
     private func resolvedModifiers() throws(TimerError) -> ResolvedSchedule.Modifiers {
         var resolved = ResolvedSchedule.Modifiers()
         if let count = modifiers?.count {
-            if count < 1 { throw refusal("\(count) ticks (the count must be at least 1)") }
+            if count < 1 { throw .refusedSchedule("\(count) ticks (the count must be at least 1)") }
             resolved.count = UInt64(count)
         }
         if let spread = modifiers?.spread {
-            if spread < .zero { throw refusal("with a spread of \(spread.text) (it must not be negative)") }
+            if spread < .zero { throw .refusedSchedule("with a spread of \(spread.text) (it must not be negative)") }
             resolved.spread = spread.nanosecondsOrForever
         }
         if let jitter = modifiers?.jitter {
             guard case .every(let period) = repetition, jitter >= .zero, jitter <= period else {
-                throw refusal("with a jitter of \(jitter.text) (it must be from zero to the period)")
+                throw .refusedSchedule("with a jitter of \(jitter.text) (it must be from zero to the period)")
             }
             resolved.jitter = jitter.nanosecondsOrForever
         }
         if let span = modifiers?.span {
             guard case .after(let delay) = start, span >= .zero, span.nanosecondsOrForever >= delay.nanosecondsOrForever
-            else { throw refusal("for \(span.text) (that is over before the first deadline)") }
+            else { throw .refusedSchedule("for \(span.text) (that is over before the first deadline)") }
             resolved.span = span.nanosecondsOrForever
         }
         return resolved
@@ -88,27 +90,25 @@ extension PreciseTimer.Schedule {
     private func rate(_ rate: Int, per duration: Duration) throws(TimerError) -> Repetition<UInt64> {
         let ticks = "\(rate) ticks per \(duration.text)"
         guard rate > 0, let nanoseconds = duration.nanosecondsUnlessNegative, nanoseconds > 0 else {
-            throw refusal("\(ticks) (the count and the duration must be more than zero)")
+            throw .refusedSchedule("\(ticks) (the count and the duration must be more than zero)")
         }
-        if rate > nanoseconds { throw refusal("\(ticks) (there can be no more than one in a nanosecond)") }
+        if rate > nanoseconds { throw .refusedSchedule("\(ticks) (there can be no more than one in a nanosecond)") }
         // Parts of forever have no known length.
         if rate > 1, nanoseconds == .max {
-            throw refusal("\(ticks) (the duration is longer than 292 years: give fewer ticks in a shorter one)")
+            throw .refusedSchedule(
+                "\(ticks) (the duration is longer than 292 years: give fewer ticks in a shorter one)"
+            )
         }
         return .rate(rate, per: nanoseconds)
     }
 
     private func nanoseconds(of instant: TimerInstant, on clock: TimerClock) throws(TimerError) -> UInt64 {
         if instant.clock == clock { return instant.nanoseconds }
-        throw refusal(
+        throw .refusedSchedule(
             "at an instant of the \(instant.clock.rawValue) clock on a service of the \(clock.rawValue) clock "
                 + "(\(instant.clock.remedy))"
         )
     }
-
-    package static func refusal(_ what: String) -> TimerError { TimerError(.invalidSchedule, "scheduling \(what)") }
-
-    private func refusal(_ what: String) -> TimerError { Self.refusal(what) }
 }
 
 extension PreciseTimer.MissedTickPolicy {
@@ -121,20 +121,4 @@ extension PreciseTimer.MissedTickPolicy {
 
     /// How many late deadlines in a row have a tick of their own.
     var limit: Int { if case .catchUp(let limit) = self { limit } else { 1 } }
-}
-
-extension Period {
-    /// The length of one step, truncated to whole attoseconds.
-    package var duration: Duration { Duration(wholeNanoseconds: nanoseconds) / count }
-}
-
-extension TimerClock {
-    /// The service to use for an instant of this clock. A timer that is rescheduled keeps the clock of its service.
-    var remedy: String {
-        switch self {
-        case .wall: "schedule a timer `on: .wall`, the shared service of the wall clock"
-        case .suspending: "schedule a timer without `on:`, or on a service of the suspending clock"
-        case .continuous: "schedule a timer on a service of that clock: `TimerService(.timerFD, clock: .continuous)`"
-        }
-    }
 }

@@ -166,12 +166,14 @@ extension TimerRequest {
         _ label: String?,
         _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
+        let core = service.core
+        let resolved = try schedule.resolved(on: core.clock)
         if isDebugBuild, destination.isPlain { handler = handler?.checked(site, label) }
         let record = Record(timing, destination, site, target: target, handler, label: label, onEnd: onEnd)
-        if let onError { record.needCold().onError = onError }
-        let timer = try service.core.register(record, schedule, service)
+        if let onError { record.needRare().onError = onError }
+        let timer = try core.register(record, resolved, computedBy: schedule.rule, service)
         // The record belongs to the service now.
-        if isDebugBuild { service.core.warnIfTicksLeaveThread(for: destination, site) }
+        if isDebugBuild { core.warnIfTicksLeaveThread(for: destination, site) }
         return timer
     }
 

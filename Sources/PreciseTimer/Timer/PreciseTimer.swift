@@ -90,7 +90,10 @@ public final class PreciseTimer: Sendable {
     ///
     /// - Throws: `TimerError` if the schedule makes no sense, which leaves the timer as it was, or if the
     ///   timer has ended.
-    public func reschedule(_ schedule: Schedule) throws(TimerError) { try core.reschedule(record, schedule) }
+    public func reschedule(_ schedule: Schedule) throws(TimerError) {
+        if let rule = schedule.rule { return try core.reschedule(record, by: rule) }
+        try core.reschedule(record, schedule.resolved(on: core.clock))
+    }
 
     /// Gives the timer another period or rate from its next deadline on, which stays where it is, and keeps its number:
     /// `reschedule(.rate(96, per: .seconds(1)), keeping: .phase)`, for a tempo that may change at any time.
@@ -102,7 +105,12 @@ public final class PreciseTimer: Sendable {
     ///   without a count, or if the present deadlines are computed; the timer stays as it was. Also if the timer has
     ///   ended.
     public func reschedule(_ schedule: Schedule, keeping kept: PhaseKeeping) throws(TimerError) {
-        try core.changePeriod(record, schedule)
+        let resolved = try schedule.resolved(on: core.clock)
+        if !schedule.isPeriodOnly || core.read(record, { _ in record.timing.isComputed }) == true {
+            let advice = "only `.every(period)` and `.rate(number, per: duration)` have a phase"
+            throw .refusedSchedule("\(schedule) in the phase of another schedule (\(advice))")
+        }
+        try core.reschedule(record, resolved, keepsPhase: true)
     }
 
     /// Sets a timer on demand, unless it has ended or is being finished. Its handler cannot make it go on either, as it

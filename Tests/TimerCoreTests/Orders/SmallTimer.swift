@@ -43,7 +43,7 @@ final class SmallTimer {
 
     var isAdded = false
     /// Whether its ticks are held back.
-    private var isHeld = false
+    private var isFrozen = false
     var isClosed = false
     /// The instant of an extra tick that was asked for.
     private var extra: UInt64?
@@ -87,11 +87,11 @@ final class SmallTimer {
     func fire(at now: UInt64) { extra = min(extra ?? now, now) }
 
     func pause() {
-        isHeld = true
+        isFrozen = true
         if !record.isInDelivery { burst = 0 }
     }
 
-    func resume() { isHeld = false }
+    func resume() { isFrozen = false }
     func releaseTarget() { target = nil }
 
     // MARK: Promises, each nil or the broken one
@@ -102,7 +102,7 @@ final class SmallTimer {
     /// Expects a tick that was decided on as of an instant.
     func expect(_ tick: Expiration, decidedAt instant: UInt64) -> String? {
         if record.hasEnded || isClosed { return "timer \(name) ticks after its end" }
-        if isHeld { return "timer \(name) ticks while it is paused" }
+        if isFrozen { return "timer \(name) ticks while it is paused" }
         if tick.deadline > instant { return "timer \(name) ticks early" }
         if tick.index != index { return "timer \(name) has tick \(tick.index) instead of \(index)" }
         if tick.deadline != due { return "timer \(name) has a tick for \(tick.deadline), which is not its deadline" }
@@ -141,7 +141,7 @@ final class SmallTimer {
     /// A delivery ends whose tick was decided on as of an instant.
     func finish(decidedAt instant: UInt64, now: UInt64) {
         if plan.isFixedDelay, next == nil, ticksLeft > 0, index > 0 { next = now + plan.period }
-        let catchesUp = burst < plan.burstLimit && !isHeld && !record.hasEnded && due.map { $0 <= instant } ?? false
+        let catchesUp = burst < plan.burstLimit && !isFrozen && !record.hasEnded && due.map { $0 <= instant } ?? false
         if !catchesUp { burst = 0 }
     }
 
@@ -163,14 +163,14 @@ final class SmallTimer {
 
     /// Whether a tick is missing, if nothing is on its way any more.
     func lacksTick(at now: UInt64) -> Bool {
-        goesOn && !isHeld && (extra != nil || next.map { $0 + plan.tolerance <= now } ?? false)
+        goesOn && !isFrozen && (extra != nil || next.map { $0 + plan.tolerance <= now } ?? false)
     }
 
     /// Everything that its next steps depend on, and the promises about them.
     func combine(into hasher: inout Hasher) {
         for number in [next, extra, index, ticksLeft] { hasher.combine(number) }
         for number in [endedBy, burst, finals] { hasher.combine(number) }
-        for fact in [isAdded, isHeld, isClosed, target == nil, isInHandler, isOver] { hasher.combine(fact) }
+        for fact in [isAdded, isFrozen, isClosed, target == nil, isInHandler, isOver] { hasher.combine(fact) }
         hasher.combine(record.user.runner)
         hasher.combine(record.user.isAwaited)
         hasher.combine(record.stage)

@@ -221,11 +221,11 @@ extension SmallWorld {
         let service = self.service ?? Service()
         self.service = service
         timer.schedule(at: now + timer.plan.first)
-        state.register(timer.record, timer.plan.schedule(after: timer.plan.first), service)
+        _ = state.register(timer.record, timer.plan.schedule(after: timer.plan.first), service)
     }
 
     func close(epoch: Int?, _ ending: TimerEnding, by thread: Int) {
-        guard let teardown = state.close(epoch: epoch, answering: TimerError(.shutDown, "closing")) else { return }
+        guard let teardown = state.stop(epoch: epoch, answering: TimerError(.shutDown, "closing")) else { return }
         threads[thread].append(.endBatch(ending))
         for timer in timers where timer.isAdded { timer.isClosed = true }
         leave(teardown, to: thread)
@@ -234,12 +234,12 @@ extension SmallWorld {
     /// What a decision has left comes next, in the order of `ServiceCore.perform`.
     func leave(_ teardown: borrowing Teardown, to thread: Int) {
         if let order = owed.take() { threads[thread].append(order) }
-        if let failure = teardown.more?.failure { threads[thread].append(.fail(epoch: failure.epoch)) }
-        let others = teardown.more?.timers.reversed() ?? []
+        if let failure = teardown.rare?.failure { threads[thread].append(.fail(epoch: failure.epoch)) }
+        let others = teardown.rare?.timers.reversed() ?? []
         for record in others + (teardown.timer.map { [$0] } ?? []) {
             threads[thread].append(.finalize(timer(of: record).number))
         }
-        if let alarm = teardown.more?.alarm as? SmallAlarm { threads[thread].append(.stopAlarm(epoch: alarm.epoch)) }
+        if let alarm = teardown.rare?.alarm as? SmallAlarm { threads[thread].append(.stopAlarm(epoch: alarm.epoch)) }
     }
 
     // MARK: A mailbox

@@ -99,6 +99,7 @@ final class SmallWorld: World {
     init(_ plan: Plan) {
         self.plan = plan
         timers = plan.timers.enumerated().map { SmallTimer($1, $0) }
+        state.isSupervised = true
         (callsLeft, earlyLeft, refusalsLeft) = (plan.calls, plan.earlyFirings, plan.refusals)
         for move in [.beginStart, .finishStart] + timers.filter(\.plan.isThere).map({ Move.register($0.number) }) {
             perform(move, by: 2)

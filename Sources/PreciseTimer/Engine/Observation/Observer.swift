@@ -30,7 +30,7 @@ final class Observer {
     var isAwake: Bool { isDebugBuild || counts != nil || countedTimers > 0 }
 
     /// A timer has ended.
-    func ended(_ record: Record) { if record.cold?.counts != nil { countedTimers -= 1 } }
+    func ended(_ record: Record) { if record.rare?.counts != nil { countedTimers -= 1 } }
 
     /// Begins to watch the clock of an alarm, or to watch it again.
     func watchClock(of alarm: any TimerAlarm) {
@@ -56,7 +56,7 @@ final class Observer {
         latest = now
         // A wall clock may have been set back.
         var run = TickCounts.Run(time: now &- min(now, delivered.instant))
-        if steps == nil, record.cold == nil, record.user.hasHandler { return note(record, delivered, run) }
+        if steps == nil, record.rare == nil, record.user.hasHandler { return note(record, delivered, run) }
         run.hasHandler = record.user.hasHandler
         deliveredSpecially(record, delivered, run, woke: woke, now: now)
     }
@@ -82,7 +82,7 @@ final class Observer {
             run.isAfterStep = delivered.expiration.deadline < steps.latest
             run.hasStep = steps.check(now)
         }
-        if let own = record.cold?.counts {
+        if let own = record.rare?.counts {
             own.count(delivered, run)
             own.noteRun(delivered, run)
             // It was late on purpose until its last instant. An extra tick was not waited for.
@@ -134,5 +134,39 @@ final class Observer {
             }
         }
         if time > longest { blocker = .handler(SlowSite(record, time), until: delivered.instant + time) }
+    }
+}
+
+/// Collecting and reading what an observer sees.
+extension ServiceCore {
+    /// Begins to collect the statistics of a timer, or of the service, or ends it.
+    func collectStatistics(_ isWanted: Bool, of record: Record?) {
+        locked(inForkedChild: ()) { state in
+            guard (state.counts(of: record) != nil) != isWanted else { return }
+            // The rare fields of a timer that has ended may be read without the lock.
+            if let record, record.hasEnded, isWanted { return }
+            let (observer, counts) = (state.observer ?? Observer(), isWanted ? TickCounts(clock) : nil)
+            state.observer = observer
+            if isWanted, let alarm = state.alarm { observer.watchClock(of: alarm) }
+            if let record {
+                record.needRare().counts = counts
+                if !record.hasEnded { observer.countedTimers += isWanted ? 1 : -1 }
+            } else {
+                observer.counts = counts
+            }
+        }
+    }
+
+    /// In a debug build, warns about handlers that were found to be slow. Without the lock: writing may block.
+    func reportSlowHandlers() {
+        guard isDebugBuild else { return }
+        for site in decide(inForkedChild: [], { $0.observer?.slowSites.takeUnreported() ?? [] }) { site.warn() }
+    }
+}
+
+extension ServiceState {
+    /// The statistics of a timer, or of the service; nil if they are not collected.
+    func counts(of record: Record?) -> TickCounts? {
+        if let record { record.rare?.counts } else { observer?.counts }
     }
 }

@@ -1,8 +1,8 @@
 internal import TimerAlarms
 internal import TimerKernel
 
-/// Runs a service: holds its state under one lock, and carries out the callers' requests. No object of the user is
-/// called or released while the lock is held.
+/// Runs a service: holds its state under one lock, and carries out the callers' requests. While the lock is held, no
+/// object of the user is released, and only one is called: the alarm, if it is the user's own ``TimerAlarm``.
 ///
 /// Handles keep it alive longer than the service: the handle of an ended timer can still say how the timer ended
 /// after the service's thread has ended.
@@ -72,52 +72,40 @@ final class ServiceCore: @unchecked Sendable {
         return result
     }
 
-    /// Asks the scheduler for a decision, and gives the alarm its order. Returns false if there is no order.
-    @inline(__always) private func request(_ ask: (inout ServiceState) -> AlarmOrder?) -> Bool {
-        decide(inForkedChild: false) { state in
-            guard let order = ask(&state) else { return false }
+    /// Asks the scheduler for a decision, and gives the alarm its order. Refused if there is no order.
+    @inline(__always) private func request(_ ask: (inout ServiceState) -> AlarmOrder?) -> Answer {
+        decide(inForkedChild: .refused) { state in
+            guard let order = ask(&state) else { return .refused }
             // Nearly every request ends here.
-            if case .leave = order { return true }
-            state.arm(order)
-            return true
+            if case .leave = order { return .done }
+            return state.arm(order)
         }
+    }
+
+    /// The same for a request that tells only whether it was refused.
+    @inline(__always) private func isDone(_ ask: (inout ServiceState) -> AlarmOrder?) -> Bool {
+        if case .refused = request(ask) { false } else { true }
     }
 
     // MARK: The requests of handles
 
-    /// Adds a timer, and sets the alarm if the timer's first deadline is the earliest of all. Returns the
-    /// timer's handle.
-    @inline(__always) func register(
-        _ record: consuming Record,
-        _ schedule: PreciseTimer.Schedule,
-        _ service: AnyObject
-    ) throws(TimerError) -> PreciseTimer {
-        if let rule = schedule.rule { return try register(record, by: rule, service) }
-        return try register(record, schedule.resolved(on: clock), service)
-    }
-
+    /// Adds a timer, and sets the alarm if the timer must tick before all others. Returns the timer's handle.
     func register(
         _ record: consuming Record,
         _ schedule: ResolvedSchedule,
+        computedBy rule: ScheduleRule? = nil,
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
+        if let rule { return try register(record, by: rule, service) }
+        if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
         let handle = PreciseTimer(record, of: self)
         handle.record.adopt(handle)
         while true {
-            var failure: TimerError?
-            let isAdded = decide(inForkedChild: nil) { state -> Bool? in
-                guard state.isSupervised, state.alarm != nil else { return false }
-                state.register(handle.record, schedule, service)
-                if state.teardown.isEmpty { return true }
-                // The caller gets the error, and no timer existed, so `onEnd` must not be called.
-                failure = state.teardown.more?.failure?.error
-                handle.record.cold?.onEnd = nil
-                return true
+            switch decide(inForkedChild: .refused, { $0.register(handle.record, schedule, service) }) {
+            case .done: return handle
+            case .failed(let error): throw error
+            case .refused: try prepare()
             }
-            if let failure { throw failure }
-            guard let isAdded else { throw .inForkedChild("scheduling a timer") }
-            if isAdded { return handle }
-            try prepare()
         }
     }
 
@@ -137,9 +125,9 @@ final class ServiceCore: @unchecked Sendable {
     func end(_ record: Record, failed error: any Error, isTold: Bool) {
         let isUnheard = decide(inForkedChild: false) { state in
             guard state.end(record, .failed, sparesTask: true) else { return false }
-            let cold = record.needCold()
-            cold.error = error
-            return !isTold && cold.onEnd == nil
+            let rare = record.needRare()
+            rare.error = error
+            return !isTold && rare.onEnd == nil
         }
         if isDebugBuild, isUnheard { TimerWarning.unheardError.write(for: record, "\(error)") }
     }
@@ -149,19 +137,19 @@ final class ServiceCore: @unchecked Sendable {
             // Its last tick could not come.
             if record.timing.isFinishing { return false }
             guard state.scheduler.pause(record) else { return false }
-            if case .remaining = kept { state.hold(record) }
+            if case .remaining = kept { state.freeze(record) }
             return true
         }
     }
 
     func resume(_ record: Record) -> Bool {
-        request { state in
+        isDone { state in
             record.user.isOrphan ? nil : state.now.flatMap { state.scheduler.resume(record, at: $0.nanoseconds) }
         }
     }
 
     func restart(_ record: Record) -> Bool {
-        request { state in
+        isDone { state in
             guard record.mayGoOn else { return nil }
             return state.now.flatMap { state.scheduler.restart(record, at: $0.nanoseconds) }
         }
@@ -171,7 +159,7 @@ final class ServiceCore: @unchecked Sendable {
     /// caller waits for the return of the last handler, unless it is inside a handler of the timer.
     func finish(_ record: Record, _ wait: HandlerWait) -> Bool {
         if record.user.target is any WithoutLastTick { return false }
-        return request { state in
+        return isDone { state in
             if record.user.isOrphan { return nil }
             guard let now = state.now, let order = state.scheduler.finish(record, at: now.nanoseconds) else {
                 return nil
@@ -184,57 +172,40 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func fire(_ record: Record) -> Bool {
-        request { state in
+        isDone { state in
             // Its last tick is on its way, or is there.
             record.timing.isFinishing ? nil : state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) }
         }
     }
 
-    func reschedule(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        if let rule = schedule.rule { return try reschedule(record, by: rule) }
-        try reschedule(record, schedule.resolved(on: clock), by: nil)
-    }
-
-    /// Starts a timer anew, on deadlines that a rule computes or on others.
+    /// Starts a timer anew, on deadlines that a rule computes or on others, or changes its steps.
     @inline(__always) func reschedule(
         _ record: Record,
         _ schedule: ResolvedSchedule,
-        by rule: DeadlineRule?,
-        asOf checks: Int = 0,
+        by rule: DeadlineRule? = nil,
+        asOf generation: Int = 0,
         keepsPhase: Bool = false
     ) throws(TimerError) {
-        var failure: TimerError?
-        let isDone = request { state in
+        let answer = request { state in
             guard record.mayGoOn, state.alarm != nil else { return nil }
             if keepsPhase, record.timing.changeSteps(to: schedule) { return .leave }
-            if record.cold?.rule != nil || rule != nil { state.follow(rule, by: record, asOf: checks) }
+            if record.rare?.rule != nil || rule != nil { state.follow(rule, by: record, asOf: generation) }
             let now = state.start(of: schedule)
-            if record.timing.isHeld { state.hold(record, at: schedule.countsFromNow ? now : nil) }
-            guard let order = state.scheduler.reschedule(record, schedule, at: now) else { return nil }
-            if case .leave = order { return .leave }
-            state.arm(order)
-            failure = state.teardown.more?.failure?.error
-            return .leave
+            if record.timing.isFrozen { state.freeze(record, at: schedule.countsFromNow ? now : nil) }
+            return state.scheduler.reschedule(record, schedule, at: now)
         }
-        if let failure { throw failure }
-        if !isDone { throw whyNotRescheduled(record) }
-    }
-
-    /// Gives a timer another period from its next deadline on, or from now on if it has none.
-    func changePeriod(_ record: Record, _ schedule: PreciseTimer.Schedule) throws(TimerError) {
-        let resolved = try schedule.resolved(on: clock)
-        if !schedule.isPeriodOnly || read(record, { _ in record.timing.isComputed }) == true {
-            let advice = "only `.every(period)` and `.rate(number, per: duration)` have a phase"
-            throw PreciseTimer.Schedule.refusal("\(schedule) in the phase of another schedule (\(advice))")
+        switch answer {
+        case .done: return
+        case .failed(let error): throw error
+        case .refused: throw whyNotRescheduled(record)
         }
-        try reschedule(record, resolved, by: nil, keepsPhase: true)
     }
 
     /// Sets a timer on demand, unless it has ended or is being finished. Returns whether it was set.
     func setUnlessFinishing(_ record: Record, to instant: TimerInstant) -> Bool {
-        request { state in
+        isDone { state in
             if record.hasEnded || record.timing.isFinishing { return nil }
-            if record.timing.isHeld { state.hold(record) }
+            if record.timing.isFrozen { state.freeze(record) }
             let schedule = ResolvedSchedule(.at(instant.nanoseconds), .once)
             return state.scheduler.reschedule(record, schedule, at: 0)
         }

@@ -1,6 +1,15 @@
 internal import TimerAlarms
 internal import TimerKernel
 
+/// What became of a request.
+enum Answer {
+    /// Nothing was done: the timer or the service is not in a state for it.
+    case refused
+    case done
+    /// It was done, but the alarm failed, which ends all timers.
+    case failed(TimerError)
+}
+
 /// All state that a service's lock protects. What a method leaves to be done without the lock is in ``teardown``.
 struct ServiceState: ~Copyable {
     /// Makes an alarm that has not been started.
@@ -105,18 +114,23 @@ struct ServiceState: ~Copyable {
 
     // MARK: Timers
 
-    /// Adds a timer. The service is held while the timer is pending.
+    /// Adds a timer. The service is held while the timer is pending. Refused if the service must be started first.
     @inline(__always) mutating func register(
         _ record: Record,
         _ schedule: borrowing ResolvedSchedule,
         _ service: AnyObject
-    ) {
+    ) -> Answer {
+        guard isSupervised, alarm != nil else { return .refused }
         if serviceWhilePending == nil { serviceWhilePending = service }
         let start = start(of: schedule)
-        if record.timing.isPaused { hold(record, at: schedule.countsFromNow ? start : nil) }
+        if record.timing.isPaused { freeze(record, at: schedule.countsFromNow ? start : nil) }
         let order = scheduler.add(record, schedule, at: start)
-        if case .leave = order { return }
-        arm(order)
+        // Nearly every timer ends here.
+        if case .leave = order { return .done }
+        let answer = arm(order)
+        // The caller gets the error, and no timer existed, so `onEnd` must not be called.
+        if case .failed = answer { record.rare?.onEnd = nil }
+        return answer
     }
 
     /// The instant from which a schedule counts. The clock is read only if it matters.
@@ -126,8 +140,8 @@ struct ServiceState: ~Copyable {
 
     /// Lets the time to the next deadline of a paused timer stand still from now on, or from the reading of the clock
     /// from which its schedule counts: a later one would be a part of the delay.
-    mutating func hold(_ record: Record, at start: UInt64? = nil) {
-        if let instant = start ?? now?.nanoseconds { record.timing.hold(at: instant) }
+    mutating func freeze(_ record: Record, at start: UInt64? = nil) {
+        if let instant = start ?? now?.nanoseconds { record.timing.freeze(at: instant) }
     }
 
     /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
@@ -141,7 +155,7 @@ struct ServiceState: ~Copyable {
         if !record.isInHandler {
             teardown.add(ended: ended.record)
         } else if !sparesTask, let task = record.taskToCancel {
-            teardown.needMore().tasks.append(task)
+            teardown.needRare().tasks.append(task)
         }
         releaseServiceIfIdle()
         return true
@@ -153,8 +167,8 @@ struct ServiceState: ~Copyable {
     }
 
     /// Carries out the scheduler's order for the alarm. If the alarm refuses, this ends all timers.
-    mutating func arm(_ order: AlarmOrder) {
-        guard let alarm else { return }
+    @discardableResult mutating func arm(_ order: AlarmOrder) -> Answer {
+        guard let alarm else { return .done }
         // A repeating alarm may be left as it is at the end of a round, and fires only from then on.
         observer?.alarmMayFire()
         do throws(TimerError) {
@@ -169,18 +183,20 @@ struct ServiceState: ~Copyable {
                     try alarm.set(deadline)
                 }
             }
+            return .done
         } catch {
-            teardown.needMore().failure = Teardown.Failure(error: error, epoch: epoch)
+            teardown.needRare().failure = Teardown.Failure(error: error, epoch: epoch)
+            return .failed(error)
         }
     }
 
     // MARK: The end of all timers
 
-    /// Begins the end of all timers: no timer ticks any more. Returns what is left to be done before each of them is
-    /// ended. Returns nil if there is nothing to end, or if `epoch` is given and is not the present one.
+    /// Stops the alarm: no timer ticks any more. Returns what is left to be done before each timer is ended. Returns nil
+    /// if there is nothing to end, or if `epoch` is given and is not the present one.
     ///
     /// A shared service is idle afterwards, and can be started again.
-    mutating func close(epoch: Int?, answering error: TimerError) -> Teardown? {
+    mutating func stop(epoch: Int?, answering error: TimerError) -> Teardown? {
         guard epoch == nil || epoch == self.epoch else { return nil }
         let former = phase
         if case .ended = phase { return nil }
@@ -189,17 +205,17 @@ struct ServiceState: ~Copyable {
         // A firing that is still going on belongs to no epoch any more.
         self.epoch += 1
         scheduler.close()
-        let more = teardown.needMore()
-        (more.alarm, more.phase) = (alarm.take(), former)
+        let rare = teardown.needRare()
+        (rare.alarm, rare.phase) = (alarm.take(), former)
         return teardown.take()
     }
 
-    /// Ends a batch of the timers that a close has left. Returns false if there is none.
+    /// Ends a batch of the timers that a stopped alarm has left. Returns false if there is none.
     mutating func endBatch(_ ending: TimerEnding, _ error: TimerError) -> Bool {
         var count = 0
         while count < Scheduler.batch, let record = scheduler.closing?.record {
             count += 1
-            if ending == .backendFailed { record.needCold().error = error }
+            if ending == .backendFailed { record.needRare().error = error }
             _ = end(record, ending)
         }
         return count > 0

@@ -5,7 +5,7 @@ internal import TimerKernel
 /// A decision fills it under the lock, and ``ServiceCore/perform(_:)`` does it all afterwards, once.
 struct Teardown: ~Copyable {
     /// What few teardowns have.
-    final class More {
+    final class Rare {
         /// The alarm of a service that ends, and the former phase, which may hold an alarm, too.
         var alarm: (any TimerAlarm)?
         var phase: ServiceState.Phase?
@@ -34,11 +34,11 @@ struct Teardown: ~Copyable {
     private(set) var timer: Record?
     /// The service, if its last timer has ended. It is released when all else is done.
     private(set) var service: AnyObject?
-    private(set) var more: More?
+    private(set) var rare: Rare?
 
     /// Leaves a timer that has ended to be finalized.
     @inline(__always) mutating func add(ended record: consuming Record) {
-        if timer == nil { timer = record } else { needMore().timers.append(record) }
+        if timer == nil { timer = record } else { needRare().timers.append(record) }
         isEmpty = false
     }
 
@@ -50,10 +50,10 @@ struct Teardown: ~Copyable {
     }
 
     /// What few teardowns have, made if necessary.
-    mutating func needMore() -> More {
-        if let more { return more }
-        let new = More()
-        (more, isEmpty) = (new, false)
+    mutating func needRare() -> Rare {
+        if let rare { return rare }
+        let new = Rare()
+        (rare, isEmpty) = (new, false)
         return new
     }
 
@@ -68,24 +68,72 @@ struct Teardown: ~Copyable {
 extension ServiceCore {
     /// Does what a decision has left. Called without the lock.
     func perform(_ teardown: borrowing Teardown) {
-        if let more = teardown.more { beforeTheTimers(more) }
+        if let rare = teardown.rare { beforeTheTimers(rare) }
         teardown.timer?.finalize()
-        if let more = teardown.more { afterTheFirst(more) }
+        if let rare = teardown.rare { afterTheFirst(rare) }
     }
 
     // Not inlined: nearly all teardowns have one timer at most.
-    @inline(never) private func beforeTheTimers(_ more: Teardown.More) {
-        more.released = []
-        if more.phase != nil {
-            more.alarm?.stop()
+    @inline(never) private func beforeTheTimers(_ rare: Teardown.Rare) {
+        rare.released = []
+        if rare.phase != nil {
+            rare.alarm?.stop()
             setup.release()
         }
-        for task in more.tasks { task.cancel() }
+        for task in rare.tasks { task.cancel() }
     }
 
-    @inline(never) private func afterTheFirst(_ more: Teardown.More) {
-        for record in more.timers { record.finalize() }
-        for wait in more.waits { wait.handlerReturned(goesOn: true) }
-        if let failure = more.failure { fail(failure) }
+    @inline(never) private func afterTheFirst(_ rare: Teardown.Rare) {
+        for record in rare.timers { record.finalize() }
+        for wait in rare.waits { wait.handlerReturned(goesOn: true) }
+        if let failure = rare.failure { fail(failure) }
+    }
+}
+
+/// The end of a service, with all its timers.
+extension ServiceCore {
+    /// Ends all timers and the alarm. Returns whether there was a service to end.
+    ///
+    /// The caller waits for each running handler that it is not inside of and, if this call ends its timer, until the
+    /// timer was finalized.
+    @discardableResult func shutdown(_ wait: HandlerWait? = nil) -> Bool {
+        let error = TimerError(.shutDown, "scheduling on a service that was shut down")
+        return endAll(.serviceShutDown, epoch: nil, error, wait)
+    }
+
+    /// Ends all timers, because the backend has failed.
+    func fail(_ failure: Teardown.Failure) { endAll(.backendFailed, epoch: failure.epoch, failure.error) }
+
+    /// Stops the alarm and, in batches, ends all timers. If `epoch` is given and is not the present one, this does
+    /// nothing.
+    @discardableResult private func endAll(
+        _ ending: TimerEnding,
+        epoch: Int?,
+        _ error: TimerError,
+        _ wait: HandlerWait? = nil
+    ) -> Bool {
+        let teardown = locked(inForkedChild: nil) { $0.stop(epoch: epoch, answering: error) }
+        // No handler begins any more. After the timers have ended, a handler could return unseen, and its thread could
+        // still be finalizing its timer.
+        if let wait { eachRunningTimer { $0.awaitReturn(wait) } }
+        guard let teardown else { return false }
+        perform(teardown)
+        // A callback may fork, and its child comes here, too.
+        while decide(inForkedChild: false, { $0.endBatch(ending, error) }) {}
+        return true
+    }
+
+    /// Calls a function with each timer whose handler is running, also with those that have ended, under the lock. Asks
+    /// in batches, so that other threads get the lock in between.
+    func eachRunningTimer(_ body: (Record) -> Void) {
+        var position = locked(inForkedChild: 0) { $0.scheduler.runningCount }
+        while position > 0 {
+            position = locked(inForkedChild: 0) { state in
+                let end = min(position, state.scheduler.runningCount)
+                let begin = max(0, end - Scheduler.batch)
+                for position in begin..<end { body(state.scheduler.running(at: position).record) }
+                return begin
+            }
+        }
     }
 }

@@ -125,7 +125,7 @@ extension ServiceState {
         } else if record.isAwaitedInVain, record.isAwaitedAsLast {
             end(record, .cancelled)
         } else {
-            if record.isAwaitedInVain { teardown.needMore().waits += record.takeWaits() }
+            if record.isAwaitedInVain { teardown.needRare().waits += record.takeWaits() }
             if order != .leave { arm(order) }
         }
     }

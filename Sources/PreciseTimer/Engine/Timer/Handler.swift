@@ -1,3 +1,5 @@
+internal import TimerKernel
+
 /// What is called for a tick. The destination of the tick tells which of two kinds it is: a plain function, which is
 /// called on the thread where the tick arrives and may throw, or one that is called in a task.
 ///
@@ -99,3 +101,84 @@ enum HandlerFailure {
         }
     }
 }
+
+/// The `onError` of a handler that is called in place.
+struct ErrorHandler: Sendable {
+    /// Whether it is called where the handler ran. Otherwise it is isolated to an actor, and is called there, in a
+    /// task that nobody waits for.
+    let isInPlace: Bool
+    /// Tells it of an error. It reports an error of its own with the function that it gets.
+    let tell: @Sendable (AnyObject, any Error, _ giveUp: @escaping @Sendable (any Error) -> Void) -> Void
+
+    init<Target: AnyObject & Sendable>(
+        _ onError: @escaping @isolated(any) @Sendable (Target, any Error) throws -> Void
+    ) {
+        // The target is the timer's own, so the casts are sound.
+        if let onError = calledInPlace(onError) {
+            isInPlace = true
+            tell = { target, error, giveUp in
+                do { try onError(unsafe unsafeDowncast(target, to: Target.self), error) } catch { giveUp(error) }
+            }
+        } else {
+            isInPlace = false
+            tell = { target, error, giveUp in
+                let target = unsafe unsafeDowncast(target, to: Target.self)
+                Task.detached { do { try await onError(target, error) } catch { giveUp(error) } }
+            }
+        }
+    }
+}
+
+extension ServiceCore {
+    /// A handler that was called on this thread threw an error. It counts as running until this returns.
+    @inline(never) func handlerThrew(_ error: any Error, record: Record, _ target: AnyObject) {
+        let (onError, counts) = locked(inForkedChild: (nil, nil)) { _ in (record.rare?.onError, record.rare?.counts) }
+        if let counts {
+            // The words are the user's code.
+            let words = "\(error)"
+            locked(inForkedChild: ()) { _ in counts.noteError(words) }
+        }
+        guard let onError else { return end(record, failed: error, isTold: false) }
+        let tell = { onError.tell(target, error) { self.end(record, failed: $0, isTold: true) } }
+        if !onError.isInPlace, case .inline = record.user.destination {
+            // A new task may start a thread.
+            setup.asOrdinaryThread(tell)
+        } else {
+            tell()
+        }
+    }
+}
+
+// What the patterns use of the engine, besides ``PreciseTimer/setUnlessFinishing(to:)``.
+
+/// A handler that may be isolated to an actor, as one that can be called without a task; nil if it is isolated. The
+/// compiler refuses such a conversion of a synchronous function, because it cannot know that. The representation is the
+/// same: a function has its isolation among what it has captured.
+package func calledInPlace<Value>(
+    _ handler: @escaping @isolated(any) @Sendable (Value) -> Void
+) -> (@Sendable (Value) -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable (Value) -> Void).self) : nil
+}
+
+/// The same for a handler of two values.
+package func calledInPlace<First, Second>(
+    _ handler: @escaping @isolated(any) @Sendable (First, Second) -> Void
+) -> (@Sendable (First, Second) -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable (First, Second) -> Void).self) : nil
+}
+
+/// The same for a handler of two values that may throw.
+func calledInPlace<First, Second>(
+    _ handler: @escaping @isolated(any) @Sendable (First, Second) throws -> Void
+) -> (@Sendable (First, Second) throws -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable (First, Second) throws -> Void).self) : nil
+}
+
+/// The same for a handler of none.
+func calledInPlace(_ handler: @escaping @isolated(any) @Sendable () throws -> Void) -> (@Sendable () throws -> Void)? {
+    handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable () throws -> Void).self) : nil
+}
+
+/// The target of a timer of the library's own, such as a sleep or a time-out, which has no last tick. For the patterns,
+/// too.
+package protocol WithoutLastTick: AnyObject {}

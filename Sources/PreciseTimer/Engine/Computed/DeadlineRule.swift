@@ -1,3 +1,5 @@
+internal import TimerKernel
+
 /// How the deadlines of a schedule are computed, for any number of timers.
 package final class ScheduleRule: Sendable {
     /// Computes the first deadline after an instant; nil if there is none.
@@ -24,14 +26,14 @@ package final class ScheduleRule: Sendable {
     /// - Throws: `TimerError` if there is no deadline, or if the service has another clock than the rule.
     package func begin(at now: TimerInstant, seed: UInt64?) throws(TimerError) -> (DeadlineRule, ResolvedSchedule) {
         if let clock, clock != now.clock {
-            throw PreciseTimer.Schedule.refusal("\(name()) on a service of the \(now.clock) clock (\(clock.remedy))")
+            throw .refusedSchedule("\(name()) on a service of the \(now.clock) clock (\(clock.remedy))")
         }
         let (next, count) = try make(now, seed)
         let rule = DeadlineRule(next)
         if let first = rule.next(after: now.nanoseconds, on: now.clock) {
             return (rule, ResolvedSchedule(.at(first), .computed, count == .max ? nil : .init(count: count)))
         }
-        throw PreciseTimer.Schedule.refusal("\(name()), which has no deadline from now on (\(hint))")
+        throw .refusedSchedule("\(name()), which has no deadline from now on (\(hint))")
     }
 }
 
@@ -67,5 +69,28 @@ package final class DeadlineRule: Sendable {
             answer.next = next(after: answer.latest, on: clock)
         }
         return answer
+    }
+}
+
+extension TimerError {
+    /// For a schedule that makes no sense.
+    package static func refusedSchedule(_ schedule: String) -> TimerError {
+        TimerError(.invalidSchedule, "scheduling \(schedule)")
+    }
+}
+
+extension Period {
+    /// The length of one step, truncated to whole attoseconds.
+    package var duration: Duration { Duration(wholeNanoseconds: nanoseconds) / count }
+}
+
+extension TimerClock {
+    /// The service to use for an instant of this clock. A timer that is rescheduled keeps the clock of its service.
+    var remedy: String {
+        switch self {
+        case .wall: "schedule a timer `on: .wall`, the shared service of the wall clock"
+        case .suspending: "schedule a timer without `on:`, or on a service of the suspending clock"
+        case .continuous: "schedule a timer on a service of that clock: `TimerService(.timerFD, clock: .continuous)`"
+        }
     }
 }

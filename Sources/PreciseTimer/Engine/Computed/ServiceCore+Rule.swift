@@ -15,16 +15,16 @@ extension ServiceCore {
     /// Adds a timer whose deadlines a rule computes.
     @inline(never)
     func register(_ record: Record, by rule: ScheduleRule, _ service: AnyObject) throws(TimerError) -> PreciseTimer {
-        let cold = record.needCold()
-        if clock == .wall { cold.ruleWatch = try watchRule(of: record) }
+        let rare = record.needRare()
+        if clock == .wall { rare.ruleWatch = try watchRule(of: record) }
         do throws(TimerError) {
             let (rule, schedule) = try begin(rule)
-            (cold.isComputed, cold.rule) = (true, rule)
+            (rare.isComputed, rare.rule) = (true, rule)
             let timer = try register(record, schedule, service)
             recomputeIfOutdated(record)
             return timer
         } catch {
-            cold.ruleWatch?.remove(record)
+            rare.ruleWatch?.remove(record)
             throw error
         }
     }
@@ -33,15 +33,15 @@ extension ServiceCore {
     ///
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule.
     @inline(never) func reschedule(_ record: Record, by rule: ScheduleRule) throws(TimerError) {
-        let (isComputed, checks) = locked(inForkedChild: (true, 0)) { _ in
-            (record.cold?.isComputed ?? false, record.cold?.checks ?? 0)
+        let (isComputed, generation) = locked(inForkedChild: (true, 0)) { _ in
+            (record.rare?.isComputed ?? false, record.rare?.generation ?? 0)
         }
         guard isComputed else {
             let attempted = "rescheduling to \(rule.name()) a timer that began with another kind of schedule"
             throw TimerError(.invalidSchedule, "\(attempted) (end it and schedule a new one)")
         }
         let (own, schedule) = try begin(rule)
-        try reschedule(record, schedule, by: own, asOf: checks)
+        try reschedule(record, schedule, by: own, asOf: generation)
         recomputeIfOutdated(record)
     }
 
@@ -53,7 +53,7 @@ extension ServiceCore {
         defer { withExtendedLifetime(target) {} }
         let question = locked(inForkedChild: nil) { _ -> Question? in
             // The timer may have got another schedule, or have ended.
-            guard record.timing.awaitsComputation, !record.hasEnded, let rule = record.cold?.rule else { return nil }
+            guard record.timing.awaitsComputation, !record.hasEnded, let rule = record.rare?.rule else { return nil }
             return Question(
                 rule: rule,
                 sequence: record.sequence,
@@ -69,7 +69,7 @@ extension ServiceCore {
                 // If the user has rescheduled the timer meanwhile, its new deadline stays.
                 guard record.sequence == question.sequence, !record.hasEnded else { return }
                 record.timing.advance(to: question.isLastTick ? nil : answer.next, missed: missed)
-                record.cold?.latestDeadline = answer.latest
+                record.rare?.latestDeadline = answer.latest
             }
             recomputeIfOutdated(record)
         }
@@ -80,24 +80,26 @@ extension ServiceCore {
     /// The wall clock was set, or the time zone may have changed. Whoever is computing a deadline of the timer at this
     /// moment does so once more.
     func clockWasSet(for record: Record) {
-        locked(inForkedChild: ()) { _ in record.cold?.checks += 1 }
+        locked(inForkedChild: ()) { _ in record.rare?.generation += 1 }
         recompute(record)
     }
 
     /// Computes the next deadline anew if the clock was set while it was computed.
     private func recomputeIfOutdated(_ record: Record) {
-        let isOutdated = locked(inForkedChild: false) { _ in record.cold.map { $0.checks != $0.seenChecks } ?? false }
+        let isOutdated = locked(inForkedChild: false) { _ in
+            record.rare.map { $0.generation != $0.seenGeneration } ?? false
+        }
         if isOutdated { recompute(record) }
     }
 
     /// Computes the next deadline anew. A deadline that has passed stays: its tick is due. So does that of a timer that
     /// is being finished: its last tick was decided on.
     private func recompute(_ record: Record) {
-        typealias Known = (rule: DeadlineRule, deadline: UInt64, latest: UInt64, sequence: UInt64, checks: Int)
+        typealias Known = (rule: DeadlineRule, deadline: UInt64, latest: UInt64, sequence: UInt64, generation: Int)
         let known = locked(inForkedChild: nil) { _ -> Known? in
             guard record.isAdded, record.timing.isComputed, !record.timing.isFinishing else { return nil }
-            guard !record.timing.awaitsComputation, let cold = record.cold, let rule = cold.rule else { return nil }
-            return (rule, record.timing.deadline, cold.latestDeadline, record.sequence, cold.checks)
+            guard !record.timing.awaitsComputation, let rare = record.rare, let rule = rare.rule else { return nil }
+            return (rule, record.timing.deadline, rare.latestDeadline, record.sequence, rare.generation)
         }
         guard let known else { return }
         let (now, rule) = (now.nanoseconds, known.rule)
@@ -107,11 +109,11 @@ extension ServiceCore {
             return
         }
         let isLate = decide(inForkedChild: false) { state in
-            guard record.isAdded, let cold = record.cold, cold.rule === rule, !record.timing.isFinishing else {
+            guard record.isAdded, let rare = record.rare, rare.rule === rule, !record.timing.isFinishing else {
                 return false
             }
             if record.timing.deadline != known.deadline || record.sequence != known.sequence { return true }
-            cold.seenChecks = known.checks
+            rare.seenGeneration = known.generation
             if next != known.deadline { state.arm(state.scheduler.move(record, to: next)) }
             return false
         }
@@ -127,9 +129,9 @@ extension ServiceCore {
 extension ServiceState {
     /// Lets a rule compute the deadlines of a timer, or nobody. The former rule is the user's, and is released without
     /// the lock.
-    mutating func follow(_ rule: DeadlineRule?, by record: Record, asOf checks: Int) {
-        guard let cold = record.cold else { return }
-        if let former = cold.rule { teardown.needMore().released.append(former) }
-        (cold.rule, cold.latestDeadline, cold.seenChecks) = (rule, 0, checks)
+    mutating func follow(_ rule: DeadlineRule?, by record: Record, asOf generation: Int) {
+        guard let rare = record.rare else { return }
+        if let former = rare.rule { teardown.needRare().released.append(former) }
+        (rare.rule, rare.latestDeadline, rare.seenGeneration) = (rule, 0, generation)
     }
 }

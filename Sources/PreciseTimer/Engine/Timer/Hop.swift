@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import TimerAlarms
 internal import TimerKernel
 
@@ -59,4 +60,62 @@ struct Hop: Sendable {
         let delivered = DeliveredTick(expiration: expiration, lateness: tick.nanosecondsLate)
         return (tick, core.conclude(self, decidedAt: now, delivered))
     }
+}
+
+/// How the ticks of a timer reach its handler.
+enum Destination: Sendable {
+    /// The handler is called directly, on the alarm's thread.
+    case inline
+    /// On a Dispatch queue.
+    case queue(DispatchQueue)
+    /// In a task of its own: the handler is isolated to an actor, or may await.
+    case task(TaskDestination)
+    /// In a mailbox, for a task that asks for the ticks.
+    case mailbox(TickMailbox)
+
+    /// Whether an ordinary handler is called there.
+    var isPlain: Bool {
+        switch self {
+        case .inline, .queue: true
+        case .task, .mailbox: false
+        }
+    }
+
+    /// Sends a hop on its way.
+    func send(_ hop: Hop) {
+        switch self {
+        case .inline: hop.deliver()
+        case .queue(let queue): queue.async { hop.deliver() }
+        case .task(let tasks): tasks.send(hop)
+        case .mailbox(let mailbox): mailbox.receive(hop)
+        }
+    }
+}
+
+/// A tick that a handler or a consumer has received.
+struct DeliveredTick {
+    let expiration: Expiration
+    /// How late it was, in nanoseconds.
+    let lateness: UInt64
+
+    /// When the handler was called, in nanoseconds on the service's clock.
+    var instant: UInt64 { expiration.deadline &+ lateness }
+}
+
+extension PreciseTimer.Tick {
+    /// A tick that was found due at one moment and is delivered at another.
+    @inline(__always) init(_ expiration: Expiration, woke: TimerInstant, delivered: TimerInstant) {
+        let clock = woke.clock
+        let woke = max(woke.nanoseconds, expiration.deadline)
+        index = Int(clamping: expiration.index)
+        deadline = TimerInstant(nanoseconds: expiration.deadline, clock: clock)
+        self.woke = TimerInstant(nanoseconds: woke, clock: clock)
+        // A wall clock may have been set back in between.
+        self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke), clock: clock)
+        missed = Int(clamping: expiration.missed)
+        isExtra = expiration.isExtra
+    }
+
+    /// ``lateness`` in nanoseconds. No tick is delivered before its deadline.
+    var nanosecondsLate: UInt64 { delivered.nanoseconds &- deadline.nanoseconds }
 }

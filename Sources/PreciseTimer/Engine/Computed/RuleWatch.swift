@@ -56,4 +56,19 @@ extension ServiceCore {
         }
         return watch
     }
+
+    /// Calls `onCheck` after each check of the clocks, about once a minute and at once after a step of the wall clock
+    /// or a suspension, until the returned function is called. On virtual time it is called only for steps and
+    /// suspensions. Calls `onEnd` if the watch ends by itself, with the error if there is one.
+    ///
+    /// - Throws: `TimerError` if the system refuses a descriptor or a thread, and always on a Mac.
+    func watchClock(
+        _ onCheck: @escaping @Sendable (ClockChanges) -> Void,
+        onEnd: @escaping @Sendable (TimerError?) -> Void
+    ) throws(TimerError) -> @Sendable () -> Void {
+        if let steppingAlarm { return steppingAlarm.watchClock(onCheck) { onEnd(nil) } }
+        let watch = try WallClockWatch()
+        try watch.start(onCheck: onCheck) { onEnd($0) }
+        return { watch.stop() }
+    }
 }

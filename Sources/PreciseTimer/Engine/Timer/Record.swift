@@ -1,14 +1,16 @@
+internal import Synchronization
 internal import TimerAlarms
 internal import TimerKernel
 
-/// Everything that the engine knows of one timer, in one object: its numbers, and the user's side of it. It lives while
-/// the timer goes on, a tick of it is on its way, or its handle is held.
+/// Everything that the engine knows of one timer: its numbers, and the user's side of it. It is one object, and for few
+/// timers another one with what they need besides. It lives while the timer goes on, a tick of it is on its way, or its
+/// handle is held.
 ///
 /// It is `@unchecked Sendable`, as its numbers are: the service's lock protects it, but for the two fields that
 /// ``UserSide`` names.
 final class Record: TimerRecord, @unchecked Sendable {
     /// What few timers need. Made on demand.
-    final class ColdFields {
+    final class Rare {
         /// The timer's name.
         var label: String?
         /// Called with the reason when the timer has ended.
@@ -27,14 +29,14 @@ final class Record: TimerRecord, @unchecked Sendable {
         var rule: DeadlineRule?
         /// The latest of them that had a tick, or was missed.
         var latestDeadline: UInt64 = 0
-        /// How many times the clock was checked for the rule, and how many of these checks the next deadline has seen.
-        var checks = 0
-        var seenChecks = 0
+        /// How many times the clock was checked for the rule, and as of which of these checks the next deadline is.
+        var generation = 0
+        var seenGeneration = 0
         /// Has them computed anew if the wall clock is set.
         var ruleWatch: RuleWatch?
     }
 
-    @safe @exclusivity(unchecked) private(set) var cold: ColdFields?
+    @safe @exclusivity(unchecked) private(set) var rare: Rare?
     @safe @exclusivity(unchecked) var user: UserSide
 
     /// A timer that no service knows yet. A target is the handle if there is none: ``adopt(_:)``.
@@ -56,15 +58,15 @@ final class Record: TimerRecord, @unchecked Sendable {
         )
         super.init(timing: timing)
         guard label != nil || onEnd != nil else { return }
-        let cold = needCold()
-        (cold.label, cold.onEnd) = (label, onEnd)
+        let rare = needRare()
+        (rare.label, rare.onEnd) = (label, onEnd)
     }
 
     /// What few timers need, made if necessary.
-    func needCold() -> ColdFields {
-        if let cold { return cold }
-        let new = ColdFields()
-        cold = new
+    func needRare() -> Rare {
+        if let rare { return rare }
+        let new = Rare()
+        rare = new
         return new
     }
 }
@@ -73,7 +75,7 @@ final class Record: TimerRecord, @unchecked Sendable {
 ///
 /// The service's lock protects everything but two fields. The target is only read. The handler is called by the
 /// delivering thread, and released by the thread that finalizes the timer, when no delivery can call it any more. That
-/// thread also takes what the cold fields have for it. So nobody may copy the whole.
+/// thread also takes what the rare fields have for it. So nobody may copy the whole.
 struct UserSide: ~Copyable {
     // This order leaves no padding: a million timers are a million records.
     /// The destination of the ticks.
@@ -157,13 +159,13 @@ extension Record {
         // Last: a finished task is released, which would keep this timer alive.
         defer { if case .task(let tasks) = user.destination { tasks.cancel() } }
         user.handler = nil
-        guard let cold else { return }
-        cold.onError = nil
-        cold.rule = nil
-        cold.ruleWatch?.remove(self)
-        if let onEnd = cold.onEnd {
+        guard let rare else { return }
+        rare.onError = nil
+        rare.rule = nil
+        rare.ruleWatch?.remove(self)
+        if let onEnd = rare.onEnd {
             // Other threads may read the other fields now, so this is not a `take()` in place.
-            cold.onEnd = nil
+            rare.onEnd = nil
             if let endReason { onEnd(endReason) }
         }
         for wait in takeWaits() { wait.handlerReturned(goesOn: false) }
@@ -178,23 +180,23 @@ extension Record {
     /// Lets a caller wait until the last handler has returned, and the timer was finalized if it has ended then.
     func awaitLastReturn(_ wait: HandlerWait) {
         user.isAwaited = true
-        needCold().waits.append(wait)
+        needRare().waits.append(wait)
         wait.expectReturn()
     }
 
     /// Those who wait for the return of the last handler, which has returned.
     func takeWaits() -> [HandlerWait] {
-        guard user.isAwaited, let cold else { return [] }
+        guard user.isAwaited, let rare else { return [] }
         user.isAwaited = false
-        defer { cold.waits = [] }
-        return cold.waits
+        defer { rare.waits = [] }
+        return rare.waits
     }
 
     /// Whether somebody waits for the last handler of a timer that goes on, because that handler has set it again.
     var isAwaitedInVain: Bool { user.isAwaited && !timing.isFinishing && !hasEnded }
 
     /// Whether one of those who wait wants the timer to end with its last handler in any case.
-    var isAwaitedAsLast: Bool { cold?.waits.contains { $0.endsTimers } ?? false }
+    var isAwaitedAsLast: Bool { rare?.waits.contains { $0.endsTimers } ?? false }
 
     /// The running handler's task; nil if there is no such task, or if the caller is in it: a handler that ends its own
     /// timer may go on. For timers that end.
@@ -211,7 +213,7 @@ extension Record {
     // MARK: Facts
 
     /// The timer's name.
-    var label: String? { cold?.label }
+    var label: String? { rare?.label }
 
     /// The reason the timer ends if its target is released.
     var endingIfTargetIsGone: TimerEnding { user.handleIsTarget ? .handleReleased : .targetReleased }
@@ -225,7 +227,7 @@ extension Record {
     /// The latest call of the handler that has returned, if somebody timed it.
     var lastRun: PreciseTimer.HandlerRun? {
         if case .task(let tasks) = user.destination { return tasks.lastRun }
-        return cold?.counts?.lastRun
+        return rare?.counts?.lastRun
     }
 
     /// How late the last tick was; nil if there was no tick.
@@ -240,9 +242,43 @@ extension Record {
         case .targetReleased: .targetReleased
         case .handleReleased: .handleReleased
         case .serviceShutDown: .serviceShutDown
-        case .failed: .failed(cold?.error ?? CancellationError())
+        case .failed: .failed(rare?.error ?? CancellationError())
         case .backendFailed:
-            .backendFailed(cold?.error as? TimerError ?? TimerError(.backendFailed, "running a service"))
+            .backendFailed(rare?.error as? TimerError ?? TimerError(.backendFailed, "running a service"))
         }
     }
+}
+
+/// The thread or task that runs a handler, as one word. It tells whether a call comes from inside the handler.
+struct Runner: Hashable, Sendable {
+    /// An even number: the address of a thread's own data. An odd one: twice a task's number, plus one.
+    /// Zero: no runner.
+    private let word: UInt
+
+    static let nobody = Runner(word: 0)
+
+    /// The calling thread. A synchronous handler stays on one thread.
+    static var thisThread: Runner { Runner(word: ThreadID.current.number) }
+
+    /// A task for which ``TaskDelivery/current`` is this delivery.
+    static func task(_ delivery: TaskDelivery) -> Runner { Runner(word: delivery.number << 1 | 1) }
+
+    /// Whether it is a task.
+    var isTask: Bool { word & 1 == 1 }
+
+    /// Whether the caller is inside the handler.
+    var isCaller: Bool { self == .thisThread || TaskDelivery.current.map { self == .task($0) } ?? false }
+}
+
+/// The handler call that a task is part of.
+struct TaskDelivery: Hashable, Sendable {
+    @TaskLocal static var current: TaskDelivery?
+
+    /// Relaxed: the numbers must differ, and they order nothing.
+    private static let count = Atomic<UInt>(0)
+
+    fileprivate let number: UInt
+
+    /// A delivery with a new number.
+    init() { number = Self.count.add(1, ordering: .relaxed).newValue }
 }
