@@ -8,12 +8,6 @@ typedef struct {
     uint64_t deadline, period;
 } timer;
 
-// The first multiple of the largest power of two within the tolerance that is not before an instant.
-static uint64_t rounded_up(uint64_t instant, uint64_t tolerance) {
-    uint64_t step = UINT64_C(1) << (63 - __builtin_clzll(tolerance));
-    return (instant + step - 1) & ~(step - 1);
-}
-
 void bench_tolerant_loop(const uint64_t *periods, uint32_t count, uint64_t tolerance, void (*handler)(void)) {
     timer *timers = calloc(count, sizeof *timers);
     bench_heap *heap = bench_heap_new(count);
@@ -21,15 +15,16 @@ void bench_tolerant_loop(const uint64_t *periods, uint32_t count, uint64_t toler
     uint64_t now = bench_now(), expirations;
     for (uint32_t entry = 0; entry < count; entry++) {
         timers[entry] = (timer){now + periods[entry], periods[entry]};
-        bench_heap_push(heap, entry, rounded_up(timers[entry].deadline, tolerance));
+        bench_heap_push(heap, entry, timers[entry].deadline + tolerance);
     }
     do {
         now = bench_now();
-        for (uint32_t entry; (entry = bench_heap_due(heap, now)) != UINT32_MAX;) {
+        // As all have one tolerance, those that are due come first.
+        for (uint32_t entry; (entry = bench_heap_due(heap, now + tolerance)) != UINT32_MAX;) {
             timer *due = &timers[entry];
             // The tick stands for all deadlines that have passed.
             due->deadline += ((now - due->deadline) / due->period + 1) * due->period;
-            bench_heap_move(heap, entry, rounded_up(due->deadline, tolerance));
+            bench_heap_move(heap, entry, due->deadline + tolerance);
             handler();
         }
         bench_set(descriptor, bench_heap_deadline(heap, bench_heap_due(heap, UINT64_MAX)));

@@ -38,9 +38,8 @@ enum bench_wait { BENCH_TIMERFD, BENCH_EPOLL_TIMERFD, BENCH_EPOLL_MILLISECONDS, 
 // Waits `count` times for an instant `delay` nanoseconds away, with this timer slack, and stores how late each wait
 // ended. A wait in whole milliseconds is the next longer one.
 void bench_late(enum bench_wait wait, uint64_t delay, uint64_t slack, uint32_t count, int64_t *lateness);
-// The floor of timers with a tolerance: a heap by wake times, a timerfd, and a function to call for each tick. A timer
-// wakes at the first multiple of the largest power of two within the tolerance that is not before its deadline, as
-// PreciseTimer's do. One thread; no handle, lock or target. Does not return.
+// The floor of timers with a tolerance: a heap by last instants, a timerfd, and a function to call for each tick. The
+// timerfd is set to the first last instant, and a round takes all timers that are due. One thread; no handle, lock or target. Does not return.
 void bench_tolerant_loop(const uint64_t *periods, uint32_t count, uint64_t tolerance, void (*handler)(void));
 
 // The floor of idle time-outs: a hash table of structures under a mutex, and a thread with a heap and a timerfd. To

@@ -81,8 +81,7 @@ extension Scene {
     fileprivate var reason: String {
         switch self {
         case .tolerance:
-            "a tick takes the lock and makes a strong reference of the weak one, in the order of deadlines; the C "
-                + "program's heap knows only the wake times"
+            "a tick takes the lock and makes a strong reference of the weak one"
         case .idle:
             "a refresh moves its timer in the queue, under the lock, so that the service always knows the next "
                 + "deadline; the C program stores an instant, and moves the entry when the old one has come"
