@@ -242,7 +242,7 @@ struct DriftPopulationTests {
         var timers = [try schedule(.every(.milliseconds(1)))]
         virtual.advance(by: .seconds(2))
         for index in 0..<20 {
-            timers.append(try schedule(.every(.milliseconds(7 + index)), tolerance: .milliseconds(5)))
+            timers.append(try schedule(.every(.microseconds(7_300 + 1_000 * index)), tolerance: .milliseconds(5)))
             timers[index + 1].collectsStatistics = true
         }
         virtual.advance(by: .seconds(20))

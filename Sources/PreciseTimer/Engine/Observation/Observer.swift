@@ -85,10 +85,10 @@ final class Observer {
         if let own = record.rare?.counts {
             own.count(delivered, run)
             own.noteRun(delivered, run)
-            // It was late on purpose until its last instant. An extra tick was not waited for.
+            // Until its last instant it was late on purpose, if at all. An extra tick was not waited for.
             let lastInstant = record.timing.lastInstant(of: delivered.expiration.deadline)
-            if !run.isAfterStep, !delivered.expiration.isExtra, lastInstant <= woke {
-                own.countWakeUp(time: withoutSteps(lastInstant), lateness: woke - lastInstant)
+            if !run.isAfterStep, !delivered.expiration.isExtra, delivered.expiration.deadline <= woke {
+                own.countWakeUp(time: withoutSteps(lastInstant), lateness: woke - min(woke, lastInstant))
             }
         }
         note(record, delivered, run)

@@ -27,13 +27,13 @@ struct ServiceState: ~Copyable {
         case ended(TimerError)
     }
 
-    private var phase: Phase
+    var phase: Phase
     /// The alarm of a running service.
-    private(set) var alarm: (any TimerAlarm)?
+    var alarm: (any TimerAlarm)?
     /// Makes the alarm of the next epoch after a shutdown; nil for a service that cannot restart.
-    private let restart: MakeAlarm?
+    let restart: MakeAlarm?
     /// How many times the service was started or shut down. It tells a firing of an earlier alarm apart.
-    private(set) var epoch = 0
+    var epoch = 0
     /// The clock of all instants.
     let clock: TimerClock
     /// The alarm of the service if its wall clock is not the kernel's.
@@ -47,9 +47,9 @@ struct ServiceState: ~Copyable {
     /// Has computed deadlines computed anew.
     lazy var ruleWatch = RuleWatch()
     /// The service, held while a timer is pending, which keeps it alive.
-    private var serviceWhilePending: AnyObject?
+    var serviceWhilePending: AnyObject?
     /// The error that ended an epoch while it was being started.
-    private var endOfStart: TimerError?
+    var endOfStart: TimerError?
     /// Whether the supervisor checks the service. It does while the service has timers.
     var isSupervised = false
     /// What the supervisor knows of the service.
@@ -144,28 +144,6 @@ struct ServiceState: ~Copyable {
         if let instant = start ?? now?.nanoseconds { record.timing.freeze(at: instant) }
     }
 
-    /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
-    /// handler is running, the timer is finalized after its return, and its task is cancelled unless it is spared.
-    @discardableResult
-    mutating func end(_ record: Record, _ ending: TimerEnding, sparesTask: Bool = false) -> Bool {
-        guard let ended = scheduler.end(record, record.user.isOrphan ? record.endingIfTargetIsGone : ending) else {
-            return false
-        }
-        observer?.ended(record)
-        if !record.isInHandler {
-            teardown.add(ended: ended.record)
-        } else if !sparesTask, let task = record.taskToCancel {
-            teardown.needRare().tasks.append(task)
-        }
-        releaseServiceIfIdle()
-        return true
-    }
-
-    /// Leaves the service to be released if its last timer has ended.
-    mutating func releaseServiceIfIdle() {
-        if scheduler.count == 0 { teardown.add(service: serviceWhilePending.take()) }
-    }
-
     /// Carries out the scheduler's order for the alarm. If the alarm refuses, this ends all timers.
     @discardableResult mutating func arm(_ order: AlarmOrder) -> Answer {
         guard let alarm else { return .done }
@@ -188,36 +166,5 @@ struct ServiceState: ~Copyable {
             teardown.needRare().failure = Teardown.Failure(error: error, epoch: epoch)
             return .failed(error)
         }
-    }
-
-    // MARK: The end of all timers
-
-    /// Stops the alarm: no timer ticks any more. Returns what is left to be done before each timer is ended. Returns nil
-    /// if there is nothing to end, or if `epoch` is given and is not the present one.
-    ///
-    /// A shared service is idle afterwards, and can be started again.
-    mutating func stop(epoch: Int?, answering error: TimerError) -> Teardown? {
-        guard epoch == nil || epoch == self.epoch else { return nil }
-        let former = phase
-        if case .ended = phase { return nil }
-        if case .starting = phase { endOfStart = error }
-        phase = restart.map(Phase.idle) ?? .ended(error)
-        // A firing that is still going on belongs to no epoch any more.
-        self.epoch += 1
-        scheduler.close()
-        let rare = teardown.needRare()
-        (rare.alarm, rare.phase) = (alarm.take(), former)
-        return teardown.take()
-    }
-
-    /// Ends a batch of the timers that a stopped alarm has left. Returns false if there is none.
-    mutating func endBatch(_ ending: TimerEnding, _ error: TimerError) -> Bool {
-        var count = 0
-        while count < Scheduler.batch, let record = scheduler.closing?.record {
-            count += 1
-            if ending == .backendFailed { record.needRare().error = error }
-            _ = end(record, ending)
-        }
-        return count > 0
     }
 }

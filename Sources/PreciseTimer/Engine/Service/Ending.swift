@@ -1,0 +1,205 @@
+internal import TimerAlarms
+internal import TimerKernel
+
+// How a timer ends, and how all do. Nothing of the user's is called or released under the lock, so an end has two parts:
+// what is decided under it, and what is left in a teardown until the lock is released.
+//
+//     one timer     ServiceState.end, under the lock: out of the queue and the list, into the teardown
+//                   Record.finalize, without it: the handler is released, `onEnd` called, waiting callers go on
+//     all timers    ServiceCore.shutdown: what follows is `endAll`, which a failure of the alarm begins, too
+//                   ServiceState.stop: a new epoch without an alarm; no timer ticks from here on
+//                   ServiceCore.perform: the alarm's thread stops, or leaves after the handler that it is in
+//                   ServiceState.endBatch, one hold of the lock for each batch: `end` for each timer
+//
+// A timer whose handler is running is finalized by the thread of that handler, after its return (`concludeDelivery`).
+
+/// The end of a timer, and of all.
+extension ServiceState {
+    /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
+    /// handler is running, the timer is finalized after its return, and its task is cancelled unless it is spared.
+    @discardableResult
+    mutating func end(_ record: Record, _ ending: TimerEnding, sparesTask: Bool = false) -> Bool {
+        guard let ended = scheduler.end(record, record.user.isOrphan ? record.endingIfTargetIsGone : ending) else {
+            return false
+        }
+        observer?.ended(record)
+        if !record.isInHandler {
+            teardown.add(ended: ended.record)
+        } else if !sparesTask, let task = record.taskToCancel {
+            teardown.needRare().tasks.append(task)
+        }
+        releaseServiceIfIdle()
+        return true
+    }
+
+    /// Leaves the service to be released if its last timer has ended.
+    mutating func releaseServiceIfIdle() {
+        if scheduler.count == 0 { teardown.add(service: serviceWhilePending.take()) }
+    }
+
+    /// Stops the alarm: no timer ticks any more. Returns what is left to be done before each timer is ended. Returns nil
+    /// if there is nothing to end, or if `epoch` is given and is not the present one.
+    ///
+    /// A shared service is idle afterwards, and can be started again.
+    mutating func stop(epoch: Int?, answering error: TimerError) -> Teardown? {
+        guard epoch == nil || epoch == self.epoch else { return nil }
+        let former = phase
+        if case .ended = phase { return nil }
+        if case .starting = phase { endOfStart = error }
+        phase = restart.map(Phase.idle) ?? .ended(error)
+        // A firing that is still going on belongs to no epoch any more.
+        self.epoch += 1
+        scheduler.close()
+        let rare = teardown.needRare()
+        (rare.alarm, rare.phase) = (alarm.take(), former)
+        return teardown.take()
+    }
+
+    /// Ends a batch of the timers that a stopped alarm has left. Returns false if there is none.
+    mutating func endBatch(_ ending: TimerEnding, _ error: TimerError) -> Bool {
+        var count = 0
+        while count < Scheduler.batch, let record = scheduler.closing?.record {
+            count += 1
+            if ending == .backendFailed { record.needRare().error = error }
+            _ = end(record, ending)
+        }
+        return count > 0
+    }
+}
+
+/// The end of a service, with all its timers.
+extension ServiceCore {
+    /// Ends all timers and the alarm. Returns whether there was a service to end.
+    ///
+    /// The caller waits for each running handler that it is not inside of and, if this call ends its timer, until the
+    /// timer was finalized.
+    @discardableResult func shutdown(_ wait: HandlerWait? = nil) -> Bool {
+        let error = TimerError(.shutDown, "scheduling on a service that was shut down")
+        return endAll(.serviceShutDown, epoch: nil, error, wait)
+    }
+
+    /// Ends all timers, because the backend has failed.
+    func fail(_ failure: Teardown.Failure) { endAll(.backendFailed, epoch: failure.epoch, failure.error) }
+
+    /// Stops the alarm and, in batches, ends all timers. If `epoch` is given and is not the present one, this does
+    /// nothing.
+    @discardableResult private func endAll(
+        _ ending: TimerEnding,
+        epoch: Int?,
+        _ error: TimerError,
+        _ wait: HandlerWait? = nil
+    ) -> Bool {
+        let teardown = locked(inForkedChild: nil) { $0.stop(epoch: epoch, answering: error) }
+        // No handler begins any more. After the timers have ended, a handler could return unseen, and its thread could
+        // still be finalizing its timer.
+        if let wait { eachRunningTimer { $0.awaitReturn(wait) } }
+        guard let teardown else { return false }
+        perform(teardown)
+        // A callback may fork, and its child comes here, too.
+        while decide(inForkedChild: false, { $0.endBatch(ending, error) }) {}
+        return true
+    }
+
+    /// Calls a function with each timer whose handler is running, also with those that have ended, under the lock. Asks
+    /// in batches, so that other threads get the lock in between.
+    func eachRunningTimer(_ body: (Record) -> Void) {
+        var position = locked(inForkedChild: 0) { $0.scheduler.runningCount }
+        while position > 0 {
+            position = locked(inForkedChild: 0) { state in
+                let end = min(position, state.scheduler.runningCount)
+                let begin = max(0, end - Scheduler.batch)
+                for position in begin..<end { body(state.scheduler.running(at: position).record) }
+                return begin
+            }
+        }
+    }
+}
+
+/// What a decision leaves to be done without the lock, because it calls or releases what is the user's, or takes long.
+/// A decision fills it under the lock, and ``ServiceCore/perform(_:)`` does it all afterwards, once.
+struct Teardown: ~Copyable {
+    /// What few teardowns have.
+    final class Rare {
+        /// The alarm of a service that ends, and the former phase, which may hold an alarm, too.
+        var alarm: (any TimerAlarm)?
+        var phase: ServiceState.Phase?
+        /// The tasks of running handlers, which must be cancelled.
+        var tasks: [TaskDestination] = []
+        /// Further timers that have ended.
+        var timers: [Record] = []
+        /// Those who wait for the last handler of a timer that goes on.
+        var waits: [HandlerWait] = []
+        /// What may be the last reference to an object of the user.
+        var released: [AnyObject] = []
+        /// The failure of the backend, which ends all timers.
+        var failure: Failure?
+    }
+
+    /// The failure of a backend.
+    struct Failure {
+        let error: TimerError
+        /// The epoch of the service that failed.
+        let epoch: Int
+    }
+
+    /// Whether nothing is left to be done.
+    private(set) var isEmpty = true
+    /// A timer that has ended, and whose handler is not running: it must be finalized.
+    private(set) var timer: Record?
+    /// The service, if its last timer has ended. It is released when all else is done.
+    private(set) var service: AnyObject?
+    private(set) var rare: Rare?
+
+    /// Leaves a timer that has ended to be finalized.
+    @inline(__always) mutating func add(ended record: consuming Record) {
+        if timer == nil { timer = record } else { needRare().timers.append(record) }
+        isEmpty = false
+    }
+
+    /// Leaves the service to be released, if there is one.
+    mutating func add(service: consuming AnyObject?) {
+        guard let service else { return }
+        self.service = service
+        isEmpty = false
+    }
+
+    /// What few teardowns have, made if necessary.
+    mutating func needRare() -> Rare {
+        if let rare { return rare }
+        let new = Rare()
+        (rare, isEmpty) = (new, false)
+        return new
+    }
+
+    /// Returns what is left to be done, and leaves nothing.
+    mutating func take() -> Teardown {
+        let taken = consume self
+        self = Teardown()
+        return taken
+    }
+}
+
+extension ServiceCore {
+    /// Does what a decision has left. Called without the lock.
+    func perform(_ teardown: borrowing Teardown) {
+        if let rare = teardown.rare { beforeTheTimers(rare) }
+        teardown.timer?.finalize()
+        if let rare = teardown.rare { afterTheFirst(rare) }
+    }
+
+    // Not inlined: nearly all teardowns have one timer at most.
+    @inline(never) private func beforeTheTimers(_ rare: Teardown.Rare) {
+        rare.released = []
+        if rare.phase != nil {
+            rare.alarm?.stop()
+            setup.release()
+        }
+        for task in rare.tasks { task.cancel() }
+    }
+
+    @inline(never) private func afterTheFirst(_ rare: Teardown.Rare) {
+        for record in rare.timers { record.finalize() }
+        for wait in rare.waits { wait.handlerReturned(goesOn: true) }
+        if let failure = rare.failure { fail(failure) }
+    }
+}
