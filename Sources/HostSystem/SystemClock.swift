@@ -2,7 +2,7 @@ internal import CTimerKernel
 internal import Glibc
 package import TimerKernel
 
-/// A clock of the kernel, by the kernel's names.
+/// The library's clock, by the kernel's names: it only reads the kernel's.
 package typealias SystemClock = TimerClock
 
 extension SystemClock {
@@ -47,8 +47,8 @@ package struct LocalZone: Sendable {
     }
 }
 
-/// A timerfd without anything around it (timerfd_create(2)), closed with the object. Results compare the library with
-/// it, so it uses no part of the library.
+/// A timerfd without anything around it (timerfd_create(2)), closed with the object. Results compare the library's
+/// timers with it, so all that it shares with them is the clock.
 package final class BareTimer: Sendable {
     private let number: CInt
     private let clock: SystemClock

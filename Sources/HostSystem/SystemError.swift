@@ -1,5 +1,5 @@
 internal import Glibc
-internal import SystemPackage
+internal import TimerKernel
 
 /// A request that the system refused, in one line: what was attempted, and the system's reason.
 package struct SystemError: Error, Hashable, CustomStringConvertible {
@@ -8,21 +8,21 @@ package struct SystemError: Error, Hashable, CustomStringConvertible {
     /// What was attempted, as in `opening results.json`, and in a few words why it failed.
     package init(_ attempted: String, _ reason: String) { description = "\(attempted): \(reason)" }
 
-    init(_ attempted: String, _ errno: Errno) { self.init(attempted, "\(errno) (errno \(errno.rawValue))") }
+    init(_ attempted: String, _ errno: Errno) {
+        self.init(attempted, "\(unsafe String(cString: strerror(errno.number))) (errno \(errno.number))")
+    }
 
     /// The error of the C call before. It takes the error number first, since the making of a text may change it.
     static func last(_ attempted: @autoclosure () -> String) -> SystemError {
-        let errno = Errno(rawValue: errno)
+        let errno = Errno(errno)
         return SystemError(attempted(), errno)
     }
 
-    /// Runs calls of swift-system, whose errors are error numbers.
+    /// Runs system calls.
     static func attempting<Outcome>(
         _ attempted: String,
-        _ body: () throws -> Outcome
+        _ body: () throws(Errno) -> Outcome
     ) throws(SystemError) -> Outcome {
-        do { return try body() } catch let errno as Errno { throw SystemError(attempted, errno) } catch {
-            throw SystemError(attempted, "\(error)")
-        }
+        do throws(Errno) { return try body() } catch { throw SystemError(attempted, error) }
     }
 }

@@ -53,6 +53,25 @@ struct TaskSleepTests {
         #expect(results.map { $0.samples.filter { $0.lateness > 30 }.count } == [1, 1, 1])
     }
 
+    /// Each timer has a period of its own, and they end one after the other.
+    @Test func aLoopWaitsForTheEarliestOfItsTimers() {
+        let timers: [(probe: Probe, goal: UInt64)] = (0..<50)
+            .map { (number: UInt64) in
+                let start = TimerInstant(nanoseconds: 1_000_000 + number * 37 % 50)
+                let goal = 5 + number % 7
+                return (Probe(Deadlines(start: start, period: 1000 + number * 17 % 50), goal: goal), goal)
+            }
+        var waits: [TimerInstant] = []
+        BareLoop.loop(
+            timers.map(\.probe),
+            StopFlag(),
+            waitingBy: { waits.append($0) },
+            readingBy: { _ in waits[waits.count - 1] }
+        )
+        let deadlines = timers.flatMap { timer in (0..<timer.goal).map { timer.probe.deadlines[$0] } }
+        #expect(waits == Set(deadlines).sorted())
+    }
+
     @Test(arguments: Bare.allCases)
     func manyTimersAreAccountedFor(_ bare: Bare) throws {
         let row = try Short.measure([Row(.bare(bare))]) { $0.timers = 7 }[0]

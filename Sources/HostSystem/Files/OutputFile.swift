@@ -1,31 +1,25 @@
 internal import Glibc
 internal import Synchronization
-internal import SystemPackage
+internal import TimerKernel
 
 /// A file for results. It is checked before the measurement, so a name that cannot be written is an error at once. A
 /// new file comes into being when something is written: a command that is killed before leaves no empty files.
 package final class OutputFile: Sendable {
     package let path: String
     /// Opened by the first use.
-    private let opened = Mutex<FileDescriptor?>(nil)
+    private let opened = Mutex<OpenFile?>(nil)
 
     /// Checks a file, and keeps its content. Throws `SystemError` if it could not be written.
     package init(_ path: String) throws(SystemError) {
         self.path = path
         guard !path.isEmpty else { throw SystemError("writing to a file", "its name is empty") }
         // A new file is created and taken back: nothing else shows as surely that it can be created.
-        let new = try attempt { () -> FileDescriptor? in
-            do { return try Self.open(path, .exclusiveCreate) } catch Errno.fileExists { return nil }
+        let isNew = try attempt { () throws(Errno) in
+            do throws(Errno) { _ = try Self.open(path, O_EXCL) } catch Errno(EEXIST) { return false }
+            return true
         }
-        guard let new else {
-            _ = try open()
-            return
-        }
-        try? new.close()
-        _ = unsafe unlink(path)
+        if isNew { _ = unsafe unlink(path) } else { _ = try open() }
     }
-
-    deinit { try? opened.withLock { $0 }?.close() }
 
     /// Replaces the content with text. If that fails, as on a full disk, the file keeps its former content: the text
     /// goes to a temporary file in the same folder, which then takes the file's place.
@@ -34,19 +28,19 @@ package final class OutputFile: Sendable {
     /// does if the folder admits no new file, or if the file cannot be renamed, as a mount point in a container.
     package func replace(with text: String) throws(SystemError) {
         if try takePlace(with: text) { return }
-        let descriptor = try open()
-        try attempt {
+        let file = try open()
+        try attempt { () throws(Errno) in
             // A pipe or a device, as /dev/stdout, has neither a length to change nor a position.
-            do { try descriptor.resize(to: 0) } catch Errno.invalidArgument {}
+            do throws(Errno) { _ = try SystemCall.retrying { ftruncate(file.number, 0) }.get() } catch Errno(EINVAL) {}
         }
-        _ = try? descriptor.seek(offset: 0, from: .start)
+        lseek(file.number, 0, SEEK_SET)
         try append(text)
     }
 
     /// Writes text behind the text before, directly to the file.
     package func append(_ text: String) throws(SystemError) {
-        let descriptor = try open()
-        try attempt { _ = try descriptor.writeAll(text.utf8) }
+        let file = try open()
+        try attempt { () throws(Errno) in try file.write(text) }
     }
 
     /// Writes text to a temporary file, and renames it to the file's name. Returns false if the text must go directly
@@ -57,27 +51,24 @@ package final class OutputFile: Sendable {
         guard let goal = exists ? Self.withoutLinks(path) : path, !exists || Self.isReplaceable(former) else {
             return false
         }
-        let folder = FilePath(goal).removingLastComponent()
-        guard unsafe access(folder.isEmpty ? "." : folder.string, W_OK | X_OK) == 0 else { return false }
-        let temporary = folder.appending(".output-\(getpid())-\(SystemClock.monotonic.nanoseconds)").string
-        let new = try attempt { try Self.open(temporary, .exclusiveCreate) }
-        var (unused, isRenamed) = (Optional(new), false)
-        defer {
-            try? unused?.close()
-            if !isRenamed { _ = unsafe unlink(temporary) }
-        }
-        try attempt {
+        let folder = goal.lastIndex(of: "/").map { String(goal[...$0]) } ?? "./"
+        guard unsafe access(folder, W_OK | X_OK) == 0 else { return false }
+        let temporary = "\(folder).output-\(getpid())-\(SystemClock.monotonic.nanoseconds)"
+        let new = try attempt { () throws(Errno) in try Self.open(temporary, O_EXCL) }
+        var isRenamed = false
+        defer { if !isRenamed { _ = unsafe unlink(temporary) } }
+        try attempt { () throws(Errno) in
             // The owner first, since a new owner may change the mode. Only root can give a file to another user.
             if exists {
-                _ = fchown(new.rawValue, former.st_uid, former.st_gid)
-                _ = fchmod(new.rawValue, former.st_mode & 0o7777)
+                _ = fchown(new.number, former.st_uid, former.st_gid)
+                _ = fchmod(new.number, former.st_mode & 0o7777)
             }
-            try new.writeAll(text.utf8)
+            try new.write(text)
             // Some file systems notice only now that they are full.
-            if fsync(new.rawValue) != 0 { throw Errno(rawValue: errno) }
+            _ = try SystemCall.retrying { fsync(new.number) }.get()
         }
         isRenamed = unsafe rename(temporary, goal) == 0
-        if isRenamed { opened.withLock { swap(&$0, &unused) } }
+        if isRenamed { opened.withLock { $0 = new } }
         return isRenamed
     }
 
@@ -98,24 +89,18 @@ package final class OutputFile: Sendable {
         return unsafe String(cString: real)
     }
 
-    private func attempt<Outcome>(_ body: () throws -> Outcome) throws(SystemError) -> Outcome {
+    private func attempt<Outcome>(_ body: () throws(Errno) -> Outcome) throws(SystemError) -> Outcome {
         try SystemError.attempting("writing to \(path)", body)
     }
 
-    private func open() throws(SystemError) -> FileDescriptor {
+    private func open() throws(SystemError) -> OpenFile {
         if let opened = opened.withLock({ $0 }) { return opened }
-        let descriptor = try attempt { try Self.open(path, .create) }
-        opened.withLock { $0 = descriptor }
-        return descriptor
+        let file = try attempt { () throws(Errno) in try Self.open(path) }
+        opened.withLock { $0 = file }
+        return file
     }
 
-    private static func open(_ path: String, _ option: FileDescriptor.OpenOptions) throws -> FileDescriptor {
-        // Not as a FilePath, which drops the slash that makes a name a folder's.
-        try unsafe FileDescriptor.open(
-            path,
-            .writeOnly,
-            options: [option, .create, .closeOnExec],
-            permissions: FilePermissions(rawValue: 0o666)
-        )
+    private static func open(_ path: String, _ flag: CInt = 0) throws(Errno) -> OpenFile {
+        try OpenFile(path, O_WRONLY | O_CREAT | flag)
     }
 }

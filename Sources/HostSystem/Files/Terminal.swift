@@ -1,7 +1,7 @@
 internal import CTimerKernel
 internal import Glibc
 internal import Synchronization
-internal import SystemPackage
+internal import TimerKernel
 
 /// The standard streams of a command: results go to standard output, and messages to standard error.
 package enum Terminal {
@@ -25,14 +25,14 @@ package enum Terminal {
     /// Writes text to standard output. Returns false if the reader has gone away, as `head` does when it has enough.
     /// Throws `SystemError` unless all of it is written: results cut short by a full disk must not pass for results.
     package static func write(results text: String) throws(SystemError) -> Bool {
-        try SystemError.attempting("writing the results") {
-            do { _ = try FileDescriptor.standardOutput.writeAll(text.utf8) } catch Errno.brokenPipe { return false }
+        try SystemError.attempting("writing the results") { () throws(Errno) in
+            do throws(Errno) { try OpenFile.standardOutput.write(text) } catch Errno(EPIPE) { return false }
             return true
         }
     }
 
     /// Writes text to standard error. Errors are ignored: there is no other place for a message.
-    package static func write(message text: String) { _ = try? FileDescriptor.standardError.writeAll(text.utf8) }
+    package static func write(message text: String) { try? OpenFile.standardError.write(text) }
 
     /// Prepares for standard streams that are closed, now or later. A reader that goes away becomes an error of the
     /// writing. Closed descriptors become one that refuses writing, so no file opened later takes their numbers.

@@ -1,4 +1,5 @@
-internal import SystemPackage
+internal import Glibc
+internal import TimerKernel
 
 /// The states in which a processor waits for work. A deeper state saves more power, and takes longer to leave.
 package enum IdleStates {
@@ -67,9 +68,9 @@ package enum IdleControl {
 
     /// Whether this process may open a file to write to it; nil if there is no such file.
     package static func isWritable(_ path: String) -> Bool? {
-        do {
-            try FileDescriptor.open(FilePath(path), .writeOnly, options: .closeOnExec).close()
+        do throws(Errno) {
+            _ = try OpenFile(path, O_WRONLY)
             return true
-        } catch Errno.noSuchFileOrDirectory { return nil } catch { return false }
+        } catch Errno(ENOENT) { return nil } catch { return false }
     }
 }

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import SystemPackage
 internal import TimerKernel
 
 /// A right that an ordinary user does not have, by its number in the kernel (capabilities(7)).

@@ -1,6 +1,6 @@
 internal import CTimerKernel
 internal import Glibc
-internal import SystemPackage
+internal import TimerKernel
 
 /// A program that runs beside this process. Its output is kept in memory. It has its own process group, so Ctrl-C
 /// reaches this process only. The deinit kills a program that still runs and waits for it: no zombie stays.
@@ -18,14 +18,14 @@ package struct ChildProcess: ~Copyable {
     }
 
     private let id: pid_t
-    private let output: MemoryFile
-    private let errors: MemoryFile
+    private let output: OpenFile
+    private let errors: OpenFile
     private var end: End?
 
     /// Starts the program of a file, with arguments and without input. Throws `SystemError` if the system refuses it.
     package init(_ path: String, _ arguments: [String]) throws(SystemError) {
-        let (output, errors) = (try MemoryFile(), try MemoryFile())
-        id = try Self.spawn(path, arguments, [output.descriptor.rawValue, errors.descriptor.rawValue])
+        let (output, errors) = (try Self.memoryFile(), try Self.memoryFile())
+        id = try Self.spawn(path, arguments, [output.number, errors.number])
         (self.output, self.errors) = (output, errors)
     }
 
@@ -62,7 +62,7 @@ package struct ChildProcess: ~Copyable {
         unsafe texts.append(nil)
         var id: pid_t = 0
         let failure = unsafe posix_spawn(&id, path, &actions, &attributes, texts, environ)
-        if failure != 0 { throw SystemError("starting \(path)", Errno(rawValue: failure)) }
+        if failure != 0 { throw SystemError("starting \(path)", Errno(failure)) }
         return id
     }
 
@@ -89,25 +89,19 @@ package struct ChildProcess: ~Copyable {
     package func resume() { if end == nil { kill(id, SIGCONT) } }
 
     /// The standard output up to now.
-    package var outputText: String { output.text }
+    package var outputText: String { Self.text(of: output) }
 
     /// The standard error output up to now.
-    package var errorText: String { errors.text }
-}
+    package var errorText: String { Self.text(of: errors) }
 
-/// A file without a name, closed with the object.
-private final class MemoryFile: Sendable {
-    let descriptor: FileDescriptor
-
-    init() throws(SystemError) {
-        descriptor = FileDescriptor(rawValue: unsafe memory_file_create("output"))
-        if descriptor.rawValue == -1 { throw .last("creating a file in memory") }
+    private static func memoryFile() throws(SystemError) -> OpenFile {
+        try SystemError.attempting("creating a file in memory") { () throws(Errno) in
+            OpenFile(try SystemCall.retrying { unsafe memory_file_create("output") }.get())
+        }
     }
 
-    deinit { try? descriptor.close() }
-
-    var text: String {
-        _ = try? descriptor.seek(offset: 0, from: .start)
-        return String(decoding: (try? InputFile.rest(of: descriptor)) ?? [], as: UTF8.self)
+    private static func text(of file: OpenFile) -> String {
+        lseek(file.number, 0, SEEK_SET)
+        return String(decoding: (try? file.rest()) ?? [], as: UTF8.self)
     }
 }

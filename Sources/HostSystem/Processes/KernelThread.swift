@@ -2,7 +2,6 @@ internal import CTimerKernel
 internal import Dispatch
 internal import Glibc
 internal import Synchronization
-internal import SystemPackage
 internal import TimerKernel
 
 /// A thread of this process, by the kernel's number. Any thread can read its account.
@@ -38,7 +37,7 @@ package struct KernelThread: Hashable, Sendable {
                 body()
             }
         } catch {
-            throw SystemError(error.attempted, SystemPackage.Errno(rawValue: error.errno ?? 0))
+            throw SystemError(error.attempted, Errno(error.errno ?? 0))
         }
         hasBegun.wait()
         return thread.withLock(\.self)

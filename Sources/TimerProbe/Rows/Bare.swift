@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import HeapModule
 package import HostSystem
 package import PreciseTimer
 
@@ -57,31 +56,44 @@ package final class BareLoop: Ticking {
         waitingBy wait: (TimerInstant) -> Void,
         readingBy now: (TimerClock) -> TimerInstant = { $0.now }
     ) {
-        // This is not the library's queue: a floor contains no part of the library.
-        var queue = Heap(probes.enumerated().map { Next(nanoseconds: $1.nextDeadline.nanoseconds, timer: $0) })
+        var queue = DeadlineHeap(probes.enumerated().map { ($1.nextDeadline.nanoseconds, $0) })
         var last: UInt64 = 0
-        while let next = queue.min {
+        while let next = queue.first {
             let (probe, clock) = (probes[next.timer], probes[next.timer].deadlines.start.clock)
             // A deadline that had passed at the last reading is served without another wait, as the library does.
             if next.nanoseconds > last { wait(TimerInstant(nanoseconds: next.nanoseconds, clock: clock)) }
             if isStopped.isSet { return }
             let now = now(clock)
             last = now.nanoseconds
-            if probe.record(at: now, .deadlines) {
-                queue.replaceMin(with: Next(nanoseconds: probe.nextDeadline.nanoseconds, timer: next.timer))
-            } else {
-                queue.removeMin()
-            }
+            let goesOn = probe.record(at: now, .deadlines)
+            queue.replaceFirst(with: goesOn ? (probe.nextDeadline.nanoseconds, next.timer) : nil)
         }
     }
+}
 
-    /// A timer's next deadline.
-    private struct Next: Comparable {
-        let nanoseconds: UInt64
-        let timer: Int
+/// The timers of a bare loop by their next deadlines: a binary heap. It is not the library's queue, because a fault or
+/// a cost of that queue must show in the library's rows only.
+private struct DeadlineHeap {
+    typealias Entry = (nanoseconds: UInt64, timer: Int)
 
-        static func < (first: Next, second: Next) -> Bool {
-            (first.nanoseconds, first.timer) < (second.nanoseconds, second.timer)
+    private var entries: [Entry]
+
+    /// Sorted entries are a heap.
+    init(_ entries: [Entry]) { self.entries = entries.sorted(by: <) }
+
+    var first: Entry? { entries.first }
+
+    /// Puts another entry in the place of the first; nil removes the first.
+    mutating func replaceFirst(with other: Entry?) {
+        guard let entry = other ?? entries.popLast(), !entries.isEmpty else { return }
+        var place = 0
+        while true {
+            var child = 2 * place + 1
+            if child + 1 < entries.count, entries[child + 1] < entries[child] { child += 1 }
+            guard child < entries.count, entries[child] < entry else { break }
+            entries[place] = entries[child]
+            place = child
         }
+        entries[place] = entry
     }
 }

@@ -116,7 +116,7 @@ struct BackendTimers: Ticking {
                 on: service,
                 deliver: delivery
             ) { timer, tick in
-                // The clock is read first, and not taken from the library.
+                // Read first, and here: no reading in the tick is as late as the call of the handler.
                 let delivered = clock.now
                 let arrival = Recording.Arrival(
                     index: UInt64(tick.index),
