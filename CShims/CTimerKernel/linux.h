@@ -186,9 +186,13 @@ static inline int kernel_lends_priorities(void) {
 // Releases a mutex that the calling thread holds. Returns 0 or the error: EBUSY if threads wait for it in the kernel,
 // which refuses to hand it on. Then glibc returns 0, and the word is still the holder's number and FUTEX_WAITERS.
 static inline int mutex_unlock(pthread_mutex_t *mutex) {
+#ifdef __GLIBC__
     int held = mutex->__data.__owner | (int)0x80000000;
     int error = pthread_mutex_unlock(mutex);
     return error == 0 && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == held ? EBUSY : error;
+#else
+    return pthread_mutex_unlock(mutex);
+#endif
 }
 
 // ---- Of Linux alone ----
