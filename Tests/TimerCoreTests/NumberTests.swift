@@ -1,6 +1,7 @@
 import PreciseTimer
 import Testing
 import TimerKernel
+import TimerStatistics
 
 /// The smallest part of a duration.
 private let atto = Duration(attoseconds: 1)

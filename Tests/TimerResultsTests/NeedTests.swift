@@ -63,7 +63,7 @@ import TimerResults
     }
 
     private static func drifting(_ ppm: Double) -> Report {
-        Synthetic.report(of: Synthetic.rows(changing: 0) { $0.drift = Drift(ppm: ppm, noise: 3) })
+        Synthetic.report(of: Synthetic.rows(changing: 0) { $0.drift = StretchDrift(ppm: ppm, noise: 3) })
     }
 
     private static let few = Synthetic.report(of: Synthetic.pair(laps: 7))

@@ -119,7 +119,7 @@ import TimerResults
     @Test func noShareOfTheProcessorIsNegative() throws {
         let turn = Turn(
             median: 1_000,
-            lateness: Histogram([1_000, 1_000]),
+            lateness: SparseHistogram([1_000, 1_000]),
             missed: 0,
             cpu: -4_000,
             wakeUps: -1,

@@ -1,4 +1,5 @@
 internal import TimerKernel
+internal import TimerStatistics
 
 extension PreciseTimer.Statistics {
     /// Counts of durations in buckets, whose width is at most an eighth of their durations. A plain value.

@@ -56,7 +56,7 @@ package struct Measurement {
                 return false
             }
             update(planned) { row in
-                row.drift = Drift(turn.points)
+                row.drift = StretchDrift(turn.points)
                 row.problem = row.problem ?? (row.key.kind == .peer ? nil : turn.problem)
             }
         }
@@ -110,7 +110,7 @@ extension MeasuredRow {
         turns.append(
             Turn(
                 median: UInt64(max(deadlines[(deadlines.count - 1) / 2], 0)),
-                lateness: Histogram(deadlines),
+                lateness: SparseHistogram(deadlines),
                 missed: turn.recordings.reduce(0) { $0 + $1.missed },
                 cpu: turn.bill?.cpuNanoseconds,
                 wakeUps: turn.bill?.voluntarySwitches,
@@ -120,8 +120,8 @@ extension MeasuredRow {
             )
         )
         let samples = turn.recordings.lazy.flatMap(\.samples)
-        ticks = Histogram(sumOf: [ticks, Histogram(samples.map(\.lateness))])
-        hop = Histogram(sumOf: [hop, Histogram(samples.map(\.hopLateness))])
+        ticks = SparseHistogram(sumOf: [ticks, SparseHistogram(samples.map(\.lateness))])
+        hop = SparseHistogram(sumOf: [hop, SparseHistogram(samples.map(\.hopLateness))])
         early += turn.recordings.reduce(0) { $0 + UInt64($1.early) }
         // A peer promises nothing.
         if key.kind != .peer { problem = problem ?? turn.problem }

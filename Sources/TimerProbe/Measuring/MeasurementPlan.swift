@@ -102,7 +102,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         let stretch = min(UInt64(Double(room) * Self.shareOfStretches), Self.longestStretch.wholeNanoseconds) / period
         // Laps come first: one must fit beside the stretches.
         let hasRoom = request.timeOfLap(request.deadlines ?? 1) <= request.time * 3 / 4
-        let hasStretch = request.laps == nil && stretch >= Drift.deadlines && hasRoom
+        let hasStretch = request.laps == nil && stretch >= StretchDrift.deadlines && hasRoom
         deadlinesOfStretch = hasStretch ? min(stretch, Self.mostDeadlines / timers) : 0
         timeForLaps = request.time - request.period * deadlinesOfStretch * count
         // So many that eight laps fit, and the lap before them that warms up. In a very short time, one lap.
