@@ -44,34 +44,34 @@ import TimerResults
             period: .seconds(3_600),
             time: .milliseconds(300),
             words:
-                "1 h does not fit into 300 ms with 4 rows: measure for 4.1 h or longer, or take a period of 67 ms or "
-                + "shorter"
+                "3600 s does not fit into 300 ms with 4 rows: measure for 14500 s or longer, or take a period of "
+                + "67.9 ms or shorter"
         ),
         Unfit(
             period: .seconds(3_600),
             time: .seconds(1),
             rows: "bare",
-            words: "1 h does not fit into 1 s with 1 row: measure for 1.1 h or longer, or take a period of 992 ms or "
-                + "shorter"
+            words: "3600 s does not fit into 1 s with 1 row: measure for 3610 s or longer, or take a period of 992 ms "
+                + "or shorter"
         ),
         // No time is longer than a day.
         Unfit(
             period: .seconds(86_400),
             time: .seconds(60),
-            words: "24 h does not fit into 60 s with 4 rows: take a period of 14 s or shorter"
+            words: "86400 s does not fit into 60 s with 4 rows: take a period of 14.9 s or shorter"
         ),
         // No period makes the start of each turn shorter.
         Unfit(
             period: .milliseconds(1),
             time: .milliseconds(30),
             loads: [.idle, .busy, .handler(.seconds(1))],
-            words: "1 ms does not fit into 30 ms with 4 rows under 3 loads: measure for 4.3 s or longer"
+            words: "1 ms does not fit into 30 ms with 4 rows under 3 loads: measure for 4.26 s or longer"
         ),
         Unfit(
             period: .seconds(86_400),
             time: .milliseconds(1),
             loads: [.handler(.seconds(1))],
-            words: "24 h does not fit into 1 ms with 4 rows: measure for longer, with a shorter period"
+            words: "86400 s does not fit into 1 ms with 4 rows: measure for longer, with a shorter period"
         ),
     ])
     func aPeriodThatDoesNotFitIntoTheTimeIsRefusedWithOneThatWould(unfit: Unfit) throws {

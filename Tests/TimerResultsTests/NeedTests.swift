@@ -244,7 +244,7 @@ import TimerResults
     }
 
     @Test(arguments: [
-        (UInt64(0), "0ns"), (999, "999ns"), (1000, "1us"), (1500, "1.5us"), (1_000_000, "1ms"), (1_050_000, "1.05ms"),
+        (UInt64(0), "0s"), (999, "999ns"), (1000, "1us"), (1500, "1.5us"), (1_000_000, "1ms"), (1_050_000, "1.05ms"),
         (700_000_000, "700ms"), (2_000_000_000, "2s"), (90_000_000_000, "90s"), (1_000_000_001, "1.000000001s"),
     ])
     func lengthsAreWrittenExactly(nanoseconds: UInt64, text: String) throws {
