@@ -14,7 +14,7 @@ import TimerResults
     /// A comparison that was measured once, for all tests that only read it. A number of laps, because a busy machine
     /// has fewer laps in a time. Eight are the fewest with ranges.
     private static let measured = Task {
-        var request = MeasurementPlan.Request(rows: backends.map { Row(.backend($0)) })
+        var request = MeasurementPlan.Request(rows: backends.map { NamedRow(.backend($0)) })
         request.laps = 9
         // Beside other programs, a thread may wait for its turn for long.
         request.patience = .seconds(60)

@@ -25,7 +25,7 @@ package struct Measurement {
     /// with the number of the lap, from 1. Returns whether it came to its end. Throws `MeasurementError` if no row is
     /// left, or the system refuses what all rows need. What was measured stays.
     package mutating func run(
-        goesOn: (Progress) -> Bool,
+        goesOn: (MeasurementProgress) -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
     ) throws(MeasurementError) -> Bool {
         let companion: TimerService?
@@ -78,13 +78,13 @@ package struct Measurement {
         _ planned: PlannedRow,
         goal: UInt64,
         _ stage: String,
-        _ goesOn: (Progress) -> Bool
+        _ goesOn: (MeasurementProgress) -> Bool
     ) throws(MeasurementError) -> TurnRecord? {
         do {
             let turn = try RowRun(planned: planned, plan: plan, goal: goal)
                 .measure {
                     goesOn(
-                        Progress(
+                        MeasurementProgress(
                             stage: stage,
                             row: "\(planned.key)",
                             elapsed: start.duration(to: TimerClock.suspending.now),
@@ -131,7 +131,7 @@ extension MeasuredRow {
 }
 
 /// The progress of a measurement: its stage, as `lap 3`, the row that ticks, and the time up to now and in all.
-package struct Progress: Sendable {
+package struct MeasurementProgress: Sendable {
     let stage: String
     package let row: String
     package let elapsed: Duration

@@ -14,7 +14,7 @@ struct RowRun {
     /// The longest sleep of the waiting thread.
     private static let slice = Duration.milliseconds(100)
 
-    private var row: Row { planned.row }
+    private var row: NamedRow { planned.row }
 
     /// The time to touch the probes' memory and to create the timers, and for the row's thread to fall asleep.
     static func preparation(goal: UInt64, timers: UInt64) -> Duration {

@@ -93,8 +93,9 @@ private struct Form: Codable {
     let laps: [String: [Double?]]
     let remarks: [String]
     let stopped: Bool
-    /// Absent without needs.
-    let needs: [NeedForm]?
+    /// Absent without needs. They keep what was said after the measurement, although the figures are made anew: the
+    /// earlier file that a need names may be another one now.
+    let needs: [Judgement]?
     let rows: [RowForm]
 
     init(_ report: Report) {
@@ -117,7 +118,7 @@ private struct Form: Codable {
         ]
         remarks = results.remarks
         stopped = results.isStopped
-        needs = results.judgements.isEmpty ? nil : results.judgements.map { NeedForm($0) }
+        needs = results.judgements.isEmpty ? nil : results.judgements
         rows = results.rows.map { row in RowForm(row, report.rows.first { $0.key == row.key }) }
     }
 
@@ -133,7 +134,7 @@ private struct Form: Codable {
             results.laps = zip(waiting, stolen)
                 .map { Lap(waiting: $0?.rounded(places: 1), stolen: $1?.rounded(places: 1)) }
             (results.remarks, results.isStopped) = (remarks, stopped)
-            results.judgements = (needs ?? []).map(\.judgement)
+            results.judgements = needs ?? []
             return results
         }
     }
