@@ -15,7 +15,7 @@ extension BackendComparison {
     package static func measure(
         _ plan: MeasurementPlan,
         foreign: [String] = [],
-        progress: (TimerProbe.Progress) -> Void,
+        progress: (MeasurementProgress) -> Void,
         goesOn: () -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
     ) -> (comparison: BackendComparison, failure: MeasurementError?) {
@@ -23,7 +23,7 @@ extension BackendComparison {
         var measurement = Measurement(plan)
         var (hasEnded, failure) = (false, MeasurementError?.none)
         var pace = ProgressPace()
-        let look = { (now: TimerProbe.Progress) in
+        let look = { (now: MeasurementProgress) in
             if pace.isDue(at: now.elapsed) { progress(now) }
             return goesOn()
         }

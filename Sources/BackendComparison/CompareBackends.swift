@@ -50,7 +50,7 @@ public func compareBackends(
         throw TimerError(.unavailable, "comparing \(backend) (\(reason))")
     }
     guard !backends.isEmpty else { throw TimerError(.invalidOption, "comparing no backends (name at least one)") }
-    var request = MeasurementPlan.Request(rows: backends.map { Row(.backend($0)) })
+    var request = MeasurementPlan.Request(rows: backends.map { NamedRow(.backend($0)) })
     (request.period, request.time, request.seed) = (period, time, .random(in: 0..<1 << 32))
     return try await compareBackends(request, progress: progress)
 }
@@ -103,7 +103,7 @@ extension BackendComparison {
         /// One line with a bar and the seconds that are left, for a terminal.
         public let description: String
 
-        init(_ progress: TimerProbe.Progress) {
+        init(_ progress: MeasurementProgress) {
             (backend, elapsed, total) = (progress.row, progress.elapsed, progress.total)
             description = progress.line()
         }

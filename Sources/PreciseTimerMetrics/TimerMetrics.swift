@@ -37,9 +37,9 @@ public final class TimerMetrics: Sendable {
     private let service: TimerService
     private let labels: MetricLabels
     private let handles: MetricHandles
-    private let progress = Lock(Progress())
+    private let reports = Lock(Reports())
 
-    private struct Progress {
+    private struct Reports {
         /// What was reported so far; nil before the first report.
         var reported: (statistics: PreciseTimer.Statistics?, slowHandlers: Int)?
         /// How many reports are wanted: one that is being made, and others.
@@ -93,12 +93,12 @@ public final class TimerMetrics: Sendable {
         )
         service.collectsStatistics = true
         // What was before this object is not reported.
-        progress.withLock(inForkedChild: ()) { $0.reported = (service.statistics, service.slowCalls) }
+        reports.withLock(inForkedChild: ()) { $0.reported = (service.statistics, service.slowCalls) }
         report()
     }
 
     deinit {
-        if progress.isOfAnotherProcess { return }
+        if reports.isOfAnotherProcess { return }
         // A backend that sends each value at once gets the last ones, and keeps no gauge that nobody sets again.
         if let news = news { handles.count(news) }
         handles.hide()
@@ -110,9 +110,9 @@ public final class TimerMetrics: Sendable {
     /// call returns at once.
     public func report() {
         // One at a time, so that a gauge has the value of the last report. The backend is not called under the lock.
-        let isAlone = progress.withLock(inForkedChild: false) { progress in
-            progress.requests += 1
-            return progress.requests == 1
+        let isAlone = reports.withLock(inForkedChild: false) { reports in
+            reports.requests += 1
+            return reports.requests == 1
         }
         guard isAlone else { return }
         repeat {
@@ -130,10 +130,10 @@ public final class TimerMetrics: Sendable {
 
     /// Takes what came since the last report; nil before the first.
     private var news: MetricHandles.News? {
-        progress.withLock(inForkedChild: nil) { progress in
-            guard let reported = progress.reported else { return nil }
+        reports.withLock(inForkedChild: nil) { reports in
+            guard let reported = reports.reported else { return nil }
             let (statistics, slowCalls) = (service.statistics, service.slowCalls)
-            progress.reported = (statistics, slowCalls)
+            reports.reported = (statistics, slowCalls)
             return MetricHandles.News(
                 recent: statistics.map { now in reported.statistics.map(now.since) ?? now },
                 slowCalls: slowCalls - min(slowCalls, reported.slowHandlers)
@@ -143,9 +143,9 @@ public final class TimerMetrics: Sendable {
 
     /// Ends a report, and tells whether another one was asked for meanwhile.
     private var hasAnotherRequest: Bool {
-        progress.withLock(inForkedChild: false) { progress in
-            progress.requests = min(progress.requests - 1, 1)
-            return progress.requests == 1
+        reports.withLock(inForkedChild: false) { reports in
+            reports.requests = min(reports.requests - 1, 1)
+            return reports.requests == 1
         }
     }
 }

@@ -48,23 +48,32 @@ extension Duration {
     }
 }
 
-/// How durations read in messages and descriptions.
+/// How durations read in messages, descriptions and what the command writes.
 extension Duration {
-    /// The duration in the largest unit of which it is at least one, as in `12.3 µs`; exact to the nanosecond.
+    /// The duration in the largest unit of which it is at least one, as in `12.3 µs`; exact to the nanosecond, and
+    /// exact if it is shorter than that.
     package var text: String {
-        let sign = self < .zero ? "-" : ""
-        let (nanoseconds, rest) = attoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)
-        if nanoseconds == 0, rest > 0 { return description }
-        let units: [(nanoseconds: UInt128, digits: Int, name: String)] = [
-            (1_000_000_000, 9, "s"), (1_000_000, 6, "ms"), (1_000, 3, "µs"), (1, 0, "ns"),
+        let parts = attoseconds.magnitude % 1_000_000_000
+        let shown = attoseconds.magnitude - (attoseconds.magnitude < 1_000_000_000 ? 0 : parts)
+        let units: [(attoseconds: UInt128, digits: Int, name: String)] = [
+            (1_000_000_000_000_000_000, 18, "s"), (1_000_000_000_000_000, 15, "ms"), (1_000_000_000_000, 12, "µs"),
+            (1_000_000_000, 9, "ns"),
         ]
         // Zero is of the first unit.
-        let unit = units[units.firstIndex { nanoseconds == 0 || nanoseconds >= $0.nanoseconds } ?? 0]
-        let (whole, part) = nanoseconds.quotientAndRemainder(dividingBy: unit.nanoseconds)
-        if part == 0 { return "\(sign)\(whole) \(unit.name)" }
+        let unit = units.first { shown == 0 || shown >= $0.attoseconds } ?? units[units.count - 1]
+        let (whole, part) = shown.quotientAndRemainder(dividingBy: unit.attoseconds)
         let digits = String(part)
         let decimals = String(repeating: "0", count: unit.digits - digits.count) + digits
-        return "\(sign)\(whole).\(decimals.prefix(upToLast: "0")) \(unit.name)"
+        let fraction = part == 0 ? "" : ".\(decimals.prefix(upToLast: "0"))"
+        return "\(self < .zero ? "-" : "")\(whole)\(fraction) \(unit.name)"
+    }
+
+    /// The duration, rounded to three digits, up or down; one that is negative or forever stays as it is.
+    package func rounded(up isUp: Bool) -> Duration {
+        guard let nanoseconds = nanosecondsUnlessNegative, nanoseconds < .max else { return self }
+        var step: UInt64 = 1
+        while nanoseconds / step >= 1_000 { step *= 10 }
+        return Duration(wholeNanoseconds: (nanoseconds + (isUp ? step - 1 : 0)) / step * step)
     }
 }
 

@@ -65,3 +65,33 @@ package enum MainActorCheck {
         if identity == main.0 { StandardError.writeLine(code.warning()) }
     }
 }
+
+/// Tells the developer, once, about a process in which the main actor does not run.
+package enum MainLoopWarning {
+    private static let isAlive = Atomic(false)
+
+    private static let trial: Void = {
+        Task.detached { @MainActor in isAlive.store(true, ordering: .relaxed) }
+        DispatchQueue.global()
+            .asyncAfter(deadline: .now() + .seconds(5)) {
+                if isAlive.load(ordering: .relaxed) { return }
+                StandardError.writeLine(
+                    "PreciseTimer: a tick has waited for 5 s for the main actor, which does not run: the program needs "
+                        + "an async main function, dispatchMain(), or a run loop on its main thread"
+                )
+            }
+    }()
+
+    /// A tick is on its way to the main actor.
+    package static func expectTick() { _ = trial }
+}
+
+/// The executor that the calling thread occupies.
+package enum CurrentExecutor {
+    /// Whether it is that of an actor: until the caller returns, nothing else runs on the actor.
+    package static func isOf(_ actor: any Actor) -> Bool {
+        // An unowned reference is two words: the executor, and how it executes.
+        let (identity, implementation) = unsafe unsafeBitCast(actor.unownedExecutor, to: (UInt, UInt).self)
+        return executor_is_current(identity, implementation)
+    }
+}

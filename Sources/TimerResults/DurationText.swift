@@ -1,3 +1,5 @@
+internal import TimerKernel
+
 /// Lengths of time in text: `250us`, `1ms`, `1.5ms`, `2s`, `5m`, `1h`, `2d`.
 package enum DurationText {
     /// Anything but a number followed by a unit.
@@ -9,7 +11,7 @@ package enum DurationText {
     /// A fraction of a nanosecond.
     package static let tooFine = Problem("that is finer than a nanosecond")
 
-    /// Nanoseconds by unit. If a unit has two names, the first is printed.
+    /// Nanoseconds by unit.
     private static let units: [(name: String, nanoseconds: UInt64)] = [
         ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000),
         ("ms", 1_000_000), ("us", 1000), ("µs", 1000), ("ns", 1),
@@ -43,24 +45,12 @@ package enum DurationText {
         return sum
     }
 
-    /// The same for a sentence: `1.5 ms`, `90 µs`.
-    package static func spaced(nanoseconds: UInt64) -> String {
-        let text = format(nanoseconds: nanoseconds)
-        let number = text.prefix { !$0.isLetter }
-        let unit = text.dropFirst(number.count)
-        return "\(number) \(unit == "us" ? "µs" : String(unit))"
-    }
+    /// A number of nanoseconds for a sentence, exactly: `1.5 ms`, `90 µs`.
+    package static func spaced(nanoseconds: UInt64) -> String { Duration(wholeNanoseconds: nanoseconds).text }
 
-    /// Writes a number of nanoseconds exactly, in the largest unit that fits into it: `1.5ms`, `90us`.
+    /// The same as ``parse(_:)`` reads it: `1.5ms`, `90us`.
     package static func format(nanoseconds: UInt64) -> String {
-        // 90 s reads better than 1.5 m.
-        let units = units.drop { $0.name != "s" }
-        let unit = units.first { $0.nanoseconds <= nanoseconds } ?? ("ns", 1)
-        let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: unit.nanoseconds)
-        guard rest > 0 else { return "\(whole)\(unit.name)" }
-        var fraction = String(String(unit.nanoseconds + rest).dropFirst())
-        while fraction.last == "0" { fraction.removeLast() }
-        return "\(whole).\(fraction)\(unit.name)"
+        spaced(nanoseconds: nanoseconds).replacing(" ", with: "").replacing("µ", with: "u")
     }
 }
 
@@ -98,8 +88,5 @@ package enum NumberText {
 
 extension Duration {
     /// The length in nanoseconds, rounded up. A negative length gives 0, and one of more than 292 years `Int64.max`.
-    package var wholeNanoseconds: UInt64 {
-        let (whole, rest) = max(attoseconds, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
-        return UInt64(Int64(clamping: rest > 0 ? whole + 1 : whole))
-    }
+    package var wholeNanoseconds: UInt64 { UInt64(max(nanosecondsRoundedUp, 0)) }
 }

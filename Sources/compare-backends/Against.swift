@@ -34,7 +34,7 @@ struct Against: ParsableCommand {
 
     func run() throws {
         var console = Console(isQuiet: measurement.quiet)
-        let plan = try measurement.plan(usual: [Row(.backend(.timerFD))])
+        let plan = try measurement.plan(usual: [NamedRow(.backend(.timerFD))])
         let rows = plan.plannedRows.map(\.key)
         guard measurement.why == nil, !output.files.contains(where: { $0.format == .ticks }) else {
             throw Problem("--why and ticks.csv are for run: each build measures in a process of its own")
@@ -138,7 +138,9 @@ private struct Builds {
     private func results(of program: String, _ arguments: [String], _ console: inout Console) throws -> Results {
         let end = try Self.end(of: program, arguments, within: plan.timeOfLap * 2 + Self.patience) {
             let total = plan.request.laps.map { elapsed / max(laps, 1) * $0 } ?? plan.request.time
-            console.show(Progress(stage: "lap \(laps + 1)", row: "both builds", elapsed: elapsed, total: total))
+            console.show(
+                MeasurementProgress(stage: "lap \(laps + 1)", row: "both builds", elapsed: elapsed, total: total)
+            )
             if let signal = Interrupt.signal {
                 throw Exit.interrupted(by: signal, leaving: laps == 0 ? "no lap" : "partial results")
             }

@@ -17,9 +17,9 @@ struct MeasurementOptions: ParsableArguments {
                 + "\(names(.backend)). Without the library: \(names(.peer)). Bare system calls: \(names(.bare)). "
                 + "(default: all backends, task-sleep, bare)"
         ),
-        transform: { try Row.parse($0) }
+        transform: { try NamedRow.parse($0) }
     )
-    var rowLists: [[Row]] = []
+    var rowLists: [[NamedRow]] = []
 
     @Option(
         parsing: .unconditional,
@@ -105,17 +105,17 @@ struct MeasurementOptions: ParsableArguments {
         [Planted] = []
 
     fileprivate static func names(_ kind: RowKey.Kind) -> String {
-        Row.all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
+        NamedRow.all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
     }
 
     /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Problem` if they make no
     /// sense, and `Exit` if a row that the user named is missing here.
-    func plan(usual: [Row]? = nil) throws -> MeasurementPlan {
-        let rows = Row.numbered(rowLists.joined().map(\.mechanism))
+    func plan(usual: [NamedRow]? = nil) throws -> MeasurementPlan {
+        let rows = NamedRow.numbered(rowLists.joined().map(\.mechanism))
         for row in rows {
             if let obstacle = row.obstacle(on: clock) { throw Exit.refused("\(row.name) is unavailable: \(obstacle)") }
         }
-        var request = MeasurementPlan.Request(rows: rows.isEmpty ? usual ?? Row.usual(on: clock) : rows)
+        var request = MeasurementPlan.Request(rows: rows.isEmpty ? usual ?? NamedRow.usual(on: clock) : rows)
         request.period = period
         request.time = time
         request.laps = laps

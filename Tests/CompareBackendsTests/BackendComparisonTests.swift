@@ -14,7 +14,7 @@ import TimerResults
     /// A comparison that was measured once, for all tests that only read it. A number of laps, because a busy machine
     /// has fewer laps in a time. Eight are the fewest with ranges.
     private static let measured = Task {
-        var request = MeasurementPlan.Request(rows: backends.map { Row(.backend($0)) })
+        var request = MeasurementPlan.Request(rows: backends.map { NamedRow(.backend($0)) })
         request.laps = 9
         // Beside other programs, a thread may wait for its turn for long.
         request.patience = .seconds(60)
@@ -86,8 +86,8 @@ import TimerResults
     /// It announced two hours, and measured them.
     @Test func aPeriodThatDoesNotFitIntoTheTimeIsRefusedWithOneThatWould() async {
         let words =
-            "a period of 1 h does not fit into 300 ms with 2 rows: measure for 2.1 h or longer, or take a period of "
-            + "142 ms or shorter"
+            "a period of 3600 s does not fit into 300 ms with 2 rows: measure for 7210 s or longer, or take a period "
+            + "of 142 ms or shorter"
         await #expect(throws: TimerError(.invalidOption, "comparing backends (\(words))")) {
             try await compareBackends([.timerFD, .dispatch], period: .seconds(3_600), for: .milliseconds(300))
         }

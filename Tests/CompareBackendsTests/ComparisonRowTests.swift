@@ -48,13 +48,13 @@ import TimerResults
     @Test func aBackendThatBrokeItsPromiseOrFailedIsNoAnswer() throws {
         var rows = ["hybrid", "dispatch", "libevent", "timerfd"].map { Synthetic.row($0, lateness: 40_000) }
         rows[0].problem = "1 tick came early"
-        rows[1].failure = "no tick for 5s"
-        (rows[2].problem, rows[2].failure) = ("1 tick came early", "no tick for 5s")
+        rows[1].failure = "no tick for 5 s"
+        (rows[2].problem, rows[2].failure) = ("1 tick came early", "no tick for 5 s")
         let comparison = comparison(rows)
         #expect(comparison.rows.map(\.backend) == [.hybrid, .dispatch, .libevent, .timerFD])
         let failures = [
-            "1 tick came early", "failed after 40 laps: no tick for 5s",
-            "failed after 40 laps: no tick for 5s; 1 tick came early", nil,
+            "1 tick came early", "failed after 40 laps: no tick for 5 s",
+            "failed after 40 laps: no tick for 5 s; 1 tick came early", nil,
         ]
         #expect(comparison.rows.map(\.failure) == failures)
         #expect(comparison.first { _ in true } == .timerFD)
@@ -65,10 +65,10 @@ import TimerResults
     /// A backend of which nothing was measured has no figures, and so no row.
     @Test func aBackendWithoutATurnIsNamedInTheWarningsOnly() {
         var rows = Synthetic.pair()
-        (rows[1].turns, rows[1].failure) = ([], "no tick for 5s")
+        (rows[1].turns, rows[1].failure) = ([], "no tick for 5 s")
         let comparison = comparison(rows)
         #expect(comparison.rows.map(\.backend) == [.timerFD] && !comparison.isComplete)
-        #expect(comparison.warnings.contains { $0.contains("hybrid failed after 0 laps: no tick for 5s") })
+        #expect(comparison.warnings.contains { $0.contains("hybrid failed after 0 laps: no tick for 5 s") })
     }
 
     @Test func aRowIsReadAsItWasWritten() throws {

@@ -90,7 +90,7 @@ import Testing
                 TimerService.Backend.allCases: "[dispatch, timerfd, libevent, runloop, hybrid]",
                 TimeoutError(deadline: second): "timed out at 1000000000 ns (suspending)",
                 TimeoutError(deadline: second, overrun: .seconds(3)):
-                    "timed out at 1000000000 ns (suspending), went on for 3.0 seconds after that",
+                    "timed out at 1000000000 ns (suspending), went on for 3 s after that",
                 PreciseTimer.ticks(.every(.milliseconds(10)), on: virtual.service): "ticks every 10 ms",
                 Options(): "normal", Options(policy: .roundRobin(priority: 1)): "rr:1",
                 Options(policy: .fifo(priority: 80), affinity: [3, 2], idleLatency: .zero):

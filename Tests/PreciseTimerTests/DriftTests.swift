@@ -5,6 +5,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerKernel
+import TimerStatistics
 
 /// Series of latenesses in nanoseconds, one each millisecond, in which nothing drifts.
 private enum Series: CaseIterable {

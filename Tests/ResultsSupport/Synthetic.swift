@@ -14,7 +14,7 @@ package enum Synthetic {
         let ticks = Int64(latenesses.count) - Int64(missed)
         return Turn(
             median: UInt64(max(ordered[(ordered.count - 1) / 2], 0)),
-            lateness: Histogram(latenesses),
+            lateness: SparseHistogram(latenesses),
             missed: missed,
             cpu: Int64(latenesses.count) * 10_000 * cpu,
             wakeUps: ticks,
@@ -29,11 +29,11 @@ package enum Synthetic {
         _ kind: RowKey.Kind = .backend,
         load: String = RowKey.idle,
         of turns: [Turn],
-        drift: Drift? = Drift(ppm: 0.4, noise: 3)
+        drift: StretchDrift? = StretchDrift(ppm: 0.4, noise: 3)
     ) -> MeasuredRow {
         var row = MeasuredRow(RowKey(name, kind, load: load))
         row.turns = turns
-        row.ticks = Histogram(sumOf: turns.map(\.lateness))
+        row.ticks = SparseHistogram(sumOf: turns.map(\.lateness))
         row.drift = drift
         return row
     }

@@ -1,6 +1,7 @@
 import PreciseTimer
 import Testing
 import TimerKernel
+import TimerStatistics
 
 /// The smallest part of a duration.
 private let atto = Duration(attoseconds: 1)
@@ -70,7 +71,7 @@ struct DurationTextTests {
         let parts = [.nanoseconds(1) + atto, .nanoseconds(-1) - atto, .seconds(2) - atto]
         #expect(parts.map(\.text) == ["1 ns", "-1 ns", "1.999999999 s"])
         let short = [atto, .nanoseconds(1) - atto, .zero - atto]
-        #expect(short.map(\.text) == ["1e-18 seconds", "9.99999999e-10 seconds", "-1e-18 seconds"])
+        #expect(short.map(\.text) == ["0.000000001 ns", "0.999999999 ns", "-0.000000001 ns"])
     }
 
     @Test func aTextIsExactToTheNanosecond() {

@@ -166,7 +166,7 @@ import TimerResults
     }
 
     @Test(.works("a turn measures real ticks")) func handlersThatWorkTooLongHoldUpTheNextTick() throws {
-        for asked in [Row(.backend(.timerFD)), Row(.bare(.nanosleep))] {
+        for asked in [NamedRow(.backend(.timerFD)), NamedRow(.bare(.nanosleep))] {
             let rows = try Short.measure([asked]) { request in
                 (request.deadlines, request.why) = (200, .microseconds(500))
                 request.loads = [.handler(.milliseconds(5))]
@@ -197,7 +197,7 @@ import TimerResults
 
     @Test(.works("a turn measures real ticks")) func everyTickAboveTheThresholdIsCounted() throws {
         let rows = try [Duration.zero, .seconds(3600), nil]
-            .map { why in try Short.measure([Row(.bare(.timerFD))]) { $0.why = why }[0] }
+            .map { why in try Short.measure([NamedRow(.bare(.timerFD))]) { $0.why = why }[0] }
         #expect(rows.map { $0.late?.count } == [Int(rows[0].ticks.count), 0, nil])
     }
 }

@@ -11,7 +11,7 @@ import TimerResults
 struct LoadTests {
     @Test(arguments: ["idle", "busy", "cpu:2", "handler:100us", "churn:5000", "pending:1000", "memory"])
     func everyRowAccountsForItsDeadlinesUnderEveryLoad(_ load: String) async throws {
-        let asked = [Row(.backend(.timerFD)), Row(.bare(.timerFD)), Row(.taskSleep)]
+        let asked = [NamedRow(.backend(.timerFD)), NamedRow(.bare(.timerFD)), NamedRow(.taskSleep)]
         let rows = try Short.measure(asked) { $0.loads = [(try? Load.parse(load)) ?? .idle] }
         #expect(rows.map(\.key.load) == [load, load, load])
         #expect(rows.allSatisfy { $0.lateness.count >= 20 && $0.problem == nil && $0.failure == nil })
@@ -21,7 +21,7 @@ struct LoadTests {
     @Test func theCostOfARowDoesNotIncludeItsLoad() async {
         // In its own process: the cost is that of a whole process.
         await #expect(processExitsWith: .success) {
-            let rows = try Short.measure([Row(.bare(.timerFD))]) { ($0.loads, $0.deadlines) = ([.memory], 250) }
+            let rows = try Short.measure([NamedRow(.bare(.timerFD))]) { ($0.loads, $0.deadlines) = ([.memory], 250) }
             let turn = try #require(rows[0].turns.first)
             let cpu = try #require(turn.cpu)
             #expect(cpu > 0 && Double(cpu) < 0.5 * Double(turn.elapsed))
@@ -114,7 +114,7 @@ struct LoadTests {
                 }
             }
             let error = #expect(throws: MeasurementError.self) {
-                _ = try Short.measure([Row(.bare(.timerFD))]) { $0.loads = [.cpu(1)] }
+                _ = try Short.measure([NamedRow(.bare(.timerFD))]) { $0.loads = [.cpu(1)] }
             }
             #expect(error?.description == "a program of the load cpu:1 ended: signal 15")
         }

@@ -7,7 +7,7 @@ import TimerResults
 /// What a measurement does, and what it refuses.
 @Suite struct MeasurementPlanTests {
     private func plan(_ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws -> MeasurementPlan {
-        var request = MeasurementPlan.Request(rows: try Row.parse("timerfd,dispatch,task-sleep,bare"))
+        var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,dispatch,task-sleep,bare"))
         change(&request)
         return try MeasurementPlan(request)
     }
@@ -44,38 +44,38 @@ import TimerResults
             period: .seconds(3_600),
             time: .milliseconds(300),
             words:
-                "1 h does not fit into 300 ms with 4 rows: measure for 4.1 h or longer, or take a period of 67 ms or "
-                + "shorter"
+                "3600 s does not fit into 300 ms with 4 rows: measure for 14500 s or longer, or take a period of "
+                + "67.9 ms or shorter"
         ),
         Unfit(
             period: .seconds(3_600),
             time: .seconds(1),
             rows: "bare",
-            words: "1 h does not fit into 1 s with 1 row: measure for 1.1 h or longer, or take a period of 992 ms or "
-                + "shorter"
+            words: "3600 s does not fit into 1 s with 1 row: measure for 3610 s or longer, or take a period of 992 ms "
+                + "or shorter"
         ),
         // No time is longer than a day.
         Unfit(
             period: .seconds(86_400),
             time: .seconds(60),
-            words: "24 h does not fit into 60 s with 4 rows: take a period of 14 s or shorter"
+            words: "86400 s does not fit into 60 s with 4 rows: take a period of 14.9 s or shorter"
         ),
         // No period makes the start of each turn shorter.
         Unfit(
             period: .milliseconds(1),
             time: .milliseconds(30),
             loads: [.idle, .busy, .handler(.seconds(1))],
-            words: "1 ms does not fit into 30 ms with 4 rows under 3 loads: measure for 4.3 s or longer"
+            words: "1 ms does not fit into 30 ms with 4 rows under 3 loads: measure for 4.26 s or longer"
         ),
         Unfit(
             period: .seconds(86_400),
             time: .milliseconds(1),
             loads: [.handler(.seconds(1))],
-            words: "24 h does not fit into 1 ms with 4 rows: measure for longer, with a shorter period"
+            words: "86400 s does not fit into 1 ms with 4 rows: measure for longer, with a shorter period"
         ),
     ])
     func aPeriodThatDoesNotFitIntoTheTimeIsRefusedWithOneThatWould(unfit: Unfit) throws {
-        let rows = try Row.parse(unfit.rows)
+        let rows = try NamedRow.parse(unfit.rows)
         #expect(throws: Problem("a period of \(unfit.words)")) {
             try plan { request in
                 (request.period, request.time, request.rows) = (unfit.period, unfit.time, rows)
@@ -156,7 +156,9 @@ import TimerResults
     @Test func wishesOfSpinningNeedHybrid() throws {
         let wishes = try ThreadWishes.parse("spin:50us")
         #expect(throws: Problem.self) { try plan { $0.wishes = wishes } }
-        #expect(try plan { ($0.wishes, $0.rows) = (wishes, [Row(.backend(.hybrid))]) }.options.thread == "spin:50us")
+        #expect(
+            try plan { ($0.wishes, $0.rows) = (wishes, [NamedRow(.backend(.hybrid))]) }.options.thread == "spin:50us"
+        )
     }
 
     @Test func everyLapHasEveryRowUnderEveryLoadOnce() throws {
@@ -192,7 +194,7 @@ import TimerResults
         var expected = Options(period: 1_000_000, turn: 20_000_000)
         (expected.timers, expected.delivery, expected.clock, expected.seed) = (3, "queue", "wall", 9)
         #expect(options == expected)
-        let bare = Row(.bare(.timerFD))
+        let bare = NamedRow(.bare(.timerFD))
         #expect(try plan { $0.rows = [bare, bare] }.request.rows == [bare])
         #expect(try plan { $0.why = .microseconds(500) }.options.why == 500_000)
     }
@@ -228,7 +230,7 @@ import TimerResults
     func aQuotaThatTheProgramsShareWithTheRowsIsSaid(_ load: Load, _ quota: Double?, _ expected: String?) throws {
         var host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .release)
         host.cpuQuota = quota
-        var request = MeasurementPlan.Request(rows: [Row(.backend(.timerFD))])
+        var request = MeasurementPlan.Request(rows: [NamedRow(.backend(.timerFD))])
         request.loads = [load]
         #expect(try MeasurementPlan(request).remarks(foreign: [], on: host) == [expected].compactMap(\.self))
     }
@@ -253,7 +255,7 @@ import TimerResults
     }
 
     private func ask(_ text: String) throws -> [String] {
-        let rows = try Row.parse("timerfd,dispatch,hybrid,task-sleep,bare")
+        let rows = try NamedRow.parse("timerfd,dispatch,hybrid,task-sleep,bare")
         return try ThreadWishes.parse(text).ask(for: rows, clock: .suspending)
     }
 
@@ -269,6 +271,6 @@ import TimerResults
     /// Setting the timer slack needs no privilege, and the budget is for hybrid alone.
     @Test func rowsWhoseThreadsAreNotOursAreNamed() throws {
         #expect(try [ask("slack:1us"), ask("budget:20%")] == [["dispatch", "task-sleep"], []])
-        #expect(try ThreadWishes().ask(for: [Row(.backend(.timerFD))], clock: .suspending).isEmpty)
+        #expect(try ThreadWishes().ask(for: [NamedRow(.backend(.timerFD))], clock: .suspending).isEmpty)
     }
 }

@@ -11,7 +11,7 @@ import TimerResults
     @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE to read another thread's slack"))
     func theFloorOfSleepsHasATimerSlackOfOneNanosecond() throws {
         var (slacks, looks): ([Int], Int) = ([], 0)
-        var measurement = Measurement(try Short.plan([Row(.bare(.nanosleep))]) { $0.deadlines = 30_000 })
+        var measurement = Measurement(try Short.plan([NamedRow(.bare(.nanosleep))]) { $0.deadlines = 30_000 })
         _ = try? measurement.run { _ in
             slacks += ProcFS.timerSlacks(ofThreadsNamed: "bare.nanosleep")
             looks += 1
@@ -21,7 +21,9 @@ import TimerResults
     }
 
     @Test func everyRowHasATurnInEachLapAndTheMachineIsWatched() throws {
-        var measurement = Measurement(try Short.plan([Row(.backend(.timerFD)), Row(.bare(.timerFD))]) { $0.laps = 5 })
+        var measurement = Measurement(
+            try Short.plan([NamedRow(.backend(.timerFD)), NamedRow(.bare(.timerFD))]) { $0.laps = 5 }
+        )
         #expect(try measurement.run(goesOn: { _ in true }))
         #expect(measurement.rows.map(\.key.row) == ["timerfd", "bare"])
         #expect(measurement.rows.allSatisfy { $0.turns.count == 5 && $0.turns.allSatisfy { $0.median > 0 } })
@@ -30,7 +32,7 @@ import TimerResults
     }
 
     @Test func theTimeEndsTheLapsAndTheLongStretchesFollow() throws {
-        let plan = try Short.plan([Row(.backend(.timerFD)), Row(.taskSleep)]) { request in
+        let plan = try Short.plan([NamedRow(.backend(.timerFD)), NamedRow(.taskSleep)]) { request in
             (request.period, request.laps, request.deadlines) = (.milliseconds(1), nil, nil)
             request.time = .seconds(2)
         }
@@ -44,19 +46,23 @@ import TimerResults
     @Test(arguments: [(0, [0, 0]), (3, [1, 2])])
     func aStoppedMeasurementKeepsItsTurns(most: Int, kept: [Int]) throws {
         var turns = 0
-        var measurement = Measurement(try Short.plan([Row(.bare(.timerFD)), Row(.bare(.nanosleep))]) { $0.laps = 100 })
+        var measurement = Measurement(
+            try Short.plan([NamedRow(.bare(.timerFD)), NamedRow(.bare(.nanosleep))]) { $0.laps = 100 }
+        )
         #expect(try !measurement.run(goesOn: { _ in turns < most }, turnEnded: { _, _, _ in turns += 1 }))
         #expect(measurement.rows.map(\.turns.count).sorted() == kept)
     }
 
     /// A run loop cannot wait on the wall clock. The command refuses such a row; here it stands for any that fails.
     @Test func aRowThatFailsIsGivenUpAndTheOthersGoOn() throws {
-        let rows = try Short.measure([Row(.backend(.runLoop)), Row(.backend(.timerFD))]) { request in
+        let rows = try Short.measure([NamedRow(.backend(.runLoop)), NamedRow(.backend(.timerFD))]) { request in
             (request.clock, request.laps) = (.wall, 2)
         }
         #expect(rows[0].turns.isEmpty && rows[0].failure?.contains("wall") == true)
         #expect(rows[1].failure == nil && rows[1].turns.count == 2)
-        #expect(throws: MeasurementError.self) { try Short.measure([Row(.backend(.runLoop))]) { $0.clock = .wall } }
+        #expect(throws: MeasurementError.self) {
+            try Short.measure([NamedRow(.backend(.runLoop))]) { $0.clock = .wall }
+        }
     }
 }
 
@@ -105,7 +111,7 @@ struct PatienceTests {
         elapsed: Duration,
         total: Duration = .seconds(12)
     ) -> String {
-        Progress(stage: stage, row: row, elapsed: elapsed, total: total).line()
+        MeasurementProgress(stage: stage, row: row, elapsed: elapsed, total: total).line()
     }
 
     /// It stays full when it takes longer.
@@ -132,7 +138,7 @@ struct PatienceTests {
 /// Short measurements.
 enum Short {
     /// One lap of twenty deadlines of 2 ms.
-    static func request(_ rows: [Row]) -> MeasurementPlan.Request {
+    static func request(_ rows: [NamedRow]) -> MeasurementPlan.Request {
         var request = MeasurementPlan.Request(rows: rows)
         (request.period, request.deadlines, request.laps) = (.milliseconds(2), 20, 1)
         // Some rows tick on the threads of the tests themselves, which other tests may keep busy.
@@ -140,7 +146,7 @@ enum Short {
         return request
     }
 
-    static func plan(_ rows: [Row], _ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws
+    static func plan(_ rows: [NamedRow], _ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws
         -> MeasurementPlan
     {
         var request = request(rows)
@@ -150,7 +156,7 @@ enum Short {
 
     /// The rows of a whole measurement.
     static func measure(
-        _ rows: [Row],
+        _ rows: [NamedRow],
         _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
     ) throws -> [MeasuredRow] {
         var measurement = Measurement(try plan(rows, change))

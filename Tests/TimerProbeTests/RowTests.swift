@@ -10,20 +10,20 @@ import TimerResults
 struct TaskSleepTests {
     @Test(arguments: [1, 5], [HandlerPlace.inline, .main])
     func everyDeadlineIsAccountedFor(timers: Int, place: HandlerPlace) throws {
-        let row = try Short.measure([Row(.taskSleep)]) { ($0.timers, $0.delivery) = (timers, place) }[0]
+        let row = try Short.measure([NamedRow(.taskSleep)]) { ($0.timers, $0.delivery) = (timers, place) }[0]
         #expect(row.key == RowKey("task-sleep", .peer) && row.failure == nil)
         #expect(row.lateness.count >= 20 * UInt64(timers))
     }
 
     /// The turn would last a minute.
     @Test func aStoppedTurnEndsItsTasks() throws {
-        var measurement = Measurement(try Short.plan([Row(.taskSleep)]) { $0.deadlines = 30_000 })
+        var measurement = Measurement(try Short.plan([NamedRow(.taskSleep)]) { $0.deadlines = 30_000 })
         #expect(try !measurement.run { _ in false })
     }
 
     /// Peers are measured on the suspending clock.
     @Test func deadlinesOfATooShortPeriodAreAccountedFor() throws {
-        let rows = try Short.measure([Row(.taskSleep)]) { request in
+        let rows = try Short.measure([NamedRow(.taskSleep)]) { request in
             (request.period, request.deadlines, request.clock) = (.microseconds(1), 200, .wall)
         }
         #expect(rows[0].lateness.count >= 200)
@@ -74,7 +74,7 @@ struct TaskSleepTests {
 
     @Test(arguments: Bare.allCases)
     func manyTimersAreAccountedFor(_ bare: Bare) throws {
-        let row = try Short.measure([Row(.bare(bare))]) { $0.timers = 7 }[0]
+        let row = try Short.measure([NamedRow(.bare(bare))]) { $0.timers = 7 }[0]
         #expect(row.lateness.count >= 140 && row.problem == nil && row.failure == nil)
     }
 }
@@ -104,7 +104,7 @@ struct TaskSleepTests {
     }
 
     @Test func theSecondOfTwoEqualRowsIsNumbered() throws {
-        let rows = try Row.parse("timerfd,dispatch,timerfd,timerfd,bare,task-sleep,bare")
+        let rows = try NamedRow.parse("timerfd,dispatch,timerfd,timerfd,bare,task-sleep,bare")
         #expect(rows.map(\.name) == ["timerfd", "dispatch", "timerfd#2", "timerfd#3", "bare", "task-sleep", "bare#2"])
         #expect(Set(rows).count == 7)
         #expect(rows.map(\.kind) == [.backend, .backend, .backend, .backend, .bare, .peer, .bare])
@@ -112,21 +112,21 @@ struct TaskSleepTests {
 
     @Test(arguments: ["", "timerfd,", "epoll", "timerfd#2", "timerfd, dispatch"])
     func otherRowsAreRefusedWithTheNamesOfAll(text: String) {
-        let problem = #expect(throws: Problem.self) { try Row.parse(text) }
-        for row in Row.all { #expect(problem?.description.contains(row.name) == true) }
+        let problem = #expect(throws: Problem.self) { try NamedRow.parse(text) }
+        for row in NamedRow.all { #expect(problem?.description.contains(row.name) == true) }
     }
 
     @Test func theUsualRowsBeginWithTheBase() {
-        let rows = Row.usual(on: .suspending).map(\.name)
+        let rows = NamedRow.usual(on: .suspending).map(\.name)
         #expect(rows.first == RowKey.base && rows.suffix(2) == ["task-sleep", RowKey.bare])
-        #expect(!Row.usual(on: .wall).map(\.name).contains("runloop"))
-        #expect(Row(.backend(.runLoop)).obstacle(on: .wall)?.contains("wall clock") == true)
+        #expect(!NamedRow.usual(on: .wall).map(\.name).contains("runloop"))
+        #expect(NamedRow(.backend(.runLoop)).obstacle(on: .wall)?.contains("wall clock") == true)
     }
 
     @Test func aRowUnderALoadIsNamedByBoth() {
         let rows = [
-            PlannedRow(row: Row(.backend(.timerFD)), load: .idle),
-            PlannedRow(row: Row(.backend(.timerFD), number: 2), load: .cpu(2)),
+            PlannedRow(row: NamedRow(.backend(.timerFD)), load: .idle),
+            PlannedRow(row: NamedRow(.backend(.timerFD), number: 2), load: .cpu(2)),
         ]
         #expect(rows.map(\.key.description) == ["timerfd", "timerfd#2@cpu:2"])
     }

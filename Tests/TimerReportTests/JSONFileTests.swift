@@ -34,7 +34,7 @@ import TimerResults
     @Test func writtenResultsAreReadAgain() throws {
         var rows = Synthetic.rows(changing: 0) { $0.problem = "early" }
         (rows[1].failure, rows[2].late, rows[3].drift) = ("no tick", LateTicks(threshold: 5), nil)
-        (rows[2].spin, rows[4].hop) = (SpinCuts(cuts: 3, obstacle: "one processor"), Histogram([1, 2, 3]))
+        (rows[2].spin, rows[4].hop) = (SpinCuts(cuts: 3, obstacle: "one processor"), SparseHistogram([1, 2, 3]))
         rows[4].turns = rows[4].turns.map { Self.withoutAccount($0) }
         let laps = (0..<40).map { Lap(waiting: Double($0), stolen: nil) }
         let needs = try ["timerfd.p50 < 1s", "p50 < 1us"]

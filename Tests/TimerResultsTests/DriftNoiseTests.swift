@@ -46,12 +46,12 @@ import TimerResults
             }
         }
 
-        func drift(_ ticks: Int, ppm: Double, seed: Int) -> Drift? {
+        func drift(_ ticks: Int, ppm: Double, seed: Int) -> StretchDrift? {
             let points = latenesses(ticks, seed: seed).enumerated()
                 .map { tick, lateness in
                     Point(time: UInt64(tick) * 1_000_000, lateness: Int64(1000 * lateness + Double(tick) * ppm))
                 }
-            return Drift(points)
+            return StretchDrift(points)
         }
     }
 

@@ -63,7 +63,7 @@ import TimerResults
     }
 
     private static func drifting(_ ppm: Double) -> Report {
-        Synthetic.report(of: Synthetic.rows(changing: 0) { $0.drift = Drift(ppm: ppm, noise: 3) })
+        Synthetic.report(of: Synthetic.rows(changing: 0) { $0.drift = StretchDrift(ppm: ppm, noise: 3) })
     }
 
     private static let few = Synthetic.report(of: Synthetic.pair(laps: 7))
@@ -244,7 +244,7 @@ import TimerResults
     }
 
     @Test(arguments: [
-        (UInt64(0), "0ns"), (999, "999ns"), (1000, "1us"), (1500, "1.5us"), (1_000_000, "1ms"), (1_050_000, "1.05ms"),
+        (UInt64(0), "0s"), (999, "999ns"), (1000, "1us"), (1500, "1.5us"), (1_000_000, "1ms"), (1_050_000, "1.05ms"),
         (700_000_000, "700ms"), (2_000_000_000, "2s"), (90_000_000_000, "90s"), (1_000_000_001, "1.000000001s"),
     ])
     func lengthsAreWrittenExactly(nanoseconds: UInt64, text: String) throws {

@@ -119,7 +119,7 @@ import TimerResults
     @Test func noShareOfTheProcessorIsNegative() throws {
         let turn = Turn(
             median: 1_000,
-            lateness: Histogram([1_000, 1_000]),
+            lateness: SparseHistogram([1_000, 1_000]),
             missed: 0,
             cpu: -4_000,
             wakeUps: -1,
@@ -134,9 +134,11 @@ import TimerResults
     @Test func aBrokenPromiseIsReportedAndARowWithoutATurnHasNoLine() {
         let report = Synthetic.report(of: Synthetic.rows(changing: 0) { $0.problem = "1 tick came early" })
         #expect(report.problems == ["timerfd: 1 tick came early"])
-        let results = Synthetic.results(Synthetic.rows(changing: 1) { ($0.turns, $0.failure) = ([], "no tick for 5s") })
+        let results = Synthetic.results(
+            Synthetic.rows(changing: 1) { ($0.turns, $0.failure) = ([], "no tick for 5 s") }
+        )
         #expect(Report(results).rows.map(\.key.row) == ["timerfd", "hybrid", "task-sleep", "bare"])
-        #expect(results.missing == ["dispatch failed after 0 laps: no tick for 5s"])
+        #expect(results.missing == ["dispatch failed after 0 laps: no tick for 5 s"])
     }
 
     /// Fault 14: "PARTIAL" did not name the rows that lack something.

@@ -7,7 +7,7 @@ import TimerResults
 /// Latenesses in buckets.
 @Suite struct HistogramTests {
     @Test func percentilesOfKnownValuesAreRightToTwoPercent() {
-        let histogram = Histogram((1...100_000).map { Int64($0) })
+        let histogram = SparseHistogram((1...100_000).map { Int64($0) })
         for percent in [1, 50, 90, 99, 99.9, 100] {
             #expect(abs(histogram.percentile(percent) / (1000 * percent) - 1) < 0.02, "\(percent)")
         }
@@ -15,19 +15,21 @@ import TimerResults
 
     @Test func percentilesOfManyTurnsAreThoseOfAllDeadlines() {
         // The mean of the turns' p99 would be 5,050.
-        let turns = [Histogram(Array(repeating: 100, count: 990)), Histogram(Array(repeating: 10_000, count: 10))]
-        #expect(Histogram(sumOf: turns).percentile(99) == 100.5)
-        #expect(Histogram(sumOf: turns).count == 1000)
-        #expect(Histogram(sumOf: turns.reversed()) == Histogram(sumOf: turns))
+        let turns = [
+            SparseHistogram(Array(repeating: 100, count: 990)), SparseHistogram(Array(repeating: 10_000, count: 10)),
+        ]
+        #expect(SparseHistogram(sumOf: turns).percentile(99) == 100.5)
+        #expect(SparseHistogram(sumOf: turns).count == 1000)
+        #expect(SparseHistogram(sumOf: turns.reversed()) == SparseHistogram(sumOf: turns))
     }
 
     @Test func extremesAreClamped() {
-        #expect([Histogram([-5, 10]), Histogram()].map { $0.percentile(50) } == [0, 0])
-        #expect(Histogram([.max]).percentile(50) >= 3_500_000_000_000)
+        #expect([SparseHistogram([-5, 10]), SparseHistogram()].map { $0.percentile(50) } == [0, 0])
+        #expect(SparseHistogram([.max]).percentile(50) >= 3_500_000_000_000)
     }
 
     @Test func aPercentileTakesSomeDeadlines() {
-        #expect([50, 90, 99, 99.9].map { Histogram.fewest(for: $0) } == [1, 10, 100, 1000])
+        #expect([50, 90, 99, 99.9].map { SparseHistogram.fewest(for: $0) } == [1, 10, 100, 1000])
     }
 
     /// The last one has latenesses over six decades.
@@ -35,7 +37,7 @@ import TimerResults
         var random = SplitMix64(seed: 5)
         let wide = (0..<5000).map { _ in Int64(random.next() % 1000) << Int64(random.next() % 20) }
         for values in [[], [0], [-5, 10], [1, 1, 1], [.max], [39_424, 39_425, 80_000], wide] as [[Int64]] {
-            #expect(Histogram(Histogram(values).text) == Histogram(values), "\(values.prefix(3))")
+            #expect(SparseHistogram(SparseHistogram(values).text) == SparseHistogram(values), "\(values.prefix(3))")
         }
     }
 
@@ -43,24 +45,24 @@ import TimerResults
         "5:0", "7 5", "5 5", "5:2 x", "5: 7", "-5", "5:-1", "5:99999999999999999999", "5:18446744073709551615",
         "3600000000001", "5:1:1", "5.0", "5,7", "129", "5:281474976710657",
     ])
-    func hostileTextsAreRefused(text: String) { #expect(Histogram(text) == nil) }
+    func hostileTextsAreRefused(text: String) { #expect(SparseHistogram(text) == nil) }
 }
 
 /// The slope of lateness over time.
-@Suite struct DriftTests {
+@Suite struct StretchDriftTests {
     /// Ticks that get later by `ppm`, with noise added to each.
     private func fitted(
         ppm: Int64,
         ticks: Int,
         every milliseconds: Int64 = 1,
         adding noise: (Int) -> Int64 = { _ in 0 }
-    ) -> Drift? {
+    ) -> StretchDrift? {
         let points = (0..<ticks)
             .map { tick in
                 let time = Int64(tick) * milliseconds
                 return Point(time: UInt64(time) * 1_000_000, lateness: 50_000 + time * ppm + noise(tick))
             }
-        return Drift(points)
+        return StretchDrift(points)
     }
 
     /// Missed deadlines stretch the time.
@@ -93,7 +95,7 @@ import TimerResults
         (12.13, 3.04, "12 ± 3"), (-12.13, 3.04, "-12 ± 3"), (0.4, 3.04, "0 ± 3"), (0.04, 0.12, "0.0 ± 0.1"),
     ])
     func aDriftIsAnEstimateWithItsNoise(ppm: Double, noise: Double, words: String) {
-        #expect(NumberText.drift(Drift(ppm: ppm, noise: noise).estimate) == words)
+        #expect(NumberText.drift(StretchDrift(ppm: ppm, noise: noise).estimate) == words)
     }
 
     /// Ticks whose lateness wanders look like a slope. The noise must say so.

@@ -8,16 +8,16 @@ struct LoadedService {
     /// The times recorded during the load.
     struct Reading {
         var calls = Watch.Record()
-        var lateness = Histogram()
+        var lateness = TimeBins()
         /// The lateness without the load.
-        var calm = Histogram()
+        var calm = TimeBins()
     }
 
     let service: TimerService
     private let control: TimerService
     private let beat = Beat()
     private let target = Target()
-    private let calm: Histogram
+    private let calm: TimeBins
 
     init() throws {
         service = try TimerService(.timerFD)
@@ -67,8 +67,8 @@ struct LoadedService {
 final class Watch: Sendable {
     /// The times of the calls.
     struct Record: Sendable {
-        var own = Histogram()
-        var control = Histogram()
+        var own = TimeBins()
+        var control = TimeBins()
     }
 
     private let isStopped = Atomic(false)
@@ -95,7 +95,7 @@ final class Watch: Sendable {
     }
 
     /// A schedule and a cancel. After a shutdown the schedule is an error, which counts as a call.
-    private static func timeCalls(to service: TimerService, _ target: Target, _ histogram: inout Histogram) {
+    private static func timeCalls(to service: TimerService, _ target: Target, _ histogram: inout TimeBins) {
         let start = Clock.now()
         let timer = try? PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) {
             target,
@@ -111,7 +111,7 @@ final class Watch: Sendable {
 
 /// A 1 ms timer that records its lateness, including that of the deadlines it missed.
 final class Beat: Sendable {
-    private let lateness = Mutex(Histogram())
+    private let lateness = Mutex(TimeBins())
 
     func note(_ tick: PreciseTimer.Tick) {
         let late = UInt64(tick.lateness / .nanoseconds(1))
@@ -121,9 +121,9 @@ final class Beat: Sendable {
     }
 
     /// The times recorded since the last call.
-    func take() -> Histogram {
+    func take() -> TimeBins {
         lateness.withLock { histogram in
-            defer { histogram = Histogram() }
+            defer { histogram = TimeBins() }
             return histogram
         }
     }

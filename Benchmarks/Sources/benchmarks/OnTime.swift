@@ -54,7 +54,7 @@ struct OnTimeCase: ParsableCommand {
 /// What a service's ticks were like. Only the service's thread adds to it, and it is read after the service's end.
 private final class LatenessRecord: @unchecked Sendable {
     private let hasBegun = Atomic(false)
-    private var lateness = Histogram()
+    private var lateness = TimeBins()
     private var missed: UInt64 = 0
 
     func begin() { hasBegun.store(true, ordering: .releasing) }

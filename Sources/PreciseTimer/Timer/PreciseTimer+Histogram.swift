@@ -1,4 +1,5 @@
 internal import TimerKernel
+internal import TimerStatistics
 
 extension PreciseTimer.Statistics {
     /// Counts of durations in buckets, whose width is at most an eighth of their durations. A plain value.
@@ -170,10 +171,5 @@ extension Duration {
     }
 
     /// The duration, rounded up to three digits: a bucket's end has more digits than it knows.
-    var shortText: String {
-        guard let nanoseconds = nanosecondsUnlessNegative, nanoseconds < .max else { return text }
-        var step: UInt64 = 1
-        while nanoseconds / step >= 1_000 { step *= 10 }
-        return Duration(wholeNanoseconds: (nanoseconds + step - 1) / step * step).text
-    }
+    var shortText: String { rounded(up: true).text }
 }

@@ -1,4 +1,5 @@
 internal import TimerKernel
+package import TimerStatistics
 
 extension PreciseTimer {
     /// What the ticks of a timer or a service were like since it began to collect statistics. A plain value.
@@ -194,6 +195,23 @@ extension PreciseTimer {
     /// The statistics so far, also after the timer has ended; nil if they are not collected. From any thread; copies 10
     /// KB under the service's lock.
     public var statistics: Statistics? { core.statistics(of: record).map { Statistics($0, core.clock) } }
+}
+
+extension Trend: Codable {
+    // As texts: not every coder has integers of 128 bits.
+    package init(from decoder: any Decoder) throws {
+        let texts = try decoder.singleValueContainer().decode([String].self)
+        let numbers = texts.compactMap { Int128($0) }
+        guard numbers.count == texts.count, let trend = Trend(numbers) else {
+            throw DecodingError.impossible("trend", in: decoder)
+        }
+        self = trend
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(numbers.map { "\($0)" })
+    }
 }
 
 extension TimerService {

@@ -136,7 +136,7 @@ public class CallLimiter: @unchecked Sendable {
         _ handler: PatternHandler<Target>
     ) throws(TimerError) {
         if time < .zero {
-            throw TimerError(.invalidSchedule, "debouncing or throttling by \(time) (it must not be negative)")
+            throw TimerError(.invalidSchedule, "debouncing or throttling by \(time.text) (it must not be negative)")
         }
         let (edge, isDebounce) = (edge ?? (Self.isDebounce ? .trailing : .both), Self.isDebounce)
         state = Lock(State(limit: CallLimit(length: time, edge: edge, isDebounce: isDebounce)))

@@ -41,7 +41,7 @@ internal import TimerKernel
         case isOver
     }
 
-    private struct Progress {
+    private struct TaskState {
         var phase = Phase.ready
         /// Why the task was cancelled, or will be when it begins. The first reason counts.
         var cause: Cause?
@@ -50,7 +50,7 @@ internal import TimerKernel
     // Each is nil once it was used: other threads may hold this object longer than the caller waits.
     private var operation: (nonisolated(nonsending) () async throws(Failure) -> Success)?
     private var result: Result<Success, Failure>?
-    private let progress = Lock(Progress())
+    private let state = Lock(TaskState())
 
     init(_ operation: nonisolated(nonsending) @escaping () async throws(Failure) -> Success) {
         self.operation = operation
@@ -91,7 +91,7 @@ internal import TimerKernel
             return try result.get()
         } catch {
             guard error is CancellationError else { throw error }
-            switch progress.withLock({ $0.cause }) {
+            switch state.withLock({ $0.cause }) {
             case nil, .surroundings: throw error
             case .service(let failure): throw failure
             case .deadline(let deadline, let cancelled):
@@ -106,11 +106,11 @@ internal import TimerKernel
     /// Cancels the operation, unless it has been cancelled already or has ended. Its cancellation handlers run here,
     /// outside the lock.
     func cancel(_ cause: Cause) {
-        let task = progress.withLock { progress -> RunningTask? in
-            switch progress.phase {
-            case .ready: progress.cause = progress.cause ?? cause
+        let task = state.withLock { state -> RunningTask? in
+            switch state.phase {
+            case .ready: state.cause = state.cause ?? cause
             case .runs(let task):
-                progress = Progress(phase: .isBeingCancelled(waiting: nil), cause: cause)
+                state = TaskState(phase: .isBeingCancelled(waiting: nil), cause: cause)
                 return task
             case .isBeingCancelled, .isOver: break
             }
@@ -118,9 +118,9 @@ internal import TimerKernel
         }
         guard let task else { return }
         task.cancel()
-        let waiting = progress.withLock { progress -> CheckedContinuation<Void, Never>? in
-            defer { progress.phase = .isOver }
-            return if case .isBeingCancelled(let waiting) = progress.phase { waiting } else { nil }
+        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            defer { state.phase = .isOver }
+            return if case .isBeingCancelled(let waiting) = state.phase { waiting } else { nil }
         }
         waiting?.resume()
     }
@@ -135,18 +135,18 @@ internal import TimerKernel
     /// Called by the task when it begins.
     private func begin() {
         guard let task = RunningTask() else { return }
-        let isCancelled = progress.withLock { progress in
-            progress.phase = progress.cause == nil ? .runs(task) : .isOver
-            return progress.cause != nil
+        let isCancelled = state.withLock { state in
+            state.phase = state.cause == nil ? .runs(task) : .isOver
+            return state.cause != nil
         }
         if isCancelled { task.cancel() }
     }
 
     /// Called by the task when it ends. Returns false if a thread is cancelling it.
     private func end() -> Bool {
-        progress.withLock { progress in
-            if case .isBeingCancelled = progress.phase { return false }
-            progress.phase = .isOver
+        state.withLock { state in
+            if case .isBeingCancelled = state.phase { return false }
+            state.phase = .isOver
             return true
         }
     }
@@ -154,9 +154,9 @@ internal import TimerKernel
     /// Waits for the thread that is cancelling the task.
     private nonisolated(nonsending) func awaitCancellation() async {
         await withCheckedContinuation { task in
-            let isOver = progress.withLock { progress in
-                guard case .isBeingCancelled = progress.phase else { return true }
-                progress.phase = .isBeingCancelled(waiting: task)
+            let isOver = state.withLock { state in
+                guard case .isBeingCancelled = state.phase else { return true }
+                state.phase = .isBeingCancelled(waiting: task)
                 return false
             }
             if isOver { task.resume() }

@@ -1,4 +1,5 @@
 public import PreciseTimer
+internal import TimerKernel
 
 /// Runs an operation, and cancels it if it has not ended after a time.
 ///
@@ -149,8 +150,8 @@ public struct TimeoutError: Error, Hashable, Sendable {
 }
 
 extension TimeoutError: CustomStringConvertible {
-    /// One line, as in `timed out at 1500000000 ns (suspending), went on for 3.0 seconds after that`.
+    /// One line, as in `timed out at 1500000000 ns (suspending), went on for 3 s after that`.
     public var description: String {
-        "timed out at \(deadline)" + (ignoredCancellation ? ", went on for \(overrun) after that" : "")
+        "timed out at \(deadline)" + (ignoredCancellation ? ", went on for \(overrun.text) after that" : "")
     }
 }

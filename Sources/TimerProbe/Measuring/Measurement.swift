@@ -25,7 +25,7 @@ package struct Measurement {
     /// with the number of the lap, from 1. Returns whether it came to its end. Throws `MeasurementError` if no row is
     /// left, or the system refuses what all rows need. What was measured stays.
     package mutating func run(
-        goesOn: (Progress) -> Bool,
+        goesOn: (MeasurementProgress) -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
     ) throws(MeasurementError) -> Bool {
         let companion: TimerService?
@@ -56,7 +56,7 @@ package struct Measurement {
                 return false
             }
             update(planned) { row in
-                row.drift = Drift(turn.points)
+                row.drift = StretchDrift(turn.points)
                 row.problem = row.problem ?? (row.key.kind == .peer ? nil : turn.problem)
             }
         }
@@ -78,13 +78,13 @@ package struct Measurement {
         _ planned: PlannedRow,
         goal: UInt64,
         _ stage: String,
-        _ goesOn: (Progress) -> Bool
+        _ goesOn: (MeasurementProgress) -> Bool
     ) throws(MeasurementError) -> TurnRecord? {
         do {
             let turn = try RowRun(planned: planned, plan: plan, goal: goal)
                 .measure {
                     goesOn(
-                        Progress(
+                        MeasurementProgress(
                             stage: stage,
                             row: "\(planned.key)",
                             elapsed: start.duration(to: TimerClock.suspending.now),
@@ -110,7 +110,7 @@ extension MeasuredRow {
         turns.append(
             Turn(
                 median: UInt64(max(deadlines[(deadlines.count - 1) / 2], 0)),
-                lateness: Histogram(deadlines),
+                lateness: SparseHistogram(deadlines),
                 missed: turn.recordings.reduce(0) { $0 + $1.missed },
                 cpu: turn.bill?.cpuNanoseconds,
                 wakeUps: turn.bill?.voluntarySwitches,
@@ -120,8 +120,8 @@ extension MeasuredRow {
             )
         )
         let samples = turn.recordings.lazy.flatMap(\.samples)
-        ticks = Histogram(sumOf: [ticks, Histogram(samples.map(\.lateness))])
-        hop = Histogram(sumOf: [hop, Histogram(samples.map(\.hopLateness))])
+        ticks = SparseHistogram(sumOf: [ticks, SparseHistogram(samples.map(\.lateness))])
+        hop = SparseHistogram(sumOf: [hop, SparseHistogram(samples.map(\.hopLateness))])
         early += turn.recordings.reduce(0) { $0 + UInt64($1.early) }
         // A peer promises nothing.
         if key.kind != .peer { problem = problem ?? turn.problem }
@@ -131,7 +131,7 @@ extension MeasuredRow {
 }
 
 /// The progress of a measurement: its stage, as `lap 3`, the row that ticks, and the time up to now and in all.
-package struct Progress: Sendable {
+package struct MeasurementProgress: Sendable {
     let stage: String
     package let row: String
     package let elapsed: Duration
@@ -162,4 +162,23 @@ package struct MeasurementError: Error, Hashable, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) { self.description = description }
+}
+
+/// Decides when progress is shown: some ten times a second, however short the turns are.
+///
+/// A measurement looks at its ticks at least ten times a second, and with short turns much more often. It does not wake
+/// up only to show progress, because that would disturb the ticks. So a look counts if it is nearly a tenth of a second
+/// after the last one that counted, and the time between two of them stays below two tenths.
+package struct ProgressPace: Sendable {
+    private static let interval = Duration.milliseconds(90)
+    private var last: Duration?
+
+    package init() {}
+
+    /// Whether to show progress at this look, by the time since the measurement began.
+    package mutating func isDue(at elapsed: Duration) -> Bool {
+        if let last, elapsed - last < Self.interval { return false }
+        last = elapsed
+        return true
+    }
 }

@@ -1,3 +1,4 @@
+internal import TimerKernel
 internal import TimerResults
 
 /// How long a measurement takes, and whether that is as long as was asked for.
@@ -48,41 +49,16 @@ extension MeasurementPlan.Request {
     func checkTime() throws(Problem) {
         let least = timeOfLap(deadlines ?? 1)
         guard laps == nil, least > time + allowance else { return }
-        let left = (time - timeBesideDeadlines).wholeNanoseconds / UInt64(turns) / (deadlines ?? 1)
-        let asked = [period, time].map { DurationText.short($0.wholeNanoseconds) }
+        let left = (time - timeBesideDeadlines) / turns / (deadlines ?? 1)
+        let asked = [period, time].map(\.text)
         let fitting = [
-            least <= Self.longest ? "measure for \(DurationText.rounded(up: least.wholeNanoseconds)) or longer" : nil,
-            left >= Self.shortestPeriod.wholeNanoseconds
-                ? "take a period of \(DurationText.rounded(down: left)) or shorter" : nil,
+            least <= Self.longest ? "measure for \(least.rounded(up: true).text) or longer" : nil,
+            left >= Self.shortestPeriod ? "take a period of \(left.rounded(up: false).text) or shorter" : nil,
         ]
         .compactMap(\.self)
         let advice = fitting.isEmpty ? "measure for longer, with a shorter period" : fitting.joined(separator: ", or ")
         let row = rows.count == 1 ? "1 row" : "\(rows.count) rows"
         let load = loads.count == 1 ? "" : " under \(loads.count) loads"
         throw Problem("a period of \(asked[0]) does not fit into \(asked[1]) with \(row)\(load): \(advice)")
-    }
-}
-
-extension DurationText {
-    /// Tenths of a unit, or whole units from ten on: `2.1 h`, `142 ms`.
-    fileprivate static func rounded(up nanoseconds: UInt64) -> String { rounded(nanoseconds, isUp: true) }
-
-    fileprivate static func rounded(down nanoseconds: UInt64) -> String { rounded(nanoseconds, isUp: false) }
-
-    /// Exact, and in hours, if that is short.
-    fileprivate static func short(_ nanoseconds: UInt64) -> String {
-        let (up, down) = (rounded(up: nanoseconds), rounded(down: nanoseconds))
-        return up == down ? up : spaced(nanoseconds: nanoseconds)
-    }
-
-    private static func rounded(_ nanoseconds: UInt64, isUp: Bool) -> String {
-        let units: [(name: String, length: UInt64)] = [
-            ("h", 3_600_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000),
-        ]
-        let unit = units.first { $0.length <= nanoseconds } ?? ("ns", 10)
-        let step = nanoseconds < 10 * unit.length ? unit.length / 10 : unit.length
-        let steps = (nanoseconds + (isUp ? step - 1 : 0)) / step
-        let tenths = steps * (step == unit.length ? 10 : 1)
-        return "\(tenths / 10)\(tenths % 10 > 0 ? ".\(tenths % 10)" : "") \(unit.name)"
     }
 }

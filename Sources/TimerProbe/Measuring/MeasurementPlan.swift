@@ -11,7 +11,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     /// The wishes of a user.
     package struct Request: Equatable, Sendable {
         /// In the order of the table.
-        package var rows: [Row]
+        package var rows: [NamedRow]
         package var period: Duration = .milliseconds(1)
         /// The time for everything.
         package var time: Duration = .seconds(30)
@@ -35,7 +35,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
         package var patience: Duration = .seconds(5)
 
-        package init(rows: [Row]) { self.rows = rows }
+        package init(rows: [NamedRow]) { self.rows = rows }
 
         /// A longer duration is a typing error.
         static let longest = Duration.seconds(86_400)
@@ -67,7 +67,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     /// - Throws: `Problem` if the request makes no sense, or its period is too long for its time.
     package init(_ asked: Request) throws(Problem) {
         var request = asked
-        var (rows, loads): (Set<Row>, Set<Load>) = ([], [])
+        var (rows, loads): (Set<NamedRow>, Set<Load>) = ([], [])
         request.rows = asked.rows.filter { rows.insert($0).inserted }
         request.loads = asked.loads.filter { loads.insert($0).inserted }
         request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
@@ -102,7 +102,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         let stretch = min(UInt64(Double(room) * Self.shareOfStretches), Self.longestStretch.wholeNanoseconds) / period
         // Laps come first: one must fit beside the stretches.
         let hasRoom = request.timeOfLap(request.deadlines ?? 1) <= request.time * 3 / 4
-        let hasStretch = request.laps == nil && stretch >= Drift.deadlines && hasRoom
+        let hasStretch = request.laps == nil && stretch >= StretchDrift.deadlines && hasRoom
         deadlinesOfStretch = hasStretch ? min(stretch, Self.mostDeadlines / timers) : 0
         timeForLaps = request.time - request.period * deadlinesOfStretch * count
         // So many that eight laps fit, and the lap before them that warms up. In a very short time, one lap.
@@ -165,7 +165,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     /// What the rows of a plan obtain otherwise than asked, a sentence each without its full stop. The threads of
     /// foreign rows get none of the wishes.
     package func remarks(foreign: [String], on host: Host) -> [String] {
-        func remark(_ asked: String, _ isDifferent: (Row) -> Bool, _ obtained: String) -> String? {
+        func remark(_ asked: String, _ isDifferent: (NamedRow) -> Bool, _ obtained: String) -> String? {
             let names = request.rows.filter(isDifferent).map(\.name).joined(separator: ", ")
             return names.isEmpty ? nil : "\(asked): \(obtained) for \(names)"
         }
@@ -199,10 +199,10 @@ package struct MeasurementPlan: Equatable, Sendable {
 
 /// A row under a load, before it is measured.
 package struct PlannedRow: Hashable, Sendable {
-    package let row: Row
+    package let row: NamedRow
     package let load: Load
 
-    package init(row: Row, load: Load) { (self.row, self.load) = (row, load) }
+    package init(row: NamedRow, load: Load) { (self.row, self.load) = (row, load) }
 
     /// The name in the results.
     package var key: RowKey { RowKey(row.name, row.kind, load: load.name) }

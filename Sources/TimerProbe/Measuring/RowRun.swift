@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HostSystem
 package import PreciseTimer
+internal import TimerKernel
 internal import TimerResults
 
 /// Measures one row for one turn: starts it, waits until its deadlines are accounted for, and reads the cost.
@@ -13,7 +14,7 @@ struct RowRun {
     /// The longest sleep of the waiting thread.
     private static let slice = Duration.milliseconds(100)
 
-    private var row: Row { planned.row }
+    private var row: NamedRow { planned.row }
 
     /// The time to touch the probes' memory and to create the timers, and for the row's thread to fall asleep.
     static func preparation(goal: UInt64, timers: UInt64) -> Duration {
@@ -130,8 +131,7 @@ struct RowRun {
             if let error = ticking.failure { throw MeasurementError("\(error)") }
             let ticks = progress.reduce(0) { $0 + $1.ticks }
             if patience.isOver(ticks: ticks, now: TimerClock.suspending.now) {
-                let limit = DurationText.format(nanoseconds: patience.limit.wholeNanoseconds)
-                throw MeasurementError("no tick for \(limit)")
+                throw MeasurementError("no tick for \(patience.limit.text)")
             }
             if !watch() { return false }
             // No longer than to the end: a slice at the end of every turn would add up to seconds.

@@ -118,7 +118,7 @@ extension ThreadWishes {
     /// Asks the system for everything, before anything is measured. Returns the rows whose threads are not the
     /// library's, which get none of it. Throws `MeasurementError` if the system refuses a wish, since the figures would
     /// be an answer to another question, and `Problem` if a wish makes no sense.
-    package func ask(for rows: [Row], clock: TimerClock) throws -> [String] {
+    package func ask(for rows: [NamedRow], clock: TimerClock) throws -> [String] {
         guard text != nil else { return [] }
         var foreign: [String] = []
         do {

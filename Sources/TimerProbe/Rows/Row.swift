@@ -4,7 +4,7 @@ package import PreciseTimer
 package import TimerResults
 
 /// A mechanism that is measured: a backend of the library, the same work without it, or a bare loop.
-package struct Row: Hashable, Sendable {
+package struct NamedRow: Hashable, Sendable {
     /// The source of the ticks.
     package enum Mechanism: Hashable, Sendable {
         case backend(TimerService.Backend)
@@ -41,12 +41,12 @@ package struct Row: Hashable, Sendable {
     }
 
     /// Every row that has a name, whether this build has it or not.
-    package static let all: [Row] =
-        TimerService.Backend.allCases.map { Row(.backend($0)) } + [Row(.taskSleep)]
-        + Bare.allCases.map { Row(.bare($0)) }
+    package static let all: [NamedRow] =
+        TimerService.Backend.allCases.map { NamedRow(.backend($0)) } + [NamedRow(.taskSleep)]
+        + Bare.allCases.map { NamedRow(.bare($0)) }
 
     /// Reads names with commas between them. A row that is named twice is compared with itself.
-    package static func parse(_ text: String) throws(Problem) -> [Row] {
+    package static func parse(_ text: String) throws(Problem) -> [NamedRow] {
         var mechanisms: [Mechanism] = []
         for name in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let row = all.first(where: { $0.name == name }) else {
@@ -58,21 +58,21 @@ package struct Row: Hashable, Sendable {
     }
 
     /// Rows of these mechanisms, with the number of each among its equals.
-    package static func numbered(_ mechanisms: [Mechanism]) -> [Row] {
+    package static func numbered(_ mechanisms: [Mechanism]) -> [NamedRow] {
         mechanisms.enumerated()
-            .map { place, mechanism in Row(mechanism, number: mechanisms[...place].count { $0 == mechanism }) }
+            .map { place, mechanism in NamedRow(mechanism, number: mechanisms[...place].count { $0 == mechanism }) }
     }
 
     /// The rows without a wish: every backend that this build and a clock allow, the default one first; what people use
     /// today; and the floor.
-    package static func usual(on clock: TimerClock) -> [Row] {
+    package static func usual(on clock: TimerClock) -> [NamedRow] {
         let backends = [.timerFD] + TimerService.Backend.allCases.filter { $0 != .timerFD }
-        return backends.map { Row(.backend($0)) }.filter { $0.obstacle(on: clock) == nil }
-            + [Row(.taskSleep), Row(.bare(.timerFD))]
+        return backends.map { NamedRow(.backend($0)) }.filter { $0.obstacle(on: clock) == nil }
+            + [NamedRow(.taskSleep), NamedRow(.bare(.timerFD))]
     }
 }
 
-extension Row {
+extension NamedRow {
     /// Why the row cannot be measured on a clock; nil if it can.
     package func obstacle(on clock: TimerClock) -> String? {
         guard case .backend(let backend) = mechanism else { return nil }

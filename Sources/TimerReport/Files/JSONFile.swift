@@ -93,8 +93,9 @@ private struct Form: Codable {
     let laps: [String: [Double?]]
     let remarks: [String]
     let stopped: Bool
-    /// Absent without needs.
-    let needs: [NeedForm]?
+    /// Absent without needs. They keep what was said after the measurement, although the figures are made anew: the
+    /// earlier file that a need names may be another one now.
+    let needs: [Judgement]?
     let rows: [RowForm]
 
     init(_ report: Report) {
@@ -117,7 +118,7 @@ private struct Form: Codable {
         ]
         remarks = results.remarks
         stopped = results.isStopped
-        needs = results.judgements.isEmpty ? nil : results.judgements.map { NeedForm($0) }
+        needs = results.judgements.isEmpty ? nil : results.judgements
         rows = results.rows.map { row in RowForm(row, report.rows.first { $0.key == row.key }) }
     }
 
@@ -133,7 +134,7 @@ private struct Form: Codable {
             results.laps = zip(waiting, stolen)
                 .map { Lap(waiting: $0?.rounded(places: 1), stolen: $1?.rounded(places: 1)) }
             (results.remarks, results.isStopped) = (remarks, stopped)
-            results.judgements = (needs ?? []).map(\.judgement)
+            results.judgements = needs ?? []
             return results
         }
     }
@@ -155,7 +156,7 @@ private struct RowForm: Codable {
     /// The lateness of all deadlines of each turn.
     let lateness: [String]
     let ticks: Ticks
-    let drift: Drift?
+    let drift: StretchDrift?
     let problem: String?
     let failure: String?
     let late: LateTicks?
@@ -210,14 +211,14 @@ private struct RowForm: Codable {
             let names = ["median_ns", "missed", "cpu_ns", "elapsed_ns", "wakeups", "switches", "run_delay_ns"]
             let columns = names.map { turns[$0] ?? [] }
             let known = columns.map { $0.compactMap(\.self) }
-            let histograms = lateness.compactMap { Histogram($0) }
+            let histograms = lateness.compactMap { SparseHistogram($0) }
             // Only what the kernel may not show can be missing.
             guard columns.allSatisfy({ $0.count == lateness.count }), histograms.count == lateness.count,
                 ![0, 1, 3, 6].contains(where: { known[$0].contains { $0 < 0 } }),
                 [0, 1, 3].allSatisfy({ known[$0].count == lateness.count }),
                 // A bill a little below zero counts as zero, but no measurement wrote a far lower one.
                 ![2, 4, 5].contains(where: { known[$0].contains { $0 < -1_000_000_000 } }),
-                let own = Histogram(ticks.lateness), let hop = Histogram(ticks.hop)
+                let own = SparseHistogram(ticks.lateness), let hop = SparseHistogram(ticks.hop)
             else { throw Problem("is damaged: the columns of \(measured.key) do not fit together") }
             measured.turns = histograms.enumerated()
                 .map { lap, lateness in

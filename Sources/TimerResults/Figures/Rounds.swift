@@ -49,7 +49,7 @@ package struct Rounds: Sendable {
         ticksWithCost = sums { turn in known(turn.cpu) { _ in Double(turn.lateness.count) - Double(turn.missed) } }
         late = rounds.enumerated()
             .flatMap { number, turns in
-                Histogram(sumOf: turns.map(\.lateness)).buckets
+                SparseHistogram(sumOf: turns.map(\.lateness)).buckets
                     .map { Late(lateness: $0.middle, round: number, count: Double($0.count)) }
             }
             .sorted { $0.lateness > $1.lateness }
@@ -67,11 +67,11 @@ package struct Rounds: Sendable {
 
     /// The deadlines that the interval of a percentile takes.
     package static func fewestForRange(of percent: Double) -> UInt64 {
-        UInt64(Ratio.fewest) * Histogram.fewest(for: percent)
+        UInt64(Ratio.fewest) * SparseHistogram.fewest(for: percent)
     }
 
     private func hasDeadlines(for percent: Double) -> Bool {
-        deadlines.reduce(0, +) >= Double(Histogram.fewest(for: percent))
+        deadlines.reduce(0, +) >= Double(SparseHistogram.fewest(for: percent))
     }
 
     private func hasRange(of percent: Double) -> Bool {

@@ -1,6 +1,6 @@
 /// A need held against a report. A figure meets a bound only with its whole interval, and fails it only with its whole
 /// interval; otherwise the measurement is too short to say.
-package struct Judgement: Hashable, Sendable {
+package struct Judgement: Codable, Hashable, Sendable {
     package enum Outcome: String, Codable, Comparable, Sendable {
         case meets, undecided, fails
 
@@ -34,7 +34,7 @@ package struct Judgement: Hashable, Sendable {
     }
 
     /// A row, held against all conditions that are about it.
-    package struct Finding: Hashable, Sendable {
+    package struct Finding: Codable, Hashable, Sendable {
         package let row: String
         package let load: String
         package let outcome: Outcome
@@ -55,6 +55,11 @@ package struct Judgement: Hashable, Sendable {
     /// Conditions without a row are met if one backend meets them all, under every load. Those with a row must be met
     /// by that row.
     package let outcome: Outcome
+
+    private enum CodingKeys: String, CodingKey {
+        case need, outcome
+        case findings = "rows"
+    }
 
     /// A judgement that was made before.
     package init(need: String, findings: [Finding], outcome: Outcome) {

@@ -38,11 +38,11 @@ package struct MeasuredRow: Hashable, Sendable {
     /// One for each lap, in their order.
     package var turns: [Turn] = []
     /// From the row's long stretch; nil if there was none, or if it was too short.
-    package var drift: Drift?
+    package var drift: StretchDrift?
     /// The ticks' own lateness, without the missed deadlines.
-    package var ticks = Histogram()
+    package var ticks = SparseHistogram()
     /// From the alarm's thread to the handler.
-    package var hop = Histogram()
+    package var hop = SparseHistogram()
     /// The number of ticks before their deadline.
     package var early: UInt64 = 0
     /// The first broken promise of the library, in one line; nil if there is none. A peer promises nothing.
@@ -58,7 +58,7 @@ package struct MeasuredRow: Hashable, Sendable {
 
     /// The lateness of all deadlines: a missed deadline is late until the tick that carried it. Without them,
     /// coordinated omission would make a row look early that skips what it could not meet.
-    package var lateness: Histogram { Histogram(sumOf: turns.map(\.lateness)) }
+    package var lateness: SparseHistogram { SparseHistogram(sumOf: turns.map(\.lateness)) }
 
     /// When and why the row was given up; nil if it was not.
     var failureText: String? { failure.map { "failed after \(turns.count) laps: \($0)" } }
@@ -73,8 +73,8 @@ package struct MeasuredRow: Hashable, Sendable {
     package mutating func add(_ later: MeasuredRow) {
         turns += later.turns
         if let more = later.drift, drift.map({ more.noise < $0.noise }) ?? true { drift = more }
-        ticks = Histogram(sumOf: [ticks, later.ticks])
-        hop = Histogram(sumOf: [hop, later.hop])
+        ticks = SparseHistogram(sumOf: [ticks, later.ticks])
+        hop = SparseHistogram(sumOf: [hop, later.hop])
         early += later.early
         problem = problem ?? later.problem
         failure = failure ?? later.failure
@@ -88,7 +88,7 @@ package struct Turn: Hashable, Sendable {
     /// Half of the deadlines were served within these nanoseconds.
     package let median: UInt64
     /// The lateness of all deadlines.
-    package let lateness: Histogram
+    package let lateness: SparseHistogram
     /// Deadlines that got no tick of their own.
     package let missed: UInt64
     /// What the kernel billed, without the threads that wait, show progress or make the load: nanoseconds on a
@@ -105,7 +105,7 @@ package struct Turn: Hashable, Sendable {
 
     package init(
         median: UInt64,
-        lateness: Histogram,
+        lateness: SparseHistogram,
         missed: UInt64,
         cpu: Int64?,
         wakeUps: Int64?,

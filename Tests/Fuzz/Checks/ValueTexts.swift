@@ -1,5 +1,6 @@
 import Foundation
 import PreciseTimer
+import TimerStatistics
 
 /// Chooses pairs of texts from numbers of an input. Most are near a value that exists, so that what is refused does not
 /// hide what is computed.

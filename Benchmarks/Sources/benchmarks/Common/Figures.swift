@@ -72,7 +72,7 @@ extension Double {
 }
 
 /// Times in nanoseconds, counted in bins that are at most 1/32 wide; the longest is kept exactly.
-struct Histogram: Sendable {
+struct TimeBins: Sendable {
     private var bins = [Int](repeating: 0, count: 64 * 32)
     private(set) var count = 0
     private(set) var longest: UInt64 = 0
@@ -83,7 +83,7 @@ struct Histogram: Sendable {
         longest = max(longest, time)
     }
 
-    mutating func merge(_ other: Histogram) {
+    mutating func merge(_ other: TimeBins) {
         for bin in bins.indices { bins[bin] += other.bins[bin] }
         count += other.count
         longest = max(longest, other.longest)

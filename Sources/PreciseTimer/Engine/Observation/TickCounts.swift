@@ -1,4 +1,5 @@
 internal import TimerKernel
+internal import TimerStatistics
 
 /// The statistics of a timer or a service while they are collected. Counting a tick allocates nothing. The service's
 /// lock protects it.

@@ -61,27 +61,17 @@ package struct Trend: Equatable, Sendable {
     }
 }
 
-extension Trend: Codable {
-    // As texts: not every coder has integers of 128 bits.
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let texts = try container.decode([String].self)
-        let numbers = texts.compactMap { Int128($0) }
-        var sums: [LineSums] = []
-        if numbers.count == texts.count, numbers.count % 6 == 1, numbers.count / 6 <= BatchSums.lengths {
-            let starts = stride(from: 1, to: numbers.count, by: 6)
-            sums = starts.compactMap { LineSums(numbers[$0..<$0 + 6]) }
-        }
-        let first = numbers.first.flatMap { Int64(exactly: $0) }
-        guard let first, 6 * sums.count + 1 == texts.count else {
-            throw DecodingError.impossible("trend", in: decoder)
-        }
-        self.init(first, sums)
-        guard isPossible else { throw DecodingError.impossible("trend", in: decoder) }
-    }
+extension Trend {
+    /// The numbers, for a file.
+    package var numbers: [Int128] { [Int128(first)] + sums.flatMap(\.numbers) }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(([Int128(first)] + sums.flatMap(\.numbers)).map { "\($0)" })
+    /// Reads the numbers; nil if no points have made them.
+    package init?(_ numbers: [Int128]) {
+        guard let first = numbers.first.flatMap({ Int64(exactly: $0) }), numbers.count % 6 == 1,
+            numbers.count / 6 <= BatchSums.lengths
+        else { return nil }
+        let starts = stride(from: 1, to: numbers.count, by: 6)
+        self.init(first, starts.compactMap { LineSums(numbers[$0..<$0 + 6]) })
+        guard 6 * sums.count + 1 == numbers.count, isPossible else { return nil }
     }
 }

@@ -1,3 +1,5 @@
+internal import TimerStatistics
+
 /// The slope of lateness over time: whether ticks keep to their grid in the long run, and how well that is known.
 ///
 /// It comes from one long stretch of a row, whose first quarter does not count: a processor takes some 30 ms of light
@@ -11,7 +13,7 @@
 /// change. A standard error assumes that the distances from the line are independent, or that their correlation is
 /// known; 16 of them do not tell it. In a few blocks chance alone can look like a line, so their noise is at least that
 /// of Student's distribution for 99 of 100 stretches. It shrinks with longer stretches.
-package struct Drift: Codable, Hashable, Sendable {
+package struct StretchDrift: Codable, Hashable, Sendable {
     /// Parts per million: µs of additional lateness per second.
     package let ppm: Double
     /// The true drift is within so much of ``ppm``, in 99 of 100 stretches.
@@ -24,6 +26,10 @@ package struct Drift: Codable, Hashable, Sendable {
 
     private static let blocks = 16
     private static let ticksPerBlock = 4
+    /// A line must explain more than this share of the variance.
+    private static let share = 0.8
+    /// The two-sided 1 % points of Student's distribution, from one degree of freedom. Beyond them the share decides.
+    private static let deviations = [63.657, 9.925, 5.841, 4.604]
     /// The deadlines of a stretch that has enough ticks, even if some deadlines are missed.
     package static let deadlines: UInt64 = 32
 
@@ -38,18 +44,24 @@ package struct Drift: Codable, Hashable, Sendable {
         let points = stretch.suffix((3 * stretch.count + 3) / 4)
         let count = min(Self.blocks, points.count / Self.ticksPerBlock)
         guard count >= 3 else { return nil }
-        let medians = (0..<count)
-            .map { block -> (time: Double, lateness: Double) in
-                let start = points.startIndex + points.count * block / count
-                let end = points.startIndex + points.count * (block + 1) / count
-                let ticks = points[start..<end]
-                return (ticks.map { Double($0.time) }.median ?? 0, ticks.map { Double($0.lateness) }.median ?? 0)
-            }
+        var medians = LineSums()
+        for block in 0..<count {
+            let start = points.startIndex + points.count * block / count
+            let end = points.startIndex + points.count * (block + 1) / count
+            let times = points[start..<end].map { Double($0.time) }
+            let latenesses = points[start..<end].map { Double($0.lateness) }
+            // Twice a median is a whole number.
+            medians.add(time: Int128(2 * (times.median ?? 0)), lateness: Int128(2 * (latenesses.median ?? 0)))
+        }
         // Many timers with one tick each may all tick at one time.
-        guard medians[0].time < medians[count - 1].time else { return nil }
-        let line = Line(through: medians)
+        guard let line = medians.line else { return nil }
         ppm = line.slope * 1_000_000
-        noise = line.slopeNoise * 1_000_000
+        // The residuals have two degrees of freedom fewer than there are points.
+        let freedom = count - 2
+        let ofShare = Self.share / (1 - Self.share) * Double(freedom)
+        let ofChance =
+            freedom <= Self.deviations.count ? Self.deviations[freedom - 1] * Self.deviations[freedom - 1] : 0
+        noise = (max(ofShare, ofChance) * line.variance).squareRoot() * 1_000_000
         guard isSound else { return nil }
     }
 
@@ -58,40 +70,6 @@ package struct Drift: Codable, Hashable, Sendable {
 
     /// Whether a measurement can have found this drift, and a page can draw it.
     var isSound: Bool { ppm.magnitude < 1e15 && (0..<1e15).contains(noise) }
-}
-
-/// A line fitted by least squares.
-private struct Line {
-    let slope: Double
-    /// The slope may be wrong by so much.
-    let slopeNoise: Double
-
-    /// A line must explain more than this share of the variance.
-    private static let share = 0.8
-    /// The two-sided 1 % points of Student's distribution, from one degree of freedom. Beyond them the share decides.
-    private static let deviations = [63.657, 9.925, 5.841, 4.604]
-
-    /// The line through at least three points that are not all at one time.
-    init(through points: [(time: Double, lateness: Double)]) {
-        let count = Double(points.count)
-        let time = points.reduce(0) { $0 + $1.time } / count
-        let lateness = points.reduce(0) { $0 + $1.lateness } / count
-        let spread = points.reduce(0) { $0 + ($1.time - time) * ($1.time - time) }
-        let slope = points.reduce(0) { $0 + ($1.time - time) * ($1.lateness - lateness) } / spread
-        let rest = points.reduce(0) { sum, point in
-            let distance = point.lateness - lateness - slope * (point.time - time)
-            return sum + distance * distance
-        }
-        self.slope = slope
-        // The line explains slope² × spread of the variance, and leaves the rest.
-        let ofShare = (Self.share / (1 - Self.share) * rest / spread).squareRoot()
-        // The residuals have two degrees of freedom fewer than there are points.
-        let freedom = points.count - 2
-        let ofChance =
-            freedom <= Self.deviations.count
-            ? Self.deviations[freedom - 1] * (rest / Double(freedom) / spread).squareRoot() : 0
-        slopeNoise = max(ofShare, ofChance)
-    }
 }
 
 /// One tick's place in time.

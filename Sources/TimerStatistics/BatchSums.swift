@@ -4,9 +4,11 @@
 /// nearly independent, and the spread of those means shows how well a line is known. Which length is long enough is
 /// only seen afterwards, so the sums of all lengths are kept: two batches of one length make one of the next, as in
 /// G. S. Fishman and L. S. Yarberry, "An implementation of the batch means method" (1997).
-package struct BatchSums: Sendable {
+///
+/// What each tick calls is public, as in ``LogHistogram``.
+public struct BatchSums: Sendable {
     /// The points of the shortest batch, and the number of lengths: the longest batch has eight million.
-    static var shortest: UInt64 { 16 }
+    @inlinable static var shortest: UInt64 { 16 }
     static var lengths: Int { 20 }
     /// Nanoseconds in a unit of time. With it, the sums of ten years with ten thousand points a second fit.
     static var unit: Int64 { 1 << 12 }
@@ -20,9 +22,9 @@ package struct BatchSums: Sendable {
     }
 
     // The points of a batch that is not full: their number, and the sums of their times and latenesses.
-    private var points: UInt64 = 0
-    private var times: Int64 = 0
-    private var latenesses: UInt128 = 0
+    @usableFromInline var points: UInt64 = 0
+    @usableFromInline var times: Int64 = 0
+    @usableFromInline var latenesses: UInt128 = 0
     /// The time that filled the first batch. It tells these points from others.
     private(set) var first: Int64 = 0
     private var batches = InlineArray<20, Length>(repeating: Length())
@@ -33,7 +35,7 @@ package struct BatchSums: Sendable {
     package init() {}
 
     /// Counts a point, in nanoseconds. Constant time: a batch costs two sums on average.
-    @inline(__always) package mutating func add(time: Int64, lateness: UInt64) {
+    @inlinable @inline(__always) public mutating func add(time: Int64, lateness: UInt64) {
         times &+= time >> 12
         latenesses &+= UInt128(lateness)
         points &+= 1
@@ -41,12 +43,12 @@ package struct BatchSums: Sendable {
     }
 
     // Not inlined: one point of 16 comes here.
-    @inline(never) private mutating func fill(_ latest: Int64) {
+    @usableFromInline @inline(never) mutating func fill(_ latest: Int64) {
         var (time, lateness) = (times >> 4, UInt64(truncatingIfNeeded: latenesses >> 4))
         (points, times, latenesses) = (0, 0, 0)
         if batches[0].sums.count == 0 { first = latest }
         for length in 0..<Self.lengths {
-            batches[length].sums.add(time: time, lateness: lateness)
+            batches[length].sums.add(time: Int128(time), lateness: Int128(lateness))
             let (otherTime, otherLateness) = (batches[length].time, batches[length].lateness)
             if batches[length].sums.count & 1 == 1 {
                 (batches[length].time, batches[length].lateness) = (time, lateness)

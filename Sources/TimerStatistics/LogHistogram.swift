@@ -1,16 +1,19 @@
 /// Counts of lengths in nanoseconds, in buckets whose width grows with the length: at most an eighth of it. All lengths
 /// have a bucket, and the memory is fixed, as in "HdrHistogram" by Gil Tene.
-package struct LogHistogram: Sendable {
+///
+/// What each tick calls is public, because the compiler inlines no `package` function of another module. No product
+/// shows this module.
+public struct LogHistogram: Sendable {
     /// The number of buckets.
     package static var size: Int { 496 }
 
     // What every length changes comes first, close together.
     /// The sum of the lengths; saturates.
-    package private(set) var total: UInt64 = 0
+    @usableFromInline package internal(set) var total: UInt64 = 0
     /// The greatest length.
-    package private(set) var longest: UInt64 = 0
+    @usableFromInline package internal(set) var longest: UInt64 = 0
     /// How many lengths each bucket has.
-    package private(set) var counts = InlineArray<496, UInt64>(repeating: 0)
+    @usableFromInline package internal(set) var counts = InlineArray<496, UInt64>(repeating: 0)
 
     package init() {}
 
@@ -19,17 +22,18 @@ package struct LogHistogram: Sendable {
 
     /// Counts a length. Constant time. Returns whether no earlier one is longer.
     @discardableResult
-    @inline(__always) package mutating func add(_ length: UInt64) -> Bool {
+    @inlinable @inline(__always) public mutating func add(_ length: UInt64) -> Bool {
         // Every length has a bucket, so nothing checks the index.
         unsafe counts[unchecked: Self.bucket(of: length)] &+= 1
-        total = total.saturatingAdding(length)
+        let (sum, overflow) = total.addingReportingOverflow(length)
+        total = overflow ? .max : sum
         if length < longest { return false }
         longest = length
         return true
     }
 
     /// The bucket of a length. Lengths below 8 have their own. Each octave from there on has eight buckets.
-    @inline(__always) package static func bucket(of length: UInt64) -> Int {
+    @inlinable @inline(__always) public static func bucket(of length: UInt64) -> Int {
         // The length without its last bits is 8 to 15, and below 8 in the first octave.
         let shift = UInt64(truncatingIfNeeded: 60 &- (length | 8).leadingZeroBitCount)
         return Int(truncatingIfNeeded: shift &* 8 &+ length &>> shift)

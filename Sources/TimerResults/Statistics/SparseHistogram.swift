@@ -3,14 +3,14 @@
 /// A bucket holds all values with the same first six binary digits, so it is at most 1/32 wide, and its middle is less
 /// than 2 % from each of its values: two digits are shown. Histograms can be added, so a percentile over many turns is
 /// right. A mean of the turns' percentiles would be a percentile of nothing. Only buckets with values exist.
-package struct Histogram: Hashable, Sendable {
+package struct SparseHistogram: Hashable, Sendable {
     package struct Bucket: Hashable, Sendable {
         /// The lower end, in nanoseconds.
         package let lowest: UInt64
         package fileprivate(set) var count: UInt64
 
         /// The middle, in nanoseconds.
-        package var middle: Double { Double(lowest) + Double(Histogram.rest(of: lowest)) / 2 }
+        package var middle: Double { Double(lowest) + Double(SparseHistogram.rest(of: lowest)) / 2 }
     }
 
     /// In ascending order of their values.
@@ -35,7 +35,7 @@ package struct Histogram: Hashable, Sendable {
     }
 
     /// The sum of some histograms.
-    package init(sumOf histograms: some Sequence<Histogram>) {
+    package init(sumOf histograms: some Sequence<SparseHistogram>) {
         var sums: [UInt64: UInt64] = [:]
         for bucket in histograms.lazy.flatMap(\.buckets) { sums[bucket.lowest, default: 0] += bucket.count }
         buckets = sums.map { Bucket(lowest: $0, count: $1) }.sorted { $0.lowest < $1.lowest }
@@ -69,7 +69,7 @@ package struct Histogram: Hashable, Sendable {
 }
 
 /// The form in files: `39424:3 40448`, the lower end and the count of each bucket; no count is one.
-extension Histogram {
+extension SparseHistogram {
     package var text: String {
         buckets.map { $0.count == 1 ? "\($0.lowest)" : "\($0.lowest):\($0.count)" }.joined(separator: " ")
     }

@@ -2,7 +2,7 @@
 ///
 /// They are exact, so the sums of a later reading minus those of an earlier one are the sums of the time in between.
 /// They wrap around. A line needs only their distances from the means, which fit for all points of ten years.
-struct LineSums: Equatable, Sendable {
+package struct LineSums: Equatable, Sendable {
     /// The number of points.
     private(set) var count: Int128 = 0
     // Sums over the points of the time, the lateness, their squares and their product.
@@ -12,9 +12,10 @@ struct LineSums: Equatable, Sendable {
     private var squaredLatenesses: Int128 = 0
     private var products: Int128 = 0
 
+    package init() {}
+
     /// Adds a point. Constant time.
-    mutating func add(time: Int64, lateness: UInt64) {
-        let (time, lateness) = (Int128(time), Int128(lateness))
+    package mutating func add(time: Int128, lateness: Int128) {
         count &+= 1
         times &+= time
         latenesses &+= lateness
@@ -37,7 +38,7 @@ struct LineSums: Equatable, Sendable {
 
     /// The line's slope, and the square of the slope's standard error if the points are independent; nil for fewer than
     /// three points, or if all are of one time.
-    var line: (slope: Double, variance: Double)? {
+    package var line: (slope: Double, variance: Double)? {
         guard count > 2 else { return nil }
         let spread = spreads
         guard spread.ofTimes > 0 else { return nil }
