@@ -91,6 +91,36 @@ struct DebounceTests {
         #expect(calls.all == expected)
     }
 
+    /// A flush or a cancellation is of its own burst.
+    @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
+    func nothingOfABurstRemainsInTheNextOne(kind: Kind, edge: BurstEdge) throws {
+        for former in ["flush 0", "flush 30", "cancel 0", "cancel 30", "flush 0, cancel 0", "flush 30, cancel 30"] {
+            let trigger = try limiter(kind, 100, edge)
+            _ = run(trigger, "call 0, call 0, \(former)")
+            let before = calls.all.count
+            let burst = "call 0, call 50, call 130, call 170"
+            _ = run(trigger, burst)
+            let next = calls.all.dropFirst(before).map { $0 - 1_000 }
+            _ = run(try limiter(kind, 100, edge), burst)
+            #expect(next == Array(calls.all.dropFirst(before + next.count)), "\(former)")
+        }
+    }
+
+    /// Two threads may come in another order than they have read the clock.
+    @Test func aCallThatHasReadTheClockEarlierMakesTheBurstNoShorter() throws {
+        let (wall, calls) = (VirtualTime(clock: .wall), Notes<TimerInstant>())
+        let trigger = try Debouncer(.seconds(9), on: wall.service, target: target) { _ in calls.append(wall.now) }
+        let end = wall.now.advanced(by: .seconds(5 + 9))
+        trigger()
+        wall.advance(by: .seconds(5))
+        trigger()
+        wall.inject(.stepClock(by: .seconds(-3)))
+        wall.advance(by: .zero)
+        trigger()
+        wall.advance(by: .seconds(60))
+        #expect(calls.all == [end])
+    }
+
     /// The window of a debounce begins with the call, that of a throttle with the handler's call.
     @Test(arguments: [
         (Kind.debounce, 80, [80, 110]), (.throttle, 80, [80, 180]),

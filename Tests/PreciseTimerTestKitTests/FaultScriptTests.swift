@@ -54,6 +54,20 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.milliseconds(1), .zero, .milliseconds(2), .zero])
     }
 
+    @Test func faultsOfOneInstantHappenInTheOrderOfTheirInjection() async throws {
+        let wall = VirtualTime(clock: .wall)
+        let (steps, told) = (try wall.service.clockSteps, Notes<Int>())
+        for (step, delay) in [(1, 9), (2, 5), (3, 9), (4, 5), (5, 9)] {
+            wall.inject(.stepClock(by: .seconds(step)), after: .seconds(delay))
+        }
+        wall.advanceWithoutSettling(by: .seconds(4))
+        wall.inject(.stepClock(by: .seconds(6)), after: .seconds(5))
+        wall.advanceWithoutSettling(by: .seconds(6))
+        wall.service.shutdown()
+        for try await step in steps { told.append(Int(step.change / .seconds(1))) }
+        #expect(told.all == [2, 4, 1, 3, 5, 6])
+    }
+
     /// One thread lets time pass, and another injects faults that come before those that are due.
     @Test func eachFaultHappensOnceAlsoIfAnotherThreadInjectsThem() async throws {
         let (wall, rounds) = (VirtualTime(clock: .wall), 20_000)

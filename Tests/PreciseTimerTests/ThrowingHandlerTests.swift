@@ -207,12 +207,15 @@ import TimerKernel
     }
 
     @Test func theCapturesOfOnErrorAreReleasedByCancel() throws {
-        let released = Count()
+        let (released, service) = (Count(), virtual.service)
         let timer = try PreciseTimer.schedule(
             second,
             on: virtual.service,
             target: log,
-            onError: { [captured = Thing { released.add(1) }] _, _ in withExtendedLifetime(captured) {} },
+            // Under the lock, its `deinit` would find it taken.
+            onError: { [captured = Thing { released.add(1 + 0 * service.pendingCount) }] _, _ in
+                withExtendedLifetime(captured) {}
+            },
             handler: { log, tick in try Self.step(log, tick) }
         )
         #expect(released.value == 0)
