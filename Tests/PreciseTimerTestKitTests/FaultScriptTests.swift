@@ -54,6 +54,17 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.milliseconds(1), .zero, .milliseconds(2), .zero])
     }
 
+    @Test func lateAndEarlyWakeUpsOfOneFiringAddUp() throws {
+        try everySecond()
+        let faults: [VirtualTime.Fault] = [
+            .wakeEarly(by: .milliseconds(1)), .wakeLate(by: .milliseconds(5)), .wakeLate(by: .milliseconds(7)),
+            .wakeEarly(by: .milliseconds(2)),
+        ]
+        for fault in faults { virtual.inject(fault) }
+        virtual.advance(by: .seconds(2))
+        #expect(log.ticks.map(\.lateness) == [.milliseconds(9), .zero])
+    }
+
     @Test func faultsOfOneInstantHappenInTheOrderOfTheirInjection() async throws {
         let wall = VirtualTime(clock: .wall)
         let (steps, told) = (try wall.service.clockSteps, Notes<Int>())
