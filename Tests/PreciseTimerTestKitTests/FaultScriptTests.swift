@@ -15,6 +15,12 @@ struct FaultScriptTests {
         try PreciseTimer.schedule(schedule, on: (virtual ?? self.virtual).service, target: log) { $0.note($1) }
     }
 
+    @Test func aFaultThatCannotHappenStopsTheProcess() async {
+        await #expect(processExitsWith: .failure) { VirtualTime().inject(.stepClock(by: .seconds(1))) }
+        await #expect(processExitsWith: .failure) { VirtualTime().inject(.stall(.seconds(-1))) }
+        await #expect(processExitsWith: .failure) { VirtualTime().inject(.stall(.zero), after: .seconds(-1)) }
+    }
+
     @Test func aFaultAfterTheEndOfTimeNeverHappens() {
         for _ in 0..<2 { virtual.advance(by: .nanoseconds(Int64.max - 1_000_000_000)) }
         for length: Duration in [.nanoseconds(Int64.max), .seconds(Int64.max)] {
