@@ -61,6 +61,7 @@ struct DebounceTests {
             case "call": trigger()
             case "flush": answers.append(trigger.flush())
             case "cancel": answers.append(trigger.cancel())
+            case "fire": answers.append(trigger.timers.allSatisfy { $0.fire() })
             default: virtual.advance(by: .zero)
             }
         }
@@ -76,6 +77,8 @@ struct DebounceTests {
             (.throttle, .both, "call 0, flush 0, call 0, flush 0, call 1", [false, true], [0, 0, 100]),
             // A call after a flush comes with it, and begins no window of its own.
             (.debounce, .trailing, "call 0, flush 30, call 30, deliver 30, call 40", [true], [30, 140]),
+            // Nor does one after an extra tick of the timer, which lets the waiting call through, too.
+            (.debounce, .trailing, "call 0, fire 30, deliver 30, call 40", [true], [30, 140]),
             // A call that was dropped, or does not wait, is not flushed.
             (.debounce, .leading, "call 0, call 0, cancel 0, flush 0", [true, false], []),
             (.debounce, .trailing, "call 0, call 0, cancel 0, flush 0", [true, false], []),
@@ -89,6 +92,36 @@ struct DebounceTests {
     func flushAndCancel(kind: Kind, edge: BurstEdge, script: String, answers: [Bool], expected: [Int]) throws {
         #expect(run(try limiter(kind, 100, edge), script) == answers)
         #expect(calls.all == expected)
+    }
+
+    /// A flush or a cancellation is of its own burst.
+    @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
+    func nothingOfABurstRemainsInTheNextOne(kind: Kind, edge: BurstEdge) throws {
+        for former in ["flush 0", "flush 30", "cancel 0", "cancel 30", "flush 0, cancel 0", "flush 30, cancel 30"] {
+            let trigger = try limiter(kind, 100, edge)
+            _ = run(trigger, "call 0, call 0, \(former)")
+            let before = calls.all.count
+            let burst = "call 0, call 50, call 130, call 170"
+            _ = run(trigger, burst)
+            let next = calls.all.dropFirst(before).map { $0 - 1_000 }
+            _ = run(try limiter(kind, 100, edge), burst)
+            #expect(next == Array(calls.all.dropFirst(before + next.count)), "\(former)")
+        }
+    }
+
+    /// Two threads may come in another order than they have read the clock.
+    @Test func aCallThatHasReadTheClockEarlierMakesTheBurstNoShorter() throws {
+        let (wall, calls) = (VirtualTime(clock: .wall), Notes<TimerInstant>())
+        let trigger = try Debouncer(.seconds(9), on: wall.service, target: target) { _ in calls.append(wall.now) }
+        let end = wall.now.advanced(by: .seconds(5 + 9))
+        trigger()
+        wall.advance(by: .seconds(5))
+        trigger()
+        wall.inject(.stepClock(by: .seconds(-3)))
+        wall.advance(by: .zero)
+        trigger()
+        wall.advance(by: .seconds(60))
+        #expect(calls.all == [end])
     }
 
     /// The window of a debounce begins with the call, that of a throttle with the handler's call.
@@ -136,6 +169,7 @@ struct DebounceTests {
     func aNegativeTimeIsRefused(kind: Kind, edge: BurstEdge) {
         #expect(throws: TimerError.self) { _ = try limiter(kind, -1, edge) }
         #expect(virtual.pendingCount == 0)
+        #expect(throws: Never.self) { _ = try limiter(kind, 0, edge) }
     }
 
     @Test(arguments: [true, false]) func aFlushOfWhatHasEndedIsRefused(serviceEnds: Bool) throws {
@@ -145,6 +179,15 @@ struct DebounceTests {
         if serviceEnds { virtual.service.shutdown() } else { target = nil }
         #expect([trigger.flush(), trigger.cancel()] == [false, false])
         withExtendedLifetime(target) {}
+    }
+
+    @Test func aServiceThatEndsDuringAFlushRefusesIt() throws {
+        let alarm = ManualAlarm()
+        let service = try TimerService(alarm: alarm)
+        let trigger = try Debouncer(.seconds(9), on: service, target: target) { _ in }
+        trigger()
+        alarm.happen(before: 1) { service.shutdown() }
+        #expect(trigger.flush() == false)
     }
 
     @Test func aReleasedTriggerEndsItsTimer() throws {

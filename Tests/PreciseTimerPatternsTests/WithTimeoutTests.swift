@@ -401,6 +401,24 @@ struct WithTimeoutThreadTests {
         await isOver.pass()
     }
 
+    @Test func aCancellationHandlerMayCancelTheCaller() async {
+        let (virtual, caller) = (VirtualTime(), Box<Task<Void, any Error>>())
+        let task = Task {
+            while caller.value == nil { await Task.yield() }
+            try await withTimeout(.seconds(1), on: virtual.service) {
+                try await withTaskCancellationHandler {
+                    virtual.advanceWithoutSettling(by: .seconds(1))
+                    try Task.checkCancellation()
+                } onCancel: {
+                    caller.value?.cancel()
+                }
+            }
+        }
+        caller.value = task
+        await #expect(throws: TimeoutError.self) { try await task.value }
+        caller.value = nil
+    }
+
     @Test func aCancellationHandlerMayUseTheServiceAndItsTimers() async throws {
         let (virtual, seen) = (VirtualTime(), Box<Int>())
         await #expect(throws: TimeoutError.self) {

@@ -160,6 +160,21 @@ import Testing
         #expect(work(3, 5, 6) == [.none, .handler, .task])
     }
 
+    /// Wherever it waits: in a heap of thirty, seven timers have four children.
+    @Test func theOnlyTimerWithASequelIsFoundFromItsDeadlineOn() throws {
+        for place in 0..<30 {
+            let (service, log) = (VirtualTime().service, Log())
+            for number in 0..<30 {
+                let time = Duration.seconds(1 + number)
+                let schedule = number == place ? PreciseTimer.Schedule.once(after: time) : .every(time)
+                try PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) }
+            }
+            let deadline = service.now.advanced(by: .seconds(1 + place))
+            let work = [deadline.advanced(by: .nanoseconds(-1)), deadline].map(service.pendingWork)
+            #expect(work == [.none, .task], "at \(place)")
+        }
+    }
+
     /// The queue of one timer is suspended. Without its rule, each tick of the other one would wait for it.
     @Test func aTickThatCannotArriveIsWaitedForOnce() async throws {
         let (service, stuckQueue, log, meter) = (virtual.service, SuspendedQueue(), Log(), Meter())

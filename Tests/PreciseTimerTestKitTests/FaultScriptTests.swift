@@ -15,6 +15,12 @@ struct FaultScriptTests {
         try PreciseTimer.schedule(schedule, on: (virtual ?? self.virtual).service, target: log) { $0.note($1) }
     }
 
+    @Test func aFaultThatCannotHappenStopsTheProcess() async {
+        await #expect(processExitsWith: .failure) { VirtualTime().inject(.stepClock(by: .seconds(1))) }
+        await #expect(processExitsWith: .failure) { VirtualTime().inject(.stall(.seconds(-1))) }
+        await #expect(processExitsWith: .failure) { VirtualTime().inject(.stall(.zero), after: .seconds(-1)) }
+    }
+
     @Test func aFaultAfterTheEndOfTimeNeverHappens() {
         for _ in 0..<2 { virtual.advance(by: .nanoseconds(Int64.max - 1_000_000_000)) }
         for length: Duration in [.nanoseconds(Int64.max), .seconds(Int64.max)] {
@@ -52,6 +58,31 @@ struct FaultScriptTests {
         virtual.inject(.wakeLate(by: .milliseconds(1)), after: .milliseconds(500))
         virtual.advance(by: .milliseconds(4_000))
         #expect(log.ticks.map(\.lateness) == [.milliseconds(1), .zero, .milliseconds(2), .zero])
+    }
+
+    @Test func lateAndEarlyWakeUpsOfOneFiringAddUp() throws {
+        try everySecond()
+        let faults: [VirtualTime.Fault] = [
+            .wakeEarly(by: .milliseconds(1)), .wakeLate(by: .milliseconds(5)), .wakeLate(by: .milliseconds(7)),
+            .wakeEarly(by: .milliseconds(2)),
+        ]
+        for fault in faults { virtual.inject(fault) }
+        virtual.advance(by: .seconds(2))
+        #expect(log.ticks.map(\.lateness) == [.milliseconds(9), .zero])
+    }
+
+    @Test func faultsOfOneInstantHappenInTheOrderOfTheirInjection() async throws {
+        let wall = VirtualTime(clock: .wall)
+        let (steps, told) = (try wall.service.clockSteps, Notes<Int>())
+        for (step, delay) in [(1, 9), (2, 5), (3, 9), (4, 5), (5, 9)] {
+            wall.inject(.stepClock(by: .seconds(step)), after: .seconds(delay))
+        }
+        wall.advanceWithoutSettling(by: .seconds(4))
+        wall.inject(.stepClock(by: .seconds(6)), after: .seconds(5))
+        wall.advanceWithoutSettling(by: .seconds(6))
+        wall.service.shutdown()
+        for try await step in steps { told.append(Int(step.change / .seconds(1))) }
+        #expect(told.all == [2, 4, 1, 3, 5, 6])
     }
 
     /// One thread lets time pass, and another injects faults that come before those that are due.

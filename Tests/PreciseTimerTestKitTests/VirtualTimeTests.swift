@@ -41,6 +41,20 @@ struct VirtualTimeTests {
         #expect([log.count, virtual.pendingCount] == [2, 0])
     }
 
+    /// The search at the end of the first step is the last one before it.
+    @Test func aReleasedTargetIsSearchedForASecondAfterTheLastSearch() throws {
+        var target: Thing? = Thing()
+        try PreciseTimer.schedule(.onDemand, on: virtual.service, target: try #require(target)) { _, _ in }
+        virtual.jump(by: .milliseconds(2_500))
+        target = nil
+        let counts = [999, 1]
+            .map { time in
+                virtual.jump(by: .milliseconds(time))
+                return virtual.pendingCount
+            }
+        #expect(counts == [1, 0])
+    }
+
     private func schedule(_ schedule: PreciseTimer.Schedule) throws {
         try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
     }

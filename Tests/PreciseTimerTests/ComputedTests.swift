@@ -132,15 +132,15 @@ struct ComputedTests {
             }
             return .computed { instant in withExtendedLifetime(thing) { instant.advanced(by: .seconds(1)) } }
         }
-        var timer: PreciseTimer? = try PreciseTimer.schedule(rule("first"), on: service) { _, _ in }
+        let timer = try PreciseTimer.schedule(rule("first"), on: service) { _, _ in }
         alarm.pass(2)
         #expect(released.all == [])
-        try timer?.reschedule(rule("second"))
+        try timer.reschedule(rule("second"))
         alarm.pass(2)
-        try timer?.reschedule(.every(.seconds(1)))
-        try timer?.reschedule(rule("third"))
+        try timer.reschedule(.every(.seconds(1)))
         #expect(released.all == ["first", "second"])
-        timer = nil
+        try timer.reschedule(rule("third"))
+        timer.cancel()
         #expect(released.all == ["first", "second", "third"] && service.pendingCount == 0)
     }
 

@@ -104,6 +104,17 @@ struct PauseTests {
     )
     func aPauseThatKeepsTheGridMovesNoDeadline(play: Play) throws { try expectTicks(of: play) }
 
+    /// Another timer of the round pauses it. Afterwards its late deadlines begin a burst of their own.
+    @Test func aTimerPausedInABurstCatchesUpAnew() throws {
+        let timer = try scene.timer(.every(.milliseconds(10)), missed: .catchUp(limit: 2))
+        let other = try scene.handle(.once(after: .milliseconds(15))) { _, _ in timer.pause(keeping: .grid) }
+        scene.jump(100)
+        timer.resume()
+        scene.advance(0)
+        #expect(scene.ticks == "0@10 late 90, 0@15 late 85, 1@20 late 80, 2@30 late 70 missed 7")
+        withExtendedLifetime(other) {}
+    }
+
     @Test func aTimerPausedInItsHandlerDoesNotTickAgain() throws {
         let states = Notes<PreciseTimer.State>()
         let timer = try scene.handle(.every(.milliseconds(10)), missed: .catchUp(limit: 5)) { timer, _ in
@@ -309,6 +320,14 @@ struct RemainingTests {
         scene.advance(60_000)
         #expect(scene.ticks == ticks)
         #expect(timer.state == .ended(.completed) && !timer.restart())
+    }
+
+    @Test func aRestartedTimerIsTheLastAmongEqualDeadlines() throws {
+        let timers = try (0..<2).map { _ in try scene.timer(.every(.milliseconds(10))) }
+        scene.advance(10)
+        timers[0].restart()
+        scene.advance(10)
+        #expect(scene.ticks == "0@10, 0@10, 1@20, 0@20")
     }
 
     @Test func onlyAScheduleThatCountsFromItsBeginningIsRestarted() throws {

@@ -36,13 +36,19 @@ struct OnEndTests {
         }
     }
 
-    /// The captures of the handler are released before `onEnd` is called, and those of `onEnd` after it.
+    /// The captures of the handler are released before `onEnd` is called, and those of `onEnd` after it. A `deinit` may
+    /// use the service: under its lock, that would end the process.
     @Test(arguments: Way.allCases) func capturesAreReleasedAroundTheOneCallOfOnEnd(way: Way) throws {
         let (events, target, timer) = (Notes<String>(), Box<Thing>(), Box<PreciseTimer>())
+        let thing = { [virtual] (event: String?) in
+            Thing {
+                _ = virtual.service.activeTimers
+                if let event { events.append(event) }
+            }
+        }
         let schedule = PreciseTimer.Schedule.every(.seconds(1), count: way == .lastTick ? 1 : nil)
         do {
-            let captured = Thing { events.append("released") }
-            let heard = Thing { events.append("onEnd released") }
+            let (captured, heard) = (thing("released"), thing("onEnd released"))
             let onEnd: OnEnd = { reason in
                 withExtendedLifetime(heard) { events.append("\(reason)") }
             }
@@ -57,7 +63,7 @@ struct OnEndTests {
                 timer.value = try PreciseTimer.schedule(schedule, on: virtual.service, onEnd: onEnd) { _, _ in handler()
                 }
             } else {
-                let thing = Thing { if way == .target || way == .targetInHandler { events.append("target gone") } }
+                let thing = thing(way == .target || way == .targetInHandler ? "target gone" : nil)
                 target.value = thing
                 timer.value = try PreciseTimer.schedule(schedule, on: virtual.service, target: thing, onEnd: onEnd) {
                     _,

@@ -130,8 +130,9 @@ import Testing
         #expect(hasEnded && log.ticks.map(\.isExtra) == [false, true] && results.all == [true, true])
     }
 
-    @Test func aTimerThatIsFinishingTakesNoOtherOrders() async throws {
-        let timer = try scene.timer(.onDemand)
+    @Test(arguments: [Schedule.onDemand, .every(.seconds(9))])
+    func aTimerThatIsFinishingTakesNoOtherOrders(schedule: Schedule) async throws {
+        let timer = try scene.timer(schedule)
         let finishing = begin(timer)
         let error = #expect(throws: TimerError.self) { try timer.reschedule(.onDemand) }
         #expect(error?.code == .timerEnded && error?.attempted.contains("finish() was called") == true)

@@ -205,6 +205,29 @@ struct DeadTargetTests {
         #expect(seen.all == [1, 1])
     }
 
+    /// A sweep and a reader of all timers hold each target for a moment, so their reference may be the last one. A
+    /// target's `deinit` may use the service: under the lock, that would end the process.
+    @Test func noTargetIsReleasedUnderTheLock() async {
+        await #expect(processExitsWith: .success) {
+            let (service, isOver) = (VirtualTime().service, Box<Bool>())
+            try onThreads(2) { thread in
+                while thread == 1, isOver.value == nil {
+                    for _ in 0..<30 { service.endTimersOfDeadTargets() }
+                    _ = service.activeTimers
+                }
+                for _ in 0..<500 where thread == 0 {
+                    let target = Thing { _ = service.pendingCount }
+                    for _ in 0..<16 {
+                        _ = try? PreciseTimer.schedule(Self.far, on: service, target: target) { _, _ in }
+                    }
+                    // The other thread is somewhere in its loop when the owner lets the target go.
+                    pause(.microseconds(50))
+                }
+                isOver.value = true
+            }
+        }
+    }
+
     @Test(arguments: forms.filter { ["paused", "resting"].contains($0.testDescription) })
     func aTimerThatIsPausedOrRestsKeepsItsServiceUntilItEnds(form: Form) throws {
         let ends = Count()

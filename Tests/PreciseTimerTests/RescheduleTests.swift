@@ -16,24 +16,54 @@ struct RescheduleTests {
         #expect(scene.ticks == "0@10, 1@20, 0@32, 1@39")
     }
 
-    @Test(arguments: [
-        PreciseTimer.Schedule.rate(3, per: .seconds(1)), .every(.seconds(1), for: .seconds(2)),
-        .every(.seconds(1), count: 2), .every(.seconds(1), jitter: .milliseconds(900)),
-        .every(.seconds(1), after: .zero, spread: .milliseconds(500)),
-    ])
-    func nothingOfTheFormerScheduleRemains(former: PreciseTimer.Schedule) throws {
-        let scene = Scene(seed: 5)
-        let timer = try scene.timer(former)
-        scene.advance(1_950)
-        let before = scene.log.count
-        #expect(before > 0)
-        timer.fire()
-        try timer.reschedule(.every(.seconds(1)))
-        scene.advance(2_000)
-        scene.jump(3_050)
-        scene.advance(2_000)
-        let ticks = "0@2950, 1@3950, 2@4950 late 2050 missed 2, 5@7950, 6@8950"
-        #expect(scene.ticks(from: before) == ticks, "the extra tick belongs to its schedule")
+    private static let formers: [PreciseTimer.Schedule] = [
+        .rate(3, per: .seconds(1)), .every(.seconds(1), count: 5), .every(.seconds(1), for: .seconds(5)),
+        .every(.seconds(1), jitter: .milliseconds(900)), .every(.seconds(1), after: .zero, spread: .milliseconds(500)),
+        .fixedDelay(.seconds(1)), .once(after: .seconds(5)), .onDemand,
+    ]
+    /// Schedules, and for those that keep the phase, the ones that begin with the former deadline.
+    private static let others: [(PreciseTimer.Schedule, (@Sendable (TimerInstant) -> PreciseTimer.Schedule)?)] = [
+        (.every(.seconds(1)), nil), (.rate(3, per: .seconds(1)), nil), (.fixedDelay(.seconds(1)), nil),
+        (.every(.seconds(1), after: .zero, for: .seconds(3)), nil), (.once(after: .seconds(1)), nil), (.onDemand, nil),
+        (.every(.milliseconds(700)), { .every(.milliseconds(700), at: $0) }),
+        (.every(.milliseconds(700), count: 3), { .every(.milliseconds(700), at: $0, count: 3) }),
+        (.rate(3, per: .seconds(2)), { .rate(3, per: .seconds(2), at: $0) }),
+    ]
+
+    /// The timer then does what a new timer of its schedule does, also if it is restarted.
+    @Test(arguments: formers, [false, true])
+    func nothingOfTheFormerScheduleRemains(former: PreciseTimer.Schedule, isPaused: Bool) throws {
+        for (schedule, inPhase) in Self.others {
+            for restarts in [false, true] {
+                let (scene, other) = (Scene(seed: 5), Scene())
+                let timer = try scene.timer(former)
+                scene.advance(1_950)
+                if isPaused { timer.pause() }
+                scene.advance(30)
+                other.advance(1_980)
+                let (count, deadline) = (scene.log.count, timer.remaining.map(scene.virtual.now.advanced))
+                if inPhase == nil {
+                    timer.fire()
+                    try timer.reschedule(schedule)
+                } else {
+                    try timer.reschedule(schedule, keeping: .phase)
+                }
+                let fresh = try other.timer(deadline.flatMap { inPhase?($0) } ?? schedule, paused: isPaused)
+                if restarts { #expect(timer.restart() == fresh.restart()) }
+                for (scene, timer) in [(scene, timer), (other, fresh)] {
+                    scene.advance(200)
+                    if isPaused { timer.resume() }
+                    scene.advance(2_000)
+                    scene.jump(3_050)
+                    scene.advance(2_000)
+                }
+                // A deadline that keeps its place keeps its number.
+                let number = inPhase == nil || deadline == nil || restarts ? 0 : count
+                let ticks = scene.ticks(from: count, numberedFrom: number)
+                #expect(ticks == other.ticks, "\(schedule), \(restarts ? "restarted" : "kept")")
+                #expect(timer.nextDeadline == fresh.nextDeadline && timer.period == fresh.period)
+            }
+        }
     }
 
     /// The late deadlines of the new schedule begin a burst of their own.
@@ -196,6 +226,15 @@ struct PhaseTests {
         }
         scene.advance(250)
         #expect(scene.ticks == "0@100, 1@200, 2@220, 3@240")
+        timer.cancel()
+    }
+
+    @Test func aChangeInABurstAddsNoLateTick() throws {
+        let timer = try scene.handle(.every(.seconds(1)), missed: .catchUp(limit: 2)) { timer, count in
+            if count == 1 { try? timer.reschedule(.every(.seconds(2)), keeping: .phase) }
+        }
+        scene.jump(10_000)
+        #expect(scene.ticks == "0@1000 late 9000, 1@2000 late 8000 missed 4")
         timer.cancel()
     }
 

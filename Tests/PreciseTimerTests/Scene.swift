@@ -60,15 +60,15 @@ struct Scene: Sendable {
     /// All ticks: `2@30` is the tick with the index 2 and the deadline 30.
     var ticks: String { ticks(from: 0) }
 
-    /// The ticks after a number of them.
-    func ticks(from first: Int) -> String {
-        log.ticks.dropFirst(first).map { $0.words(since: start) }.joined(separator: ", ")
+    /// The ticks after a number of them, with their indices from a number on.
+    func ticks(from first: Int, numberedFrom number: Int = 0) -> String {
+        log.ticks.dropFirst(first).map { $0.words(since: start, numberedFrom: number) }.joined(separator: ", ")
     }
 }
 
 extension PreciseTimer.Tick {
-    fileprivate func words(since start: TimerInstant) -> String {
-        "\(isExtra ? "extra " : "")\(index)@\(start.duration(to: deadline).number)"
+    fileprivate func words(since start: TimerInstant, numberedFrom number: Int) -> String {
+        "\(isExtra ? "extra " : "")\(index - number)@\(start.duration(to: deadline).number)"
             + (lateness > .zero ? " late \(lateness.number)" : "") + (missed > 0 ? " missed \(missed)" : "")
     }
 }

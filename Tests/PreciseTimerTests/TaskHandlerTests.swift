@@ -97,6 +97,23 @@ import Testing
         timer.value = nil
     }
 
+    @Test func aCancellationHandlerMayReadItsTimer() async throws {
+        let (isRunning, isCancelled, timer) = (Gate(), Gate(), Box<PreciseTimer>())
+        timer.value = try PreciseTimer.schedule(second, on: virtual.service, target: log) { _, _ in
+            await withTaskCancellationHandler {
+                isRunning.open()
+                await isCancelled.pass()
+            } onCancel: {
+                if timer.value?.lastRun == nil { isCancelled.open() }
+            }
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        await isRunning.pass()
+        await timer.value?.cancelAndWait()
+        #expect(timer.value?.lastRun != nil)
+        timer.value = nil
+    }
+
     /// The handler holds the handle while it awaits.
     @Test func aHandleThatIsDroppedWhileItsHandlerAwaitsEndsTheTimerAfterwards() async throws {
         let (isRunning, mayReturn, cancelled) = (Gate(), Gate(), Notes<Bool>())

@@ -16,6 +16,12 @@ import TimerKernel
     private struct Bad: Error {}
     private struct Worse: Error {}
 
+    /// An error whose words ask the service, which is not possible under its lock.
+    private struct Asking: Error, CustomStringConvertible {
+        let service: TimerService
+        var description: String { "an error beside \(service.pendingCount) timer" }
+    }
+
     /// Throws at the first tick.
     private static func step(_ log: Log, _ tick: PreciseTimer.Tick) throws {
         log.note(tick)
@@ -207,12 +213,15 @@ import TimerKernel
     }
 
     @Test func theCapturesOfOnErrorAreReleasedByCancel() throws {
-        let released = Count()
+        let (released, service) = (Count(), virtual.service)
         let timer = try PreciseTimer.schedule(
             second,
             on: virtual.service,
             target: log,
-            onError: { [captured = Thing { released.add(1) }] _, _ in withExtendedLifetime(captured) {} },
+            // Under the lock, its `deinit` would find it taken.
+            onError: { [captured = Thing { released.add(1 + 0 * service.pendingCount) }] _, _ in
+                withExtendedLifetime(captured) {}
+            },
             handler: { log, tick in try Self.step(log, tick) }
         )
         #expect(released.value == 0)
@@ -269,6 +278,7 @@ import TimerKernel
     // MARK: Facts
 
     @Test func aThrownErrorIsInTheLastRunIfTheTimerCollectsStatistics() throws {
+        let error = Asking(service: virtual.service)
         let timer = try PreciseTimer.schedule(
             second,
             on: virtual.service,
@@ -277,7 +287,7 @@ import TimerKernel
             onError: { _, _ in },
             handler: { log, tick in
                 log.note(tick)
-                if tick.index % 2 == 0 { throw Bad() }
+                if tick.index % 2 == 0 { throw error }
             }
         )
         timer.collectsStatistics = true
@@ -286,7 +296,7 @@ import TimerKernel
             advance()
             errors.append(timer.lastRun?.error)
         }
-        #expect(errors == ["Bad()", nil])
+        #expect(errors == ["an error beside 1 timer", nil])
         // Two ticks at one instant.
         virtual.jump(by: .seconds(2))
         #expect(log.count == 4)

@@ -250,8 +250,10 @@ final class TimingTests {
         begin(every(10, from: 10))
         timing.finish(at: 15)
         #expect(timing.changeSteps(to: every(20, from: 20)) == false && ticks(at: 30) == [due(0, 10)])
-        begin(onDemand)
-        #expect(timing.changeSteps(to: every(10, from: 10)) == false)
+        for schedule in [onDemand, ResolvedSchedule(.at(10), .computed)] {
+            begin(schedule)
+            #expect(timing.changeSteps(to: every(10, from: 10)) == false)
+        }
     }
 
     // MARK: Computed deadlines
