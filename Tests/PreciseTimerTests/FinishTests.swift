@@ -233,6 +233,18 @@ import Testing
         #expect(log.count == 1 && timer.state == .ended(.cancelled))
     }
 
+    /// The scheduler has ordered the alarm for the timer that then ends.
+    @Test func theAlarmIsSetForLaterTimersAfterOneThatItsLastHandlerSetAgain() async throws {
+        let other = Log()
+        _ = try persistent(on: virtual.service, in: Place(.serialQueue)).store(in: bag)
+        let ending = Task.immediate { [bag] in try await bag.finishAll() }
+        virtual.advanceWithoutSettling(by: .zero)
+        try await ending.value
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: other) { $0.note($1) }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(other.count == 1)
+    }
+
     @Test func aBagIsFinishedFromInsideAHandlerThatSetsItsTimerAgain() async throws {
         let isOver = Gate()
         let timer =

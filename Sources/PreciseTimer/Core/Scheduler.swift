@@ -3,12 +3,12 @@
 ///
 /// A round begins with the clock's reading (``beginRound(at:)``). Then, step by step, ``firstDue()`` finds the first
 /// timer that is due by then. The caller either calls its handler at once, or sends the tick to where the handler
-/// runs. ``begin(_:at:)`` decides on the tick just before the handler is called, and
-/// ``putBack(_:decidedAt:byHop:now:)`` queues the timer again after the handler has returned. Deadlines that passed in
+/// runs. ``begin(_:at:)`` decides on the tick: as of the round's instant for a handler that is called at once, and as of
+/// its arrival for one that was sent. ``putBack(_:decidedAt:byHop:now:)`` queues the timer again after the handler has returned. Deadlines that passed in
 /// between are counted then. This is why a paused timer, a slow handler, a busy queue and a slow consumer all get one
 /// late tick with the right count.
 ///
-/// The caller reads the clock and sets the alarm. Each method that can make the earliest deadline earlier returns an
+/// The caller reads the clock and sets the alarm. Each method that can make the earliest wake time earlier returns an
 /// ``AlarmOrder``, which the caller must carry out before it calls the scheduler again. There are no orders between
 /// ``beginRound(at:)`` and ``endRound()``: an alarm does not fire again before the caller has handled its last firing.
 /// No method does more than a ``batch`` of steps of O(log n).
@@ -16,8 +16,8 @@
 /// One queue has the timers in the order of their last instants, and the alarm is set to the first of these (a soft and
 /// a hard expiry, as in Linux's hrtimers). A round takes the first timer while that one's deadline has passed. It stops
 /// at the first one that must wait, because that one will wake the thread in time for all behind it. A timer that comes
-/// due during a round waits for the next one, behind all timers that were due: otherwise a timer that a handler makes
-/// due again and again would keep the others from their turn.
+/// due during a round is deferred to the next, behind every timer whose last instant had come: otherwise a timer that a
+/// handler makes due again and again would keep the others from their turn.
 @safe package struct Scheduler: ~Copyable {
     package typealias Timer = TimerRecord
     private typealias Element = DeadlineQueue.Element
@@ -41,8 +41,8 @@
     private var armedPeriod: UInt64 = 0
     /// The instant of the present round, or nil between rounds.
     package internal(set) var round: UInt64?
-    /// Timers that came due during the present round are queued with this number or a later one.
-    private var firstSequenceOfRound: UInt64 = 0
+    /// Deferred timers are queued with this number or a later one, until the next round.
+    private var firstDeferred: UInt64 = 0
     /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
     /// Counts the changes since all invariants were checked last.
@@ -94,7 +94,7 @@
     /// Begins a round, in which every timer whose last instant has come by `now` gets its turn. The caller calls it when
     /// the alarm fires.
     package mutating func beginRound(at now: UInt64) {
-        (round, firstSequenceOfRound) = (now, nextSequence)
+        (round, firstDeferred) = (now, nextSequence)
         repeats = Self.batch
         // A firing unsets the alarm, unless the alarm repeats. After an early firing `endRound` sets the alarm again
         // or, if no timer waits, disarms a repeating alarm.
@@ -109,7 +109,7 @@
             guard let first = waiting.first else { return nil }
             let timer = first.timer
             if timer.stage == .queued, !isPostponed(first), !timers.mustEnd(timer) {
-                return timer.timing.nextDeadline <= round && first.sequence < firstSequenceOfRound ? timer : nil
+                return timer.timing.nextDeadline <= round && first.sequence < firstDeferred ? timer : nil
             }
             moveOn(timer)
         }
@@ -119,7 +119,7 @@
     /// Whether further timers may be due in this round.
     package var hasDue: Bool {
         guard let round, let first = waiting.first else { return false }
-        return first.nanoseconds <= round && (first.sequence < firstSequenceOfRound || isPostponed(first))
+        return first.nanoseconds <= round && (first.sequence < firstDeferred || isPostponed(first))
     }
 
     /// Calls a body with each timer that may tick in a round at an instant. O(n) for n of them, and for the postponed
@@ -175,10 +175,11 @@
         assert(timer.isInDelivery, "only a delivery that has begun can end")
         if timer.stage == .firing { unsafe firing = nil }
         if timer.stage == .running { running.remove(timer) }
-        if timer.countsFromReturn { timer.timing.handlerReturned(at: now) }
         let keepsPosition = timer.stage == .firing && timer.position >= 0
         timer.stage = keepsPosition ? .queued : .idle
-        let goesOn = !timer.hasEnded && !timers.mustEnd(timer)
+        if timer.hasEnded { return .leave }
+        if timer.countsFromReturn { timer.timing.handlerReturned(at: now) }
+        let goesOn = !timers.mustEnd(timer)
         if keepsPosition, goesOn, timer.timing.isAhead(of: max(instant, round ?? 0)) {
             // Nearly every timer takes this path.
             waiting.move(to: Element(timer, at: timer.timing.lastInstant))
@@ -186,7 +187,6 @@
             return .leave
         }
         let catchesUp = timer.timing.catchesUp(at: instant)
-        if timer.hasEnded { return .leave }
         dequeue(timer)
         if catchesUp, byHop {
             timer.stage = .dispatched
@@ -212,7 +212,7 @@
             (armed, armedPeriod) = (.max, 0)
             if next == nil { return .disarm }
         }
-        return orderIfEarlier(nextWakeTime ?? .max)
+        return orderIfEarlier(next ?? .max)
     }
 
     /// The period of the first timer in nanoseconds; nil if it may tick later than at the instant that the alarm was
@@ -312,7 +312,7 @@
     /// Whether a timer waits for its turn in the present round.
     func hasTurn(_ timer: Timer) -> Bool {
         guard let round, timer.stage == .queued, timer.timing.nextDeadline <= round else { return false }
-        return waiting.element(of: timer).sequence < firstSequenceOfRound
+        return waiting.element(of: timer).sequence < firstDeferred
     }
 
     private mutating func push(_ element: Element) {

@@ -25,7 +25,7 @@ package struct Expiration: Hashable, Sendable {
     package let index: UInt64
     /// That deadline, the oldest that has had no tick.
     package let deadline: UInt64
-    /// Or one of the marks below.
+    /// How many deadlines were missed, or one of the two marks below.
     private let count: UInt64
     private static var extra: UInt64 { .max }
     private static var computed: UInt64 { .max - 1 }

@@ -19,7 +19,7 @@
     /// A timer that has no deadline until it is added to a scheduler.
     init(timing: consuming Timing) { self.timing = timing }
 
-    /// A timer of nobody, for tests.
+    /// A timer without an owner, for tests.
     package convenience init(_ timing: consuming Timing) { self.init(timing: timing) }
 
     /// Whether the timer has ended and will not tick again.

@@ -1,10 +1,10 @@
-/// When one timer ticks: its deadlines, and which of them has had no tick. A value over numbers: it is told the time,
-/// and answers what is due.
+/// When one timer ticks: its deadlines, and which of them has had no tick. A value over numbers: callers pass the time
+/// in, and it says what is due.
 ///
 /// All instants are nanoseconds on the timer's clock. Nearly all timers have a single deadline, or deadlines that are
 /// a whole number of nanoseconds apart. Their timing has no rare part, and allocates nothing.
 package struct Timing: ~Copyable {
-    /// What few timers need. Made on demand.
+    /// Fields that most timers never use, allocated when one of them is needed.
     private final class Rare {
         /// How many late deadlines in a row have a tick of their own; the last of these ticks stands for the rest.
         var burstLimit = 1
@@ -101,7 +101,7 @@ package struct Timing: ~Copyable {
     /// comes is not over.
     var isOver: Bool { flags.contains(.isExhausted) && (!isOnDemand || isFinishing) && extra == .max }
 
-    /// Whether the schedule had a count, and its last tick was taken.
+    /// Whether no further deadline counts: the count is used up, the end has passed, or the timer is being finished.
     package var isCountedOut: Bool { rare?.remaining == 0 }
 
     /// The length of a step; nil if there is no more than one deadline at a time.
@@ -119,7 +119,7 @@ package struct Timing: ~Copyable {
         return isPlain && rare.grid?.period.count == 1 ? length : nil
     }
 
-    /// Whether deadlines follow each other without anybody's help.
+    /// Whether the timer repeats by itself.
     package var isRepeating: Bool { !flags.isDisjoint(with: [.isPeriodic, .isFixedDelay, .isComputed]) }
 
     /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
@@ -137,7 +137,7 @@ package struct Timing: ~Copyable {
     /// that is finished.
     package var isTheRest: Bool { rare.map { isFinishing || max($0.burst, 1) >= $0.burstLimit } ?? true }
 
-    /// No deadline after this one, unless it is the first; `.max` without an end.
+    /// No deadline is later than this; `.max` without an end.
     package var end: UInt64 { rare?.end ?? .max }
 
     private var extra: UInt64 { rare?.extra ?? .max }
@@ -274,7 +274,7 @@ package struct Timing: ~Copyable {
     }
 
     /// Takes the steps of another schedule from the next deadline on, which keeps its place and its number. Returns
-    /// false if there is no such deadline, or no other after it. Constant time.
+    /// false if there is no such deadline, if it is computed, or if the timer is being finished. Constant time.
     package mutating func changeSteps(to schedule: borrowing ResolvedSchedule) -> Bool {
         if deadline == .max || isFinishing || isComputed { return false }
         if schedule.modifiers != nil || rare != nil {
@@ -382,14 +382,18 @@ package struct Timing: ~Copyable {
     /// Moves the next deadline, which was computed anew, and keeps its number.
     package mutating func move(to next: UInt64) { if let rare { wait(for: next, by: rare) } else { deadline = next } }
 
-    /// Leaves out all deadlines after now. Without an earlier one that waits for its tick, an extra tick stands for
+    /// Drops every deadline after now. Without an earlier one that waits for its tick, an extra tick stands for
     /// them. The timer then ends, also one on demand.
     package mutating func finish(at now: UInt64) {
         if isFinishing { return }
         let rare = needRare()
         flags.insert(.isFinishing)
         rare.end = min(rare.end, now)
-        guard deadline > now else { return }
+        guard deadline > now else {
+            // The tick for the deadlines that have passed is the last one.
+            rare.extra = .max
+            return
+        }
         if !awaitsComputation { rare.remaining = 0 }
         exhaust()
         askForExtra(at: now)

@@ -1,7 +1,7 @@
 internal import TimerAlarms
 internal import TimerKernel
 
-/// What comes next in a round, to be done without the lock, and what was done.
+/// What comes next in a round, to be done without the lock; and, once it is done, what the next decision must know.
 enum Step: ~Copyable {
     /// Call a handler here, and come back with what was delivered.
     case call(Record, Expiration)
@@ -68,11 +68,11 @@ extension ServiceState {
             record.user.runner = runner
             return expiration
         }
-        // One that had ended was finalized then.
+        // A timer that had ended was finalized when it ended.
         if let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, now: instant.nanoseconds) {
             arm(order)
         } else {
-            _ = end(record, .completed)
+            end(record, .completed)
         }
         return nil
     }
@@ -117,16 +117,18 @@ extension ServiceState {
     // Not inlined: few deliveries take this way, and that of the others stays short.
     @inline(never) private mutating func concludeDelivery(of record: Record, _ order: AlarmOrder?) {
         guard let order else {
-            _ = end(record, .completed)
+            end(record, .completed)
             return
         }
+        if order != .leave { arm(order) }
         if record.hasEnded {
             teardown.add(ended: record)
-        } else if record.isAwaitedInVain, record.isAwaitedAsLast {
-            end(record, .cancelled)
-        } else {
-            if record.isAwaitedInVain { teardown.needRare().waits += record.takeWaits() }
-            if order != .leave { arm(order) }
+        } else if record.wasRevivedWhileAwaited, !scheduler.timers.mustEnd(record) {
+            if record.mustEndWithHandler {
+                end(record, .cancelled)
+            } else {
+                teardown.needRare().waits += record.takeWaits()
+            }
         }
     }
 }

@@ -1,5 +1,8 @@
 import TestSupport
 import Testing
+import TimerKernel
+
+@testable import PreciseTimer
 
 /// Every order of the steps of a small world, whose engine is the real one.
 ///
@@ -54,6 +57,27 @@ import Testing
             #expect([sound.fault, found.fault] == [nil, fault] && found.trace.count == steps, "\(plant): \(found)")
         }
     }
+}
+
+/// A handler that returns after the service was stopped, and before its timer was ended.
+@Test func aCallerWhoWaitsForAStoppedServiceGoesOnOnlyAfterTheTimerWasFinalized() {
+    let world = SmallWorld(Plan(name: "", timers: [TimerPlan(first: 0, period: 5)]))
+    let (record, wait, error) = (world.timers[0].record, HandlerWait(), TimerError(.shutDown, "stopping"))
+    let runner = Runner.task(TaskDelivery())
+    guard let woke = world.state.beginRound(1)?.woke,
+        case .call(_, let tick) = world.state.step(1, at: woke, after: .again, by: runner)
+    else {
+        Issue.record("the timer is not due")
+        return
+    }
+    record.awaitReturn(wait)
+    _ = world.state.stop(epoch: nil, answering: error)
+    let delivered = DeliveredTick(expiration: tick, lateness: 0)
+    _ = world.state.step(1, at: woke, after: .called(record, delivered), by: runner)
+    let tellsCaller = world.state.teardown.rare != nil
+    _ = world.state.endBatch(.serviceShutDown, error)
+    let finalizesNow = world.state.teardown.timer === record
+    #expect(!tellsCaller && finalizesNow && wait.isNeeded)
 }
 
 /// The small worlds that are searched, each in a small bound for every test run and in a large one.

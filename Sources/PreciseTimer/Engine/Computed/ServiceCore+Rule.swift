@@ -19,7 +19,7 @@ extension ServiceCore {
         if clock == .wall { rare.ruleWatch = try watchRule(of: record) }
         do throws(TimerError) {
             let (rule, schedule) = try begin(rule)
-            (rare.isComputed, rare.rule) = (true, rule)
+            (rare.beganComputed, rare.rule) = (true, rule)
             let timer = try register(record, schedule, service)
             recomputeIfOutdated(record)
             return timer
@@ -34,7 +34,7 @@ extension ServiceCore {
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule.
     @inline(never) func reschedule(_ record: Record, by rule: ScheduleRule) throws(TimerError) {
         let (isComputed, generation) = locked(inForkedChild: (true, 0)) { _ in
-            (record.rare?.isComputed ?? false, record.rare?.generation ?? 0)
+            (record.rare?.beganComputed ?? false, record.rare?.generation ?? 0)
         }
         guard isComputed else {
             let attempted = "rescheduling to \(rule.name()) a timer that began with another kind of schedule"

@@ -61,7 +61,7 @@ final class Observer {
         deliveredSpecially(record, delivered, run, woke: woke, now: now)
     }
 
-    /// The same, if the handler has shut the service down: its time is not known.
+    /// The same, if the service was shut down while the handler ran: its time is not known.
     func deliveredWithoutClock(_ record: Record, _ delivered: DeliveredTick, woke: UInt64) {
         let run = TickCounts.Run(time: 0, hasHandler: false)
         deliveredSpecially(record, delivered, run, woke: woke, now: delivered.instant)
@@ -85,7 +85,7 @@ final class Observer {
         if let own = record.rare?.counts {
             own.count(delivered, run)
             own.noteRun(delivered, run)
-            // Until its last instant it was late on purpose, if at all. An extra tick was not waited for.
+            // Lateness up to the last instant was asked for. An extra tick was not waited for.
             let lastInstant = record.timing.lastInstant(of: delivered.expiration.deadline)
             if !run.isAfterStep, !delivered.expiration.isExtra, delivered.expiration.deadline <= woke {
                 own.countWakeUp(time: withoutSteps(lastInstant), lateness: woke - min(woke, lastInstant))

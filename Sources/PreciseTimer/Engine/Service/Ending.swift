@@ -6,14 +6,14 @@ internal import TimerKernel
 //
 //     one timer     ServiceState.end, under the lock: out of the queue and the list, into the teardown
 //                   Record.finalize, without it: the handler is released, `onEnd` called, waiting callers go on
-//     all timers    ServiceCore.shutdown: what follows is `endAll`, which a failure of the alarm begins, too
+//     all timers    ServiceCore.shutdown calls `endAll`, as does a failure of the alarm
 //                   ServiceState.stop: a new epoch without an alarm; no timer ticks from here on
 //                   ServiceCore.perform: the alarm's thread stops, or leaves after the handler that it is in
 //                   ServiceState.endBatch, one hold of the lock for each batch: `end` for each timer
 //
 // A timer whose handler is running is finalized by the thread of that handler, after its return (`concludeDelivery`).
 
-/// The end of a timer, and of all.
+/// Ending one timer, and stopping all of them.
 extension ServiceState {
     /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
     /// handler is running, the timer is finalized after its return, and its task is cancelled unless it is spared.
@@ -38,7 +38,7 @@ extension ServiceState {
     }
 
     /// Stops the alarm: no timer ticks any more. Returns what is left to be done before each timer is ended. Returns nil
-    /// if there is nothing to end, or if `epoch` is given and is not the present one.
+    /// if the service has ended for good, or if `epoch` is given and is not the present one.
     ///
     /// A shared service is idle afterwards, and can be started again.
     mutating func stop(epoch: Int?, answering error: TimerError) -> Teardown? {
@@ -61,7 +61,7 @@ extension ServiceState {
         while count < Scheduler.batch, let record = scheduler.closing?.record {
             count += 1
             if ending == .backendFailed { record.needRare().error = error }
-            _ = end(record, ending)
+            end(record, ending)
         }
         return count > 0
     }
@@ -103,7 +103,7 @@ extension ServiceCore {
     /// Calls a function with each timer whose handler is running, also with those that have ended, under the lock. Asks
     /// in batches, so that other threads get the lock in between.
     func eachRunningTimer(_ body: (Record) -> Void) {
-        var position = locked(inForkedChild: 0) { $0.scheduler.runningCount }
+        var position = Int.max
         while position > 0 {
             position = locked(inForkedChild: 0) { state in
                 let end = min(position, state.scheduler.runningCount)
@@ -118,7 +118,7 @@ extension ServiceCore {
 /// What a decision leaves to be done without the lock, because it calls or releases what is the user's, or takes long.
 /// A decision fills it under the lock, and ``ServiceCore/perform(_:)`` does it all afterwards, once.
 struct Teardown: ~Copyable {
-    /// What few teardowns have.
+    /// Fields that most teardowns never use, allocated when one of them is needed.
     final class Rare {
         /// The alarm of a service that ends, and the former phase, which may hold an alarm, too.
         var alarm: (any TimerAlarm)?
@@ -182,13 +182,13 @@ struct Teardown: ~Copyable {
 extension ServiceCore {
     /// Does what a decision has left. Called without the lock.
     func perform(_ teardown: borrowing Teardown) {
-        if let rare = teardown.rare { beforeTheTimers(rare) }
+        if let rare = teardown.rare { stopAlarmAndCancelTasks(rare) }
         teardown.timer?.finalize()
-        if let rare = teardown.rare { afterTheFirst(rare) }
+        if let rare = teardown.rare { finalizeTheRest(rare) }
     }
 
     // Not inlined: nearly all teardowns have one timer at most.
-    @inline(never) private func beforeTheTimers(_ rare: Teardown.Rare) {
+    @inline(never) private func stopAlarmAndCancelTasks(_ rare: Teardown.Rare) {
         rare.released = []
         if rare.phase != nil {
             rare.alarm?.stop()
@@ -197,8 +197,9 @@ extension ServiceCore {
         for task in rare.tasks { task.cancel() }
     }
 
-    @inline(never) private func afterTheFirst(_ rare: Teardown.Rare) {
-        for record in rare.timers { record.finalize() }
+    @inline(never) private func finalizeTheRest(_ rare: Teardown.Rare) {
+        // A callback may fork, and return in the child: the other timers are the parent's.
+        for record in rare.timers where !lock.isOfAnotherProcess { record.finalize() }
         for wait in rare.waits { wait.handlerReturned(goesOn: true) }
         if let failure = rare.failure { fail(failure) }
     }

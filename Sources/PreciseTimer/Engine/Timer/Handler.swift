@@ -134,7 +134,7 @@ extension ServiceCore {
     @inline(never) func handlerThrew(_ error: any Error, record: Record, _ target: AnyObject) {
         let (onError, counts) = locked(inForkedChild: (nil, nil)) { _ in (record.rare?.onError, record.rare?.counts) }
         if let counts {
-            // The words are the user's code.
+            // Describing the error runs the user's code.
             let words = "\(error)"
             locked(inForkedChild: ()) { _ in counts.noteError(words) }
         }

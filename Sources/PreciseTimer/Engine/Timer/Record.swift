@@ -9,7 +9,7 @@ internal import TimerKernel
 /// It is `@unchecked Sendable`, as its numbers are: the service's lock protects it, but for the two fields that
 /// ``UserSide`` names.
 final class Record: TimerRecord, @unchecked Sendable {
-    /// What few timers need. Made on demand.
+    /// Fields that most timers never use, allocated when one of them is needed.
     final class Rare {
         /// The timer's name.
         var label: String?
@@ -23,8 +23,8 @@ final class Record: TimerRecord, @unchecked Sendable {
         var error: (any Error)?
         /// The statistics, while they are collected.
         var counts: TickCounts?
-        /// Whether the timer began with computed deadlines.
-        var isComputed = false
+        /// Whether the timer began with computed deadlines, which its present ones need not be.
+        var beganComputed = false
         /// Computes the present deadlines.
         var rule: DeadlineRule?
         /// The latest of them that had a tick, or was missed.
@@ -193,10 +193,10 @@ extension Record {
     }
 
     /// Whether somebody waits for the last handler of a timer that goes on, because that handler has set it again.
-    var isAwaitedInVain: Bool { user.isAwaited && !timing.isFinishing && !hasEnded }
+    var wasRevivedWhileAwaited: Bool { user.isAwaited && !timing.isFinishing && !hasEnded }
 
     /// Whether one of those who wait wants the timer to end with its last handler in any case.
-    var isAwaitedAsLast: Bool { rare?.waits.contains { $0.endsTimers } ?? false }
+    var mustEndWithHandler: Bool { rare?.waits.contains { $0.endsTimers } ?? false }
 
     /// The running handler's task; nil if there is no such task, or if the caller is in it: a handler that ends its own
     /// timer may go on. For timers that end.
