@@ -16,34 +16,6 @@ struct OnDemandTests {
         #expect(scene.ticks == "")
     }
 
-    @Test func aTimerSetFromItsOwnHandlerTicksAgain() throws {
-        let timer = try scene.handle(.onDemand) { timer, count in
-            if count < 3 { try? timer.reschedule(.once(after: .milliseconds(5))) }
-        }
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@10, 0@15, 0@20")
-        #expect(timer.state == .scheduled && scene.virtual.pendingCount == 1)
-    }
-
-    @Test func anyScheduleGoesOnUntilTheTimerIsRescheduledToOnDemand() throws {
-        let (timer, period) = (try scene.timer(.onDemand), Duration.milliseconds(10))
-        for schedule in [
-            PreciseTimer.Schedule.every(period), .every(period, after: .milliseconds(10)),
-            .rate(100, per: .seconds(1)), .fixedDelay(period),
-        ] {
-            let (before, now) = (scene.log.count, scene.virtual.now)
-            try timer.reschedule(schedule)
-            #expect(timer.period == period)
-            scene.advance(39)
-            try timer.reschedule(.onDemand)
-            #expect([timer.nextDeadline, scene.virtual.nextDeadline] == [nil, nil] && timer.period == nil)
-            scene.advance(9_961)
-            let deadlines = scene.log.ticks.dropFirst(before).map { now.duration(to: $0.deadline) }
-            #expect(deadlines == [period, period * 2, period * 3] && timer.state == .scheduled, "\(schedule)")
-        }
-    }
-
     private static let once = PreciseTimer.Schedule.once(after: .milliseconds(10))
 
     @Test(
@@ -90,33 +62,6 @@ struct OnDemandTests {
         ] as [Play]
     )
     func aTimerRestsUntilItIsRescheduledOrFired(play: Play) throws { try expectTicks(of: play) }
-
-    @Test func anOrdinaryTimerRescheduledToOnDemandInItsLastHandlerRests() throws {
-        let timer = try scene.handle(.once(after: .milliseconds(10))) { timer, _ in
-            try? timer.reschedule(.onDemand)
-        }
-        scene.advance(1_000)
-        #expect(scene.log.count == 1 && timer.state == .scheduled)
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@10, 0@1010")
-    }
-
-    @Test func theMissedTickPolicyAndTheToleranceApplyToEachSchedule() throws {
-        let timer = try scene.timer(.onDemand, missed: .catchUp(limit: 2), tolerance: 3)
-        for _ in 0..<2 {
-            try timer.reschedule(.every(.milliseconds(10)))
-            scene.jump(45)
-            try timer.reschedule(.every(.milliseconds(10)))
-            scene.advance(15)
-            try timer.reschedule(.onDemand)
-        }
-        let ticks = scene.log.ticks
-        #expect(ticks.map(\.index) == [0, 1, 0, 0, 1, 0])
-        #expect(ticks.map(\.missed) == [0, 2, 0, 0, 2, 0])
-        let lateness = [ticks[2].lateness, ticks[5].lateness]
-        #expect(lateness.allSatisfy { $0 > .zero && $0 <= .milliseconds(3) }, "\(lateness)")
-    }
 }
 
 /// A timer on demand keeps its promises on every backend and on virtual time, and ends like every other timer.
@@ -208,14 +153,6 @@ struct OnDemandTests {
         site.service.shutdown()
         #expect(reasons.all == [reason] && log.count == 1)
         withExtendedLifetime(target) {}
-    }
-
-    @Test func aRestingTimerEndsWhenItsBackendFails() throws {
-        let alarm = RefusingAlarm(settings: .max)
-        let timer = try schedule(on: try TimerService(alarm: alarm))
-        alarm.fail()
-        #expect(reasons.all == [.backendFailed(RefusingAlarm.refusal)])
-        #expect(timer.state == .ended(.backendFailed(RefusingAlarm.refusal)))
     }
 }
 

@@ -68,6 +68,8 @@ import Testing
             (.every(second, after: .nanoseconds(-1)), "after -1 ns (a delay must not be negative)"),
             (.once(after: .seconds(-5)), "after -5 s (a delay must not be negative)"),
             (.fixedDelay(.zero), "0 s after each return (the delay must be longer than zero)"),
+            (.fixedDelay(.nanoseconds(-1)), "-1 ns after each return (the delay must be longer than zero)"),
+            (.fixedDelay(second, after: .nanoseconds(-1)), "after -1 ns (a delay must not be negative)"),
             (.rate(0, per: second), "0 ticks per 1 s \(rates)"),
             (.rate(-1, per: second), "-1 ticks per 1 s \(rates)"),
             (.rate(1, per: .zero), "1 ticks per 0 s \(rates)"),
@@ -108,11 +110,14 @@ import Testing
         #expect(scene.ticks == "0@10, 1@20, 2@30, 3@40")
     }
 
-    /// An alarm is set for each.
+    /// An alarm is set for each. Node-cron PR #40: a delay of 2^31 ms wraps around, and the timer fires at once and
+    /// without end.
     @Test(arguments: Ground.all) func durationsTooLargeBecomeNeverOnEveryBackend(ground: Ground) throws {
         let (site, log, forever) = (try ground.site(), Log(), Duration.seconds(Int64.max))
-        for schedule in [
-            PreciseTimer.Schedule.once(after: forever), .every(forever), .every(.nanoseconds(Int64.max)),
+        let widths = [31, 32, 33, 36, 42].flatMap { bits in [-1, 0, 1].map { 1 << bits + $0 } }
+        let long = widths.map { PreciseTimer.Schedule.once(after: .milliseconds($0)) }
+        for schedule in long + [
+            .once(after: forever), .every(forever), .every(.nanoseconds(Int64.max)),
             .every(.seconds(1), after: forever), .once(at: TimerInstant(nanoseconds: .max)),
             .once(at: TimerInstant(nanoseconds: .max - 1)), .once(at: TimerInstant(nanoseconds: UInt64(Int64.max))),
             .once(after: .seconds(9_000_000_000)),

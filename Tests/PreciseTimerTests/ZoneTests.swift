@@ -196,24 +196,10 @@ struct ZoneTests {
 
     // MARK: Which one counts
 
-    @Test(arguments: ["zone", ":zone", "../zones/zone", "*/zone", ":*/zone"])
-    func theVariableNamesAFile(variable: String) throws {
-        try folder.write(ZoneParts().bytes, to: "zone")
-        let variable = variable.replacing("*", with: folder.path)
-        let zone = try ZoneLookup(variable: variable, folder: folder.path).find(nil)
-        #expect(zone.offset(at: 150) == 7_200 && zone.description.hasSuffix("zone (system)"))
-    }
-
     @Test(arguments: ["", ":", "UTC0", ":UTC0"])
     func theVariableMayMeanUTC(variable: String) throws {
         let zone = try ZoneLookup(variable: variable, folder: folder.path).find(nil)
         #expect(zone.offset(at: 2_000_000_000) == 0 && zone.description.hasSuffix("(TZ)"))
-    }
-
-    /// A file comes before a rule, as in the C library.
-    @Test func aFileMayBeNamedLikeARule() throws {
-        try folder.write(ZoneParts().bytes, to: "EST5EDT")
-        #expect(try ZoneLookup(variable: "EST5EDT", folder: folder.path).find(nil).offset(at: 150) == 7_200)
     }
 
     @Test(arguments: ["Asia/Tokyo", ":Asia/Tokyo"])

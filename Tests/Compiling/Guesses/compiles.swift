@@ -4,27 +4,6 @@ import Foundation
 import PreciseTimer
 import PreciseTimerPatterns
 
-final class Poller: Sendable {
-    func step() {}
-    func note(_ tick: PreciseTimer.Tick) {}
-    func poll() async throws {}
-}
-
-actor Meter {
-    var missed = 0
-    func report() async throws {}
-    func flush() async {}
-}
-
-@globalActor actor Database {
-    static let shared = Database()
-}
-
-@Database final class Store: Sendable {
-    var saves = 0
-    func save() async {}
-}
-
 @MainActor final class ViewModel {
     var seconds = 0
     var isOver = false
@@ -119,16 +98,4 @@ func handles() throws -> [PreciseTimer] {
         try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor) { timer, tick in timer.cancel() },
         try PreciseTimer.schedule(.every(.seconds(1))) { @MainActor in print("tick") },
     ]
-}
-
-func ends(_ timer: PreciseTimer) async throws {
-    timer.pause()
-    timer.pause(keeping: .grid)
-    try timer.reschedule(.rate(96, per: .seconds(1)), keeping: .phase)
-    try timer.reschedule(.rate(96, per: .seconds(1), at: timer.nextDeadline ?? TimerService.default.now))
-    print(timer.remaining ?? .zero, timer.runningSince as Any, timer.lastRun?.duration as Any)
-    timer.resume()
-    timer.restart()
-    await timer.cancelAndWait()
-    try await timer.finish(within: .seconds(5))
 }
