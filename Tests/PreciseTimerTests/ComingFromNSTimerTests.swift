@@ -83,7 +83,7 @@ struct ComingFromNSTimerTests {
             let (info, target) = (Thing(), try #require(owner))
             released = info
             target.value = try PreciseTimer.schedule(every, on: service, target: target, onEnd: endings.append) {
-                [info] in withExtendedLifetime(info) { log.note($1) }
+                [info] _, tick in withExtendedLifetime(info) { log.note(tick) }
             }
         }
         #expect(site.until { log.count >= 2 })

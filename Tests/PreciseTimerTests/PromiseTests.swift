@@ -101,13 +101,6 @@ struct MissedTickTests {
     private let scene = Scene()
     private static let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 3), .delay]
 
-    @Test func aStartAnHourInThePastGivesOneLateTick() throws {
-        scene.advance(7_200_000)
-        try scene.timer(.every(.milliseconds(1), at: scene.at(3_600_000)))
-        scene.advance(1)
-        #expect(scene.ticks == "0@3600000 late 3600000 missed 3600000, 3600001@7200001")
-    }
-
     /// A schedule, how long the first two calls of its handler take, when the service looks at its clock, and the ticks:
     /// if late ones are skipped, if three are caught up, and if the grid begins anew. Without ticks of their own, other
     /// policies have those of the first.
@@ -210,17 +203,6 @@ struct CatchUpFairnessTests {
         scene.jump(400)
         let missed = Array(repeating: 0, count: 299)
         #expect(scene.log.ticks.map(\.missed) == missed + [700] + missed + [100], "anew for the next burst")
-    }
-
-    @Test func theTicksOfOneLookComeInOrderOfDeadlines() throws {
-        scene.jump(40)
-        for period in [2, 3] {
-            try scene.timer(.every(.milliseconds(period), at: scene.at(0)), missed: .catchUp(limit: 100))
-        }
-        scene.advance(0)
-        let deadlines = scene.log.ticks.map(\.deadline)
-        #expect(deadlines.count == 21 + 14)
-        #expect(deadlines == deadlines.sorted())
     }
 }
 

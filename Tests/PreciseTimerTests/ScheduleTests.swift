@@ -36,13 +36,6 @@ import Testing
         }
     }
 
-    @Test func anInstantInThePastIsDueNowOnceAndNotInsideTheCall() throws {
-        try scene.timer(.once(at: scene.at(-500)))
-        #expect(scene.ticks == "")
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@-500 late 500")
-    }
-
     @Test func fractionsOfNanosecondsAreRoundedUp() throws {
         try scene.timer(.every(Duration(secondsComponent: 0, attosecondsComponent: 1)))
         scene.virtual.advance(by: .nanoseconds(2))
@@ -216,26 +209,6 @@ struct StateTests {
         scene.advance(10_000)
         #expect(next.all == [scene.at(20_000), nil, nil], "for a fixed delay it depends on the return")
         withExtendedLifetime(timers) {}
-    }
-
-    @Test func activeTimersReportAllFactsOfATimer() throws {
-        let (service, line) = (scene.virtual.service, UInt(#line + 1))
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: service, label: "pulse", target: scene.log) {
-            $0.note($1)
-        }
-        let fresh = try #require(service.activeTimers.first)
-        #expect(fresh.label == "pulse" && fresh.file == "PreciseTimerTests/ScheduleTests.swift" && fresh.line == line)
-        scene.advance(2_000)
-        scene.jump(1_250)
-        timer.pause(keeping: .grid)
-        let late = try #require(service.activeTimers.first)
-        try timer.reschedule(.onDemand)
-        let all = [fresh, late, try #require(service.activeTimers.first)]
-        #expect(all.map(\.ticks) == [0, 3, 3], "a snapshot does not change")
-        #expect(all.map(\.nextDeadline) == [scene.at(1_000), scene.at(4_000), nil], "a timer on demand rests")
-        #expect(all.map(\.lastLateness) == [nil, .milliseconds(250), .milliseconds(250)])
-        #expect(all.map(\.isPaused) == [false, true, true])
-        #expect(all.map(\.isTargetAlive) == [true, true, true])
     }
 
     @Test func activeTimersAreThoseThatHaveNotEnded() throws {

@@ -67,43 +67,7 @@ struct StrangersTests {
         #expect(alarm.settings.last == far.nextDeadline && log.count == 0)
     }
 
-    /// asyncio and libuv: equal deadlines lose their order, here if others are taken from between them.
-    @Test func fiveThousandEqualDeadlinesKeepTheirOrder() throws {
-        let (numbers, bag) = (Notes<Int>(), TimerBag())
-        for number in 0..<5_000 {
-            try PreciseTimer.schedule(.once(after: .seconds(1)), on: scene.virtual.service) { numbers.append(number) }
-                .store(in: bag, named: number)
-        }
-        for number in 0..<5_000 where number % 3 == 0 { bag.cancel(number) }
-        scene.virtual.advance(by: .seconds(1))
-        #expect(numbers.all == (0..<5_000).filter { $0 % 3 != 0 })
-    }
-
     // MARK: Endings
-
-    /// Repeat #31 and AudioStreaming PR #138: a timer that is released while it is paused crashes.
-    @Test(.waits("real alarms fire"), arguments: TimerService.Backend.available, [true, false])
-    func aTimerMayBeReleasedPausedAndInItsHandler(backend: TimerService.Backend, isPaused: Bool) throws {
-        let (service, reasons, own) = (try TimerService(backend), Notes<PreciseTimer.EndReason>(), Box<PreciseTimer>())
-        let count = Count()
-        own.value = try PreciseTimer.schedule(
-            .every(.milliseconds(1)),
-            on: service,
-            paused: true,
-            onEnd: reasons.append
-        ) { _, _ in
-            count.add(1)
-            own.value = nil
-        }
-        if isPaused {
-            #expect(own.value?.fire() == true)
-            own.value = nil
-        } else {
-            own.value?.resume()
-        }
-        #expect(eventually { reasons.all == [.handleReleased] })
-        #expect(count.value == (isPaused ? 0 : 1) && service.pendingCount == 0)
-    }
 
     /// asio #979: a timer that outlives its loop crashes.
     @Test func aTimerMayBeUsedAfterItsServiceIsGone() async throws {
@@ -123,25 +87,6 @@ struct StrangersTests {
         #expect(timer.state == .ended(.serviceShutDown))
         let error = #expect(throws: TimerError.self) { try timer.reschedule(.onDemand) }
         #expect(error?.code == .timerEnded)
-    }
-
-    /// swift-nio PR #3416 and #514: an owner that is released, and a timer that ends, lead back into the scheduler.
-    @Test func timersMayBeMadeInDeinitAndInOnEnd() throws {
-        let scene = scene
-        let more: @Sendable () -> Void = { _ = try? scene.timer(.once(after: .milliseconds(5))) }
-        var target: Thing? = Thing(onDeinit: more)
-        try PreciseTimer.schedule(
-            .every(.milliseconds(10)),
-            on: scene.virtual.service,
-            target: try #require(target),
-            onEnd: { _ in more() },
-            handler: { _, _ in }
-        )
-        scene.advance(1)
-        target = nil
-        scene.advance(20)
-        #expect(scene.ticks == "0@6, 0@15")
-        #expect(scene.virtual.pendingCount == 0)
     }
 
     /// stream-chat-swift PR #2938 and Tealium #100: calls from several threads suspend and resume a timer out of
