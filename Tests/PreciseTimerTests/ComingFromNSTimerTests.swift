@@ -4,35 +4,10 @@ import TestSupport
 import Testing
 import TimerKernel
 
-/// Replacements for patterns around NSTimer of which no suite of a promise has all, on every backend and on virtual time.
+/// What replaces patterns around NSTimer, and no suite of a promise shows.
 @Suite(.waits("every backend fires by itself"), .timeLimit(.minutes(60)))
 struct ComingFromNSTimerTests {
     private let log = Log()
-
-    // MARK: A function that takes a block and returns an id
-
-    /// If an id is the number of timers in a dictionary, it repeats.
-    @Test(arguments: Ground.all)
-    func theHandleOfAnEndedTimerNeverReachesANewerOne(ground: Ground) throws {
-        let (site, period) = (try ground.site(), PreciseTimer.Schedule.every(.milliseconds(1)))
-        let live = try PreciseTimer.schedule(period, on: site.service, target: log) { $0.note($1) }
-        var ended: [PreciseTimer] = []
-        for _ in 0..<100 {
-            // Every other handle is released, so that new timers take over their places.
-            try PreciseTimer.schedule(period, on: site.service, target: log) { _, _ in }.cancel()
-            let newest = try PreciseTimer.schedule(period, on: site.service, target: log) { _, _ in }
-            for old in ended {
-                #expect(throws: TimerError.self) { try old.reschedule(.every(.seconds(9))) }
-                #expect([old.cancel(), old.pause(), old.fire()] == [false, false, false])
-            }
-            #expect(newest.state == .scheduled && newest.cancel())
-            ended.append(newest)
-        }
-        #expect(live.state == .scheduled && site.until { log.count >= 3 })
-        live.cancel()
-        #expect(log.ticks.flaw(every: .milliseconds(1)) == nil)
-        #expect(site.until { site.service.pendingCount == 0 })
-    }
 
     // MARK: A timer class with NSTimer's members
 
@@ -49,26 +24,6 @@ struct ComingFromNSTimerTests {
         #expect(earliest < next && next < latest)
         timer.cancel()
         service.shutdown()
-    }
-
-    @Test(arguments: Ground.all)
-    func fireAddsOneExtraTickAndInvalidateEndsThem(ground: Ground) throws {
-        let (site, period) = (try ground.site(), Duration.milliseconds(10))
-        let start = site.service.now.advanced(by: period)
-        let timer = try PreciseTimer.schedule(.every(period, at: start), on: site.service) { [log] in log.note($1) }
-        site.pass(.milliseconds(4))
-        let asked = site.service.now
-        #expect(timer.fire())
-        let latest = site.service.now
-        #expect(site.until { log.ticks.contains(where: \.isExtra) && log.count >= 3 })
-        #expect([timer.cancel(), timer.cancel(), timer.fire()] == [true, false, false])
-        let count = log.count
-        site.pass(.milliseconds(30))
-        #expect(log.count <= count + 1, "at most the running handler finished")
-        #expect(timer.nextDeadline == nil && timer.state == .ended(.cancelled))
-        let extra = log.ticks.filter(\.isExtra)
-        #expect(extra.map { (asked...latest).contains($0.deadline) && $0.missed == 0 } == [true])
-        #expect(log.ticks.filter { !$0.isExtra }.flaw(from: start, every: period) == nil, "the grid does not move")
     }
 
     // MARK: An object in between
@@ -92,33 +47,6 @@ struct ComingFromNSTimerTests {
         #expect(site.until { endings.all == [.targetReleased] && service.pendingCount == 0 })
         #expect(released == nil && service.nextWakeTime == nil)
         #expect(log.ticks.flaw(every: .milliseconds(1)) == nil)
-    }
-
-    // MARK: Tolerance, and a busy run loop
-
-    @Test(arguments: Ground.all)
-    func timersWithAToleranceShareWakeUpsAndNoneIsEarly(ground: Ground) throws {
-        let (site, period, early) = (try ground.site(), Duration.milliseconds(5), Notes<Int>())
-        let (service, start) = (site.service, site.service.now.advanced(by: period))
-        // Their deadlines differ by 200 us, and their ticks come at multiples of 2^20 ns.
-        let logs = [Log(), Log()]
-        for (number, log) in logs.enumerated() {
-            let every = PreciseTimer.Schedule.every(period, at: start.advanced(by: .microseconds(number * 200)))
-            try PreciseTimer.schedule(every, on: service, tolerance: .milliseconds(2), target: log) {
-                if service.now < $1.deadline { early.append($1.index) }
-                $0.note($1)
-            }
-        }
-        site.virtual?.inject(.wakeEarly(by: .milliseconds(200)), after: .milliseconds(300))
-        #expect(site.pass(.milliseconds(502)) { logs.allSatisfy { $0.count >= 20 } })
-        service.shutdown()
-        let shared = Set(logs[0].ticks.map(\.woke)).intersection(logs[1].ticks.map(\.woke)).count
-        #expect(shared >= (site.virtual == nil ? 10 : 79), "a fifth have a round instant in between")
-        #expect(logs.map { $0.ticks.flaw(every: period) } == [nil, nil] && early.all == [])
-        #expect(logs.map { $0.ticks.first?.deadline } == [start, start.advanced(by: .microseconds(200))])
-        guard site.virtual != nil else { return }
-        #expect(logs.map(\.count) == [100, 100])
-        #expect(logs.flatMap(\.ticks).allSatisfy { $0.lateness <= .milliseconds(2) })
     }
 
     // MARK: A Dispatch timer

@@ -155,34 +155,3 @@ struct OnDemandTests {
         withExtendedLifetime(target) {}
     }
 }
-
-/// A timer on demand, with every delivery.
-@Suite(.waits("queues and actors call the handler when they like"), .timeLimit(.minutes(60)))
-struct OnDemandDeliveryTests {
-    private let scene = Scene()
-
-    @Test(arguments: DeliveryKind.allCases)
-    func eachRescheduleGivesOneTickAndReplacesATickThatIsOnItsWay(kind: DeliveryKind) async throws {
-        let (place, gate, virtual, log) = (Place(kind), Gate(), scene.virtual, scene.log)
-        let timer = try place.schedule(.onDemand, on: virtual.service, target: log) { log.note($0) }
-        if kind != .inline {
-            try timer.reschedule(.once(after: .seconds(1)))
-            await place.block(until: gate)
-        }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        for round in 1...3 {
-            try timer.reschedule(.once(after: .seconds(2)))
-            gate.open()
-            await place.settle()
-            let next = virtual.now.advanced(by: .seconds(2))
-            #expect(await soon { virtual.service.nextWakeTime == next })
-            #expect(log.count == round - 1)
-            virtual.advanceWithoutSettling(by: .seconds(2))
-            #expect(await soon { log.count == round })
-            await place.settle()
-            virtual.advanceWithoutSettling(by: .seconds(10))
-        }
-        #expect(log.ticks.map(\.deadline) == [3_000, 15_000, 27_000].map(scene.at))
-        #expect(log.ticks.map(\.index) == [0, 0, 0] && timer.state == .scheduled)
-    }
-}
