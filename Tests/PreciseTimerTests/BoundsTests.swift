@@ -130,11 +130,6 @@ struct BoundsTests {
         #expect(timer.state == .ended(.completed))
     }
 
-    @Test func jitterAndBoundReadInWords() {
-        let schedule = PreciseTimer.Schedule.every(.seconds(1), jitter: .milliseconds(5), for: .seconds(10))
-        #expect("\(schedule)" == "every 1 s, jitter 5 ms, for 10 s")
-    }
-
     /// A jitter of a whole period, and stalls: every deadline is counted once, and no tick is early.
     @Test func noDeadlineIsLostToALongJitter() throws {
         let timer = try scene.timer(.every(.seconds(1), jitter: .seconds(1), for: .seconds(1_000)))

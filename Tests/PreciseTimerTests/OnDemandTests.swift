@@ -64,14 +64,9 @@ struct OnDemandTests {
     func aTimerRestsUntilItIsRescheduledOrFired(play: Play) throws { try expectTicks(of: play) }
 }
 
-/// A timer on demand keeps its promises on every backend and on virtual time, and ends like every other timer.
+/// A timer on demand keeps its promises on every backend and on virtual time.
 @Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct OnDemandPromiseTests {
     private let log = Log()
-    private let reasons = Notes<PreciseTimer.EndReason>()
-
-    private func schedule(on service: TimerService) throws -> PreciseTimer {
-        try PreciseTimer.schedule(.onDemand, on: service, target: log, onEnd: reasons.append) { $0.note($1) }
-    }
 
     @Test(arguments: Ground.all)
     func aRescheduleByAnotherThreadWhileTheHandlerRunsTakesEffect(ground: Ground) throws {
@@ -100,7 +95,7 @@ struct OnDemandTests {
     @Test(arguments: Ground.all)
     func theLastOfManyReschedulesIsServedAndNoDeadlineTwice(ground: Ground) throws {
         let (site, delay) = (try ground.site(), Duration.microseconds(100))
-        let timer = try schedule(on: site.service)
+        let timer = try PreciseTimer.schedule(.onDemand, on: site.service, target: log) { $0.note($1) }
         var last = site.service.now
         for round in 0..<500 {
             last = site.service.now
@@ -113,45 +108,5 @@ struct OnDemandTests {
         #expect(zip(log.ticks, log.ticks.dropFirst()).allSatisfy { $0.deadline < $1.deadline }, "no tick comes twice")
         #expect(log.ticks.allSatisfy { $0.index == 0 && $0.missed == 0 && $0.flawInTime == nil })
         #expect(timer.state == .scheduled && timer.nextDeadline == nil && log.count <= 500)
-        #expect(reasons.all == [])
-    }
-
-    typealias Reason = PreciseTimer.EndReason
-
-    @Test(arguments: Ground.all, [Reason.cancelled, .serviceShutDown, .targetReleased, .handleReleased])
-    func aRestingTimerEndsOnceAndReleasesItsHandlersCaptures(ground: Ground, reason: Reason) throws {
-        let (site, log, released) = (try ground.site(), log, Count())
-        var target: Thing? = Thing()
-        var timer: PreciseTimer? = try {
-            let captured = Thing { released.add(1) }
-            let note: @Sendable (PreciseTimer.Tick) -> Void = { tick in
-                withExtendedLifetime(captured) { log.note(tick) }
-            }
-            let (service, target) = (site.service, try #require(target))
-            if reason == .handleReleased {
-                return try PreciseTimer.schedule(.onDemand, on: service, onEnd: reasons.append) { note($1) }
-            }
-            return try PreciseTimer.schedule(.onDemand, on: service, target: target, onEnd: reasons.append) { note($1) }
-        }()
-        try timer?.reschedule(.once(after: .milliseconds(1)))
-        #expect(site.until { log.count == 1 })
-        site.pass(.milliseconds(2))
-        #expect(released.value == 0 && reasons.all == [])
-
-        switch reason {
-        case .cancelled: #expect(timer?.cancel() == true)
-        case .serviceShutDown: site.service.shutdown()
-        case .targetReleased: target = nil
-        default: timer = nil
-        }
-        #expect(site.until { !reasons.all.isEmpty })
-        #expect(released.value == 1 && site.service.pendingCount == 0)
-        if let timer {
-            let error = #expect(throws: TimerError.self) { try timer.reschedule(.once(after: .zero)) }
-            #expect(timer.state == .ended(reason) && error?.code == .timerEnded && !timer.fire())
-        }
-        site.service.shutdown()
-        #expect(reasons.all == [reason] && log.count == 1)
-        withExtendedLifetime(target) {}
     }
 }

@@ -1,5 +1,6 @@
 // swift-format-ignore-file
-// What people write first. It compiles as it stands: .ci/first-guesses.
+// What people write first. It compiles as it stands: .ci/first-guesses. The forms of handlers that
+// `HandlerFormTests` and `FormTests` call are left out.
 import Foundation
 import PreciseTimer
 import PreciseTimerPatterns
@@ -57,23 +58,14 @@ import PreciseTimerPatterns
 
 @MainActor func bursts(_ model: ViewModel, _ poller: Poller, _ meter: Meter) throws {
     let bag = TimerBag()
-    let search = try Debouncer(.milliseconds(300), deliver: .mainActor, target: model) { $0.refresh() }
-    search()
-    let draw = try Throttler(.milliseconds(16), target: poller) { $0.step() }
-    draw()
     try Throttler(.milliseconds(16), target: model) { @MainActor model in model.refresh() }.store(in: bag)
     try Debouncer(.seconds(1), edge: .both, target: meter) { meter in await meter.flush() }.store(in: bag, named: "a")
-    try Debouncer(.seconds(1), target: meter) { meter in meter.missed = 0 }.store(in: bag)
-    try Debouncer(.seconds(1), target: poller) { poller in try? await poller.poll() }.store(in: bag)
     try Debouncer(.seconds(1), deliver: .queue(.global()), target: poller) { poller in poller.step() }.store(in: bag)
     IdleTimeouts<Int>(deliver: .mainActor, target: model) { model, id in model.close(id) }.store(in: bag)
-    IdleTimeouts<Int>(target: model) { @MainActor model, id in model.close(id) }.store(in: bag)
-    IdleTimeouts<Int>(target: meter) { meter, id in meter.missed += id }.store(in: bag)
-    IdleTimeouts<Int>(target: meter) { meter, _ in await meter.flush() }.store(in: bag)
     IdleTimeouts<Int> { id in print(id) }.refresh(1, after: .seconds(30))
 }
 
-func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
+func handlers(_ poller: Poller, _ meter: Meter) throws {
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in poller.step() }
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { $0.note($1) }
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller, handler: { poller, _ in poller.step() })
@@ -86,8 +78,6 @@ func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
     try PreciseTimer.schedule(.every(.seconds(1)), target: meter, onError: { print($1) }) { meter, _ in
         try await meter.report()
     }
-    try PreciseTimer.schedule(.every(.seconds(1)), target: store) { @Database store, tick in store.saves += 1 }
-    try PreciseTimer.schedule(.every(.seconds(1)), target: store) { @Database store, tick in await store.save() }
 }
 
 func handles() throws -> [PreciseTimer] {

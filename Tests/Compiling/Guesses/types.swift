@@ -18,9 +18,7 @@ actor Meter {
 }
 
 @Database final class Store: Sendable {
-    var saves = 0
     func step() {}
-    func save() async {}
 }
 
 @MainActor final class Model {
