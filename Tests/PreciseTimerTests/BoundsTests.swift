@@ -40,40 +40,6 @@ struct CountTests {
         #expect(scene.ticks == ticks)
         #expect(scene.virtual.pendingCount == 0)
     }
-
-    @Test func extraTicksAreNotCounted() throws {
-        let timer = try scene.handle(.every(.seconds(1), count: 2)) { timer, count in
-            if count == 4 { timer.fire() }
-        }
-        for _ in 0..<2 {
-            timer.fire()
-            scene.advance(0)
-        }
-        scene.advance(5_000)
-        #expect(scene.ticks == "extra 0@0, extra 0@0, 0@1000, 1@2000, extra 2@2000", "one after the last is delivered")
-        #expect(timer.state == .ended(.completed))
-    }
-
-    @Test func aTimerOnDemandRestsAfterItsLastTick() throws {
-        let timer = try scene.timer(.onDemand)
-        for schedule in [PreciseTimer.Schedule.every(.seconds(1), count: 2), .fixedDelay(.seconds(1), count: 2)] {
-            try timer.reschedule(schedule)
-            #expect(timer.period == .seconds(1))
-            scene.advance(10_000)
-            #expect(timer.nextDeadline == nil && timer.period == nil)
-            #expect(timer.description.hasSuffix(": scheduled"))
-        }
-        #expect(scene.ticks == "0@1000, 1@2000, 0@11000, 1@12000")
-    }
-
-    @Test func reschedulingInTheLastHandlerGoesOnWithANewCount() throws {
-        let timer = try scene.handle(.every(.seconds(1), count: 2)) { timer, count in
-            if count == 2 { try? timer.reschedule(.fixedDelay(.seconds(2), count: 3)) }
-        }
-        scene.advance(60_000)
-        #expect(scene.ticks == "0@1000, 1@2000, 0@4000, 1@6000, 2@8000")
-        #expect(timer.state == .ended(.completed))
-    }
 }
 
 /// Schedules with a jitter, and schedules with an end in time.
@@ -164,11 +130,6 @@ struct BoundsTests {
         #expect(timer.state == .ended(.completed))
     }
 
-    @Test func jitterAndBoundReadInWords() {
-        let schedule = PreciseTimer.Schedule.every(.seconds(1), jitter: .milliseconds(5), for: .seconds(10))
-        #expect("\(schedule)" == "every 1 s, jitter 5 ms, for 10 s")
-    }
-
     /// A jitter of a whole period, and stalls: every deadline is counted once, and no tick is early.
     @Test func noDeadlineIsLostToALongJitter() throws {
         let timer = try scene.timer(.every(.seconds(1), jitter: .seconds(1), for: .seconds(1_000)))
@@ -240,14 +201,5 @@ struct AlignmentTests {
         try scene.timer(.every(.seconds(10), alignedTo: scene.at(100_000 + 1_000 * instant)))
         scene.advance(20_000)
         #expect(scene.ticks == "0@\(100_000 + 1_000 * first), 1@\(110_000 + 1_000 * first)")
-    }
-
-    @Test func wholeSecondsOfTheWallClock() throws {
-        let scene = Scene(clock: .wall)
-        scene.advance(1_234)
-        try scene.timer(.every(.seconds(1), alignedTo: .origin(on: .wall)))
-        scene.advance(10_000)
-        #expect(scene.log.count == 10)
-        #expect(scene.log.ticks.allSatisfy { $0.deadline.nanoseconds % 1_000_000_000 == 0 && $0.lateness == .zero })
     }
 }

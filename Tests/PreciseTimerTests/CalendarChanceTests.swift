@@ -246,12 +246,6 @@ struct ScheduleDeadlinesTests {
         }
     }
 
-    @Test func anEndlessSequenceIsLazy() {
-        let days = Schedule.daily(at: .init(hour: 2), in: .gmt).deadlines(after: Self.start)
-            .filter { Int($0.timeIntervalSince1970) / 86_400 % 100 == 0 }
-        #expect(days.prefix(2).map { Int($0.timeIntervalSince1970) / 86_400 } == [20_500, 20_600])
-    }
-
     @Test func theTimerThatIsScheduledHasTheseDeadlines() throws {
         let (virtual, log) = (VirtualTime(clock: .wall), Log())
         let schedule = Schedule.weekly(

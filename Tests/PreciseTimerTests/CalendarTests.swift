@@ -66,6 +66,13 @@ struct CalendarTests {
         (.weekly(on: [], at: .init(hour: 2)), "one day of the week"),
         (.weekly(on: .monday, at: .init(hour: -1)), "hour from 0 to 23"), (.hourly(at: 60), "a minute from 0 to 59"),
         (.hourly(at: -1), "a minute from 0 to 59"), (.calendar(DateComponents(month: 2, day: 30)), "400 years"),
+        // node-red cron-plus #110 and croniter #131: a date that never comes is searched for without end.
+        (.calendar(DateComponents(month: 4, day: 31)), "400 years"),
+        (.calendar(DateComponents(month: 2, day: 30, hour: 1)), "400 years"),
+        // rufus-scheduler PR #46: the last day or the last Friday of a month is taken for another one.
+        (.calendar(DateComponents(day: 0)), "day 0; give a day from 1 to 31"),
+        (.calendar(DateComponents(day: -1)), "day -1; give a day from 1 to 31"),
+        (.calendar(DateComponents(weekday: 6, weekdayOrdinal: -1)), "-1; give a weekdayOrdinal from 1 to 5"),
         (.calendar(DateComponents(year: 2020)), "400 years"), (.calendar(DateComponents(year: 2427)), "400 years"),
         (.calendar(DateComponents()), "at least one"),
         (.calendar(DateComponents(second: 3, nanosecond: 5)), "whole seconds; leave out nanosecond 5"),
@@ -90,6 +97,7 @@ struct CalendarTests {
             error?.code == .invalidSchedule && error?.attempted.contains(words) == true,
             "\(error?.attempted ?? "")"
         )
+        #expect(virtual.pendingCount == 0)
     }
 
     /// No month of the Gregorian calendar is a leap month.
@@ -215,6 +223,16 @@ struct CalendarDeadlineTests {
 
         month 2 day 29 hour 6 | UTC | 2026-01-05T00:00:00Z | 2028-02-29T06:00:00Z 2032-02-29T06:00:00Z
 
+        // cron-parser PR #115 and ccronexpr #32: dates that few years or months have are missed, or never found.
+        month 2 day 29 | UTC | 2097-01-01T00:00:00Z | 2104-02-29T00:00:00Z
+
+        hour 9 weekday 2 weekdayOrdinal 5 | UTC | 2026-04-01T00:00:00Z | 2026-06-29T09:00:00Z
+
+        // cronie #218: a weekly job near a change of daylight saving time comes a week late.
+        hour 12 weekday 1 | Europe/Berlin | 2026-03-26T10:00:00Z | 2026-03-29T12:00:00+02:00
+
+        hour 12 weekday 1 | Europe/Berlin | 2026-10-22T10:00:00Z | 2026-10-25T12:00:00+01:00
+
         month 2 day 29 weekday 1 | UTC | 2080-01-01T00:00:00Z | 2088-02-29T00:00:00Z 2128-02-29T00:00:00Z
 
         month 3 | UTC | 2026-02-02T00:00:00Z | 2026-03-01T00:00:00Z 2027-03-01T00:00:00Z
@@ -256,10 +274,7 @@ struct CalendarDeadlineTests {
         from start: String,
         _ deadlines: String
     ) throws {
-        let (virtual, log) = (VirtualTime(clock: .wall), Log())
-        let start = TimerInstant(try Date(start, strategy: .iso8601))
-        virtual.inject(.stepClock(by: virtual.now.duration(to: start)))
-        virtual.advance(by: .zero)
+        let (virtual, log) = (VirtualTime(clock: .wall, at: try Date(start, strategy: .iso8601)), Log())
         let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
         let expected = deadlines.components(separatedBy: " ")
         while log.count < expected.count, let next = timer.nextDeadline {

@@ -8,15 +8,9 @@ import Testing
 struct DecodingTests {
     private typealias Statistics = PreciseTimer.Statistics
     private typealias Histogram = Statistics.Histogram
+    private typealias Change = (old: String, new: String)
 
     private static let instant = #"{"clock":"suspending","nanoseconds":1000}"#
-
-    /// A value as text, and its parts with other texts for them.
-    private struct Case {
-        let right: String
-        let refused: [(old: String, new: String)]
-        let accepted: [(old: String, new: String)]
-    }
 
     @Test func aRunOfAHandlerThatCannotHaveBeenIsRefused() throws {
         let length = try json(Duration.nanoseconds(7))
@@ -25,22 +19,13 @@ struct DecodingTests {
         let others = try [.zero - half, half, Duration(attoseconds: .max)].map { try json($0) }
         let (longest, longer) = (UInt64.max - 1_000, UInt64.max - 999)
         let lengths = negative + others + [try json(Self.nanoseconds(longer))]
-        try check(
-            PreciseTimer.HandlerRun.self,
-            Case(
-                right: #"{"duration":\#(length),"start":\#(Self.instant)}"#,
-                refused: lengths.map { (length, $0) },
-                accepted: [(length, try json(Duration.zero)), (length, try json(Self.nanoseconds(longest)))]
-            )
+        let refused: [Change] = lengths.map { (length, $0) }
+        let accepted: [Change] = [(length, try json(Duration.zero)), (length, try json(Self.nanoseconds(longest)))]
+        let (run, stall) = (
+            #"{"duration":\#(length),"start":\#(Self.instant)}"#, #"{"deadline":\#(Self.instant),"length":\#(length)}"#
         )
-        try check(
-            Statistics.Stall.self,
-            Case(
-                right: #"{"deadline":\#(Self.instant),"length":\#(length)}"#,
-                refused: lengths.map { (length, $0) },
-                accepted: [(length, try json(Duration.zero)), (length, try json(Self.nanoseconds(longest)))]
-            )
-        )
+        try check(PreciseTimer.HandlerRun.self, run, refused: refused, accepted: accepted)
+        try check(Statistics.Stall.self, stall, refused: refused, accepted: accepted)
     }
 
     @Test func aSnapshotThatNoTimerHasIsRefused() throws {
@@ -56,21 +41,19 @@ struct DecodingTests {
         let since = #""runningSince":{"clock":"suspending","nanoseconds":500}"#
         try check(
             TimerService.Snapshot.self,
-            Case(
-                right: right,
-                refused: [
-                    (#""ticks":3"#, #""ticks":-3"#), (#""ticks":3"#, #""ticks":0"#), (lateness, ""),
-                    (lateness, #""lastLateness":\#(try json(Duration.nanoseconds(-1))),"#),
-                    (#""nextDeadline":\#(never)"#, #""nextDeadline":\#(other)"#),
-                    (run, #""start":\#(other)"#), (since, #""runningSince":\#(other)"#),
-                    (#""line":4"#, #""line":-4"#),
-                ],
-                accepted: [
-                    // A run is noted before its handler counts as returned, so it may have begun after `runningSince`.
-                    (since, #""runningSince":{"clock":"suspending","nanoseconds":5000}"#), (since + ",", ""),
-                    (#""nextDeadline":\#(never),"#, ""),
-                ]
-            )
+            right,
+            refused: [
+                (#""ticks":3"#, #""ticks":-3"#), (#""ticks":3"#, #""ticks":0"#), (lateness, ""),
+                (lateness, #""lastLateness":\#(try json(Duration.nanoseconds(-1))),"#),
+                (#""nextDeadline":\#(never)"#, #""nextDeadline":\#(other)"#),
+                (run, #""start":\#(other)"#), (since, #""runningSince":\#(other)"#),
+                (#""line":4"#, #""line":-4"#),
+            ],
+            accepted: [
+                // A run is noted before its handler counts as returned, so it may have begun after `runningSince`.
+                (since, #""runningSince":{"clock":"suspending","nanoseconds":5000}"#), (since + ",", ""),
+                (#""nextDeadline":\#(never),"#, ""),
+            ]
         )
         // Before the first tick a run may be known already.
         let first = right.replacing(lateness, with: "").replacing(#""ticks":3"#, with: #""ticks":0"#)
@@ -82,17 +65,15 @@ struct DecodingTests {
         let negative = try json(Duration.nanoseconds(-1))
         try check(
             TimerService.SlowHandler.self,
-            Case(
-                right: #"{"count":2,"file":"a/b.swift","line":4,"longest":\#(longest),"period":\#(period)}"#,
-                refused: [
-                    (#""count":2"#, #""count":0"#), (#""count":2"#, #""count":-2"#),
-                    (#""longest":\#(longest)"#, #""longest":\#(period)"#), (period, negative),
-                    (longest, try json(Duration(attoseconds: .max))),
-                ],
-                accepted: [
-                    (#""count":2"#, #""count":\#(Int.max)"#), (longest, try json(Self.nanoseconds(.max))),
-                ]
-            )
+            #"{"count":2,"file":"a/b.swift","line":4,"longest":\#(longest),"period":\#(period)}"#,
+            refused: [
+                (#""count":2"#, #""count":0"#), (#""count":2"#, #""count":-2"#),
+                (#""longest":\#(longest)"#, #""longest":\#(period)"#), (period, negative),
+                (longest, try json(Duration(attoseconds: .max))),
+            ],
+            accepted: [
+                (#""count":2"#, #""count":\#(Int.max)"#), (longest, try json(Self.nanoseconds(.max))),
+            ]
         )
     }
 
@@ -100,13 +81,11 @@ struct DecodingTests {
         let change = try json(Duration.nanoseconds(-7))
         try check(
             TimerService.ClockStep.self,
-            Case(
-                right: #"{"at":{"clock":"wall","nanoseconds":5},"change":\#(change)}"#,
-                refused: [("wall", "suspending"), ("wall", "continuous"), ("wall", "sundial")],
-                accepted: [
-                    (change, try json(Duration(attoseconds: .min))), (change, try json(Duration(attoseconds: .max))),
-                ]
-            )
+            #"{"at":{"clock":"wall","nanoseconds":5},"change":\#(change)}"#,
+            refused: [("wall", "suspending"), ("wall", "continuous"), ("wall", "sundial")],
+            accepted: [
+                (change, try json(Duration(attoseconds: .min))), (change, try json(Duration(attoseconds: .max))),
+            ]
         )
     }
 
@@ -114,13 +93,11 @@ struct DecodingTests {
         let length = try json(Duration.nanoseconds(7))
         try check(
             TimerService.Suspension.self,
-            Case(
-                right: #"{"at":\#(Self.instant),"duration":\#(length)}"#,
-                refused: [
-                    (length, try json(Duration.nanoseconds(-7))), (length, try json(Duration(attoseconds: .min))),
-                ],
-                accepted: [(length, try json(Duration.zero)), (length, try json(Duration(attoseconds: .max)))]
-            )
+            #"{"at":\#(Self.instant),"duration":\#(length)}"#,
+            refused: [
+                (length, try json(Duration.nanoseconds(-7))), (length, try json(Duration(attoseconds: .min))),
+            ],
+            accepted: [(length, try json(Duration.zero)), (length, try json(Duration(attoseconds: .max)))]
         )
     }
 
@@ -205,31 +182,26 @@ struct DecodingTests {
             """
     }
 
-    private func check<Value: Codable & Equatable>(_ type: Value.Type, _ value: Case) throws {
-        let accepted = value.accepted.map { changed(value.right, $0) }
-        for text in [value.right] + accepted {
+    /// A value as text, and its parts with other texts for them.
+    private func check<Value: Codable & Equatable>(
+        _ type: Value.Type,
+        _ right: String,
+        refused: [Change],
+        accepted: [Change]
+    ) throws {
+        for text in [right] + accepted.map({ changed(right, $0) }) {
             let decoded = try decode(type, text)
             #expect(try decode(type, json(decoded)) == decoded)
             #expect(!"\(decoded)".isEmpty)
         }
-        for text in value.refused.map({ changed(value.right, $0) }) {
+        for text in refused.map({ changed(right, $0) }) {
             #expect(throws: DecodingError.self, "\(text)") { try decode(type, text) }
         }
     }
 
-    private func changed(_ text: String, _ change: (old: String, new: String)) -> String {
+    private func changed(_ text: String, _ change: Change) -> String {
         let result = text.replacing(change.old, with: change.new)
         #expect(result != text, "\(change.old) is in \(text)")
         return result
-    }
-
-    private func json(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
-    }
-
-    private func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(json.utf8))
     }
 }

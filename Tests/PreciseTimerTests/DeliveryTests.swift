@@ -144,21 +144,6 @@ import Testing
     }
 
     @Test(arguments: DeliveryKind.hops)
-    func aTimerPausedAndResumedOnTheWayTicksOnce(kind: DeliveryKind) async throws {
-        let (place, gate) = (Place(kind), Gate())
-        let timer = try await timerOnItsWay(to: place, past: gate)
-        timer.pause(keeping: .grid)
-        virtual.advanceWithoutSettling(by: .milliseconds(3))
-        timer.resume()
-        virtual.advanceWithoutSettling(by: .zero)
-        #expect(virtual.service.nextWakeTime == nil, "a tick is on its way already")
-        gate.open()
-        await advance(0, until: 1, in: place)
-        #expect(log.ticks.map(\.missed) == [3])
-        timer.cancel()
-    }
-
-    @Test(arguments: DeliveryKind.hops)
     func aTimerRescheduledOnTheWayTicksForTheNewScheduleOnly(kind: DeliveryKind) async throws {
         let (place, gate) = (Place(kind), Gate())
         let timer = try await timerOnItsWay(to: place, past: gate)

@@ -68,6 +68,7 @@ import Testing
             .every(.seconds(30)): "every 30 s",
             .every(.seconds(30), after: .seconds(5), count: 10): "every 30 s, the first after 5 s, 10 ticks",
             .every(.seconds(30), count: 1, spread: .seconds(30)): "every 30 s, spread over 30 s, 1 tick",
+            .every(.seconds(1), jitter: .milliseconds(5), for: .seconds(10)): "every 1 s, jitter 5 ms, for 10 s",
             .every(.microseconds(500), at: second): "every 500 µs, the first at 1000000000 ns (suspending)",
             .every(.seconds(1), alignedTo: .origin(on: .wall)): "every 1 s, aligned to 0 ns (wall)",
             .rate(60, per: .seconds(1)): "60 per 1 s", .rate(30_000, per: .seconds(1_001)): "30000 per 1001 s",

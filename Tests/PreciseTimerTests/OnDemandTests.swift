@@ -16,34 +16,6 @@ struct OnDemandTests {
         #expect(scene.ticks == "")
     }
 
-    @Test func aTimerSetFromItsOwnHandlerTicksAgain() throws {
-        let timer = try scene.handle(.onDemand) { timer, count in
-            if count < 3 { try? timer.reschedule(.once(after: .milliseconds(5))) }
-        }
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@10, 0@15, 0@20")
-        #expect(timer.state == .scheduled && scene.virtual.pendingCount == 1)
-    }
-
-    @Test func anyScheduleGoesOnUntilTheTimerIsRescheduledToOnDemand() throws {
-        let (timer, period) = (try scene.timer(.onDemand), Duration.milliseconds(10))
-        for schedule in [
-            PreciseTimer.Schedule.every(period), .every(period, after: .milliseconds(10)),
-            .rate(100, per: .seconds(1)), .fixedDelay(period),
-        ] {
-            let (before, now) = (scene.log.count, scene.virtual.now)
-            try timer.reschedule(schedule)
-            #expect(timer.period == period)
-            scene.advance(39)
-            try timer.reschedule(.onDemand)
-            #expect([timer.nextDeadline, scene.virtual.nextDeadline] == [nil, nil] && timer.period == nil)
-            scene.advance(9_961)
-            let deadlines = scene.log.ticks.dropFirst(before).map { now.duration(to: $0.deadline) }
-            #expect(deadlines == [period, period * 2, period * 3] && timer.state == .scheduled, "\(schedule)")
-        }
-    }
-
     private static let once = PreciseTimer.Schedule.once(after: .milliseconds(10))
 
     @Test(
@@ -90,43 +62,11 @@ struct OnDemandTests {
         ] as [Play]
     )
     func aTimerRestsUntilItIsRescheduledOrFired(play: Play) throws { try expectTicks(of: play) }
-
-    @Test func anOrdinaryTimerRescheduledToOnDemandInItsLastHandlerRests() throws {
-        let timer = try scene.handle(.once(after: .milliseconds(10))) { timer, _ in
-            try? timer.reschedule(.onDemand)
-        }
-        scene.advance(1_000)
-        #expect(scene.log.count == 1 && timer.state == .scheduled)
-        try timer.reschedule(.once(after: .milliseconds(10)))
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@10, 0@1010")
-    }
-
-    @Test func theMissedTickPolicyAndTheToleranceApplyToEachSchedule() throws {
-        let timer = try scene.timer(.onDemand, missed: .catchUp(limit: 2), tolerance: 3)
-        for _ in 0..<2 {
-            try timer.reschedule(.every(.milliseconds(10)))
-            scene.jump(45)
-            try timer.reschedule(.every(.milliseconds(10)))
-            scene.advance(15)
-            try timer.reschedule(.onDemand)
-        }
-        let ticks = scene.log.ticks
-        #expect(ticks.map(\.index) == [0, 1, 0, 0, 1, 0])
-        #expect(ticks.map(\.missed) == [0, 2, 0, 0, 2, 0])
-        let lateness = [ticks[2].lateness, ticks[5].lateness]
-        #expect(lateness.allSatisfy { $0 > .zero && $0 <= .milliseconds(3) }, "\(lateness)")
-    }
 }
 
-/// A timer on demand keeps its promises on every backend and on virtual time, and ends like every other timer.
+/// A timer on demand keeps its promises on every backend and on virtual time.
 @Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct OnDemandPromiseTests {
     private let log = Log()
-    private let reasons = Notes<PreciseTimer.EndReason>()
-
-    private func schedule(on service: TimerService) throws -> PreciseTimer {
-        try PreciseTimer.schedule(.onDemand, on: service, target: log, onEnd: reasons.append) { $0.note($1) }
-    }
 
     @Test(arguments: Ground.all)
     func aRescheduleByAnotherThreadWhileTheHandlerRunsTakesEffect(ground: Ground) throws {
@@ -155,7 +95,7 @@ struct OnDemandTests {
     @Test(arguments: Ground.all)
     func theLastOfManyReschedulesIsServedAndNoDeadlineTwice(ground: Ground) throws {
         let (site, delay) = (try ground.site(), Duration.microseconds(100))
-        let timer = try schedule(on: site.service)
+        let timer = try PreciseTimer.schedule(.onDemand, on: site.service, target: log) { $0.note($1) }
         var last = site.service.now
         for round in 0..<500 {
             last = site.service.now
@@ -168,84 +108,5 @@ struct OnDemandTests {
         #expect(zip(log.ticks, log.ticks.dropFirst()).allSatisfy { $0.deadline < $1.deadline }, "no tick comes twice")
         #expect(log.ticks.allSatisfy { $0.index == 0 && $0.missed == 0 && $0.flawInTime == nil })
         #expect(timer.state == .scheduled && timer.nextDeadline == nil && log.count <= 500)
-        #expect(reasons.all == [])
-    }
-
-    typealias Reason = PreciseTimer.EndReason
-
-    @Test(arguments: Ground.all, [Reason.cancelled, .serviceShutDown, .targetReleased, .handleReleased])
-    func aRestingTimerEndsOnceAndReleasesItsHandlersCaptures(ground: Ground, reason: Reason) throws {
-        let (site, log, released) = (try ground.site(), log, Count())
-        var target: Thing? = Thing()
-        var timer: PreciseTimer? = try {
-            let captured = Thing { released.add(1) }
-            let note: @Sendable (PreciseTimer.Tick) -> Void = { tick in
-                withExtendedLifetime(captured) { log.note(tick) }
-            }
-            let (service, target) = (site.service, try #require(target))
-            if reason == .handleReleased {
-                return try PreciseTimer.schedule(.onDemand, on: service, onEnd: reasons.append) { note($1) }
-            }
-            return try PreciseTimer.schedule(.onDemand, on: service, target: target, onEnd: reasons.append) { note($1) }
-        }()
-        try timer?.reschedule(.once(after: .milliseconds(1)))
-        #expect(site.until { log.count == 1 })
-        site.pass(.milliseconds(2))
-        #expect(released.value == 0 && reasons.all == [])
-
-        switch reason {
-        case .cancelled: #expect(timer?.cancel() == true)
-        case .serviceShutDown: site.service.shutdown()
-        case .targetReleased: target = nil
-        default: timer = nil
-        }
-        #expect(site.until { !reasons.all.isEmpty })
-        #expect(released.value == 1 && site.service.pendingCount == 0)
-        if let timer {
-            let error = #expect(throws: TimerError.self) { try timer.reschedule(.once(after: .zero)) }
-            #expect(timer.state == .ended(reason) && error?.code == .timerEnded && !timer.fire())
-        }
-        site.service.shutdown()
-        #expect(reasons.all == [reason] && log.count == 1)
-        withExtendedLifetime(target) {}
-    }
-
-    @Test func aRestingTimerEndsWhenItsBackendFails() throws {
-        let alarm = RefusingAlarm(settings: .max)
-        let timer = try schedule(on: try TimerService(alarm: alarm))
-        alarm.fail()
-        #expect(reasons.all == [.backendFailed(RefusingAlarm.refusal)])
-        #expect(timer.state == .ended(.backendFailed(RefusingAlarm.refusal)))
-    }
-}
-
-/// A timer on demand, with every delivery.
-@Suite(.waits("queues and actors call the handler when they like"), .timeLimit(.minutes(60)))
-struct OnDemandDeliveryTests {
-    private let scene = Scene()
-
-    @Test(arguments: DeliveryKind.allCases)
-    func eachRescheduleGivesOneTickAndReplacesATickThatIsOnItsWay(kind: DeliveryKind) async throws {
-        let (place, gate, virtual, log) = (Place(kind), Gate(), scene.virtual, scene.log)
-        let timer = try place.schedule(.onDemand, on: virtual.service, target: log) { log.note($0) }
-        if kind != .inline {
-            try timer.reschedule(.once(after: .seconds(1)))
-            await place.block(until: gate)
-        }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        for round in 1...3 {
-            try timer.reschedule(.once(after: .seconds(2)))
-            gate.open()
-            await place.settle()
-            let next = virtual.now.advanced(by: .seconds(2))
-            #expect(await soon { virtual.service.nextWakeTime == next })
-            #expect(log.count == round - 1)
-            virtual.advanceWithoutSettling(by: .seconds(2))
-            #expect(await soon { log.count == round })
-            await place.settle()
-            virtual.advanceWithoutSettling(by: .seconds(10))
-        }
-        #expect(log.ticks.map(\.deadline) == [3_000, 15_000, 27_000].map(scene.at))
-        #expect(log.ticks.map(\.index) == [0, 0, 0] && timer.state == .scheduled)
     }
 }

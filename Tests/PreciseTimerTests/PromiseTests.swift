@@ -99,45 +99,77 @@ import TimerKernel
 /// Late ticks: which deadlines each stands for, under each policy.
 struct MissedTickTests {
     private let scene = Scene()
+    private static let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 3), .delay]
 
-    @Test func aStartAnHourInThePastGivesOneLateTick() throws {
-        scene.advance(7_200_000)
-        try scene.timer(.every(.milliseconds(1), at: scene.at(3_600_000)))
-        scene.advance(1)
-        #expect(scene.ticks == "0@3600000 late 3600000 missed 3600000, 3600001@7200001")
-    }
+    /// A schedule, how long the first two calls of its handler take, when the service looks at its clock, and its ticks
+    /// if late ones are skipped, if three are caught up, and if the grid begins anew. Without ticks of their own, other
+    /// policies have those of the first.
+    private typealias Story = (schedule: PreciseTimer.Schedule, slow: Int, moves: [Move], ticks: [String])
 
-    @Test(arguments: LateStory.all, LateStory.Policy.allCases)
-    func everyTickFollowsThePolicy(story: LateStory, policy: LateStory.Policy) throws {
-        let (virtual, start, log) = (scene.virtual, scene.at(0), scene.log)
-        let timer = try PreciseTimer.schedule(
-            story.schedule,
-            on: virtual.service,
-            missedTicks: policy.policy,
-            target: log
-        ) { log, tick in
-            log.note(tick)
-            if log.count <= story.slowTicks { virtual.jump(by: .nanoseconds(700)) }
+    private static let everyFew = PreciseTimer.Schedule.every(.milliseconds(300))
+
+    private static let stories: [Story] = [
+        (everyFew, 0, [.jump(599), .advance(301)], ["0@300 late 299, 1@600, 2@900"]),
+        (
+            everyFew, 0, [.jump(600), .advance(600)],
+            ["0@300 late 300 missed 1, 2@900, 3@1200", "0@300 late 300, 1@600, 2@900, 3@1200"]
+        ),
+        (
+            everyFew, 0, [.jump(1_550), .advance(300)],
+            [
+                "0@300 late 1250 missed 4, 5@1800",
+                "0@300 late 1250, 1@600 late 950, 2@900 late 650 missed 2, 5@1800",
+                "0@300 late 1250 missed 4, 5@1850",
+            ]
+        ),
+        // A handler that is slower than its period: with a delay, the grid begins anew at 1,000 and at 1,700.
+        (
+            everyFew, 700, [.advance(300), .advance(1_000)],
+            [
+                "0@300, 1@600 late 400 missed 1, 3@1200 late 500 missed 1, 5@1800",
+                "0@300, 1@600 late 400, 2@900 late 800, 3@1200 late 500, 4@1500 late 200, 5@1800",
+                "0@300, 1@600 late 400 missed 1, 3@1300 late 400 missed 1, 5@2000",
+            ]
+        ),
+        // libuv #2901: of a handler that takes as long as its period, every second call comes a period late.
+        (everyFew, 300, [.advance(300), .advance(600)], ["0@300, 1@600, 2@900, 3@1200"]),
+        (.fixedDelay(.milliseconds(300)), 0, [.jump(951), .advance(600)], ["0@300 late 651, 1@1251, 2@1551"]),
+        (
+            .fixedDelay(.milliseconds(300), after: .milliseconds(50)), 700, [.advance(50), .advance(1_300)],
+            ["0@50, 1@1050, 2@2050"]
+        ),
+        // APScheduler #5 and #463: a job whose start is past runs once for each run that it missed, or never.
+        (
+            .every(.milliseconds(7), at: TimerInstant(nanoseconds: 0)), 0, [.advance(8)],
+            [
+                "0@-1000 late 1000 missed 142, 143@1, 144@8",
+                "0@-1000 late 1000, 1@-993 late 993, 2@-986 late 986 missed 140, 143@1, 144@8",
+                "0@-1000 late 1000 missed 142, 143@7",
+            ]
+        ),
+    ]
+
+    @Test(arguments: stories.indices, policies.indices) func everyTickFollowsThePolicy(story: Int, policy: Int) throws {
+        let (story, scene) = (Self.stories[story], scene)
+        let timer = try scene.handle(story.schedule, missed: Self.policies[policy]) { _, count in
+            if count <= 2 { scene.jump(story.slow) }
         }
         for move in story.moves {
-            switch move {
-            case .advance(let end): virtual.advance(by: virtual.now.duration(to: start.advanced(by: .nanoseconds(end))))
-            case .jump(let end): virtual.jump(by: virtual.now.duration(to: start.advanced(by: .nanoseconds(end))))
-            case .pause: timer.pause(keeping: .grid)
-            case .resume: timer.resume()
-            }
+            if case .jump(let time) = move { scene.jump(time) }
+            if case .advance(let time) = move { scene.advance(time) }
         }
-        #expect(log.ticks.map { LateStory.Row($0, from: start) } == story.rows[policy])
+        #expect(scene.ticks == (story.ticks.count > policy ? story.ticks[policy] : story.ticks[0]))
+        timer.cancel()
     }
 
-    @Test(arguments: LateStory.Policy.allCases)
-    func aTimerRescheduledInItsHandlerDropsTheOldSchedulesDeadlines(policy: LateStory.Policy) throws {
-        let timer = try scene.handle(.every(.milliseconds(300)), missed: policy.policy) { timer, count in
+    @Test(arguments: policies)
+    func aTimerRescheduledInItsHandlerDropsTheOldSchedulesDeadlines(policy: PreciseTimer.MissedTickPolicy) throws {
+        let timer = try scene.handle(Self.everyFew, missed: policy) { timer, count in
             if count == 1 { try? timer.reschedule(.every(.milliseconds(100))) }
         }
         scene.jump(951)
         scene.advance(200)
-        #expect(scene.ticks == "0@300 late 651\(policy == .catchUp ? "" : " missed 2"), 0@1051, 1@1151")
+        #expect(scene.ticks == "0@300 late 651\(policy == .catchUp(limit: 3) ? "" : " missed 2"), 0@1051, 1@1151")
         withExtendedLifetime(timer) {}
     }
 }
@@ -171,17 +203,6 @@ struct CatchUpFairnessTests {
         scene.jump(400)
         let missed = Array(repeating: 0, count: 299)
         #expect(scene.log.ticks.map(\.missed) == missed + [700] + missed + [100], "anew for the next burst")
-    }
-
-    @Test func theTicksOfOneLookComeInOrderOfDeadlines() throws {
-        scene.jump(40)
-        for period in [2, 3] {
-            try scene.timer(.every(.milliseconds(period), at: scene.at(0)), missed: .catchUp(limit: 100))
-        }
-        scene.advance(0)
-        let deadlines = scene.log.ticks.map(\.deadline)
-        #expect(deadlines.count == 21 + 14)
-        #expect(deadlines == deadlines.sorted())
     }
 }
 

@@ -168,30 +168,6 @@ import Testing
         await isOver.pass()
         #expect(service.activeTimers.isEmpty)
     }
-
-    @Test func aBagEndsAllItsTimersBeforeItWaitsForTheirHandlersAndNoOthers() async throws {
-        let (service, bag, log, place) = (try TimerService(.usual), TimerBag(), Log(), Place(.serialQueue))
-        let (isInside, mayReturn, hasReturned) = (Gate(), Gate(), Gate())
-        try place.schedule(.every(.milliseconds(1)), on: service, target: log) { _ in
-            isInside.open()
-            mayReturn.pass()
-            hasReturned.open()
-        }
-        .store(in: bag)
-        let others = try (0..<2)
-            .map { _ in try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) } }
-        others[0].store(in: bag)
-        await isInside.pass()
-        let task = Task.immediate {
-            await bag.cancelAllAndWait()
-            return hasReturned.isPassable
-        }
-        #expect(others.map(\.state) == [.ended(.cancelled), .scheduled], "while the handler of the first one runs")
-        #expect(bag.count == 0)
-        mayReturn.open()
-        #expect(await task.value)
-        service.shutdown()
-    }
 }
 
 /// A service that other code shuts down while it is being started, and that can start again.

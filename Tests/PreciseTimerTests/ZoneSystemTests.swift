@@ -15,9 +15,7 @@ struct ZoneSystemTests {
             #expect(paths.count > 100)
             // A sanitizer takes five times as long.
             for file in isThreadSanitized || isAddressSanitized ? Effort.some(paths) : paths {
-                CLibrary.use(":" + file)
-                let found = try CLibrary.differences()
-                #expect(found == [], "\(file): \(found)")
+                try CLibrary.expectOurs(":" + file)
             }
         }
     }
@@ -63,9 +61,7 @@ struct ZoneSystemTests {
             let folder = try Folder()
             for name in ["zone", "UTC0"] { try folder.write(ZoneParts().bytes, to: name) }
             for form in Self.forms {
-                CLibrary.use(form.replacing("*", with: folder.path), folder: folder.path)
-                let found = try CLibrary.differences()
-                #expect(found == [], "\(form): \(found)")
+                try CLibrary.expectOurs(form.replacing("*", with: folder.path), folder: folder.path)
             }
         }
     }
@@ -73,11 +69,7 @@ struct ZoneSystemTests {
     @Test(.needsZones) func namesMeanFilesOfTheUsualFolder() async {
         await #expect(processExitsWith: .success) {
             for form in ["Europe/Berlin", ":Asia/Kolkata", "../zoneinfo/Asia/Tokyo", "EST5EDT"] {
-                for folder in ["", nil] as [String?] {
-                    CLibrary.use(form, folder: folder)
-                    let found = try CLibrary.differences()
-                    #expect(found == [], "\(form): \(found)")
-                }
+                for folder in ["", nil] as [String?] { try CLibrary.expectOurs(form, folder: folder) }
             }
         }
     }
@@ -88,18 +80,14 @@ struct ZoneSystemTests {
             let folder = try Folder()
             let years = try second("2007-01-01T00:00:00Z")..<second("2037-01-01T00:00:00Z")
             for form in ["EST5EDT", "XYZ5ABC3", ":CET-1CEST", "NZST-12NZDT"] {
-                CLibrary.use(form, folder: folder.path)
-                let found = try CLibrary.differences(in: years)
-                #expect(found == [], "\(form): \(found)")
+                try CLibrary.expectOurs(form, folder: folder.path, in: years)
             }
         }
     }
 
     @Test func withoutTheVariableTheSystemsFileCounts() async {
         await #expect(processExitsWith: .success) {
-            CLibrary.use(nil)
-            let found = try CLibrary.differences()
-            #expect(found == [], "\(found)")
+            try CLibrary.expectOurs(nil)
         }
     }
 
@@ -136,9 +124,7 @@ struct ZoneSystemTests {
                 for kind in kinds {
                     try ZoneCompiler.run(Self.source, in: folder, ["-b", size] + kind)
                     for zone in ["A/North", "A/South", "A/West"] {
-                        CLibrary.use(":" + zone, folder: folder.path)
-                        let found = try CLibrary.differences()
-                        #expect(found == [], "\(zone) \(size) \(kind): \(found)")
+                        try CLibrary.expectOurs(":" + zone, folder: folder.path, "\(size) \(kind)")
                     }
                 }
             }
@@ -278,9 +264,15 @@ private enum CLibrary {
         return days * 86_400 + clock - second
     }
 
-    /// The first instants at which our present zone has another offset, from 1970 to 2100 or in other years: looked for
+    /// Sets the variables, and expects that our present zone has the same offset, from 1970 to 2100 or in other years:
     /// at each change, a second before and after, and every ten days. A thorough run looks every two days.
-    static func differences(in seconds: Range<Int> = 0..<4_133_980_800) throws -> [String] {
+    static func expectOurs(
+        _ variable: String?,
+        folder: String? = nil,
+        in seconds: Range<Int> = 0..<4_133_980_800,
+        _ comment: String = ""
+    ) throws {
+        use(variable, folder: folder)
         let (zone, step) = (try ZoneLookup.present.find(nil), Effort.of(864_000, thorough: 172_800))
         var found: [String] = []
         func compare(_ second: Int) {
@@ -297,7 +289,7 @@ private enum CLibrary {
             }
             (start, before) = (start + step, after)
         }
-        return found
+        #expect(found == [], "\(variable ?? "no TZ") \(comment)")
     }
 
     /// The first second with another offset than the first one.

@@ -196,24 +196,10 @@ struct ZoneTests {
 
     // MARK: Which one counts
 
-    @Test(arguments: ["zone", ":zone", "../zones/zone", "*/zone", ":*/zone"])
-    func theVariableNamesAFile(variable: String) throws {
-        try folder.write(ZoneParts().bytes, to: "zone")
-        let variable = variable.replacing("*", with: folder.path)
-        let zone = try ZoneLookup(variable: variable, folder: folder.path).find(nil)
-        #expect(zone.offset(at: 150) == 7_200 && zone.description.hasSuffix("zone (system)"))
-    }
-
     @Test(arguments: ["", ":", "UTC0", ":UTC0"])
     func theVariableMayMeanUTC(variable: String) throws {
         let zone = try ZoneLookup(variable: variable, folder: folder.path).find(nil)
         #expect(zone.offset(at: 2_000_000_000) == 0 && zone.description.hasSuffix("(TZ)"))
-    }
-
-    /// A file comes before a rule, as in the C library.
-    @Test func aFileMayBeNamedLikeARule() throws {
-        try folder.write(ZoneParts().bytes, to: "EST5EDT")
-        #expect(try ZoneLookup(variable: "EST5EDT", folder: folder.path).find(nil).offset(at: 150) == 7_200)
     }
 
     @Test(arguments: ["Asia/Tokyo", ":Asia/Tokyo"])
@@ -320,6 +306,7 @@ struct ZoneReaderTests {
         ("another file", { try $0.write(ZoneParts(footer: "AAA-02").bytes, to: "localtime") }, 7_200),
         ("a link", { try $0.link("localtime", to: "other") }, 10_800),
         ("a link to no file", { try $0.link("localtime", to: "/zoneinfo/Asia/Tokyo") }, 32_400),
+        ("another link to no file", { try $0.link("localtime", to: "/zoneinfo/Asia/Kolkata") }, 19_800),
         ("no file", { $0.remove("localtime") }, 0),
         ("a damaged file", { try $0.write([1, 2, 3], to: "localtime") }, nil),
         ("an unknown zone", { try $0.link("localtime", to: "/zoneinfo/No/Where") }, nil),
@@ -371,18 +358,6 @@ struct ZoneReaderTests {
         }
         #expect(offsets.map { $0[0] } == [3_600, 0, 7_200, 32_400, 32_400, 3_600])
         #expect(offsets.allSatisfy { $0[1] == 32_400 })
-    }
-
-    /// The links of a machine without zone files, on which Foundation's rules count.
-    @Test func anotherLinkToNoFileIsNoticed() throws {
-        let lookup = folder.lookup
-        let reader = ZoneReader(nil, every: .zero) { lookup }
-        var offsets: [Int?] = [reader.recent()?.offset(at: 0)]
-        for name in ["Asia/Tokyo", "Asia/Kolkata"] {
-            try folder.link("localtime", to: "/no/where/zoneinfo/\(name)")
-            offsets.append(reader.recent()?.offset(at: 0))
-        }
-        #expect(offsets == [0, 32_400, 19_800])
     }
 
     @Test func aReaderThatNeverReadAGoodFileHasNone() throws {

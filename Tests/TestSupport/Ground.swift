@@ -59,14 +59,6 @@ package struct Site: Sendable {
         return condition()
     }
 
-    /// Lets time pass until a condition holds: exactly this long on virtual time, up to half a minute on a real clock.
-    /// Returns whether the condition holds.
-    package func pass(_ duration: Duration, until condition: () -> Bool) -> Bool {
-        guard let virtual else { return eventually(condition) }
-        virtual.advance(by: duration)
-        return condition()
-    }
-
     /// Lets time pass while the service cannot look at its clock.
     package func stall(_ duration: Duration) throws {
         if let virtual { return virtual.jump(by: duration) }

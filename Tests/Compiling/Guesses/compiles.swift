@@ -1,29 +1,9 @@
 // swift-format-ignore-file
-// What people write first. It compiles as it stands: .ci/first-guesses.
+// What people write first. It compiles as it stands: .ci/first-guesses. The forms of handlers that
+// `HandlerFormTests` and `FormTests` call are left out.
 import Foundation
 import PreciseTimer
 import PreciseTimerPatterns
-
-final class Poller: Sendable {
-    func step() {}
-    func note(_ tick: PreciseTimer.Tick) {}
-    func poll() async throws {}
-}
-
-actor Meter {
-    var missed = 0
-    func report() async throws {}
-    func flush() async {}
-}
-
-@globalActor actor Database {
-    static let shared = Database()
-}
-
-@Database final class Store: Sendable {
-    var saves = 0
-    func save() async {}
-}
 
 @MainActor final class ViewModel {
     var seconds = 0
@@ -78,23 +58,14 @@ actor Meter {
 
 @MainActor func bursts(_ model: ViewModel, _ poller: Poller, _ meter: Meter) throws {
     let bag = TimerBag()
-    let search = try Debouncer(.milliseconds(300), deliver: .mainActor, target: model) { $0.refresh() }
-    search()
-    let draw = try Throttler(.milliseconds(16), target: poller) { $0.step() }
-    draw()
     try Throttler(.milliseconds(16), target: model) { @MainActor model in model.refresh() }.store(in: bag)
     try Debouncer(.seconds(1), edge: .both, target: meter) { meter in await meter.flush() }.store(in: bag, named: "a")
-    try Debouncer(.seconds(1), target: meter) { meter in meter.missed = 0 }.store(in: bag)
-    try Debouncer(.seconds(1), target: poller) { poller in try? await poller.poll() }.store(in: bag)
     try Debouncer(.seconds(1), deliver: .queue(.global()), target: poller) { poller in poller.step() }.store(in: bag)
     IdleTimeouts<Int>(deliver: .mainActor, target: model) { model, id in model.close(id) }.store(in: bag)
-    IdleTimeouts<Int>(target: model) { @MainActor model, id in model.close(id) }.store(in: bag)
-    IdleTimeouts<Int>(target: meter) { meter, id in meter.missed += id }.store(in: bag)
-    IdleTimeouts<Int>(target: meter) { meter, _ in await meter.flush() }.store(in: bag)
     IdleTimeouts<Int> { id in print(id) }.refresh(1, after: .seconds(30))
 }
 
-func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
+func handlers(_ poller: Poller, _ meter: Meter) throws {
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in poller.step() }
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { $0.note($1) }
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller, handler: { poller, _ in poller.step() })
@@ -107,8 +78,6 @@ func handlers(_ poller: Poller, _ meter: Meter, _ store: Store) throws {
     try PreciseTimer.schedule(.every(.seconds(1)), target: meter, onError: { print($1) }) { meter, _ in
         try await meter.report()
     }
-    try PreciseTimer.schedule(.every(.seconds(1)), target: store) { @Database store, tick in store.saves += 1 }
-    try PreciseTimer.schedule(.every(.seconds(1)), target: store) { @Database store, tick in await store.save() }
 }
 
 func handles() throws -> [PreciseTimer] {
@@ -119,16 +88,4 @@ func handles() throws -> [PreciseTimer] {
         try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor) { timer, tick in timer.cancel() },
         try PreciseTimer.schedule(.every(.seconds(1))) { @MainActor in print("tick") },
     ]
-}
-
-func ends(_ timer: PreciseTimer) async throws {
-    timer.pause()
-    timer.pause(keeping: .grid)
-    try timer.reschedule(.rate(96, per: .seconds(1)), keeping: .phase)
-    try timer.reschedule(.rate(96, per: .seconds(1), at: timer.nextDeadline ?? TimerService.default.now))
-    print(timer.remaining ?? .zero, timer.runningSince as Any, timer.lastRun?.duration as Any)
-    timer.resume()
-    timer.restart()
-    await timer.cancelAndWait()
-    try await timer.finish(within: .seconds(5))
 }
