@@ -3,9 +3,9 @@ internal import CTimerKernel
 /// The system's own mutex. It lends priorities (PTHREAD_PRIO_INHERIT), unless the kernel or a filter of system calls
 /// refuses that. It tells a thread that it holds the mutex already (PTHREAD_MUTEX_ERRORCHECK).
 ///
-/// A filter (seccomp(2)) may refuse the kernel's part at any time, and to single threads. glibc takes most refusals of a
-/// wait for the lock, and aborts at the others; it takes most refusals to hand the lock on for success. So the kernel
-/// is asked before it must wait, and the word is read after it must have handed the lock on.
+/// A filter (seccomp(2)) may refuse the kernel's part at any time, and to single threads. glibc takes most refusals
+/// of a wait for the lock, and aborts at the others; it takes most refusals to hand the lock on for success. So the
+/// kernel is asked before it must wait, and the word is read after it must have handed the lock on.
 @safe struct SystemLock: ~Copyable, Sendable {
     /// Whether the kernel lends priorities, at the first lock of the process.
     private static let lends = kernel_lends_priorities() == 1

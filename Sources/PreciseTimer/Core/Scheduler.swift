@@ -3,10 +3,10 @@
 ///
 /// A round begins with the clock's reading (``beginRound(at:)``). Then, step by step, ``firstDue()`` finds the first
 /// timer that is due by then. The caller either calls its handler at once, or sends the tick to where the handler
-/// runs. ``begin(_:at:)`` decides on the tick: as of the round's instant for a handler that is called at once, and as of
-/// its arrival for one that was sent. ``putBack(_:decidedAt:byHop:now:)`` queues the timer again after the handler has returned. Deadlines that passed in
-/// between are counted then. This is why a paused timer, a slow handler, a busy queue and a slow consumer all get one
-/// late tick with the right count.
+/// runs. ``begin(_:at:)`` decides on the tick: as of the round's instant for a handler that is called at once, and as
+/// of its arrival for one that was sent. ``putBack(_:decidedAt:byHop:now:)`` queues the timer again after the handler
+/// has returned. Deadlines that passed in between are counted then. This is why a paused timer, a slow handler, a
+/// busy queue and a slow consumer all get one late tick with the right count.
 ///
 /// The caller reads the clock and sets the alarm. Each method that can make the earliest wake time earlier returns an
 /// ``AlarmOrder``, which the caller must carry out before it calls the scheduler again. There are no orders between
@@ -91,8 +91,8 @@
 
     // MARK: From deadline to tick
 
-    /// Begins a round, in which every timer whose last instant has come by `now` gets its turn. The caller calls it when
-    /// the alarm fires.
+    /// Begins a round, in which every timer whose last instant has come by `now` gets its turn. The caller calls it
+    /// when the alarm fires.
     package mutating func beginRound(at now: UInt64) {
         (round, firstDeferred) = (now, nextSequence)
         repeats = Self.batch
@@ -216,8 +216,8 @@
     }
 
     /// The period of the first timer in nanoseconds; nil if it may tick later than at the instant that the alarm was
-    /// just set to, or if its period is not a whole number of nanoseconds. The alarm may then repeat by itself with this
-    /// period.
+    /// just set to, or if its period is not a whole number of nanoseconds. The alarm may then repeat by itself with
+    /// this period.
     package var periodFromNext: UInt64? {
         guard let timer = waiting.first?.timer, timer.timing.nextDeadline == armed else { return nil }
         return timer.timing.lastInstant == armed ? timer.timing.wholePeriod : nil

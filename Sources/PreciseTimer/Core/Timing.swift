@@ -125,7 +125,8 @@ package struct Timing: ~Copyable {
     /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
     package var leastPeriod: UInt64 { period.map { $0.nanoseconds / $0.count } ?? .max }
 
-    /// A length in nanoseconds that no step is shorter than; 0 for a timing with a rare part. Quicker than ``leastPeriod``.
+    /// A length in nanoseconds that no step is shorter than; 0 for a timing with a rare part. Quicker than
+    /// ``leastPeriod``.
     @inline(__always) var quickLeastPeriod: UInt64 { rare == nil ? length : 0 }
 
     private var isPeriodic: Bool { flags.contains(.isPeriodic) }
@@ -435,8 +436,8 @@ extension UInt64 {
     fileprivate mutating func add(_ length: UInt64) { self = saturatingAdding(length) }
 }
 
-/// A tolerance in one byte, because eight would make each timer larger: at least 80 % of what was asked for. The rest is
-/// left to the thread, which takes time to wake up.
+/// A tolerance in one byte, because eight would make each timer larger: at least 80 % of what was asked for. The rest
+/// is left to the thread, which takes time to wake up.
 private struct Tolerance {
     /// An exponent, and two bits of the number after its leading bit. Numbers below 4 are as they are.
     private let code: UInt8

@@ -1,8 +1,8 @@
 internal import TimerAlarms
 internal import TimerKernel
 
-// How a timer ends, and how all do. Nothing of the user's is called or released under the lock, so an end has two parts:
-// what is decided under it, and what is left in a teardown until the lock is released.
+// How a timer ends, and how all do. Nothing of the user's is called or released under the lock, so an end has two
+// parts: what is decided under it, and what is left in a teardown until the lock is released.
 //
 //     one timer     ServiceState.end, under the lock: out of the queue and the list, into the teardown
 //                   Record.finalize, without it: the handler is released, `onEnd` called, waiting callers go on
@@ -37,8 +37,8 @@ extension ServiceState {
         if scheduler.count == 0 { teardown.add(service: serviceWhilePending.take()) }
     }
 
-    /// Stops the alarm: no timer ticks any more. Returns what is left to be done before each timer is ended. Returns nil
-    /// if the service has ended for good, or if `epoch` is given and is not the present one.
+    /// Stops the alarm: no timer ticks any more. Returns what is left to be done before each timer is ended. Returns
+    /// nil if the service has ended for good, or if `epoch` is given and is not the present one.
     ///
     /// A shared service is idle afterwards, and can be started again.
     mutating func stop(epoch: Int?, answering error: TimerError) -> Teardown? {

@@ -144,8 +144,8 @@ struct ServiceState: ~Copyable {
         if let instant = start ?? now?.nanoseconds { record.timing.freeze(at: instant) }
     }
 
-    /// Carries out the scheduler's order for the alarm. If the alarm refuses, the failure is left in the teardown, which
-    /// ends all timers.
+    /// Carries out the scheduler's order for the alarm. If the alarm refuses, the failure is left in the teardown,
+    /// which ends all timers.
     @discardableResult mutating func arm(_ order: AlarmOrder) -> Answer {
         guard let alarm else { return .done }
         // A repeating alarm may be left as it is at the end of a round, and fires only from then on.
