@@ -160,7 +160,10 @@ struct VirtualRepetitionTests {
         let (alarm, released, ends) = (VirtualAlarm(), Count(), Count())
         let captured = { Thing { released.add(alarm.now.isNever ? 0 : 1) } }
         alarm.start(onFire: { [captured = captured()] in withExtendedLifetime(captured) {} }, onFailure: { _ in })
-        _ = alarm.watchClock({ [captured = captured()] _ in withExtendedLifetime(captured) {} }) { ends.add(1) }
+        _ = alarm.watchClock(
+            { [captured = captured()] _ in withExtendedLifetime(captured) {} },
+            onEnd: { ends.add(1) }
+        )
         #expect([released.value, ends.value] == [0, 0])
         alarm.stop()
         #expect([released.value, ends.value] == [2, 1])
