@@ -151,7 +151,7 @@ import Testing
         #expect(work(2, 3) == [.none, .task])
         try once.reschedule(.once(after: .seconds(8)))
         #expect(work(7) == [.none])
-        try rests.reschedule(.once(after: .seconds(6)))
+        try rests.reschedule(.every(.seconds(6)))
         #expect(work(5, 6) == [.none, .task])
         try PreciseTimer.schedule(.every(.seconds(4)), on: service, tolerance: .milliseconds(100), target: meter) {
             meter,

@@ -29,6 +29,10 @@ struct FaultScriptTests {
         let before = virtual.now
         virtual.advance(by: .nanoseconds(500))
         #expect(before.duration(to: virtual.now) == .nanoseconds(500))
+        virtual.advance(by: .nanoseconds(Int64.max))
+        #expect(virtual.now.isNever, "time has an end")
+        virtual.jump(by: .nanoseconds(1))
+        #expect(virtual.now.isNever)
     }
 
     @Test func afterAnEarlyWakeUpTheAlarmIsSetAgain() throws {
@@ -183,11 +187,11 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.seconds(60)])
     }
 
-    @Test func aHandlerThatMovesTimeTakesThatLong() throws {
+    @Test(arguments: [true, false]) func aHandlerThatMovesTimeTakesThatLong(jumps: Bool) throws {
         let virtual = virtual
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
             log.note(tick)
-            virtual.jump(by: .milliseconds(2_500))
+            if jumps { virtual.jump(by: .milliseconds(2_500)) } else { virtual.advance(by: .milliseconds(2_500)) }
         }
         virtual.advance(by: .seconds(1))
         #expect(log.ticks.map(\.index) == [0])

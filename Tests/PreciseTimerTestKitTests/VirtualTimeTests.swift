@@ -41,18 +41,22 @@ struct VirtualTimeTests {
         #expect([log.count, virtual.pendingCount] == [2, 0])
     }
 
-    /// The search at the end of the first step is the last one before it.
-    @Test func aReleasedTargetIsSearchedForASecondAfterTheLastSearch() throws {
-        var target: Thing? = Thing()
+    /// A search at the end of the first step is the last one before.
+    @Test(arguments: ["jump", "advance", "await advance"])
+    func aReleasedTargetIsSearchedForASecondAfterTheLastSearch(way: String) async throws {
+        var (target, counts): (Thing?, [Int]) = (Thing(), [])
         try PreciseTimer.schedule(.onDemand, on: virtual.service, target: try #require(target)) { _, _ in }
-        virtual.jump(by: .milliseconds(2_500))
-        target = nil
-        let counts = [999, 1]
-            .map { time in
-                virtual.jump(by: .milliseconds(time))
-                return virtual.pendingCount
+        for time in [2_500, 999, 1] {
+            let time = Duration.milliseconds(time)
+            switch way {
+            case "jump": virtual.jump(by: time)
+            case "advance": virtual.advanceWithoutSettling(by: time)
+            default: await virtual.advance(by: time)
             }
-        #expect(counts == [1, 0])
+            counts.append(virtual.pendingCount)
+            target = nil
+        }
+        #expect(counts == [1, 1, 0])
     }
 
     private func schedule(_ schedule: PreciseTimer.Schedule) throws {
@@ -149,6 +153,20 @@ struct VirtualRepetitionTests {
         setEvery(10, first: 0)
         alarm.advance(by: .milliseconds(10))
         #expect(times == [24, 30])
+    }
+
+    /// A `deinit` may use the alarm, so its lock is not held.
+    @Test func aStoppedAlarmLetsGoOfWhatItCalls() {
+        let (alarm, released, ends) = (VirtualAlarm(), Count(), Count())
+        let captured = { Thing { released.add(alarm.now.isNever ? 0 : 1) } }
+        alarm.start(onFire: { [captured = captured()] in withExtendedLifetime(captured) {} }, onFailure: { _ in })
+        _ = alarm.watchClock(
+            { [captured = captured()] _ in withExtendedLifetime(captured) {} },
+            onEnd: { ends.add(1) }
+        )
+        #expect([released.value, ends.value] == [0, 0])
+        alarm.stop()
+        #expect([released.value, ends.value] == [2, 1])
     }
 
     @Test func aLaterSettingReplacesTheRepetition() {

@@ -268,14 +268,6 @@ struct RemainingTests {
                 "a restart during the pause begins with its end", .every(.seconds(1)),
                 [.advance(400), .hold, .advance(5_000), .restart, .advance(5_000), .resume, .advance(1_000)], "0@11400"
             ),
-            (
-                "so does a new schedule", .every(.seconds(1)),
-                [
-                    .hold, .advance(5_000), .reschedule(.once(after: .seconds(3))), .advance(5_000), .resume,
-                    .advance(3_000),
-                ],
-                "0@13000"
-            ),
         ] as [Play]
     )
     func theWholeGridMovesByThePause(play: Play) throws { try expectTicks(of: play) }

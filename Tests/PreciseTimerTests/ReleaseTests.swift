@@ -188,6 +188,17 @@ struct DeadTargetTests {
         #expect(reasons.all == [.targetReleased])
     }
 
+    /// The first timer is the last that the sweep comes to.
+    @Test func aSweepGoesOnIfOnEndEndsMostOtherTimers() throws {
+        let (service, others, reasons) = (VirtualTime().service, TimerBag(), Notes<Reason>())
+        try PreciseTimer.schedule(Self.far, on: service, target: Thing(), onEnd: reasons.append) { _, _ in }
+        for _ in 0..<200 { try PreciseTimer.schedule(Self.far, on: service) { _, _ in }.store(in: others) }
+        let cancelOthers: @Sendable (Reason) -> Void = { _ in others.cancelAll() }
+        try PreciseTimer.schedule(Self.far, on: service, target: Thing(), onEnd: cancelOthers) { _, _ in }
+        service.endTimersOfDeadTargets()
+        #expect(reasons.all == [.targetReleased] && service.pendingCount == 0)
+    }
+
     /// The sweep has seen the living target, whose last reference `onEnd` drops.
     @Test func aSweepHoldsNoLivingTargetWhileOnEndRuns() throws {
         let (virtual, living, releases, seen) = (VirtualTime(), Box<Thing>(), Count(), Notes<Int>())
