@@ -110,6 +110,7 @@ import Testing
 
     @Test func eachLineTellsItsService() throws {
         let services = [try TimerService(.timerFD), try TimerService(.timerFD), .default]
+        let logger = Logger(label: "services") { [handler] _ in handler }
         // Two logs of one service have the same name.
         let logs = try (services + [services[1]]).map { try TimerLog(of: $0, to: logger, on: virtual.service) }
         for log in logs { log.report() }
@@ -119,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "b"]) func aLoggersOwnServiceStaysBesideThatOfTheTimers(given: String?) throws {
-        var logger = logger
+        var logger = Logger(label: "own") { [handler] _ in handler }
         logger[metadataKey: "service"] = "a"
         let log = try TimerLog(of: virtual.service, to: logger, service: given, on: virtual.service)
         log.report()

@@ -1,6 +1,5 @@
 import PreciseTimer
 import PreciseTimerPatterns
-import TestSupport
 import TimerKernel
 
 /// Tasks that use what is made of timers: time-outs, retries, idle time-outs, triggers, and handlers that await.
@@ -100,7 +99,7 @@ struct Callers {
     private func trigger(_ entry: Services.Entry, _ random: inout SeededGenerator) async throws {
         let (meter, held) = (Meter(tally), Meter(tally))
         let arrived = { @Sendable (meter: Meter) in
-            withExtendedLifetime(held) { meter.answered.add(meter.asked.value - meter.answered.value) }
+            withExtendedLifetime(held) { meter.answered.set(to: meter.asked.value) }
         }
         let (period, edge) = (Duration.milliseconds(roll(4, &random)), BurstEdge.both)
         let call =

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import HostSystem
 import PreciseTimer
 import TestSupport

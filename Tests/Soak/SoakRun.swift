@@ -1,6 +1,6 @@
 import HostSystem
 import PreciseTimer
-import TestSupport
+import Synchronization
 import TimerKernel
 
 /// One soak: its threads and tasks, from the first timer to the last check.
@@ -31,7 +31,7 @@ struct SoakRun {
         let wasInterrupted = Interrupt.isRequested
 
         stop.isShutDown = true
-        await wait("the threads end") { running.value == 0 }
+        await wait("the threads end") { running.withLock { $0 } == 0 }
         await settle()
         // Before the services end, which would excuse a call without an answer.
         for task in calls { await task.value }
@@ -46,16 +46,15 @@ struct SoakRun {
         return SoakReport(tally: tally, seed: seed, wasInterrupted: wasInterrupted, atStart: atStart, growth: growth)
     }
 
-    private func startThreads(_ count: Int) throws -> Count {
-        let running = Count()
-        running.add(count)
+    private func startThreads(_ count: Int) throws -> Lock<Int> {
+        let running = Lock(count)
         for number in 0..<count {
             let (stock, stop, seed) = (stock, stop, seed)
             try Thread.start("soak.churn.\(number)") {
                 var churn = Churn(stock, thread: number, of: count, seed: seed)
                 churn.fill()
                 while !stop.isShutDown { churn.turn() }
-                running.add(-1)
+                running.withLock { $0 -= 1 }
             }
         }
         return running
@@ -125,6 +124,16 @@ struct SoakRun {
         let names = "scheduled, ended, begun, returned, targets, captures"
         if !condition() { tally.violate(promise, "\(names): \(counts.map(\.value))") }
     }
+}
+
+/// A number that any thread may change.
+final class Count: Sendable {
+    private let number = Atomic<Int>(0)
+
+    var value: Int { number.load(ordering: .relaxed) }
+
+    func add(_ difference: Int) { number.add(difference, ordering: .relaxed) }
+    func set(to new: Int) { number.store(new, ordering: .relaxed) }
 }
 
 /// Counted while it exists.

@@ -75,8 +75,8 @@ struct LoadTests {
                 #expect(Self.busyProcesses == halted)
                 #expect(load.usage == .zero, "the row's cost has none of it")
                 load.stop()
-                #expect(Self.busyProcesses.isEmpty)
             }
+            #expect(Self.busyProcesses.isEmpty)
         }
     }
 
