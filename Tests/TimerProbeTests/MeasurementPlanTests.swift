@@ -38,8 +38,8 @@ import TimerResults
         arguments: [
             (
                 .seconds(3_600), .milliseconds(300), four, [.idle],
-                "3600 s does not fit into 300 ms with 4 rows: measure for 14500 s or longer, or take a period of 67.9 ms "
-                    + "or shorter"
+                "3600 s does not fit into 300 ms with 4 rows: measure for 14500 s or longer, or take a period of "
+                    + "67.9 ms or shorter"
             ),
             (
                 .seconds(3_600), .seconds(1), "bare", [.idle],
