@@ -9,7 +9,8 @@ import TestSupport
 import Testing
 
 /// The end of a program's timers in a group of services.
-@Suite(.waits("a shutdown by a signal, while timers tick"), .timeLimit(.minutes(60))) struct LifecycleTests {
+@Suite(.waits("a shutdown by a signal, while timers tick"), .timeLimit(.minutes(60)))
+final class LifecycleTests: Sendable {
     private let service: TimerService
     private let bag = TimerBag()
     private let log = Log()
@@ -18,6 +19,11 @@ import Testing
     private let hasReturned = Gate()
 
     init() throws { service = try TimerService(.usual) }
+
+    deinit {
+        mayReturn.open()
+        service.shutdown()
+    }
 
     private func tick(every period: Duration = .milliseconds(1), for target: Log? = nil) throws -> PreciseTimer {
         try PreciseTimer.schedule(.every(period), on: service, target: target ?? log) { $0.note($1) }
@@ -74,7 +80,6 @@ import Testing
         await group.triggerGracefulShutdown()
         try await running
         #expect([timer.state, remaining.state] == [.ended(.cancelled), .scheduled])
-        service.shutdown()
     }
 
     @Test(arguments: [nil, Duration.seconds(3_600)])
@@ -88,7 +93,6 @@ import Testing
         try await Task.sleep(for: .milliseconds(20))
         mayReturn.open()
         #expect(try await task.value)
-        service.shutdown()
     }
 
     /// Runs a shutdown in a task that is cancelled.
@@ -117,12 +121,12 @@ import Testing
             try await cancel(TimerShutdown(of: service, within: .milliseconds(20)))
         }
         #expect(error?.attempted.hasPrefix("waiting 20 ms for the end of timer \"stuck\" (") == true)
-        mayReturn.open()
     }
 
     /// A timer whose handler awaits for ever.
     private func hang() async throws -> PreciseTimer {
-        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, label: "stuck", target: log) { _, _ in
+        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, label: "stuck", target: log) {
+            [isInside, mayReturn] _, _ in
             isInside.open()
             await mayReturn.pass()
         }
@@ -143,8 +147,6 @@ import Testing
         #expect(error?.code == .handlerRunning)
         #expect(error?.attempted.hasPrefix("waiting 1 s for the end of timer \"stuck\" (") == true)
         #expect(error?.attempted.contains("`within:` shorter than the group's maximumGracefulShutdownDuration") == true)
-        mayReturn.open()
-        service.shutdown()
     }
 
     @Test func aShutdownThatIsCancelledAtOnceNamesTheHandler() async throws {
@@ -154,8 +156,6 @@ import Testing
             return await #expect(throws: TimerError.self) { try await cancel(shutdown) }
         }
         #expect(error?.code == .handlerRunning)
-        mayReturn.open()
-        service.shutdown()
     }
 
     @Test func aShutdownIsNamedInOneLine() throws {
@@ -164,7 +164,6 @@ import Testing
         let names = shutdowns.map { "\($0)" }
         #expect(names[0] == "shutdown of bag of 1 timer")
         #expect(names[1].hasPrefix("shutdown of ") && names[1].hasSuffix(", 1 timer"))
-        service.shutdown()
     }
 
     @Test func aSharedServiceIsRefused() {

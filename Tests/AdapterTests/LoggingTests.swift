@@ -13,9 +13,20 @@ import Testing
     let handler = InMemoryLogHandler()
     let target = Log()
 
-    private func log(every period: Duration = .seconds(3_600), of service: TimerService? = nil) throws -> TimerLog {
-        let logger = Logger(label: "test") { _ in handler }
-        return try TimerLog(of: service ?? virtual.service, to: logger, every: period, on: virtual.service)
+    private let kept = Box<TimerLog>()
+    private var logger: Logger { Logger(label: "test") { _ in handler } }
+
+    /// A log that lives until the test removes it.
+    @discardableResult
+    private func log(
+        every period: Duration = .seconds(3_600),
+        of service: TimerService? = nil,
+        on reporting: TimerService? = nil
+    ) throws -> TimerLog {
+        let (service, reporting) = (service ?? virtual.service, reporting ?? virtual.service)
+        let log = try TimerLog(of: service, to: logger, every: period, on: reporting)
+        kept.value = log
+        return log
     }
 
     private func tickEverySecond(label: String? = nil, then: @escaping @Sendable () -> Void = {}) throws {
@@ -38,7 +49,6 @@ import Testing
         #expect(lines.map(\.level) == [.info, .info, .info])
         let values = ["ticks", "missed", "lateness_max_ns"].map { key in lines.map { $0.metadata[key] } }
         #expect(values == [["10", "1", "0"], ["0", "3", "0"], ["0", "3000000000", nil]])
-        withExtendedLifetime(log) {}
     }
 
     private var messages: [String] { handler.entries.map { "\($0.message)" } }
@@ -55,7 +65,6 @@ import Testing
         virtual.service.collectsStatistics = false
         log.report()
         #expect(messages.count == 3, "the time without a line goes on")
-        withExtendedLifetime(log) {}
     }
 
     @Test func statisticsThatAreTurnedOffAreToldOnce() throws {
@@ -66,19 +75,18 @@ import Testing
         virtual.service.collectsStatistics = false
         for _ in 0..<3 { log.report() }
         #expect(messages.dropFirst() == ["timers: the service collects no statistics; 2 active"])
-        withExtendedLifetime(log) {}
     }
 
     @Test func aReleasedLogLosesNothing() throws {
-        var log: TimerLog? = try log()
+        try log()
         try tickEverySecond { [virtual] in virtual.advance(by: .seconds(2)) }
         virtual.advance(by: .seconds(1))
-        #expect(log != nil && handler.entries.isEmpty)
-        log = nil
+        #expect(handler.entries.isEmpty)
+        kept.value = nil
         #expect(handler.entries.map(\.level) == [.info, .warning])
         #expect(handler.entries.map { $0.metadata["ticks"] } == ["1", nil])
-        log = try self.log()
-        log = nil
+        try log()
+        kept.value = nil
         #expect(handler.entries.count == 3, "nothing is said of no tick at the end, and a new log knows no place")
     }
 
@@ -93,13 +101,11 @@ import Testing
     @Test(arguments: [true, false]) func theEndOfTheLinesIsLogged(fails: Bool) async throws {
         let alarm = RefusingAlarm()
         let reporting = try TimerService(alarm: alarm)
-        let logger = Logger(label: "test") { [handler] _ in handler }
-        let log = try TimerLog(of: virtual.service, to: logger, on: reporting)
+        try log(on: reporting)
         if fails { alarm.fail() } else { reporting.shutdown() }
         #expect(await soon { !handler.entries.isEmpty })
         let entry = try #require(handler.entries.last)
         #expect("\(entry.message)".hasPrefix("timers: no more lines: ") && entry.level == (fails ? .warning : .info))
-        withExtendedLifetime(log) {}
     }
 
     @Test func eachLineTellsItsService() throws {
@@ -108,8 +114,8 @@ import Testing
         // Two logs of one service have the same name.
         let logs = try (services + [services[1]]).map { try TimerLog(of: $0, to: logger, on: virtual.service) }
         for log in logs { log.report() }
-        func names() -> [String?] { handler.entries.map { $0.metadata["service"].map { "\($0)" } } }
-        #expect(names() == ["timerfd", "timerfd-2", "shared-timerfd", "timerfd-2"])
+        let names = handler.entries.map { $0.metadata["service"] }
+        #expect(names == ["timerfd", "timerfd-2", "shared-timerfd", "timerfd-2"])
         withExtendedLifetime((services, logs)) {}
     }
 
@@ -150,7 +156,7 @@ import Testing
         defer { service.shutdown() }
         let log = try log(of: service)
         try PreciseTimer.schedule(.every(.microseconds(200)), on: service, target: target) { $0.note($1) }
-        func warnings() -> [String] { handler.entries.filter { $0.level == .warning }.map { "\($0.message)" } }
+        func warnings() -> [String] { messages.filter { $0.hasPrefix("spinning") } }
         #expect(
             eventually {
                 log.report()
@@ -158,9 +164,10 @@ import Testing
                     || warnings().contains { $0.hasPrefix("spinning: a budget of 0.1 %") }
             }
         )
-        let before = warnings().count { $0.hasPrefix("spinning") }
+        let before = warnings().count
         log.report()
-        #expect(warnings().count { $0.hasPrefix("spinning") } == before)
+        #expect(warnings().count == before)
+        #expect(handler.entries.filter { "\($0.message)".hasPrefix("spinning") }.allSatisfy { $0.level == .warning })
     }
 
     @Test func eachPlaceWithSlowHandlersIsLoggedOnce() throws {
@@ -180,13 +187,13 @@ import Testing
     }
 
     @Test func linesComeByThemselvesAndEndWithTheObject() async throws {
-        var log: TimerLog? = try log(every: .seconds(10))
+        try log(every: .seconds(10))
         let due = virtual.now.advanced(by: .seconds(10))
         #expect(virtual.service.pendingWork(by: due) == .handler, "it is not written on the service's thread")
         try tickEverySecond()
         await virtual.advance(by: .seconds(10))
-        #expect(log != nil && handler.entries.count == 1)
-        log = nil
+        #expect(handler.entries.count == 1)
+        kept.value = nil
         let count = handler.entries.count
         #expect(handler.entries.compactMap { $0.metadata["ticks"].flatMap { Int("\($0)") } }.reduce(0, +) == 11)
         await virtual.advance(by: .seconds(10))

@@ -13,14 +13,17 @@ import Testing
     let virtual = VirtualTime()
     let backend = TestMetrics()
 
-    private func reporter(
+    private let kept = Box<[TimerMetrics]>()
+
+    /// A reporter that lives until the test removes it.
+    private func report(
         of service: TimerService? = nil,
         name: String = "timers",
         service label: String? = nil,
         _ dimensions: [(String, String)] = [],
         factory: TestMetrics? = nil
-    ) throws -> TimerMetrics {
-        try TimerMetrics(
+    ) throws {
+        let metrics = try TimerMetrics(
             of: service ?? virtual.service,
             name: name,
             service: label,
@@ -29,6 +32,7 @@ import Testing
             factory: factory ?? backend,
             on: virtual.service
         )
+        kept.value = (kept.value ?? []) + [metrics]
     }
 
     /// The dimensions of the living counters of one name, in order of the value of `service`.
@@ -44,34 +48,29 @@ import Testing
 
     @Test func eachServiceHasANameThatIsTheSameInEachRun() throws {
         let own = [try TimerService(.timerFD), try TimerService(.dispatch), try TimerService(.timerFD, clock: .wall)]
-        let reporters = try ([.default, .wall] + own + [virtual.service]).map { try reporter(of: $0) }
-        withExtendedLifetime(reporters) {
-            let names = [
-                "VirtualAlarm", "dispatch", "shared-timerfd", "shared-timerfd-wall", "timerfd", "timerfd-wall",
-            ]
-            #expect(services() == names)
-        }
+        for service in [.default, .wall] + own + [virtual.service] { try report(of: service) }
+        let names = ["VirtualAlarm", "dispatch", "shared-timerfd", "shared-timerfd-wall", "timerfd", "timerfd-wall"]
+        #expect(services() == names)
     }
 
     @Test func reportersOfOneKindAreNumbered() throws {
-        var reporters = try (1...3).map { _ in try reporter() }
+        for _ in 1...3 { try report() }
         #expect(services() == ["VirtualAlarm", "VirtualAlarm-2", "VirtualAlarm-3"])
         #expect(backend.recorders.count == 3 * 7, "each has gauges of its own")
-        reporters.remove(at: 1)
+        kept.value?.remove(at: 1)
         #expect(services() == ["VirtualAlarm", "VirtualAlarm-3"])
-        reporters.append(try reporter())
+        try report()
         #expect(services() == ["VirtualAlarm", "VirtualAlarm-2", "VirtualAlarm-3"])
-        withExtendedLifetime(reporters) {}
     }
 
     @Test func metricsOfAnotherNameOrFactoryHaveNamesOfTheirOwn() throws {
         let other = TestMetrics()
-        let reporters = [try reporter(), try reporter(name: "cache"), try reporter(factory: other)]
-        withExtendedLifetime(reporters) {
-            #expect(services() == ["VirtualAlarm"])
-            #expect(services(of: "cache.ticks") == ["VirtualAlarm"])
-            #expect(services(in: other) == ["VirtualAlarm"])
-        }
+        try report()
+        try report(name: "cache")
+        try report(factory: other)
+        #expect(services() == ["VirtualAlarm"])
+        #expect(services(of: "cache.ticks") == ["VirtualAlarm"])
+        #expect(services(in: other) == ["VirtualAlarm"])
     }
 
     /// The dimensions that two reporters ask for, and those that the second one gets.
@@ -112,26 +111,25 @@ import Testing
     ]
 
     @Test(arguments: pairs) func allReportersHaveTheLabelsOfTheFirst(pair: Pair) throws {
-        let first = try reporter(pair.first)
+        try report(pair.first)
         let before = labels()
-        let second = try reporter(pair.second)
+        try report(pair.second)
         #expect(labels().filter { !before.contains($0) } == [pair.labels])
         let counters = Set(backend.counters.map { $0.dimensions.map(\.0) })
         let gauges = Set(backend.recorders.filter { $0.label.hasSuffix("_seconds") }.map { $0.dimensions.map(\.0) })
         #expect(counters.count == 1 && gauges == Set(counters.map { $0 + ["percentile"] }))
-        withExtendedLifetime((first, second)) {}
     }
 
     @Test func theNamesOfLabelsStayAndTheirValuesAreFreeAgain() throws {
-        var reporters = [try reporter([("a", "1")]), try reporter()]
-        reporters.removeFirst()
-        reporters.append(try reporter([("b", "2")]))
+        try report([("a", "1")])
+        try report()
+        kept.value?.removeFirst()
+        try report([("b", "2")])
         #expect(labels().allSatisfy { Set($0.keys) == ["service", "a"] })
-        reporters = []
+        kept.value = nil
         #expect(labels() == [])
-        reporters = [try reporter([("b", "2")])]
+        try report([("b", "2")])
         #expect(labels() == [["service": "VirtualAlarm/b=2", "a": ""]])
-        withExtendedLifetime(reporters) {}
     }
 
     @Test func aFactoryAtTheAddressOfAnotherBeginsAnew() throws {
@@ -139,15 +137,16 @@ import Testing
         for name in (0..<10_000).map({ "label\($0)" }) where isNew {
             let factory = TestMetrics()
             isNew = addresses.insert(ObjectIdentifier(factory)).inserted
-            let reporter = try reporter([(name, "1")], factory: factory)
-            withExtendedLifetime(reporter) { #expect(labels(in: factory) == [["service": "VirtualAlarm", name: "1"]]) }
+            try report([(name, "1")], factory: factory)
+            #expect(labels(in: factory) == [["service": "VirtualAlarm", name: "1"]])
+            kept.value = nil
         }
         #expect(!isNew, "an address came again")
     }
 
     @Test func theServiceMayHaveANameOfItsOwn() throws {
-        let named = try reporter(service: "cache")
-        withExtendedLifetime(named) { #expect(labels() == [["service": "cache"]]) }
+        try report(service: "cache")
+        #expect(labels() == [["service": "cache"]])
     }
 
     private static let refused: [[(String, String)]] = [
@@ -156,14 +155,14 @@ import Testing
     ]
 
     @Test(arguments: refused) func labelsThatABackendCannotTakeAreRefused(dimensions: [(String, String)]) {
-        let error = #expect(throws: TimerError.self) { try reporter(dimensions) }
+        let error = #expect(throws: TimerError.self) { try report(dimensions) }
         #expect(error?.code == .invalidOption)
         #expect(error?.attempted.contains("\"\(dimensions.last?.0 ?? "")\"") == true)
         #expect(backend.counters.isEmpty)
     }
 
     @Test func aServiceWithTwoNamesIsRefused() {
-        let error = #expect(throws: TimerError.self) { try reporter(service: "a", [("service", "b")]) }
+        let error = #expect(throws: TimerError.self) { try report(service: "a", [("service", "b")]) }
         #expect(error?.attempted == "reporting with the dimension \"service\" (it is given twice)")
     }
 
@@ -172,8 +171,8 @@ import Testing
             try TimerMetrics(of: virtual.service, dimensions: [("a", "1")], every: .zero, factory: backend)
         }
         #expect(refusal?.code == .invalidSchedule && backend.counters.isEmpty && backend.recorders.isEmpty)
-        let next = try reporter()
-        withExtendedLifetime(next) { #expect(services() == ["VirtualAlarm"]) }
+        try report()
+        #expect(services() == ["VirtualAlarm"])
     }
 }
 #endif

@@ -14,9 +14,20 @@ import Testing
     let backend = TestMetrics()
     let log = Log()
 
-    private func metrics(every period: Duration = .seconds(3_600)) throws -> TimerMetrics {
-        let (service, dimensions) = (virtual.service, [("service", "test")])
-        return try TimerMetrics(of: service, dimensions: dimensions, every: period, factory: backend, on: service)
+    private let kept = Box<TimerMetrics>()
+
+    /// A reporter that lives until the test removes it.
+    @discardableResult
+    private func metrics(
+        of service: TimerService? = nil,
+        every period: Duration = .seconds(3_600),
+        on reporting: TimerService? = nil
+    ) throws -> TimerMetrics {
+        let (service, reporting) = (service ?? virtual.service, reporting ?? virtual.service)
+        let labels = [("service", "test")]
+        let metrics = try TimerMetrics(of: service, dimensions: labels, every: period, factory: backend, on: reporting)
+        kept.value = metrics
+        return metrics
     }
 
     /// A timer that ticks each second. The handler of its first tick takes some time.
@@ -51,7 +62,6 @@ import Testing
 
     @Test func eachReportIsAboutWhatCameSinceTheLastOne() throws {
         let metrics = try metrics()
-        defer { withExtendedLifetime(metrics) {} }
         try tickEverySecond()
         virtual.jump(by: .seconds(5))
         metrics.report()
@@ -66,13 +76,7 @@ import Testing
 
     @Test func aStepOfTheClockIsInNoGaugeOfLateness() throws {
         let wall = VirtualTime(clock: .wall)
-        let metrics = try TimerMetrics(
-            of: wall.service,
-            dimensions: [("service", "test")],
-            factory: backend,
-            on: virtual.service
-        )
-        defer { withExtendedLifetime(metrics) {} }
+        let metrics = try metrics(of: wall.service)
         try PreciseTimer.schedule(.every(.seconds(1)), on: wall.service, target: log) { $0.note($1) }
         wall.advance(by: .seconds(5))
         wall.inject(.stepClock(by: .seconds(3_600)))
@@ -88,7 +92,6 @@ import Testing
         #expect(virtual.service.slowHandlers.map(\.count) == [1])
         virtual.advance(by: .zero)
         let metrics = try metrics()
-        defer { withExtendedLifetime(metrics) {} }
         virtual.advance(by: .seconds(2))
         metrics.report()
         #expect(try counters() == [2, 0, 0])
@@ -96,7 +99,6 @@ import Testing
 
     @Test func aSlowCallIsReportedOnceWithItsTime() throws {
         let metrics = try metrics()
-        defer { withExtendedLifetime(metrics) {} }
         try tickEverySecond(atFirst: .seconds(2))
         virtual.advance(by: .seconds(1))
         metrics.report()
@@ -107,20 +109,19 @@ import Testing
     }
 
     @Test func reportsComeByThemselvesAndEndWithTheObject() async throws {
-        var metrics: TimerMetrics? = try metrics(every: .seconds(10))
+        try metrics(every: .seconds(10))
         let due = virtual.now.advanced(by: .seconds(10))
         #expect(virtual.service.pendingWork(by: due) == .handler, "it is not made on the service's thread")
         try tickEverySecond()
         await virtual.advance(by: .seconds(10))
-        #expect(try metrics != nil && counters()[0] >= 9)
-        metrics = nil
+        #expect(try counters()[0] >= 9)
+        kept.value = nil
         await virtual.advance(by: .seconds(10))
         #expect(virtual.pendingCount == 1)
     }
 
     @Test func aPercentileOfNothingIsNotANumber() throws {
         let metrics = try metrics()
-        defer { withExtendedLifetime(metrics) {} }
         let names = ["50", "99", "100"]
         func areNumbers() throws -> [Bool] { try names.map { try percentile("lateness", $0)?.isNaN == false } }
         #expect(try areNumbers() == [false, false, false], "before the first report, too")
@@ -144,12 +145,7 @@ import Testing
 
     @Test func noGaugeKeepsItsValueIfTheReportsEnd() async throws {
         let reporting = VirtualTime()
-        let metrics = try TimerMetrics(
-            of: virtual.service,
-            dimensions: [("service", "test")],
-            factory: backend,
-            on: reporting.service
-        )
+        let metrics = try metrics(every: .seconds(10), on: reporting.service)
         try tickEverySecond()
         virtual.advanceWithoutSettling(by: .seconds(1))
         metrics.report()
@@ -158,19 +154,18 @@ import Testing
         let active = try backend.expectGauge("timers.active", [("service", "test")])
         #expect(await soon { active.lastValue?.isNaN == true })
         #expect(try percentile("lateness", "100")?.isNaN == true && counters() == [2, 0, 0])
-        withExtendedLifetime(metrics) {}
     }
 
     @Test func aReleasedReporterLeavesNoMetrics() throws {
-        var metrics: TimerMetrics? = try metrics()
-        #expect(metrics != nil && backend.counters.count == 3 && backend.recorders.count == 7)
+        try metrics()
+        #expect(backend.counters.count == 3 && backend.recorders.count == 7)
         try tickEverySecond()
         virtual.advance(by: .seconds(1))
-        metrics?.report()
+        kept.value?.report()
         virtual.advance(by: .seconds(2))
         let ticks = try backend.expectCounter("timers.ticks", [("service", "test")])
         let gauges = backend.recorders
-        metrics = nil
+        kept.value = nil
         #expect(backend.counters.isEmpty && backend.recorders.isEmpty)
         #expect(ticks.totalValue == 3, "a backend that sends each value at once misses none")
         #expect(gauges.allSatisfy { $0.lastValue?.isNaN == true }, "nor does it keep a value")
@@ -272,15 +267,11 @@ private final class ReactingBackend: MetricsFactory {
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         handle(label)
     }
-    func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        NOOPMetricsHandler.instance.makeMeter(label: label, dimensions: dimensions)
-    }
     func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         NOOPMetricsHandler.instance.makeTimer(label: label, dimensions: dimensions)
     }
     func destroyCounter(_ handler: any CounterHandler) { live.add(-1) }
     func destroyRecorder(_ handler: any RecorderHandler) { live.add(-1) }
-    func destroyMeter(_ handler: any MeterHandler) {}
     func destroyTimer(_ handler: any TimerHandler) {}
 }
 #endif

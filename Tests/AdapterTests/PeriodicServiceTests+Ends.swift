@@ -16,9 +16,7 @@ extension PeriodicServiceTests {
     /// Runs a service in a task of its own, until its job is inside.
     private func start(_ service: PeriodicService) async -> Task<Void, any Error> {
         let task = Task { try await service.run() }
-        #expect(await soon { virtual.pendingCount == 1 })
-        virtual.advanceWithoutSettling(by: .seconds(10))
-        await isInside.pass()
+        await enter()
         return task
     }
 
@@ -30,9 +28,7 @@ extension PeriodicServiceTests {
                 try await service.run()
                 hasEnded.open()
             }()
-            #expect(await soon { virtual.pendingCount == 1 })
-            virtual.advanceWithoutSettling(by: .seconds(10))
-            await isInside.pass()
+            await enter()
             // The next tick waits for the end of this run.
             virtual.advanceWithoutSettling(by: .seconds(10))
             trigger.triggerGracefulShutdown()
@@ -65,10 +61,7 @@ extension PeriodicServiceTests {
             while !Task.isShuttingDownGracefully { try await Task.sleep(for: .milliseconds(1)) }
         }
         try await withLogger(Logger(label: "of the group")) { _ in
-            try await serve(service) { _ in
-                virtual.advanceWithoutSettling(by: .seconds(10))
-                await isInside.pass()
-            }
+            try await serve(service) { _ in await enter() }
         }
         #expect(labels.all == ["of the group"])
         #expect([service.counts.runs, service.counts.failures] == [1, 0])
@@ -80,10 +73,7 @@ extension PeriodicServiceTests {
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(3_600)) }
         }
         let service = periodic(onError: { throw $0 }, job: job)
-        try await serve(service) { _ in
-            virtual.advanceWithoutSettling(by: .seconds(10))
-            await isInside.pass()
-        }
+        try await serve(service) { _ in await enter() }
         #expect([service.counts.runs, service.counts.failures] == [1, 0])
     }
 
@@ -108,9 +98,7 @@ extension PeriodicServiceTests {
         configuration.maximumGracefulShutdownDuration = .milliseconds(20)
         let group = ServiceGroup(configuration: configuration)
         async let running: Void = group.run()
-        #expect(await soon { virtual.pendingCount == 1 })
-        virtual.advanceWithoutSettling(by: .seconds(10))
-        await isInside.pass()
+        await enter()
         await group.triggerGracefulShutdown()
         try await running
         #expect([service.counts.runs, service.counts.failures] == [1, 0])
@@ -163,9 +151,7 @@ extension PeriodicServiceTests {
         let services: [any Service] = isFirst ? [service, shutdown] : [shutdown, service]
         let group = ServiceGroup(services: services, logger: logger)
         async let running: Void = group.run()
-        #expect(await soon { virtual.pendingCount == 1 })
-        virtual.advanceWithoutSettling(by: .seconds(10))
-        await isInside.pass()
+        await enter()
         await group.triggerGracefulShutdown()
         #expect(await soon { virtual.pendingCount == 0 })
         mayReturn.open()

@@ -74,6 +74,13 @@ import Testing
         #expect(virtual.pendingCount == 0)
     }
 
+    /// Lets ten seconds pass, until the job of a service that has begun is inside.
+    func enter() async {
+        #expect(await soon { virtual.pendingCount == 1 })
+        virtual.advanceWithoutSettling(by: .seconds(10))
+        await isInside.pass()
+    }
+
     /// Moves time from deadline to deadline until a service has had a number of runs. A job runs in a task that virtual
     /// time does not know, so each is waited for.
     func advance(_ service: PeriodicService, toRun count: Int) async {
@@ -134,8 +141,7 @@ import Testing
     func noRunBeginsBesideASlowOne(schedule: PreciseTimer.Schedule, expected: [Int], missed: [Int]) async throws {
         let service = staying(schedule)
         try await serve(service) { _ in
-            virtual.advanceWithoutSettling(by: .seconds(10))
-            await isInside.pass()
+            await enter()
             #expect(service.counts.runningSince == virtual.now)
             virtual.advanceWithoutSettling(by: .seconds(25))
             #expect([service.counts.runs, starts.all.count] == [0, 1])

@@ -12,10 +12,9 @@ import Testing
     private static let failed = "timerfd.p50 < 1ns"
 
     private func inFolder(_ body: (URL) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try await body(folder)
+        let folder = try TemporaryFolder()
+        try await body(URL(filePath: folder.path))
+        withExtendedLifetime(folder) {}
     }
 
     private func text(_ file: URL) throws -> String { try String(contentsOf: file, encoding: .utf8) }

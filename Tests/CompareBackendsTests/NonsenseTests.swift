@@ -54,10 +54,12 @@ import Testing
 
     /// As in `compare-backends doctor | head -1`.
     @Test func aReaderThatLeavesEndsTheCommandInSilence() async throws {
-        let pipe = Pipe()
-        try pipe.fileHandleForReading.close()
-        let outcome = try await Command.run(["doctor"], output: pipe.fileHandleForWriting)
-        #expect(outcome.code == 141 && outcome.complaint.isEmpty)
+        for arguments in [["doctor"], ["show", TerminalTests.idle, "-o", "-"]] {
+            let pipe = Pipe()
+            try pipe.fileHandleForReading.close()
+            let outcome = try await Command.run(arguments, output: pipe.fileHandleForWriting)
+            #expect(outcome.code == 141 && outcome.complaint.isEmpty)
+        }
     }
 
     @Test(arguments: Effort.some(["<&- >&- 2>&-", "<&-", ">&-", "2>&-"]))

@@ -142,10 +142,7 @@ enum ThreadAttributes {
     private static func set(_ attribute: String) -> Bool {
         switch attribute {
         case "nice": return setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19) == 0
-        case "pinned":
-            typealias Function = @convention(c) (pid_t, Int, UnsafePointer<UInt>) -> CInt
-            var first: UInt = 1
-            return unsafe function("sched_setaffinity", as: Function.self)?(0, MemoryLayout<UInt>.size, &first) == 0
+        case "pinned": return ProcFS.pin(ProcFS.callingThread, to: [0])
         default:
             // SCHED_BATCH and SCHED_IDLE, which Glibc does not show to Swift.
             var parameters = sched_param()

@@ -91,16 +91,14 @@ struct RightsTests {
     @Test func limitsAreThoseOfTheProcess() async {
         #expect(ResourceLimit.realTimePriority.current != nil)
         await #expect(processExitsWith: .success) {
-            var limit = rlimit(rlim_cur: 4096, rlim_max: 8192)
-            _ = unsafe setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+            Limit.lockedMemory.set(4096)
             #expect(ResourceLimit.lockedMemory.current == 4096)
         }
     }
 
     @Test func aRealTimePriorityTakesARightOrALimit() async {
         await #expect(processExitsWith: .success) {
-            var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-            _ = unsafe setrlimit(__rlimit_resource_t(__RLIMIT_RTPRIO.rawValue), &limit)
+            Limit.realTimePriority.set(0)
             // The right does not survive this.
             if getuid() == 0 { setuid(65534) }
             #expect(RealTime.isAllowed == false)

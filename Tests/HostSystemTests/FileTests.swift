@@ -6,12 +6,12 @@ import Testing
 
 /// Files for input and results.
 struct FileTests {
-    private let place: Folder
+    private let place: TemporaryFolder
     private var folder: String { place.path }
     private var path: String { "\(folder)/file" }
     private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
 
-    init() throws { place = try Folder() }
+    init() throws { place = try TemporaryFolder() }
 
     @Test func textReplacesTheContentAndFollowsTheTextBefore() throws {
         let file = try OutputFile(path)
@@ -38,7 +38,7 @@ struct FileTests {
         await #expect(processExitsWith: .success) { [path = path as String] in
             // A file may have no more bytes than this, as if the disk had no more.
             signal(SIGXFSZ, SIG_IGN)
-            Self.limit(RLIMIT_FSIZE, to: 4096)
+            Limit.fileSize.set(4096)
             let file = try OutputFile(path)
             let error = #expect(throws: SystemError.self) {
                 try file.replace(with: String(repeating: "new", count: 10_000))
@@ -47,7 +47,7 @@ struct FileTests {
             #expect(ProcFile.text(path) == "old")
             try file.replace(with: "new")
             // Nor does a new file come into being.
-            Self.limit(RLIMIT_FSIZE, to: 0)
+            Limit.fileSize.set(0)
             #expect(throws: SystemError.self) { try OutputFile("\(path)2").replace(with: "new") }
         }
         #expect(ProcFile.text(path) == "new")
@@ -124,30 +124,11 @@ struct FileTests {
         #expect(ProcFile.text("/nowhere/nothing") == nil)
     }
 
-    private static func limit(_ resource: __rlimit_resource, to number: rlim_t) {
-        var limit = rlimit()
-        _ = unsafe getrlimit(__rlimit_resource_t(resource.rawValue), &limit)
-        limit.rlim_cur = min(number, limit.rlim_max)
-        _ = unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
-    }
-
     private static func giveUpRoot() { if getuid() == 0 { setuid(65534) } }
 
     private static func status(of path: String) -> stat {
         var status = stat()
         _ = unsafe stat(path, &status)
         return status
-    }
-}
-
-/// A folder that is removed with the object.
-private final class Folder {
-    let path = FileManager.default.temporaryDirectory.appending(path: "host-system-\(UUID().uuidString)").path
-
-    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-
-    deinit {
-        _ = unsafe chmod(path, 0o777)
-        try? FileManager.default.removeItem(atPath: path)
     }
 }

@@ -23,6 +23,20 @@ package enum Synthetic {
         )
     }
 
+    /// A turn of a kernel that shows no account.
+    package static func withoutAccount(_ turn: Turn) -> Turn {
+        Turn(
+            median: turn.median,
+            lateness: turn.lateness,
+            missed: turn.missed,
+            cpu: nil,
+            wakeUps: nil,
+            switches: nil,
+            elapsed: turn.elapsed,
+            runDelay: nil
+        )
+    }
+
     /// A row of turns.
     package static func row(
         _ name: String,

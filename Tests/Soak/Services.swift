@@ -1,4 +1,5 @@
 import PreciseTimer
+import TestSupport
 import TimerKernel
 
 /// The services that the timers use: the shared ones, and own ones that come and go.
@@ -14,20 +15,15 @@ final class Services: Sendable {
 
     init(_ tally: Tally) throws(TimerError) {
         self.tally = tally
-        let shared: [TimerService] =
-            [.timerFD, .dispatch, .runLoop, .hybrid] + (Self.backends.contains(.libevent) ? [.libevent] : [])
-        var entries = shared.map { Entry(service: $0, fate: ServiceFate(), isShared: true) }
+        var entries = TimerService.Backend.available
+            .map { Entry(service: $0.shared, fate: ServiceFate(), isShared: true) }
         for (backend, clock) in Self.choices { entries.append(try Self.make(backend, clock, tally)) }
         self.entries = Lock(entries)
     }
 
-    private static var backends: [TimerService.Backend] {
-        TimerService.Backend.allCases.filter { $0.availability == .available }
-    }
-
     /// Each backend, on each of its clocks.
     private static var choices: [(TimerService.Backend, TimerClock)] {
-        backends.flatMap { backend in backend.clocks.map { (backend, $0) } }
+        TimerService.Backend.available.flatMap { backend in backend.clocks.map { (backend, $0) } }
     }
 
     private static func make(

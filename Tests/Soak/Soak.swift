@@ -1,7 +1,8 @@
 import ArgumentParser
-import Foundation
+import Glibc
 import HostSystem
 import PreciseTimer
+import TestSupport
 import TimerKernel
 
 /// The command: runs the soak, prints its progress and its report.
@@ -95,13 +96,8 @@ struct ProcessUse {
     let threads: Int
 
     static var now: ProcessUse {
-        let status = ProcFile.text("/proc/self/status") ?? ""
-        func field(_ name: String) -> Int {
-            let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
-            return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
-        }
-        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count ?? 0
-        return ProcessUse(memory: field("VmRSS:"), descriptors: descriptors, threads: field("Threads:"))
+        let threads = ProcFS.threads(named: "").count
+        return ProcessUse(memory: ProcFS.residentBytes / 1_024, descriptors: ProcFS.openDescriptors, threads: threads)
     }
 }
 

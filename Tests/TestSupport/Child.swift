@@ -106,12 +106,10 @@ package enum Child {
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
         unsafe posix_spawnattr_setpgroup(&attributes, 0)
         unsafe posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
-        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe command.map { unsafe strdup($0) }
-        defer { while let text = unsafe arguments.popLast() { unsafe free(text) } }
-        unsafe arguments.append(nil)
-        var environment: [UnsafeMutablePointer<CChar>?] = unsafe variables.map { unsafe strdup($0) }
-        defer { while let text = unsafe environment.popLast() { unsafe free(text) } }
-        unsafe environment.append(nil)
+        let texts: [UnsafeMutablePointer<CChar>?] = unsafe (command + variables).map { unsafe strdup($0) }
+        defer { for text in unsafe texts { unsafe free(text) } }
+        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe texts.prefix(command.count) + [nil]
+        var environment: [UnsafeMutablePointer<CChar>?] = unsafe texts.dropFirst(command.count) + [nil]
         var id: pid_t = 0
         let failure = unsafe posix_spawnp(&id, command[0], &actions, &attributes, &arguments, &environment)
         if failure != 0 { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EINVAL) }
@@ -137,5 +135,17 @@ package final class TemporaryFile {
 
     /// The written text.
     package var text: String { get throws { String(decoding: try Data(contentsOf: url), as: UTF8.self) } }
+}
+
+/// A folder that is removed with the value, and with what is in it.
+package final class TemporaryFolder: Sendable {
+    package let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+
+    package init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+    deinit {
+        _ = unsafe chmod(path, 0o777)
+        try? FileManager.default.removeItem(atPath: path)
+    }
 }
 #endif

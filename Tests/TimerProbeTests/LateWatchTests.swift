@@ -63,14 +63,7 @@ import TimerResults
             let end = ThreadAccount(thread: 1, running: 70 + one.running, waiting: 30 + one.waiting)
             var before = ThreadTick(start, at: 0)
             before.end(at: 2000, end)
-            return LateTicks.Cause(
-                of: 1000,
-                from: before,
-                to: end,
-                deadline: one.deadline,
-                isStolen: false,
-                longestIdleExit: nil
-            )
+            return cause(from: before, to: end, deadline: one.deadline)
         }
         #expect(found == cases.map(\.cause))
     }
@@ -127,18 +120,7 @@ import TimerResults
             (500, waited, .throttled), (500, nil, .throttled), (499, waited, .waited), (0, waited, .waited),
             (nil, waited, .waited), (499, nil, .unshown),
         ]
-        let found = cases.map { throttled, end, _ in
-            LateTicks.Cause(
-                of: 1000,
-                from: ThreadTick(start, at: 0),
-                to: end,
-                deadline: 10,
-                throttled: throttled,
-                isStolen: false,
-                longestIdleExit: nil
-            )
-        }
-        #expect(found == cases.map(\.2))
+        #expect(cases.map { cause(to: $0.1, throttled: $0.0) } == cases.map(\.2))
     }
 
     @Test func theGroupThatWasStoppedLongestCounts() {
@@ -151,15 +133,22 @@ import TimerResults
         #expect(cases.map { LateWatch.longestStop(from: $0.0, to: $0.1) } == cases.map(\.2))
     }
 
-    private func cause(to end: ThreadAccount?, spin: UInt64 = 0, isStolen: Bool, longestIdleExit: UInt64?)
-        -> LateTicks.Cause
-    {
+    private func cause(
+        from before: ThreadTick? = nil,
+        to end: ThreadAccount?,
+        deadline: UInt64 = 10,
+        spin: UInt64 = 0,
+        throttled: UInt64? = nil,
+        isStolen: Bool = false,
+        longestIdleExit: UInt64? = nil
+    ) -> LateTicks.Cause {
         .init(
             of: 1000,
-            from: ThreadTick(start, at: 0),
+            from: before ?? ThreadTick(start, at: 0),
             to: end,
-            deadline: 10,
+            deadline: deadline,
             spin: spin,
+            throttled: throttled,
             isStolen: isStolen,
             longestIdleExit: longestIdleExit
         )

@@ -56,31 +56,27 @@ struct LoadTests {
     /// The signal that stops them takes a moment.
     private static var areStopped: Bool { busyProcesses.keys.allSatisfy(ProcFS.isStopped) }
 
-    @Test func aBusyLoadIsAsManyProcessesAsProcessors() async {
+    @Test func aLoadOfProgramsStandsStillAndWorksAndLeavesNoProcess() async {
         await #expect(processExitsWith: .success) {
-            let load = try LoadRun(.busy, on: nil)
-            #expect(eventually { Self.areStopped })
-            let ready = Self.busyProcesses
-            let quota = CPUQuota.current.limit
-            #expect(ready.count == Load.busyPrograms(on: Processors.usable ?? Processors.online, quota: quota))
-            pause(.milliseconds(100))
-            #expect(Self.busyProcesses == ready, "they stand still")
-            load.begin()
-            #expect(eventually { Self.busyProcesses.allSatisfy { $0.value > ready[$0.key, default: 0] + 5 } })
-            load.halt()
-            #expect(eventually { Self.areStopped })
-            let halted = Self.busyProcesses
-            pause(.milliseconds(100))
-            #expect(Self.busyProcesses == halted)
-            #expect(load.usage == .zero, "the row's cost has none of it")
-        }
-    }
-
-    @Test func aLoadOfProgramsIsAsManyAsWereAskedFor() async {
-        await #expect(processExitsWith: .success) {
-            let load = try LoadRun(.cpu(3), on: nil)
-            #expect(Self.busyProcesses.count == 3)
-            load.stop()
+            let most = Load.busyPrograms(on: Processors.usable ?? Processors.online, quota: CPUQuota.current.limit)
+            for (kind, count) in [(Load.busy, most), (.cpu(3), 3)] {
+                let load = try LoadRun(kind, on: nil)
+                #expect(eventually { Self.areStopped })
+                let ready = Self.busyProcesses
+                #expect(ready.count == count)
+                pause(.milliseconds(100))
+                #expect(Self.busyProcesses == ready, "they stand still")
+                load.begin()
+                #expect(eventually { Self.busyProcesses.allSatisfy { $0.value > ready[$0.key, default: 0] + 5 } })
+                load.halt()
+                #expect(eventually { Self.areStopped })
+                let halted = Self.busyProcesses
+                pause(.milliseconds(100))
+                #expect(Self.busyProcesses == halted)
+                #expect(load.usage == .zero, "the row's cost has none of it")
+                load.stop()
+            }
+            #expect(Self.busyProcesses.isEmpty)
         }
     }
 
@@ -117,17 +113,6 @@ struct LoadTests {
                 _ = try Short.measure([NamedRow(.bare(.timerFD))]) { $0.loads = [.cpu(1)] }
             }
             #expect(error?.description == "a program of the load cpu:1 ended: signal 15")
-        }
-    }
-
-    @Test func aBusyLoadLeavesNoProcess() async {
-        await #expect(processExitsWith: .success) {
-            do {
-                let load = try LoadRun(.busy, on: nil)
-                load.begin()
-                load.stop()
-            }
-            #expect(Self.busyProcesses.isEmpty)
         }
     }
 

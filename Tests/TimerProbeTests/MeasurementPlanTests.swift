@@ -29,58 +29,49 @@ import TimerResults
         #expect(plan.laps >= min(8, seconds / 5), "\(plan.laps) laps")
     }
 
-    /// A request whose period is too long for its time, and what is said of it.
-    struct Unfit: Sendable {
-        var period: Duration
-        var time: Duration
-        var rows = "timerfd,dispatch,task-sleep,bare"
-        var loads = [Load.idle]
-        let words: String
-    }
+    private static let four = "timerfd,dispatch,task-sleep,bare"
+    private static let long = [Load.handler(.seconds(1))]
 
-    /// Asked for 0.3 s with a period of an hour, it announced hours, and measured them.
-    @Test(arguments: [
-        Unfit(
-            period: .seconds(3_600),
-            time: .milliseconds(300),
-            words:
+    /// A request whose period is too long for its time, and what is said of it. Asked for 0.3 s with a period of an
+    /// hour, it announced hours, and measured them.
+    @Test(
+        arguments: [
+            (
+                .seconds(3_600), .milliseconds(300), four, [.idle],
                 "3600 s does not fit into 300 ms with 4 rows: measure for 14500 s or longer, or take a period of "
-                + "67.9 ms or shorter"
-        ),
-        Unfit(
-            period: .seconds(3_600),
-            time: .seconds(1),
-            rows: "bare",
-            words: "3600 s does not fit into 1 s with 1 row: measure for 3610 s or longer, or take a period of 992 ms "
-                + "or shorter"
-        ),
-        // No time is longer than a day.
-        Unfit(
-            period: .seconds(86_400),
-            time: .seconds(60),
-            words: "86400 s does not fit into 60 s with 4 rows: take a period of 14.9 s or shorter"
-        ),
-        // No period makes the start of each turn shorter.
-        Unfit(
-            period: .milliseconds(1),
-            time: .milliseconds(30),
-            loads: [.idle, .busy, .handler(.seconds(1))],
-            words: "1 ms does not fit into 30 ms with 4 rows under 3 loads: measure for 4.26 s or longer"
-        ),
-        Unfit(
-            period: .seconds(86_400),
-            time: .milliseconds(1),
-            loads: [.handler(.seconds(1))],
-            words: "86400 s does not fit into 1 ms with 4 rows: measure for longer, with a shorter period"
-        ),
-    ])
-    func aPeriodThatDoesNotFitIntoTheTimeIsRefusedWithOneThatWould(unfit: Unfit) throws {
-        let rows = try NamedRow.parse(unfit.rows)
-        #expect(throws: Problem("a period of \(unfit.words)")) {
-            try plan { request in
-                (request.period, request.time, request.rows) = (unfit.period, unfit.time, rows)
-                request.loads = unfit.loads
-            }
+                    + "67.9 ms or shorter"
+            ),
+            (
+                .seconds(3_600), .seconds(1), "bare", [.idle],
+                "3600 s does not fit into 1 s with 1 row: measure for 3610 s or longer, or take a period of 992 ms or "
+                    + "shorter"
+            ),
+            // No time is longer than a day.
+            (
+                .seconds(86_400), .seconds(60), four, [.idle],
+                "86400 s does not fit into 60 s with 4 rows: take a period of 14.9 s or shorter"
+            ),
+            // No period makes the start of each turn shorter.
+            (
+                .milliseconds(1), .milliseconds(30), four, [.idle, .busy] + long,
+                "1 ms does not fit into 30 ms with 4 rows under 3 loads: measure for 4.26 s or longer"
+            ),
+            (
+                .seconds(86_400), .milliseconds(1), four, long,
+                "86400 s does not fit into 1 ms with 4 rows: measure for longer, with a shorter period"
+            ),
+        ] as [(Duration, Duration, String, [Load], String)]
+    )
+    func aPeriodThatDoesNotFitIntoTheTimeIsRefusedWithOneThatWould(
+        period: Duration,
+        time: Duration,
+        rows: String,
+        loads: [Load],
+        words: String
+    ) throws {
+        let rows = try NamedRow.parse(rows)
+        #expect(throws: Problem("a period of \(words)")) {
+            try plan { ($0.period, $0.time, $0.rows, $0.loads) = (period, time, rows, loads) }
         }
     }
 

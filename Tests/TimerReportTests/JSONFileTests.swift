@@ -35,7 +35,7 @@ import TimerResults
         var rows = Synthetic.rows(changing: 0) { $0.problem = "early" }
         (rows[1].failure, rows[2].late, rows[3].drift) = ("no tick", LateTicks(threshold: 5), nil)
         (rows[2].spin, rows[4].hop) = (SpinCuts(cuts: 3, obstacle: "one processor"), SparseHistogram([1, 2, 3]))
-        rows[4].turns = rows[4].turns.map { Self.withoutAccount($0) }
+        rows[4].turns = rows[4].turns.map(Synthetic.withoutAccount)
         let laps = (0..<40).map { Lap(waiting: Double($0), stolen: nil) }
         let needs = try ["timerfd.p50 < 1s", "p50 < 1us"]
             .map { try Judgement(try Need.parse($0), of: Synthetic.report) }
@@ -48,24 +48,12 @@ import TimerResults
         }
     }
 
-    /// A turn of a kernel that shows no account.
-    static func withoutAccount(_ turn: Turn) -> Turn {
-        Turn(
-            median: turn.median,
-            lateness: turn.lateness,
-            missed: turn.missed,
-            cpu: nil,
-            wakeUps: nil,
-            switches: nil,
-            elapsed: turn.elapsed,
-            runDelay: nil
-        )
-    }
-
     /// An account that the kernel does not show is a missing figure, and not zero.
     @Test func aMissingAccountIsAMissingFigure() throws {
         let names: Set = ["cpu_percent", "wakeups_per_tick", "switches_per_tick", "run_delay_percent"]
-        let rows = [Synthetic.rows[0], Synthetic.rows(changing: 1) { $0.turns = $0.turns.map(Self.withoutAccount) }[1]]
+        let rows = [
+            Synthetic.rows[0], Synthetic.rows(changing: 1) { $0.turns = $0.turns.map(Synthetic.withoutAccount) }[1],
+        ]
         let report = Report(Synthetic.results(rows))
         let known = try JSONFile.encode(report).split(separator: "\"figures\":").dropFirst()
             .map { part in names.filter { part.contains("\"\($0)\":") } }
@@ -75,7 +63,7 @@ import TimerResults
         #expect(lines.contains { $0.hasPrefix("dispatch") && $0.contains("–") })
         // Of a row that has it in some turns, it is that of these turns.
         var mixed = Synthetic.rows[0]
-        for lap in stride(from: 0, to: 40, by: 2) { mixed.turns[lap] = Self.withoutAccount(mixed.turns[lap]) }
+        for lap in stride(from: 0, to: 40, by: 2) { mixed.turns[lap] = Synthetic.withoutAccount(mixed.turns[lap]) }
         let some = Report(Synthetic.results([mixed])).rows[0]
         #expect(some.cpu?.value == report.rows[0].cpu?.value && some.wakeUps?.value == report.rows[0].wakeUps?.value)
     }
@@ -169,7 +157,7 @@ import TimerResults
         rows[2].late = LateTicks.Cause.allCases.reduce(into: LateTicks(threshold: 500_000)) { $0.add($1) }
         rows[2].spin = SpinCuts(cuts: 3, obstacle: "one processor")
         rows[3].drift = nil
-        rows[4].turns[0] = JSONFileTests.withoutAccount(rows[4].turns[0])
+        rows[4].turns[0] = Synthetic.withoutAccount(rows[4].turns[0])
         var results = Synthetic.results(rows, machine: MachineState(others: 99), laps: [Lap()], isStopped: true)
         results.machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
         (results.options.why, results.options.thread, results.host) = (500_000, "fifo:80", .current)

@@ -21,7 +21,7 @@ import TimerResults
         )
         stopped.rows[1].failure = "it ended"
         stopped.remarks = ["--deliver queue: inline for bare"]
-        let hidden = Synthetic.rows(changing: 1) { $0.turns = $0.turns.map(JSONFileTests.withoutAccount) }
+        let hidden = Synthetic.rows(changing: 1) { $0.turns = $0.turns.map(Synthetic.withoutAccount) }
         let builds = [
             Synthetic.row("timerfd", lateness: 40_000), Synthetic.row("other:timerfd", .peer, lateness: 39_000),
             Synthetic.row("hybrid", lateness: 100), Synthetic.row("other:hybrid", .peer, lateness: 100),
@@ -127,15 +127,11 @@ import TimerResults
         #expect(lines[3] == ["hybrid", "failed after 0 laps: no tick"])
         let warnings = try texts("//p[@class='warning']", in: main)
         #expect(warnings == ["PARTIAL: hybrid failed after 0 laps: no tick", "timerfd: a tick was early"])
-        let none = try self.main(Report(Synthetic.results(rows.prefix(1) + [Self.failed(load: "busy")])))
+        var failed = MeasuredRow(RowKey("dispatch", .backend, load: "busy"))
+        failed.failure = "no busy"
+        let none = try self.main(Report(Synthetic.results(rows.prefix(1) + [failed])))
         let last = try self.lines("//div[@id='picture']/table[2]", in: none)
         #expect(last.last == ["dispatch", "failed after 0 laps: no busy"])
-    }
-
-    private static func failed(load: String) -> MeasuredRow {
-        var row = MeasuredRow(RowKey("dispatch", .backend, load: load))
-        row.failure = "no \(load)"
-        return row
     }
 
     @Test func theTermsNameTheRowsWithoutTheLibrary() throws {

@@ -12,8 +12,8 @@ import TimerResults
         case shortLevels, longLevels
         /// Three stalls of 20 ms, which a timer skips, or catches up with tick by tick.
         case skippedStalls, caughtStalls
-        /// Each tick on its own.
-        case independent
+        /// Each tick on its own, or beside the tick before it.
+        case independent, wandering
 
         /// The latenesses of a stretch with a tick each millisecond, in µs.
         func latenesses(_ ticks: Int, seed: Int) -> [Double] {
@@ -34,6 +34,13 @@ import TimerResults
             case .shortLevels: return levels(of: 5...50)
             case .longLevels: return levels(of: 50...500)
             case .independent: return (0..<ticks).map { _ in exponential(30) }
+            case .wandering:
+                var wander = 0.0
+                return (0..<ticks)
+                    .map { _ in
+                        wander = 0.98 * wander + 4 * uniform() - 2
+                        return 50 + wander + 20 * uniform() - 10
+                    }
             case .skippedStalls, .caughtStalls:
                 var latenesses = (0..<ticks).map { _ in 27 + exponential(5) }
                 for _ in 0..<3 {

@@ -141,17 +141,7 @@ import TimerResults
     /// No measurement is long enough for an account that the kernel does not keep.
     @Test func aMissingAccountIsNotAShortMeasurement() throws {
         var row = Synthetic.rows[0]
-        row.turns = row.turns.map { turn in
-            Turn(
-                median: turn.median,
-                lateness: turn.lateness,
-                missed: turn.missed,
-                cpu: nil,
-                wakeUps: nil,
-                switches: nil,
-                elapsed: turn.elapsed
-            )
-        }
+        row.turns = row.turns.map(Synthetic.withoutAccount)
         let judgement = try judged("timerfd.cpu < 5%", Synthetic.report(of: [row]))
         #expect(judgement.outcome == .undecided && judgement.findings[0].reason == "the kernel does not show cpu")
     }
