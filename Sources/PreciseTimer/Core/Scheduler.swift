@@ -108,7 +108,7 @@
         for _ in 0..<Self.batch {
             guard let first = waiting.first else { return nil }
             let timer = first.timer
-            if timer.stage == .queued, !isPostponed(first), !timers.mustEnd(timer) {
+            if timer.stage == .queued, !isPostponed(first, timer), !timers.mustEnd(timer) {
                 return timer.timing.nextDeadline <= round && first.sequence < firstDeferred ? timer : nil
             }
             moveOn(timer)
@@ -119,7 +119,7 @@
     /// Whether further timers may be due in this round.
     package var hasDue: Bool {
         guard let round, let first = waiting.first else { return false }
-        return first.nanoseconds <= round && (first.sequence < firstDeferred || isPostponed(first))
+        return first.nanoseconds <= round && (first.sequence < firstDeferred || isPostponed(first, first.timer))
     }
 
     /// Calls a body with each timer that may tick in a round at an instant. O(n) for n of them, and for the postponed
@@ -128,7 +128,7 @@
         waiting.visit { element in
             let isDue = element.timer.timing.nextDeadline <= instant
             if isDue { body(element.timer) }
-            return isDue || isPostponed(element)
+            return isDue || isPostponed(element, element.timer)
         }
     }
 
@@ -178,11 +178,11 @@
         let keepsPosition = timer.stage == .firing && timer.position >= 0
         timer.stage = keepsPosition ? .queued : .idle
         if timer.hasEnded { return .leave }
-        if timer.countsFromReturn { timer.timing.handlerReturned(at: now) }
+        if timer.timing.countsFromReturn { timer.timing.handlerReturned(at: now) }
         let goesOn = !timers.mustEnd(timer)
         if keepsPosition, goesOn, timer.timing.isAhead(of: max(instant, round ?? 0)) {
             // Nearly every timer takes this path.
-            waiting.move(to: Element(timer, at: timer.timing.lastInstant))
+            waiting.move(to: Element(timer, at: timer.timing.lastInstant(of: timer.timing.deadline)))
             checkInvariants()
             return .leave
         }
@@ -230,7 +230,9 @@
     /// each of them.
     package mutating func settle(atMost count: Int) {
         for _ in 0..<count {
-            guard let first = waiting.first, first.timer.stage != .queued || isPostponed(first) else { return }
+            guard let first = waiting.first, first.timer.stage != .queued || isPostponed(first, first.timer) else {
+                return
+            }
             moveOn(first.timer)
         }
     }
@@ -271,17 +273,16 @@
     /// Queues a timer, unless it is in delivery. One that comes due during a round waits for the next, unless it keeps
     /// its turn.
     mutating func enqueue(_ timer: Timer, keepsTurn: Bool = false) -> AlarmOrder {
-        if timer.isInDelivery || !requeue(timer, keepsTurn: keepsTurn) { return orderIfEarlier(.max) }
-        return orderIfEarlier(timer.timing.lastInstant)
+        orderIfEarlier(timer.isInDelivery ? .max : requeue(timer, keepsTurn: keepsTurn))
     }
 
-    /// Takes a timer that must not wait any more, or not yet, out of the queue, and queues one that must. Returns
-    /// whether it waits.
-    @discardableResult mutating func requeue(_ timer: Timer, keepsTurn: Bool = false) -> Bool {
+    /// Takes a timer that must not wait any more, or not yet, out of the queue, and queues one that must. Returns its
+    /// last instant; `.max` if it does not wait.
+    @discardableResult mutating func requeue(_ timer: Timer, keepsTurn: Bool = false) -> UInt64 {
         let (deadline, lastInstant) = (timer.timing.nextDeadline, timer.timing.lastInstant)
         if deadline == .max || timer.timing.isPaused || timers.mustEnd(timer) {
             dequeue(timer)
-            return false
+            return .max
         }
         if let round, deadline <= round, !keepsTurn {
             dequeue(timer)
@@ -291,12 +292,12 @@
         } else {
             push(Element(timer, at: lastInstant))
         }
-        return true
+        return lastInstant
     }
 
     /// Whether a timer was postponed since it was queued there, so that it comes out too early.
-    private func isPostponed(_ element: Element) -> Bool {
-        element.precedes(Element(element.timer, at: element.timer.timing.lastInstant))
+    @inline(__always) private func isPostponed(_ element: Element, _ timer: Timer) -> Bool {
+        element.precedes(Element(timer, at: timer.timing.lastInstant))
     }
 
     /// Moves a timer to where it belongs by now. It was postponed, must be ended, or is still in the handler that an
@@ -315,7 +316,7 @@
         return waiting.element(of: timer).sequence < firstDeferred
     }
 
-    private mutating func push(_ element: Element) {
+    @inline(__always) private mutating func push(_ element: Element) {
         element.timer.stage = .queued
         waiting.push(element)
     }

@@ -152,6 +152,8 @@ package struct Timing: ~Copyable {
 
     /// The last instant at which the tick of a deadline may come; saturates below `.max`, which is never.
     @inline(__always) func lastInstant(of deadline: UInt64) -> UInt64 {
+        // Nearly every timer takes this path.
+        if tolerance.isZero { return deadline }
         let (sum, overflow) = deadline.addingReportingOverflow(tolerance.nanoseconds)
         return overflow || sum == .max ? max(deadline, .max - 1) : sum
     }
@@ -442,10 +444,16 @@ private struct Tolerance {
     /// An exponent, and two bits of the number after its leading bit. Numbers below 4 are as they are.
     private let code: UInt8
 
-    init(_ nanoseconds: UInt64) {
+    @inline(__always) init(_ nanoseconds: UInt64) {
+        if nanoseconds == 0 {
+            code = 0
+            return
+        }
         let exponent = max(0, 61 - nanoseconds.leadingZeroBitCount)
         code = UInt8(exponent << 2 + Int(nanoseconds >> exponent))
     }
+
+    @inline(__always) var isZero: Bool { code == 0 }
 
     @inline(__always) var nanoseconds: UInt64 {
         let exponent = max(1, code >> 2) - 1

@@ -166,14 +166,13 @@ extension TimerRequest {
         _ label: String?,
         _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
-        let core = service.core
-        let resolved = try schedule.resolved(on: core.clock)
+        let resolved = try schedule.resolved(on: service.core.clock)
         if isDebugBuild, destination.isPlain { handler = handler?.checked(site, label) }
         let record = Record(timing, destination, site, target: target, handler, label: label, onEnd: onEnd)
         if let onError { record.needRare().onError = onError }
-        let timer = try core.register(record, resolved, computedBy: schedule.rule, service)
+        let timer = try service.core.register(record, resolved, computedBy: schedule.rule, service)
         // The record belongs to the service now.
-        if isDebugBuild { core.warnIfTicksLeaveThread(for: destination, site) }
+        if isDebugBuild { service.core.warnIfTicksLeaveThread(for: destination, site) }
         return timer
     }
 

@@ -69,7 +69,7 @@ extension SmallWorld {
         case .beginRound(let epoch):
             guard let (_, woke) = state.beginRound(epoch) else { return }
             threads[thread].append(.step(epoch: epoch, woke: woke.nanoseconds, isFirst: true))
-        case .step(let epoch, let woke, _): step(epoch, woke, after: .again, by: thread)
+        case .step(let epoch, let woke, _): step(epoch, woke, after: .again, nil, by: thread)
         case .send(let number, _):
             switch timers[number].plan.way {
             case .inline: threads[thread].append(.begin(number, at: now))
@@ -134,18 +134,19 @@ extension SmallWorld {
         _ epoch: Int,
         _ woke: UInt64,
         after last: borrowing Step,
+        _ delivered: DeliveredTick?,
         by thread: Int
     ) {
         let (instant, runner) = (TimerInstant(nanoseconds: woke), Runner.task(Self.identities[thread]))
         let next = Move.step(epoch: epoch, woke: woke, isFirst: false)
-        switch state.step(epoch, at: instant, after: last, by: runner) {
+        switch state.step(epoch, at: instant, after: last, delivered, by: runner) {
         case .call(let record, let tick):
             let timer = timer(of: record)
             breaks(timer.expect(tick, decidedAt: woke))
             threads[thread].append(.call(timer.number, Delivery(tick: tick, instant: woke, epoch: epoch)))
         case .send(let record): threads[thread] += [next, .send(timer(of: record).number, woke: woke)]
+        case .again: threads[thread].append(next)
         case .sleep: break
-        default: threads[thread].append(next)
         }
     }
 
@@ -160,7 +161,7 @@ extension SmallWorld {
         timer.finish(decidedAt: instant, now: state.alarm == nil ? instant : now)
         defer { if !wasDelivered, !record.hasEnded { breaks("timer \(timer.name) goes on without a target") } }
         if let epoch = delivery.epoch {
-            return step(epoch, instant, after: .called(record, delivered), by: thread)
+            return step(epoch, instant, after: .call(record, delivery.tick), delivered, by: thread)
         }
         ignoresOrders = plan.plant == .forgetsTheOrderAfterAHop
         state.putBack(record, delivered, decidedAt: TimerInstant(nanoseconds: instant), byHop: true)

@@ -65,7 +65,7 @@ import TimerKernel
     let (record, wait, error) = (world.timers[0].record, HandlerWait(), TimerError(.shutDown, "stopping"))
     let runner = Runner.task(TaskDelivery())
     guard let woke = world.state.beginRound(1)?.woke,
-        case .call(_, let tick) = world.state.step(1, at: woke, after: .again, by: runner)
+        case .call(_, let tick) = world.state.step(1, at: woke, after: .again, nil, by: runner)
     else {
         Issue.record("the timer is not due")
         return
@@ -73,7 +73,7 @@ import TimerKernel
     record.awaitReturn(wait)
     _ = world.state.stop(epoch: nil, answering: error)
     let delivered = DeliveredTick(expiration: tick, lateness: 0)
-    _ = world.state.step(1, at: woke, after: .called(record, delivered), by: runner)
+    _ = world.state.step(1, at: woke, after: .call(record, tick), delivered, by: runner)
     let tellsCaller = world.state.teardown.rare != nil
     _ = world.state.endBatch(.serviceShutDown, error)
     let finalizesNow = world.state.teardown.timer === record

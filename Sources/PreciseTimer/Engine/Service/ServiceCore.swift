@@ -97,11 +97,13 @@ final class ServiceCore: @unchecked Sendable {
         _ service: AnyObject
     ) throws(TimerError) -> PreciseTimer {
         if let rule { return try register(record, by: rule, service) }
-        if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
         let handle = PreciseTimer(record, of: self)
         handle.record.adopt(handle)
         while true {
-            switch decide(inForkedChild: .refused, { $0.register(handle.record, schedule, service) }) {
+            let answer = decide(inForkedChild: .failed(.inForkedChild("scheduling a timer"))) {
+                $0.register(handle.record, schedule, service)
+            }
+            switch answer {
             case .done: return handle
             case .failed(let error): throw error
             case .refused: try prepare()
