@@ -60,7 +60,7 @@ let package = Package(
         .trait(name: "ServiceLifecycle", description: "The adapter to swift-service-lifecycle."),
         .trait(
             name: "Instrument",
-            description: "compareBackends, and the command; needs other packages.",
+            description: "In a clone, the command compare-backends; includes RunLoop.",
             enabledTraits: ["RunLoop"]
         ),
         .default(enabledTraits: isDependency ? [] : ownTraits),
@@ -148,26 +148,22 @@ if libraryOnly == nil {
 }
 
 #if os(Linux)
-// The instrument, and those that test it or need it.
+// The instrument, and those that test it or need it. Only programs need another package, and a user gets no program.
 if libraryOnly == nil {
     let arguments = product("ArgumentParser", "swift-argument-parser", if: "Instrument")
-    let heap = product("HeapModule", "swift-collections", if: "Instrument")
-    let system = product("SystemPackage", "swift-system", if: "Instrument")
     let instrument: [Target.Dependency] = ["PreciseTimer", "HostSystem", "TimerResults", "TimerReport", "TimerProbe"]
     package.products += [
         library("BackendComparison"), .executable(name: "compare-backends", targets: ["compare-backends"]),
     ]
     package.dependencies += [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ]
     let pages: [Resource] = ["html", "css", "js"].map { .embedInCode("Resources/page.\($0)") }
     let parts: [Target] = [
-        .target(name: "HostSystem", dependencies: ["TimerKernel", "CTimerKernel", system]),
+        .target(name: "HostSystem", dependencies: ["TimerKernel", "CTimerKernel"]),
         .target(name: "TimerResults"),
         .target(name: "TimerReport", dependencies: ["TimerResults"], resources: pages),
-        .target(name: "TimerProbe", dependencies: ["PreciseTimer", "TimerResults", "HostSystem", heap]),
+        .target(name: "TimerProbe", dependencies: ["PreciseTimer", "TimerResults", "HostSystem"]),
         .target(name: "BackendComparison", dependencies: instrument),
         .executableTarget(name: "compare-backends", dependencies: instrument + ["BackendComparison", arguments]),
     ]

@@ -64,7 +64,7 @@ let package = Package(
         .package(
             name: "precise-timer",
             path: "..",
-            traits: ["Libevent", "Instrument", "Metrics", "Logging", "ServiceLifecycle"]
+            traits: ["Libevent", "RunLoop", "Metrics", "Logging", "ServiceLifecycle"]
         ),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),

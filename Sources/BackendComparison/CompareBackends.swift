@@ -25,8 +25,8 @@ internal import TimerResults
 ///
 /// - Parameters:
 ///   - backends: The backends, in the order of the rows, at least one. A backend that is named again has one row, at
-///     its first place. Without this argument, all that this build has, timerfd first. The others are compared with
-///     `.timerFD`, or without it with the first.
+///     its first place. Without this argument, all that this build has, timerfd first: `.runLoop` and `.libevent` if
+///     the package traits of their names are on. The others are compared with `.timerFD`, or without it with the first.
 ///   - period: The time between two deadlines, from 1 µs to a day.
 ///   - time: How long to measure, all in all, at most a day. Some seconds tell a p50, half a minute a p99. The shortest
 ///     comparison is one lap in which each backend serves one deadline, so it must be about as long as one period and
