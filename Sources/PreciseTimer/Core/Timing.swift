@@ -54,7 +54,7 @@ package struct Timing: ~Copyable {
     private var rare: Rare?
     private var flags: Flags = []
     /// How late a tick may be on purpose.
-    private let tolerance: Tolerance
+    private var tolerance: Tolerance
 
     /// A timing without a deadline.
     ///
