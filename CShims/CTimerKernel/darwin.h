@@ -109,14 +109,6 @@ static inline int thread_name_set(const char *name) {
 #endif
 }
 
-static inline int kernel_lends_priorities(void) {
-    return 1;
-}
-
-static inline int mutex_unlock(pthread_mutex_t *mutex) {
-    return pthread_mutex_unlock(mutex);
-}
-
 // The number of the calling thread. The library does not ask a Mac about a thread by its number.
 static inline int thread_id(void) {
     return 0;

@@ -175,27 +175,41 @@ static inline void *symbol_find(const char *name) {
     return dlsym(NULL /* RTLD_DEFAULT, which glibc declares only for GNU sources */, name);
 }
 
-// Whether the kernel lends the holder of a lock the priority of a waiting thread (FUTEX_LOCK_PI of futex(2)), and hands
-// the lock on, if the calling thread asks for it.
-static inline int kernel_lends_priorities(void) {
-    unsigned int word = 0;
-    return syscall(SYS_futex, &word, 6 | 128 /* FUTEX_LOCK_PI, FUTEX_PRIVATE_FLAG */, 0, NULL, NULL, 0) == 0 &&
-           syscall(SYS_futex, &word, 7 | 128 /* FUTEX_UNLOCK_PI */, 0, NULL, NULL, 0) == 0;
-}
-
-// Releases a mutex that the calling thread holds. Returns 0 or the error: EBUSY if threads wait for it in the kernel,
-// which refuses to hand it on. Then glibc returns 0, and the word is still the holder's number and FUTEX_WAITERS.
-static inline int mutex_unlock(pthread_mutex_t *mutex) {
-#ifdef __GLIBC__
-    int held = mutex->__data.__owner | (int)0x80000000;
-    int error = pthread_mutex_unlock(mutex);
-    return error == 0 && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == held ? EBUSY : error;
-#else
-    return pthread_mutex_unlock(mutex);
-#endif
-}
-
 // ---- Of Linux alone ----
+
+// The number of a thread, and the process (Process.generation) in which it has this number.
+struct thread_number {
+    unsigned long process;
+    unsigned int number;
+};
+
+// Asks for the calling thread's number, and keeps it unless the process is unknown: 0.
+__attribute__((noinline, unused)) static unsigned int thread_number_ask(
+    struct thread_number *known, unsigned long process
+) {
+    unsigned int number = (unsigned int)thread_id();
+    if (process != 0) {
+        known->number = number;
+        known->process = process;
+    }
+    return number;
+}
+
+// The number of the calling thread, without a system call if the thread has asked for it in this process. A forked
+// child has a copy of what the parent's thread kept, and another number.
+static inline unsigned int thread_number(unsigned long process) {
+    static __thread struct thread_number known = {-1UL, 0};
+    return known.process == process ? known.number : thread_number_ask(&known, process);
+}
+
+// The two calls of a lock that lends priorities, on a word of this process (futex(2)). They return 0 or the error.
+static inline int futex_lock(void *word) {
+    return syscall(SYS_futex, word, 6 | 128 /* FUTEX_LOCK_PI, FUTEX_PRIVATE_FLAG */, 0, NULL, NULL, 0) == 0 ? 0 : errno;
+}
+
+static inline int futex_unlock(void *word) {
+    return syscall(SYS_futex, word, 7 | 128 /* FUTEX_UNLOCK_PI */, 0, NULL, NULL, 0) == 0 ? 0 : errno;
+}
 
 // open and fcntl are variadic, which Swift cannot call. The file is closed in programs that this process executes.
 static inline int file_open(const char *path, int flags) {

@@ -60,7 +60,9 @@ internal import Synchronization
     }
 
     /// Takes the lock. Until ``release()``, no code of the user may run, and no object of the user may be released.
-    package func acquire() { if !lock.claim() { acquireLater() } }
+    ///
+    /// Never inlined: in an async function, the compiler may keep a thread's number across a suspension.
+    @inline(never) package func acquire() { if !lock.claim() { acquireLater() } }
 
     private func acquireLater() {
         var backoff = Backoff()
@@ -74,16 +76,8 @@ internal import Synchronization
         }
     }
 
-    /// Releases the lock. A signal handler may fork during a hold, and return in the child. The system then refuses to
-    /// release the parent's lock there, and nobody can take it.
-    package func release() {
-        let failure = lock.release()
-        if failure != 0 { endUnlessForked(failure) }
-    }
-
-    private func endUnlessForked(_ failure: CInt) {
-        if !isOfAnotherProcess { fatalError("the kernel does not release a lock (errno \(failure))") }
-    }
+    /// Releases the lock.
+    package func release() { lock.release() }
 }
 
 /// How a thread waits for a lock that another thread holds. A pure value: it tells the next step, and knows no lock.

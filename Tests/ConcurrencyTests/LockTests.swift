@@ -9,6 +9,8 @@ import TimerKernel
 import Glibc
 #endif
 
+/// The thread sanitizer runs these, too, and knows the lock only by its operations on the word: it reports the account
+/// below if these do not order the memory of one holder and the next.
 @Suite(.works("threads contend for a lock"), .timeLimit(.minutes(60))) struct LockTests {
     /// Not atomic on purpose: the lock must protect it.
     private struct Account {

@@ -5,15 +5,37 @@ import TestSupport
 import Testing
 import TimerKernel
 
-/// The lock on a kernel that refuses its calls, to all threads or to one, and in forked children.
+/// The lock on a kernel that refuses, in a forked child, and after the end of a thread that held it.
 @Suite(.waits("threads contend for a lock whose calls are refused"), .timeLimit(.minutes(60))) struct LockFaultTests {
+    @Test func eachErrorHasItsMeaning() {
+        let later = [EINTR, EAGAIN, ENOSYS, ENOMEM, EPERM, EACCES, EINVAL, EFAULT, ETIMEDOUT]
+        let locking = [0, EDEADLK, ESRCH, EOWNERDEAD] + later
+        let answers = [LockAnswer.done, .takenTwice, .ownerEnded, .ownerEnded] + later.map { _ in .later }
+        #expect(locking.map(LockAnswer.init(toLocking:)) == answers)
+        // A release is over if the kernel has made it or the lock is not this thread's.
+        let others = [EINTR, EAGAIN, ENOSYS, EINVAL, EFAULT, ENOMEM]
+        let released = ([0, EPERM] + others).map(LockAnswer.init(toUnlocking:))
+        #expect(released == [.done, .done] + others.map { _ in .later })
+    }
+
+    @Test func aLockThatIsTakenTwiceEndsTheProcessAlsoIfTheKernelRefusesTheWait() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            endIfHung()
+            try #require(Sandbox.refuse(futex: Sandbox.lock, ENOSYS))
+            let mutex = Mutex()
+            mutex.acquire()
+            mutex.acquire()
+        }
+        expect(result, says: "taken twice on one thread")
+    }
+
     /// Only the holder's thread is in the sandbox, so another thread can wait.
-    @Test func aThreadThatCannotHandALockOnEndsTheProcessWithTheReason() async {
+    @Test func aKernelThatNeverReleasesALockEndsTheProcessWithTheReason() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             endIfHung()
             let (lock, isHeld) = (Lock(0), Gate())
             try TimerKernel.Thread.start("test.holder") {
-                guard Sandbox.refuse(futex: Sandbox.unlock, EPERM) else { return }
+                guard Sandbox.refuse(futex: Sandbox.unlock, ENOSYS) else { return }
                 lock.withLock { _ in
                     isHeld.open()
                     // Until the other thread waits.
@@ -32,20 +54,17 @@ import TimerKernel
     }
 
     #if compiler(>=6.3)
-    /// The sandbox comes before the first lock, or later.
-    @Test(arguments: [ENOSYS, EPERM, ENOMEM, EAGAIN], [false, true])
-    func oneThreadAtATimeIsInsideIfTheKernelRefusesTheCalls(error: CInt, isLater: Bool) async {
-        await #expect(processExitsWith: .success) { [error, isLater] in
+    @Test(arguments: [ENOSYS, EPERM, ENOMEM, EAGAIN, EINTR])
+    func aLockWorksIfTheKernelRefusesEachWait(error: CInt) async {
+        await #expect(processExitsWith: .success) { [error] in
             endIfHung()
-            if isLater { _ = Mutex() }
-            try #require(Sandbox.refuse(futex: Sandbox.lock, error) && Sandbox.refuse(futex: Sandbox.unlock, error))
+            try #require(Sandbox.refuse(futex: Sandbox.lock, error))
             let count = Lock(0)
             try onThreads(4) { _ in
                 for _ in 0..<20 {
                     count.withLock {
-                        let former = $0
+                        $0 += 1
                         pause(.milliseconds(1))
-                        $0 = former + 1
                     }
                 }
             }
@@ -53,32 +72,28 @@ import TimerKernel
         }
     }
 
+    /// Another thread waits for it at that moment, or comes later.
     @Test(arguments: [false, true])
-    func aLockThatIsTakenTwiceEndsTheProcessAlsoIfTheKernelRefusesTheWait(isLater: Bool) async {
+    func theEndOfAThreadWithALockEndsTheProcessWithTheReason(isLater: Bool) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isLater] in
             endIfHung()
-            if isLater { _ = Mutex() }
-            try #require(Sandbox.refuse(futex: Sandbox.lock, ENOSYS))
-            let mutex = Mutex()
-            mutex.acquire()
+            let (mutex, thread) = (Mutex(), Box<Int32>())
+            try TimerKernel.Thread.start("test.ends") {
+                mutex.acquire()
+                thread.value = ProcFS.callingThread
+                pause(isLater ? .zero : .milliseconds(50))
+                TimerKernel.Thread.end()
+            }
+            #expect(eventually { thread.value != nil })
+            let file = "/proc/self/task/\(thread.value ?? 0)"
+            if isLater { #expect(eventually { !FileManager.default.fileExists(atPath: file) }) }
             mutex.acquire()
         }
-        expect(result, says: "taken twice on one thread")
+        expect(result, says: "a thread ended while it held a lock")
     }
 
-    /// A signal handler may fork at such a moment.
-    @Test(arguments: Fork.kinds)
-    func aChildForkedDuringAHoldGoesOnAndLeavesTheLockToTheParent(kind: String) async {
-        await #expect(processExitsWith: .success) { [kind] in
-            endIfHung()
-            let lock = Lock(0)
-            let child = lock.withLock { _ in Fork.fork(by: kind) }
-            if child == 0 { _exit(lock.isOfAnotherProcess ? 0 : 1) }
-            #expect(Fork.exitCode(of: child) == 0)
-            #expect(lock.withLock { $0 } == 0)
-        }
-    }
-
+    /// The thread that forks has another number in the child. With the old one, the kernel would take a thread of the
+    /// parent for the holder, and refuse the release.
     @Test(arguments: Fork.kinds)
     func threadsOfAForkedChildContendForALockOfItsOwn(kind: String) async {
         await #expect(processExitsWith: .success) { [kind] in
