@@ -188,7 +188,7 @@ final class LockWorld: World {
         case .isRefused(let thread, let isNoted):
             if refusals > 0 { refusals -= 1 }
             if isNoted, word != 0 { word |= Self.waiters }
-            answer(thread, error: plan.refusesAll ? ENOSYS : EAGAIN)
+            answer(thread, error: plan.refusesAll ? ENOSYS : EPERM)
         case .ends(let thread):
             threads[thread].hasEnded = true
             if let other = queue.first, holder == thread { give(to: other, Self.ownerDied) }
