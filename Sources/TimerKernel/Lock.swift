@@ -38,7 +38,7 @@ internal import Synchronization
 /// It is priority-inheriting: while a real-time thread waits for it, its holder runs with that thread's priority. If
 /// threads wait for such a lock, system calls hand it over. This takes many times as long as a short critical
 /// section, so that each contention causes the next one. For this reason a thread that finds the lock taken, even a
-/// real-time thread, pauses and tries again for at most about a hundred microseconds before it waits (``Backoff``).
+/// real-time thread, pauses and tries again for at most about a hundred microseconds before it waits (``LockWait``).
 ///
 /// It is the library's own and not `Synchronization.Mutex`, on which the thread sanitizer reports false races under
 /// contention, because a part of that one's steps is in a library without the sanitizer.
@@ -65,9 +65,9 @@ internal import Synchronization
     @inline(never) package func acquire() { if !lock.claim() { acquireLater() } }
 
     private func acquireLater() {
-        var backoff = Backoff()
+        var wait = LockWait()
         while true {
-            switch backoff.next(thread_is_real_time() == 1) {
+            switch wait.next(thread_is_real_time() == 1) {
             case .pause(let count): for _ in 0..<count { processor_pause() }
             case .yield: sched_yield()
             case .wait: return lock.wait()
@@ -81,7 +81,7 @@ internal import Synchronization
 }
 
 /// How a thread waits for a lock that another thread holds. A pure value: it tells the next step, and knows no lock.
-package struct Backoff {
+package struct LockWait {
     /// What the thread does before it tries again.
     package enum Step: Hashable, Sendable {
         /// Pause the processor this many times.

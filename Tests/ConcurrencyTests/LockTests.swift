@@ -52,10 +52,10 @@ import Glibc
 }
 
 /// How a thread waits for a lock.
-@Suite(.waits("a thread yields to another")) struct BackoffTests {
+@Suite(.waits("a thread yields to another")) struct LockWaitTests {
     /// The steps until the thread waits, and how often it was asked for its policy during the first four.
-    private func steps(isRealTime: Bool) -> ([Backoff.Step], [Int]) {
-        var (backoff, steps, asked, questions) = (Backoff(), [Backoff.Step](), 0, [Int]())
+    private func steps(isRealTime: Bool) -> ([LockWait.Step], [Int]) {
+        var (backoff, steps, asked, questions) = (LockWait(), [LockWait.Step](), 0, [Int]())
         func answer() -> Bool {
             asked += 1
             return isRealTime
@@ -69,7 +69,7 @@ import Glibc
 
     @Test(arguments: [false, true])
     func onlyAnOrdinaryThreadYieldsAndIsAskedForItsPolicyAfterThreePauses(isRealTime: Bool) {
-        let pauses: [Backoff.Step] = [.pause(64), .pause(128), .pause(256)]
+        let pauses: [LockWait.Step] = [.pause(64), .pause(128), .pause(256)]
         let round = pauses + (isRealTime ? [] : [.yield])
         let (steps, questions) = steps(isRealTime: isRealTime)
         #expect(steps == round + round + round + round + [.wait])
