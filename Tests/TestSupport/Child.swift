@@ -107,7 +107,7 @@ package enum Child {
         unsafe posix_spawnattr_setpgroup(&attributes, 0)
         unsafe posix_spawnattr_setflags(&attributes, CShort(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
         let texts: [UnsafeMutablePointer<CChar>?] = unsafe (command + variables).map { unsafe strdup($0) }
-        defer { unsafe texts.forEach { unsafe free($0) } }
+        defer { for index in unsafe texts.indices { unsafe free(texts[index]) } }
         var arguments: [UnsafeMutablePointer<CChar>?] = unsafe texts.prefix(command.count) + [nil]
         var environment: [UnsafeMutablePointer<CChar>?] = unsafe texts.dropFirst(command.count) + [nil]
         var id: pid_t = 0
