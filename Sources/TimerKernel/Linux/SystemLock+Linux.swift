@@ -8,8 +8,8 @@ internal import Synchronization
 /// make no system call. Before a thread waits, the kernel adds the bit `waiters`. From then on it lends the holder the
 /// priority of the waiting threads, and only the kernel can release the lock: it writes the next holder's number.
 ///
-/// It is not glibc's mutex, with which two threads that take turns at a service get 5 to 10 % less done. That one also
-/// takes some refusals of a sandbox for the lock (ENOSYS), and others for its release (EPERM).
+/// It is not glibc's mutex, with which two threads that take turns at a service get about a tenth less done. That one
+/// also takes some refusals of a sandbox for the lock (ENOSYS), and others for its release (EPERM).
 ///
 /// The steps know neither the word nor the kernel, so that `LockOrderTests` takes every order of these very steps.
 package protocol LockSteps: ~Copyable {

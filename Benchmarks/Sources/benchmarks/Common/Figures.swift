@@ -61,9 +61,11 @@ enum Unit {
 }
 
 extension Double {
-    /// Three significant digits, and all digits before the point.
+    /// Three significant digits, and all digits before the point; a dash for a quotient without a value, as of a side
+    /// that has done nothing in time.
     var short: String {
-        switch abs(self) {
+        if !isFinite { return "–" }
+        return switch abs(self) {
         case 100...: "\(Int(rounded()))"
         case 10..<100: String(format: "%.1f", self)
         default: String(format: "%.2f", self)
