@@ -154,13 +154,13 @@ extension Model {
             isSpare = false
             let order = timers[id]?.order
             timers[id]?.isInDelivery = true
+            timers[id]?.deferral = nil
             deliver(id, decidedAt: woke)
             timers[id]?.isInDelivery = false
             guard let timer = timers[id], !timer.hasEnded else { continue }
             // A rescheduled timer starts anew in the next round.
             if timer.order == order, timer.mayCatchUp, !timer.isPaused, let next = timer.next, next <= woke {
                 seen.insert("again")
-                timers[id]?.deferral = nil
                 continue
             }
             timers[id]?.burst = 0
@@ -175,7 +175,7 @@ extension Model {
     }
 
     /// The first of the timers that wait.
-    private var first: Int? {
+    var first: Int? {
         let waiting = pending.filter { timers[$0]?.isWaiting == true && timers[$0]?.next ?? .max != .max }
         return waiting.min { left, right in
             guard let left = timers[left], let right = timers[right] else { return false }

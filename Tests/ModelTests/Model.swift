@@ -140,7 +140,9 @@ extension Model {
     }
 
     var nextWakeTime: UInt64? {
-        pending.compactMap { timers[$0] }.filter(\.isWaiting).compactMap(\.lastInstant).filter { $0 != .max }.min()
+        // Of several timers that came due during a round, the first one counts: the alarm fires at once.
+        guard let timer = first.flatMap({ timers[$0] }), let lastInstant = timer.lastInstant else { return nil }
+        return min(timer.place.instant, lastInstant)
     }
 
     /// Sets the alarm if the earliest deadline may have become earlier; a round does this at its end.

@@ -220,7 +220,8 @@ final class SmallWorld: World {
         }
         guard let next = waiting.map({ $0.record.timing.lastInstant }).min(), next != .max else { return nil }
         guard let alarm = alarms.last?.state.deadline else { return "the alarm for \(next) was lost" }
-        return alarm <= next ? nil : "the alarm for \(next) is set to \(alarm)"
+        // An alarm that is set to an instant that has passed fires at once.
+        return alarm <= max(next, now) ? nil : "the alarm for \(next) is set to \(alarm)"
     }
 
     func end() {
