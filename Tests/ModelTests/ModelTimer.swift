@@ -133,7 +133,7 @@ struct ModelTimer {
         if heldSince != nil { heldSince = now }
         (grid, self.order) = (ModelGrid(rule, at: now), order)
         if rule == .onDemand { isOnDemand = true }
-        (step, index, awaitsReturn, ticksOfSchedule, extra) = (0, 0, false, 0, nil)
+        (step, index, awaitsReturn, ticksOfSchedule, burst, extra) = (0, 0, false, 0, 0, nil)
     }
 }
 
