@@ -132,7 +132,7 @@
         }
     }
 
-    /// Takes the first due timer out of its queue. It is on its way to its handler from now on. O(log n).
+    /// Takes the first due timer out of the queue. It is on its way to its handler from now on. O(log n).
     package mutating func send(_ timer: Timer) {
         dequeue(timer)
         timer.stage = .dispatched

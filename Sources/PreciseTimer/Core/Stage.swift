@@ -2,9 +2,9 @@
 package enum Stage: UInt8, Sendable {
     /// It is in no queue: it has no next deadline, or not yet, or is paused, or has ended.
     case idle
-    /// It is in a queue, and waits for its wake time or for the next round.
+    /// It is in the queue, and waits for its turn in a round.
     case queued
-    /// It is in its handler, which the round calls itself. It keeps its position in its queue meanwhile, unless it
+    /// It is in its handler, which the round calls itself. It keeps its position in the queue meanwhile, unless it
     /// ends, or a round within that handler meets it there.
     case firing
     /// It is due, and its tick is on its way to its handler.

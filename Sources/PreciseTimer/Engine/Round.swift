@@ -60,7 +60,7 @@ extension ServiceState {
     }
 
     /// Decides the tick of a hop that has arrived. No tick if the timer has ended, is paused, or was rescheduled to a
-    /// later deadline; a timer that goes on is then back in its queue.
+    /// later deadline; a timer that goes on is then back in the queue.
     mutating func begin(_ record: Record, at instant: TimerInstant, by runner: Runner) -> Expiration? {
         if let observer, observer.isAwake { observer.hopArrived(at: instant.nanoseconds) }
         if let expiration = scheduler.begin(record, at: instant.nanoseconds) {

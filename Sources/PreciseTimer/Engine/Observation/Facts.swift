@@ -15,7 +15,8 @@ extension ServiceCore {
     /// How many timers have not ended.
     var pendingCount: Int { locked { $0.scheduler.count } }
 
-    /// When the earliest timer comes out of its queue. O(n log n) if n timers were postponed, so for virtual time only.
+    /// When the alarm must fire, with postponed timers at their places. O(n log n) if n timers were postponed, so for
+    /// virtual time only.
     var nextWakeTime: TimerInstant? {
         let next = locked { state in
             state.scheduler.settle(atMost: .max)
