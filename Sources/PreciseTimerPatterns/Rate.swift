@@ -4,7 +4,7 @@ extension PreciseTimer.Schedule {
     /// `rate` deadlines in each `duration`, for a rate with a fraction: a tempo of 127.5 beats a minute.
     ///
     /// ```swift
-    /// try clock.reschedule(.rate(127.5, per: .seconds(60)), keeping: .phase)
+    /// let clock = try PreciseTimer.schedule(.rate(24 * 127.5, per: .seconds(60)), target: model) { $0.step($1) }
     /// ```
     ///
     /// The rate is rounded to the nearest millionth, and is exact from there on: 127.5 a minute are 255 in two minutes,

@@ -72,6 +72,14 @@ final class Server: Sendable {
     func close(_ id: Int) {}
 }
 
+extension FromTaskSleep_md {
+    static let lines = AsyncStream<String> { nil }
+}
+
+extension WithTimeout_swift {
+    static let url = URL(fileURLWithPath: "/")
+}
+
 extension Recipes_md {
     static let game = Game()
     static let server = Server()

@@ -102,12 +102,13 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
 /// Runs an operation, and again after the pause that its error asks for.
 ///
 /// ```swift
+/// struct Refusal: Error { var retryAfter: Duration? }
+///
 /// let usual = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .seconds(10))
-/// let reply = try await withRetry(attempts: 5) { error, attempt in
+/// let pause = { (error: any Error, attempt: Int) in
 ///     (error as? Refusal).map { $0.retryAfter ?? usual.pause(after: attempt) }        // nil ends the attempts
-/// } operation: { _ in
-///     try await peer.ask()
 /// }
+/// let reply = try await withRetry(attempts: 5, backoff: pause) { try await peer.ask() }
 /// ```
 ///
 /// Otherwise like the form with a fixed backoff, which describes the rest.

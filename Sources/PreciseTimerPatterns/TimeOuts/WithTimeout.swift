@@ -13,6 +13,9 @@ internal import TimerKernel
 /// A client may report its cancellation by an error of its own. `isCancellation` knows that error:
 ///
 /// ```swift
+/// import Foundation
+/// import FoundationNetworking
+///
 /// let (data, _) = try await withTimeout(.seconds(2), isCancellation: { ($0 as? URLError)?.code == .cancelled }) {
 ///     try await URLSession.shared.data(from: url)
 /// }
