@@ -72,6 +72,15 @@ final class Server: Sendable {
     func close(_ id: Int) {}
 }
 
+extension README_md {
+    @MainActor final class Player {
+        nonisolated init() {}
+        var frame = 0
+    }
+
+    static let (player, server) = (Player(), Server())
+}
+
 extension Recipes_md {
     static let game = Game()
     static let server = Server()
