@@ -24,7 +24,7 @@ extension TimerService {
         public struct Item: Equatable, Sendable, CustomStringConvertible {
             /// The option.
             public let option: Option
-            /// What was asked for, as `fifo:80`.
+            /// The request, such as `fifo:80`.
             public let asked: String
             /// Whether the thread has asked for it by itself.
             let isDefault: Bool
@@ -35,7 +35,7 @@ extension TimerService {
             /// policy.
             public let advice: String?
 
-            /// One line: the option, what was asked for, and whether it was obtained.
+            /// One line: the option, the request, and whether it was granted.
             public var description: String {
                 let lack = isDefault ? "the default, not obtained" : "refused"
                 let outcome = refusal.map { "\(lack): \($0)" } ?? "obtained"
@@ -88,7 +88,7 @@ extension TimerService {
         }
     }
 
-    /// What the service obtained of its ``ThreadOptions``, and has at present: an affinity is refused as soon as the
+    /// What the service obtained of its ``ThreadOptions``, and still has: an affinity counts as refused as soon as the
     /// thread has other processors, because one was taken away, or another program moved the thread. The kernel does
     /// not give it back when the processor returns. No items for a service whose thread or loop belongs to the host,
     /// and for one that does not run.
