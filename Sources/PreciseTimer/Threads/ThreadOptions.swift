@@ -2,8 +2,8 @@ internal import TimerAlarms
 internal import TimerKernel
 
 extension TimerService {
-    /// What the thread of a service should be. By default an ordinary thread, whose sleeps take no timer slack, and
-    /// which asks for the shortest slice.
+    /// The options of a service's thread. The default is an ordinary thread whose sleeps have no timer slack, and which
+    /// asks for the shortest slice.
     ///
     /// The system may refuse any of these; ``TimerService/grant`` shows what was granted. Threads that a handler
     /// creates do not inherit a real-time policy. A Mac refuses all of them, except for `Policy.deadline`.
@@ -17,8 +17,8 @@ extension TimerService {
             /// The same, but takes turns with threads of its priority (SCHED_RR).
             case roundRobin(priority: Int)
             /// Gets the runtime in each period, before the deadline (SCHED_DEADLINE). The kernel demands runtime ≤
-            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity beside it. On a Mac this is
-            /// a time constraint of the thread (`THREAD_TIME_CONSTRAINT_POLICY`).
+            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity with it. On a Mac this is a
+            /// time constraint of the thread (`THREAD_TIME_CONSTRAINT_POLICY`).
             case deadline(runtime: Duration, deadline: Duration, period: Duration)
 
             /// The policy and its numbers, as in `fifo:80`.

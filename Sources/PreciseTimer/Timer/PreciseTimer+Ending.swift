@@ -78,11 +78,11 @@ extension TimerBag {
         try await endAll(lastTick: true, within: limit)
     }
 
-    /// Cancels all timers and removes all members, and waits for their handlers that are running. It does not wait for
-    /// members that were removed before. From inside a handler it does not wait for that handler.
+    /// Cancels all timers, removes all members, and waits for their running handlers. It does not wait for members that
+    /// were removed before. From inside a handler it does not wait for that handler.
     public func cancelAllAndWait() async { try? await endAll(lastTick: false, within: nil) }
 
-    /// Cancels all timers and removes them, and waits for their handlers that are running, for at most a real time.
+    /// Cancels all timers, removes them, and waits up to `limit` of real time for their running handlers.
     ///
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
     public func cancelAllAndWait(within limit: Duration) async throws(TimerError) {
@@ -109,7 +109,7 @@ extension TimerBag {
 }
 
 extension TimerService {
-    /// Ends your own service, after a last tick of each of its timers if that is wanted, and waits for running
+    /// Ends your own service, if `lastTick` is true after a last tick of each of its timers, and waits for running
     /// handlers.
     ///
     /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(within:)`` for each timer. If a
@@ -123,7 +123,7 @@ extension TimerService {
     ///   - line: the line that a debug build names.
     /// - Returns: whether this call ended the service.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit. The service has
-    ///   ended in spite of it.
+    ///   ended nevertheless.
     @discardableResult public func shutdownAndWait(
         lastTick: Bool,
         within limit: Duration? = nil,
