@@ -65,8 +65,8 @@ public final class PreciseTimer: Sendable {
     @discardableResult public func resume() -> Bool { core.resume(record) }
 
     /// Restarts the current schedule: the next deadline is a whole delay or period from now; for
-    /// `.every(period, after: delay)`, the period. The numbers of the deadlines, a `count` and a `for:` start again; an alignment or a spread
-    /// is not kept. A paused timer stays paused.
+    /// `.every(period, after: delay)`, the period. The numbers of the deadlines, a `count` and a `for:` start again; an
+    /// alignment or a spread is not kept. A paused timer stays paused.
     ///
     /// For a time-out: `timeout.restart()` postpones it by its own length, and throws nothing. Returns false if the
     /// timer has ended, or if its schedule is an instant, rests without ever having had a deadline, or is computed.
