@@ -72,15 +72,6 @@ final class Server: Sendable {
     func close(_ id: Int) {}
 }
 
-extension README_md {
-    @MainActor final class Player {
-        nonisolated init() {}
-        var frame = 0
-    }
-
-    static let (player, server) = (Player(), Server())
-}
-
 extension Recipes_md {
     static let game = Game()
     static let server = Server()
@@ -174,4 +165,13 @@ extension Embedding_md {
         func set(_ deadline: TimerInstant?) {}
         func stop() {}
     }
+}
+
+extension README_md {
+    @MainActor final class Player {
+        nonisolated init() {}
+        var frame = 0
+    }
+
+    static let (player, server) = (Player(), Server())
 }
