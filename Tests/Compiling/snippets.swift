@@ -34,6 +34,7 @@ final class Connection: Sendable {
 
 @MainActor final class Game {
     nonisolated init() {}
+    var frame = 0
     func simulate() {}
     func draw() {}
 }
@@ -167,11 +168,4 @@ extension Embedding_md {
     }
 }
 
-extension README_md {
-    @MainActor final class Player {
-        nonisolated init() {}
-        var frame = 0
-    }
-
-    static let (player, server) = (Player(), Server())
-}
+extension README_md { static let (player, server) = (Game(), Server()) }

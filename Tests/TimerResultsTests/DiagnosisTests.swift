@@ -159,16 +159,13 @@ import TimerResults
         ("slice", .usual, "the kernel's own", { $0.grantsSlice = false }),
         ("real-time throttling", .usual, "limit: 95 % of the time for real-time threads", { $0.realTimeShare = 95 }),
         // From Linux 6.12 on sched_rt_runtime_us throttles no thread, whatever it says.
+        ("real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads, by default", server(95, nil)),
         (
-            "real-time throttling", .usual, "the fair server reserves 5 % for ordinary threads, by default",
-            server(95, nil)
-        ),
-        (
-            "real-time throttling", .usual, "the fair server reserves 5 % for ordinary threads, by default",
+            "real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads, by default",
             server(100, nil)
         ),
-        ("real-time throttling", .usual, "the fair server reserves 2 % for ordinary threads", server(100, 2)),
-        ("real-time throttling", .good, "off: the fair server reserves nothing for ordinary threads", server(95, 0)),
+        ("real-time throttling", .usual, "the fair server keeps 2 % for ordinary threads", server(100, 2)),
+        ("real-time throttling", .good, "off: the fair server keeps nothing for ordinary threads", server(95, 0)),
         // The groups' own limit has not ended.
         (
             "real-time throttling", .usual, "limit: 30 % of the time for real-time threads of the control group",
@@ -176,7 +173,7 @@ import TimerResults
         ),
         ("real-time throttling", .good, "off", { $0.groupRealTimeShare = 100 }),
         // A kernel with another name, in which the server was found.
-        ("real-time throttling", .usual, "the fair server reserves 5 % for ordinary threads", { $0.fairShare = 5 }),
+        ("real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads", { $0.fairShare = 5 }),
         ("real-time throttling", .unknown, "not shown here", { $0.host = host(kernel: "") }),
         ("isolated processors", .usual, "none", isolated("", tickless: nil)),
         ("isolated processors", .good, "2-3", isolated("2-3", tickless: "")),
@@ -199,8 +196,7 @@ import TimerResults
         ("processor quota", .limits, "limit: 1.50 processors, stopped 4 times in 0.5 s of work", quota(4)),
         ("processor quota", .unknown, "not shown here", { $0.showsGroups = false }),
         (
-            "processor quota", .unknown, "no limit visible here; a parent group may have one",
-            { $0.showsAllGroups = false }
+            "processor quota", .unknown, "none visible; a parent group may have one", { $0.showsAllGroups = false }
         ),
         (
             "processor quota", .limits, "limit: 1.50 processors, stopped once in 0.5 s of work",

@@ -101,7 +101,7 @@ extension MachineFacts {
         guard let quota = host.cpuQuota else {
             guard showsGroups else { return nil }
             return showsAllGroups
-                ? (.good, "no limit", nil) : (.unknown, "no limit visible here; a parent group may have one", nil)
+                ? (.good, "no limit", nil) : (.unknown, "none visible; a parent group may have one", nil)
         }
         let stops = stopsInWork.map { $0 == 0 ? "" : ", stopped \($0 == 1 ? "once" : "\($0) times") in 0.5 s of work" }
         let found = "limit: \(NumberText.fixed(quota, places: 2)) processors\(stops ?? ", its stops are not shown")"

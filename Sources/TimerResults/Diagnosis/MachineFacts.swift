@@ -173,9 +173,9 @@ extension MachineFacts {
 
     /// From Linux 6.12 on sched_rt_runtime_us bounds what deadline threads may ask for, and throttles no thread.
     private var fairServerVerdict: Verdict {
-        if fairShare == 0 { return (.good, "off: the fair server reserves nothing for ordinary threads", nil) }
+        if fairShare == 0 { return (.good, "off: the fair server keeps nothing for ordinary threads", nil) }
         let share = NumberText.fixed(fairShare ?? 5, places: 0)
-        let found = "the fair server reserves \(share) % for ordinary threads\(fairShare == nil ? ", by default" : "")"
+        let found = "the fair server keeps \(share) % for ordinary threads\(fairShare == nil ? ", by default" : "")"
         return (.usual, found, "Only spinning threads reach it: let them sleep for that share of each second.")
     }
 
