@@ -34,6 +34,7 @@ final class Connection: Sendable {
 
 @MainActor final class Game {
     nonisolated init() {}
+    var frame = 0
     func simulate() {}
     func draw() {}
 }
@@ -174,3 +175,5 @@ extension Embedding_md {
         func stop() {}
     }
 }
+
+extension README_md { static let (player, server) = (Game(), Server()) }

@@ -1,5 +1,5 @@
-/// What has timers that a ``TimerBag`` can hold, and that can be ended together: a timer itself, and the patterns that
-/// are made of timers. Your own types may conform, too.
+/// An object with timers that a ``TimerBag`` can hold, and that end together: a timer itself, and the patterns that are
+/// made of timers. Your own types may conform, too.
 public protocol TimerHolder: AnyObject, Sendable {
     /// The timers to end: those that have not ended, and those whose last handler is running. Asked without a lock,
     /// from any thread.

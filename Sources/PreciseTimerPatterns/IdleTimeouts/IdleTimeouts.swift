@@ -2,7 +2,7 @@ public import PreciseTimer
 internal import Synchronization
 internal import TimerKernel
 
-/// Time-outs by key: of connections that say nothing, of sessions, of entries of a cache.
+/// Time-outs by key, for silent connections, sessions or cache entries.
 ///
 /// ```swift
 /// let timeouts = IdleTimeouts<Connection.ID>(target: server) { server, id in server.close(id) }
@@ -307,7 +307,7 @@ extension IdleTimeouts: TimerHolder {
         state.withLock(inForkedChild: []) { $0.slots.values.map(\.timer) + $0.running.values }
     }
 
-    /// False: keys may always come.
+    /// Always false, because new keys may come.
     public var hasEnded: Bool { false }
 }
 
