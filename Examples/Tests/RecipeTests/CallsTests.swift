@@ -146,6 +146,7 @@ struct CallsTests {
         let stubborn = Stubborn()
         let lookups = Lookups(on: virtual.service) { await stubborn.answer($0) }
         let asking = Task { try await lookups.address(of: "example.org") }
+        while virtual.pendingCount == 0 { await virtual.settle() }
         await virtual.advance(by: .seconds(2))
         await #expect(throws: TimeoutError.self) { try await asking.value }
         #expect(await lookups.running == 1)
@@ -158,6 +159,7 @@ struct CallsTests {
         let stubborn = Stubborn()
         let lookups = Lookups(on: virtual.service) { await stubborn.answer($0) }
         let asking = (0..<8).map { number in Task { try await lookups.address(of: "\(number)") } }
+        while virtual.pendingCount < 8 { await virtual.settle() }
         await virtual.advance(by: .seconds(2))
         for task in asking { await #expect(throws: TimeoutError.self) { try await task.value } }
         await #expect(throws: Busy.self) { try await lookups.address(of: "the ninth") }
@@ -201,6 +203,7 @@ struct CallsTests {
         var calls: [Task<Void, any Error>] = []
         for name in ["a", "b", "c", "d", "e"] {
             calls.append(call(limiter, name, atMost: 60, ends))
+            while virtual.pendingCount < calls.count { await virtual.settle() }
             await virtual.advance(by: .seconds(1))
         }
         #expect(await limiter.waiting == 3)
@@ -237,6 +240,7 @@ struct CallsTests {
                 await times.note("\(number)")
             }
         }
+        while virtual.pendingCount == 0 { await virtual.settle() }
         await virtual.advance(by: .seconds(1))
         try await taking.value
         #expect(await times.all == ["1 at 0.0", "2 at 0.0", "3 at 0.0", "4 at 0.1", "5 at 0.2", "6 at 0.3"])
