@@ -81,7 +81,7 @@ actor Limiter {
     private func passOn() { if queue.isEmpty { free += 1 } else { queue.removeFirst().turn.resume() } }
 }
 
-/// So many tokens a second, and a supply of at most `burst`. No timer fills it: the clock says how many tokens there are.
+/// So many tokens a second, and a supply of at most `burst`. No timer fills it: the clock says how many there are.
 actor TokenBucket {
     private let service: TimerService
     private let interval: Duration
