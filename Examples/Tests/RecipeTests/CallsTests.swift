@@ -3,8 +3,8 @@ import PreciseTimerPatterns
 import PreciseTimerTestKit
 import Testing
 
-// Of the recipes: "An operation that ignores its cancellation", "A limit of concurrent calls", "A token bucket", and a
-// debouncer in a property.
+// Of the recipes: "An operation that ignores its cancellation", "A limit of concurrent calls", "A token bucket", "A
+// lease", and a debouncer in a property.
 
 struct Busy: Error {}
 
@@ -256,6 +256,33 @@ struct CallsTests {
         let (full, one) = ([true, true, true, false], [true, false, false, false])
         #expect(taken == full + full + one)
         #expect(virtual.pendingCount == 0, "no timer fills it")
+    }
+
+    // MARK: A lease
+
+    private actor Registry {
+        private var isThere = true
+
+        func renew() throws { if !isThere { throw Busy() } }
+        func fail() { isThere = false }
+    }
+
+    @Test func aLeaseEndsItsLengthAfterItsLastRenewal() async throws {
+        let (virtual, length, registry) = (VirtualTime(clock: .continuous), Duration.seconds(30), Registry())
+        let (service, ends) = (virtual.service, TickLog(virtual))
+        let expiry = try PreciseTimer.schedule(.onDemand, on: service, target: ends) { $0.note($1) }
+        let renewals = PreciseTimer.Schedule.every(length / 3, after: .zero)
+        let goOn = { @Sendable (_: Registry, _: any Error) in }
+        try PreciseTimer.schedule(renewals, on: service, target: registry, onError: goOn) { registry, _ in
+            let asked = service.now
+            try await withTimeout(length / 3, on: service) { try registry.renew() }
+            try expiry.reschedule(.once(at: asked.advanced(by: length)))
+        }
+        await virtual.advance(by: .seconds(95))
+        #expect(ends.ticks.isEmpty)
+        await registry.fail()
+        await virtual.advance(by: .seconds(60))
+        #expect(ends.deadlines == [.seconds(120)])
     }
 
     @Test @MainActor func anEditorSavesOnceAfterABurstAndIsNotRetained() async throws {
