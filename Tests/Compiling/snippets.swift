@@ -15,6 +15,7 @@ final class Model: Sendable {
     func refresh(with info: String) {}
     func resynchronise() {}
     func save() {}
+    func stop() {}
     func present(frame: Int) {}
     func step() {}
     func step(_ tick: PreciseTimer.Tick) {}
@@ -71,6 +72,15 @@ func step(missed: Int) async {}
 /// A server that closes its idle connections.
 final class Server: Sendable {
     func close(_ id: Int) {}
+    func renew() async throws {}
+}
+
+extension HowToBeOnTime_md {
+    struct Bus {
+        func phase(at instant: TimerInstant) -> Double { 0 }
+    }
+
+    static let bus = Bus()
 }
 
 extension FromTaskSleep_md {
@@ -82,8 +92,13 @@ extension WithTimeout_swift {
 }
 
 extension Recipes_md {
+    final class Pager: Sendable {
+        func call(_ person: String) {}
+    }
+
     static let game = Game()
     static let server = Server()
+    static let (pager, people, incidents, incident) = (Pager(), [""], TimerBag(), "")
 }
 
 extension IdleTimeouts_swift {
