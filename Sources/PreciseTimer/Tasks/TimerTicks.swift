@@ -28,9 +28,9 @@ public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
     /// One run of the timer, for one consumer.
     public struct Iterator: AsyncIteratorProtocol, CustomReflectable {
         /// Nil after an error was thrown.
-        private var timer: Result<Consumed, TimerError>?
+        private var timer: Result<Consumed, any Error>?
 
-        init(_ ticks: TimerTicks) { timer = Result { () throws(TimerError) in try Consumed(ticks) } }
+        init(_ ticks: TimerTicks) { timer = Result { try Consumed(ticks) } }
 
         /// Shows the type alone.
         public var customMirror: Mirror { Mirror(self, children: [:]) }
@@ -55,13 +55,10 @@ public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
 
     /// A timer and its mailbox. Both end with the iterator.
     private final class Consumed: Sendable {
-        let mailbox: TickMailbox
+        let mailbox = TickMailbox()
         let handle: PreciseTimer
 
-        init(_ ticks: TimerTicks) throws(TimerError) {
-            mailbox = TickMailbox()
-            handle = try ticks.start(mailbox)
-        }
+        init(_ ticks: TimerTicks) throws { handle = try ticks.start(mailbox) }
 
         deinit { handle.cancel() }
     }

@@ -75,23 +75,18 @@ extension TimerBag {
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
     public func finishAll(within limit: Duration? = nil) async throws(TimerError) {
-        try await endAll(lastTick: true, within: limit)
+        try await Self.end(removeAll(), lastTick: true, within: limit)
     }
 
     /// Cancels all timers, removes all members, and waits for their running handlers. It does not wait for members that
     /// were removed before. From inside a handler it does not wait for that handler.
-    public func cancelAllAndWait() async { try? await endAll(lastTick: false, within: nil) }
+    public func cancelAllAndWait() async { try? await Self.end(removeAll(), lastTick: false, within: nil) }
 
     /// Cancels all timers, removes them, and waits up to `limit` of real time for their running handlers.
     ///
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
     public func cancelAllAndWait(within limit: Duration) async throws(TimerError) {
-        try await endAll(lastTick: false, within: limit)
-    }
-
-    /// Ends all timers in one of the two ways.
-    private func endAll(lastTick: Bool, within limit: Duration?) async throws(TimerError) {
-        try await Self.end(removeAll(), lastTick: lastTick, within: limit)
+        try await Self.end(removeAll(), lastTick: false, within: limit)
     }
 
     /// Ends what was in a bag. May be called again, also while a call waits: the later one then waits for the handlers
@@ -103,8 +98,8 @@ extension TimerBag {
     ) async throws(TimerError) {
         // Held to the end: a timer whose handle is its target would end with its handle.
         defer { withExtendedLifetime(members) {} }
-        let known = members.flatMap(\.timers).map { ($0.core, $0.record) }
-        try await HandlerWait.end(known, lastTick: lastTick, within: limit)
+        let timers = members.flatMap(\.timers).map { ($0.core, $0.record) }
+        try await HandlerWait.end(timers, lastTick: lastTick, within: limit)
     }
 }
 
