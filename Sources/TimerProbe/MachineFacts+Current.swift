@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HostSystem
 internal import PreciseTimer
 package import TimerResults
@@ -204,5 +205,23 @@ extension Host {
         facts.split(separator: "\n").filter { $0.hasPrefix(field) }
             .map { $0.drop { $0 != ":" }.dropFirst().split(separator: " ").joined(separator: " ") }
             .filter { !$0.isEmpty }
+    }
+}
+
+extension ZoneComparison {
+    /// The zones of this process, for a year from now. Takes 10 ms.
+    package static var current: ZoneComparison? {
+        let (system, foundation) = (LocalZone(), TimeZone.current)
+        let link = "/etc/localtime"
+        let name =
+            ProcessInfo.processInfo.environment["TZ"]
+            ?? (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
+        return ZoneComparison(
+            from: Int(SystemClock.realtime.nanoseconds / 1_000_000_000),
+            name: foundation.identifier,
+            isNamed: "/\(name)".hasSuffix("/\(foundation.identifier)"),
+            system: system.offset,
+            foundation: { foundation.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0))) }
+        )
     }
 }
