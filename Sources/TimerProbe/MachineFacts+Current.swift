@@ -114,7 +114,7 @@ extension MachineFacts {
     /// Which model a dynamic kernel runs, from what it shows to root, from its boot options, or else from the default
     /// of its configuration; nil if none of them says.
     package static func preemptionMode(
-        on host: Host,
+        on host: TimerResults.Host,
         shown: String?,
         bootOptions: String?,
         configuration: String?
@@ -153,12 +153,12 @@ extension MachineFacts {
     }
 }
 
-extension Host {
+extension TimerResults.Host {
     /// This machine.
-    package static var current: Host {
+    package static var current: TimerResults.Host {
         let name = SystemName()
         let facts = ProcFile.text("/proc/cpuinfo")
-        var host = Host(
+        var host = TimerResults.Host(
             system: name.system,
             kernel: name.release,
             machine: name.machine,
