@@ -8,10 +8,10 @@ extension BackendComparison {
     /// The version that results name.
     package static let version = "0.1.0"
 
-    /// Carries out a plan. The calling thread waits meanwhile. It calls `progress` some ten times a second, `goesOn` at
-    /// least as often, which returns whether to go on, and `turnEnded` after each turn that counts. Rows whose threads
-    /// get none of the plan's wishes are foreign. Returns what was measured, maybe nothing, and why nothing more could
-    /// be measured; nil if it was stopped or came to its end.
+    /// Carries out a plan. The calling thread waits until its end. It calls `progress` some ten times a second,
+    /// `goesOn` at least as often, which returns whether to go on, and `turnEnded` after each turn that counts. Rows
+    /// whose threads get none of the plan's wishes are foreign. Returns what was measured, maybe nothing, and why
+    /// nothing more could be measured; nil if it was stopped or came to its end.
     package static func measure(
         _ plan: MeasurementPlan,
         foreign: [String] = [],

@@ -26,8 +26,8 @@ extension BackendComparison {
         /// The slope of the lateness over time; nil if the comparison was too short to say.
         public let drift: PreciseTimer.Statistics.Drift?
         /// The share of one processor that the whole process took while this backend ticked, without the thread that
-        /// measures: 0.02 is 2 %. So a program that does other work meanwhile is in it. Never negative; above 1 if
-        /// several threads work.
+        /// measures: 0.02 is 2 %. So other work of the program counts, too. Never negative; above 1 if several threads
+        /// work.
         public let cpu: Double
 
         private enum CodingKeys: String, CodingKey {

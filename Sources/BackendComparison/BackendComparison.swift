@@ -35,8 +35,8 @@ public struct BackendComparison: Sendable {
     }
 
     /// Reasons to believe the figures less: what is missing, such as a backend that failed; what else the machine did
-    /// meanwhile; and each promise of the library that a backend broke. Empty for a whole comparison on a quiet
-    /// machine.
+    /// during the comparison; and each promise of the library that a backend broke. Empty for a whole comparison on a
+    /// quiet machine.
     public var warnings: [String] {
         let words = Words(report)
         return words.missing + [words.state].compactMap(\.self) + report.problems

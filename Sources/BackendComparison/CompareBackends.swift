@@ -4,8 +4,8 @@ internal import Synchronization
 package import TimerProbe
 internal import TimerResults
 
-/// Measures on this machine how late timers tick on some backends, and at what price: what the command
-/// `compare-backends` does, asked for by a program.
+/// Measures how late timers tick on some backends of this machine, and what they cost, as the command
+/// `compare-backends` does.
 ///
 /// ```swift
 /// import BackendComparison
@@ -16,10 +16,10 @@ internal import TimerResults
 /// ```
 ///
 /// In each lap every backend ticks for a short turn of some 20 ms, in random order, so that a disturbance of the
-/// machine hits all of them alike. Each turn has a service of its own. A thread measures, and the calling task only
-/// waits. Other work of the program makes ticks late and costs processor time, as other programs do: compare before
-/// the program begins its work. Comparisons of one process take turns. Measure a release build: a debug build says so
-/// in a sentence.
+/// machine affects all of them alike. Each turn has a service of its own. A separate thread measures, and the calling
+/// task only waits. Other work of the program makes ticks late and costs processor time, as other programs do: compare
+/// before the program begins its work. Comparisons of one process take turns. Measure a release build: a debug build
+/// says so in a sentence.
 ///
 /// If the calling task is cancelled, the comparison ends within some 100 ms, with what was measured until then.
 ///
@@ -28,13 +28,14 @@ internal import TimerResults
 ///     its first place. Without this argument, all that this build has, timerfd first: `.runLoop` and `.libevent` if
 ///     the package traits of their names are on. The others are compared with `.timerFD`, or without it with the first.
 ///   - period: The time between two deadlines, from 1 µs to a day.
-///   - time: How long to measure, all in all, at most a day. Some seconds tell a p50, half a minute a p99. The shortest
-///     comparison is one lap in which each backend serves one deadline, so it must be about as long as one period and
-///     some 10 ms for each backend. It is planned to take at most a tenth of the time longer, or a tenth of a second.
+///   - time: How long to measure in total, at most a day. A few seconds are enough for a p50, half a minute for a p99.
+///     The shortest comparison is one lap in which each backend serves one deadline, so it must be about as long as one
+///     period and some 10 ms for each backend. It is planned to take at most a tenth of the time longer, or a tenth of
+///     a second.
 ///   - progress: Called some ten times a second, on the thread that measures, and at least every 0.2 s while that
 ///     thread waits. The comparison waits for its return.
-/// - Returns: The comparison. If a backend fails meanwhile, the others go on; its row and a warning say so, and
-///   ``BackendComparison/first(where:)`` leaves it out.
+/// - Returns: The comparison. If a backend fails during the comparison, the others go on; its row and a warning say so,
+///   and ``BackendComparison/first(where:)`` leaves it out.
 /// - Throws: `TimerError`: `.invalidOption` for an empty list, for a period or a time that makes no sense, and for a
 ///   period that does not fit into the time, with one that would; `.unavailable` for a backend that this build does not
 ///   have, `.backendFailed` if no backend could be measured, and `.cancelled` if the task was cancelled before anything

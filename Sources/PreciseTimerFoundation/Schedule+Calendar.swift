@@ -33,9 +33,9 @@ public import PreciseTimer
 ///   next date. It is at most a day; for a schedule without an hour an hour, and without a minute a minute.
 /// - `for`: how long from now there are dates.
 ///
-/// After a step of the wall clock the next deadline is computed anew, as `PreciseTimer.Schedule.computed` describes.
-/// The thread that delivers computes each deadline, which takes one to six µs, and up to a millisecond for a rare one,
-/// as 29 February on a Sunday. A calendar that is not the Gregorian or its kin is searched day by day, and a rare date
+/// After a step of the wall clock the next deadline is recomputed, as `PreciseTimer.Schedule.computed` describes. The
+/// thread that delivers computes each deadline, which takes one to six µs, and up to a millisecond for a rare one, as
+/// 29 February on a Sunday. A calendar that is not the Gregorian or its kin is searched day by day, and a rare date
 /// takes far longer there. The first deadline of a process takes a millisecond more.
 ///
 /// Components that make no sense, as hour 25 or 30 February, are refused when the timer is scheduled. A search for a
@@ -51,7 +51,7 @@ extension PreciseTimer.Schedule {
     /// - Parameters:
     ///   - time: the hour and, if they are not zero, the minute and the second, as in `.init(hour: 2, minute: 30)`.
     ///   - zone: the time zone whose clocks show this time; nil for that of the components or, if they have none, the
-    ///     present one.
+    ///     current one.
     ///   - count: the number of ticks; nil for no limit.
     ///   - spread: by how much later all deadlines may be; nil for none.
     ///   - jitter: by how much later each deadline may be; nil for none.

@@ -9,7 +9,7 @@ extension PeriodicService {
     /// over. Returns when the last run has ended.
     ///
     /// If other code shuts the timer service down, no run comes any more: a warning is logged, and the call returns at
-    /// the shutdown. It may be called again when it has returned; the schedule then begins anew.
+    /// the shutdown. It may be called again when it has returned; the schedule then begins again.
     ///
     /// - Throws: `TimerError` if the schedule makes no sense, if the system refuses a thread or descriptor, if the
     ///   backend fails, or if it is running already; the error of a first run that had to succeed; the error that

@@ -14,7 +14,7 @@ internal import Synchronization
 /// let group = ServiceGroup(services: [server, refresh], gracefulShutdownSignals: [.sigterm], logger: logger)
 /// ```
 ///
-/// - **A slow run** is never joined by another one. The deadlines that pass meanwhile are missed: under
+/// - **A slow run** never overlaps with the next one. The deadlines that pass during it are missed: under
 ///   `missedTicks: .skip`, one late run follows at once, and its tick says how many others were `missed`. The later
 ///   runs are on the grid again. `.fixedDelay` counts from the end of a run, and misses nothing.
 /// - **A run that throws** is logged and counted, and the schedule goes on. `onError` may end the service instead.

@@ -84,7 +84,7 @@ public struct TimerShutdown: Service, CustomStringConvertible {
     }
 
     /// Waits until the program shuts down gracefully or its task is cancelled. Then ends the timers, and waits for
-    /// their handlers that are running. Handlers that await are cancelled, except in their last tick.
+    /// their running handlers. Handlers that await are cancelled, except in their last tick.
     ///
     /// If the task is cancelled during a graceful shutdown, because the group's limit is over, all handlers are
     /// cancelled, and have one more second.

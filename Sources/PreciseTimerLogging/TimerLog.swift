@@ -12,7 +12,7 @@ public import PreciseTimer
 /// // warning: slow handler: "clock" (App/Clock.swift:12): 1 call longer than 1 ms, the longest 3.2 ms   […]
 /// ```
 ///
-/// Each line has the metadata `service`, which tells the services of a program apart. By default it is made of the
+/// Each line has the metadata `service`, which distinguishes the services of a program. By default it is made of the
 /// service's backend and clock, as in `timerfd`, `shared-timerfd` and `shared-timerfd-wall`. A second such service that
 /// is logged to loggers of the same label gets a number: `timerfd-2`. If the logger has a `service` of its own, this is
 /// `timer_service`.

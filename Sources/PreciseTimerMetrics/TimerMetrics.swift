@@ -17,7 +17,7 @@ public import PreciseTimer
 /// | `timers.lateness_seconds` | gauge | percentiles of the lateness since the last report |
 /// | `timers.handler_seconds` | gauge | percentiles of the time of handlers since the last report |
 ///
-/// Each metric has the dimension `service`, which tells the services of a program apart. By default it is made of the
+/// Each metric has the dimension `service`, which distinguishes the services of a program. By default it is made of the
 /// service's backend and clock, as in `timerfd`, `shared-timerfd` and `shared-timerfd-wall`. If a living reporter with
 /// the same name and factory has that already, it gets the smallest free number: `timerfd-2`.
 ///

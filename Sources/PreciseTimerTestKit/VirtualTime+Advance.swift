@@ -33,7 +33,8 @@ extension VirtualTime {
     package nonisolated(nonsending) func advance(by duration: Duration, patience: Duration) async -> Bool {
         precondition(duration >= .zero, "time does not move back")
         var stuck = Activity()
-        _ = await settle(atMost: patience, beside: &stuck)
+        let followers = Follower.all
+        _ = await settle(atMost: patience, beside: &stuck, behind: followers)
         if var end = alarm.begin(duration) {
             while true {
                 // Asked before, because a tick may have arrived, and its timer ended, before the firing returns.
@@ -43,11 +44,17 @@ extension VirtualTime {
                 // The service knows when a handler returns, so few rounds are enough. A handler that awaits a later
                 // deadline gets less time here than on arrival: it may do so at each tick.
                 let (rounds, silence) = (work == .handler ? 4 : 12, Duration.milliseconds(100))
-                _ = await settle(atMost: patience, rounds: rounds, silence: silence, beside: &stuck)
+                _ = await settle(
+                    atMost: patience,
+                    rounds: rounds,
+                    silence: silence,
+                    beside: &stuck,
+                    behind: followers
+                )
             }
             alarm.arrive(at: end)
         }
         endTimersOfDeadTargets()
-        return await settle(atMost: patience, beside: &stuck)
+        return await settle(atMost: patience, beside: &stuck, behind: followers)
     }
 }

@@ -31,7 +31,7 @@ public final class VirtualTime: Sendable {
         case stall(Duration)
         /// The clock is set, forward or back; only for a wall clock.
         case stepClock(by: Duration)
-        /// The system is suspended for this long, and `suspensions` of its service tells of it. A suspending clock
+        /// The system is suspended for this long, and `suspensions` of its service reports it. A suspending clock
         /// stands still; the other clocks go on, so that the deadlines in between are late.
         case suspend(Duration)
     }

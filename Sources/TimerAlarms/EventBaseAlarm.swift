@@ -46,6 +46,8 @@ package import TimerKernel
         guard let event = unsafe event_new(base, alarm.descriptor, conditions, callback, argument) else {
             throw TimerError(.systemRefused, "creating a libevent event")
         }
+        // libevent would take the middle one, which an event of a higher priority starves if it is always ready.
+        _ = unsafe event_priority_set(event, 0)
         guard unsafe event_add(event, nil) == 0 else {
             unsafe event_free(event)
             throw TimerError(.systemRefused, "adding an event to a libevent base")

@@ -76,7 +76,7 @@ extension TimerAlarm {
     /// 0: the alarm does not fire early on purpose.
     public var lead: UInt64 { 0 }
 
-    /// Reads the time until the instant has come. If the clock is set back meanwhile, the time as it is.
+    /// Reads the time until the instant has come. If the clock is set back during the wait, returns the time as it is.
     public func now(notBefore instant: TimerInstant) -> TimerInstant { waitAwake(from: now, until: instant) }
 
     /// The time, which is read from one instant until another that is at most ``lead`` away.
@@ -95,17 +95,17 @@ extension TimerAlarm {
     }
 }
 
-/// An alarm that is not set anew by setting it to its deadline.
+/// An alarm that is not re-armed by setting it to its deadline.
 package protocol RenewedAlarm: TimerAlarm {
     /// Does what the last setting did, in the kernel, too. The rules for calling ``set(_:)`` apply here, too.
     func renew()
 
-    /// Whether the alarm fires when it is set anew although its mechanism has failed, and does not tell of the failure.
+    /// Whether the alarm fires when it is re-armed although its mechanism has failed, and does not report the failure.
     var mayLimp: Bool { get }
 }
 
 extension TimerAlarm {
-    /// Sets an alarm anew that should have fired for this deadline, which has passed: on the calling thread, and so on
+    /// Re-arms an alarm that should have fired for this deadline, which has passed: on the calling thread, and so on
     /// its processor.
     package func setAnew(_ deadline: TimerInstant) throws(TimerError) {
         if let alarm = self as? any RenewedAlarm { alarm.renew() } else { try set(deadline) }

@@ -68,7 +68,7 @@ extension TimerInstant: CustomStringConvertible {
 public enum TimerClock: String, Sendable, Hashable, Codable, CaseIterable {
     /// CLOCK_MONOTONIC, on a Mac CLOCK_UPTIME_RAW: never stepped; stands still while the system is suspended to RAM or
     /// to disk. In suspend to idle (s2idle) Linux stops it only if a cpuidle driver takes part, as in most guests it
-    /// does not. It then goes on, and what comes due meanwhile is late.
+    /// does not. It then goes on, and deadlines that pass in the meantime are late.
     case suspending
     /// CLOCK_BOOTTIME, on a Mac CLOCK_MONOTONIC_RAW: never stepped; continues while the system is suspended.
     case continuous

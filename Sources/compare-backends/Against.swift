@@ -12,10 +12,10 @@ struct Against: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compare this build of compare-backends with another, in one run.",
         discussion: """
-            In each lap, each build measures in a process of its own; chance decides which is first. Two separate runs \
-            of one program differ by 5 to 15 %, so this is the way to see whether a change made timers later. It \
-            compares timerfd, unless --rows names other backends. This build may be 10 % later by p50, unless --need \
-            says otherwise. The other build's rows are named as in other:timerfd.
+            In each lap, each build measures in a process of its own, in random order. Two separate runs of one \
+            program differ by 5 to 15 %, so use this to see whether a change made timers later. It compares timerfd, \
+            unless --rows names other backends. This build may be at most 10 % later at p50, unless --need says \
+            otherwise. The other build's rows have names like other:timerfd.
 
             Example:
               git worktree add ../before main && swift build -c release --package-path ../before
@@ -23,7 +23,7 @@ struct Against: ParsableCommand {
             """
     )
 
-    @Argument(help: "The other build of compare-backends.")
+    @Argument(help: "The executable of the other build.")
     var other: String
 
     @OptionGroup
@@ -37,10 +37,10 @@ struct Against: ParsableCommand {
         let plan = try measurement.plan(usual: [NamedRow(.backend(.timerFD))])
         let rows = plan.plannedRows.map(\.key)
         guard measurement.why == nil, !output.files.contains(where: { $0.format == .ticks }) else {
-            throw Problem("--why and ticks.csv are for run: each build measures in a process of its own")
+            throw Problem("--why and ticks.csv work only with run: here each build measures in a process of its own")
         }
         guard rows.allSatisfy({ $0.kind == .backend }) else {
-            throw Problem("two builds are compared by their backends: leave other rows out of --rows")
+            throw Problem("only backends can be compared between builds: leave other rows out of --rows")
         }
         var output = output
         if output.needs.isEmpty {
@@ -80,7 +80,7 @@ private struct Builds {
     private static let patience = Duration.seconds(60)
     private static let longestAnswer = Duration.seconds(10)
 
-    /// Throws `Exit` if the other file is no build of this command: it does not say so when it is asked.
+    /// Throws `Exit` if the other file is not a build of this command: it does not say so when it is asked.
     init(other: String, plan: MeasurementPlan, isThisPlanted: Bool) throws {
         (self.other, self.plan, self.isThisPlanted) = (other, plan, isThisPlanted)
         random = SplitMix64(seed: plan.request.seed)
@@ -92,7 +92,7 @@ private struct Builds {
         do { end = try Self.end(of: other, ["--version"], within: Self.longestAnswer) } catch {
             throw wrong("\(error)")
         }
-        guard end?.output.hasPrefix("\(name) ") == true else { throw wrong("\(other) is no build of \(name)") }
+        guard end?.output.hasPrefix("\(name) ") == true else { throw wrong("\(other) is not a build of \(name)") }
     }
 
     private typealias End = (code: Int32?, output: String, errors: String)
@@ -145,7 +145,7 @@ private struct Builds {
                 throw Exit.interrupted(by: signal, leaving: laps == 0 ? "no lap" : "partial results")
             }
         }
-        guard let end else { throw Exit.failed("\(program) does not end") }
+        guard let end else { throw Exit.failed("\(program) did not end in time") }
         guard end.code == 0 else {
             let reason = end.errors.split(separator: "\n").last ?? "it gave no reason"
             // An option or a row that the other build does not have is no failed measurement.

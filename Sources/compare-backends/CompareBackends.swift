@@ -11,7 +11,7 @@ internal import TimerResults
 struct CompareBackends: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare-backends",
-        abstract: "Measures how late timers tick on this machine, and at what price.",
+        abstract: "Measure how late timers tick on this machine, and what they cost.",
         discussion: """
             Without a subcommand it measures: `compare-backends --period 250us` is \
             `compare-backends run --period 250us`.
@@ -25,11 +25,11 @@ struct CompareBackends: ParsableCommand {
               compare-backends against ../before/.build/release/compare-backends
               compare-backends doctor
 
-            Options that are lists, such as --rows, add up if they are repeated; others stand once.
+            Options that take lists, such as --rows, add up if repeated. Give each other option once.
 
             Exit codes: 0 done, and every need is met; 1 a need is not met, or the measurement failed; 2 an option or \
-            a file makes no sense; 3 a row or a wish for threads is refused here; 4 a need is undecided; 128 and the \
-            signal's number if a signal ended it.
+            a file makes no sense; 3 the system refuses a row or a --thread wish; 4 a need is undecided; 128 plus \
+            the signal's number if a signal ended it.
             """,
         version: "compare-backends \(BackendComparison.version)",
         subcommands: [Run.self, Show.self, Against.self, Doctor.self],
@@ -47,7 +47,7 @@ struct CompareBackends: ParsableCommand {
                 )
             }
             let arguments = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
-            if let option = repeated(in: arguments) { throw Problem("\(option) stands twice: give it once") }
+            if let option = repeated(in: arguments) { throw Problem("\(option) is given twice: give it once") }
             var command = try parseAsRoot()
             try command.run()
         } catch {
@@ -72,18 +72,18 @@ struct CompareBackends: ParsableCommand {
 /// Says what limits precision on this machine.
 struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say what limits the precision of timers here, and what to do about it.",
+        abstract: "Show what limits the precision of timers on this machine, and what to do about it.",
         discussion: """
             Looks at the clock, the processors, the kernel, other programs, the rights of this process and its time \
-            zone. It changes nothing, and takes less than a second. Run it as the user, and in the container, that \
-            your program has.
+            zone. It changes nothing, and takes less than a second. Run it as the same user and in the same container \
+            as your program.
 
             Each finding is one of these:
               good     there is nothing to improve
-              usual    as on most machines; one set up for real-time work is better
+              usual    as on most machines; one set up for real-time work does better
               limits   timers are later because of it
               differs  the C library and Foundation differ; timers are on time
-              unknown  the kernel does not show it here
+              unknown  the kernel does not show it
             """
     )
 
@@ -99,15 +99,15 @@ struct Doctor: ParsableCommand {
 /// Shows saved results again.
 struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show saved results: one again, several side by side.",
+        abstract: "Show saved results: one alone, or several side by side.",
         usage: "compare-backends show [<options>] <file> ...",
-        discussion: "With --pool, several results of one machine and question become one, with all their laps."
+        discussion: "With --pool, results of one machine and the same options become one, with all their laps."
     )
 
-    @Argument(help: ArgumentHelp("The results (JSON); - is the standard input.", valueName: "file"))
+    @Argument(help: ArgumentHelp("A saved result (JSON); - is standard input.", valueName: "file"))
     var files: [String]
 
-    @Flag(help: "Put several results of equal machines and rows together.")
+    @Flag(help: "Pool results that have the same machine, options and rows.")
     var pool = false
 
     @OptionGroup

@@ -13,7 +13,7 @@ struct MeasurementOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: .value(
             "names",
-            "Rows, as in timerfd,task-sleep,bare; a row that is named twice is compared with itself. Backends: "
+            "Rows, as in timerfd,task-sleep,bare; a row named twice is compared with itself. Backends: "
                 + "\(names(.backend)). Without the library: \(names(.peer)). Bare system calls: \(names(.bare)). "
                 + "(default: all backends, task-sleep, bare)"
         ),
@@ -23,21 +23,21 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: .value("time", "Between two deadlines of a timer, or a rate: 250us, 60hz. (default: 1ms)"),
+        help: .value("time", "Time between two deadlines of a timer, or a rate: 250us, 60hz. (default: 1ms)"),
         transform: { try PeriodText.parse($0) }
     )
     var period: Duration = .milliseconds(1)
 
     @Option(
         parsing: .unconditional,
-        help: .value("time", "How long to measure, all in all. (default: 30s)"),
+        help: .value("time", "How long to measure in total. (default: 30s)"),
         transform: { try DurationText.parse($0) }
     )
     var time: Duration = .seconds(30)
 
     @Option(
         parsing: .unconditional,
-        help: .value("number", "Timers, their deadlines spread over the period. (default: 1)"),
+        help: .value("number", "Number of timers, with deadlines spread over the period. (default: 1)"),
         transform: { try WholeNumber.parse($0) }
     )
     var timers = 1
@@ -47,9 +47,9 @@ struct MeasurementOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: .value(
             "loads",
-            "Other work, as in idle,busy. busy: as many programs that spin as processors. cpu:N: N of them. "
-                + "handler:TIME: handlers that work. churn:N: N timers a second scheduled and cancelled. pending:N: N "
-                + "far timers. memory: allocations. (default: idle)"
+            "Other work, as in idle,busy. busy: one spinning program for each processor. cpu:N: N such programs. "
+                + "handler:TIME: handlers that take this long. churn:N: N timers scheduled and cancelled each second. "
+                + "pending:N: N timers that are far from due. memory: allocations. (default: idle)"
         ),
         transform: { try $0.split(separator: ",", omittingEmptySubsequences: false).map { try Load.parse(String($0)) } }
     )
@@ -60,7 +60,7 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: .value("clock", "The deadlines' clock: suspending, continuous, wall. (default: suspending)"),
+        help: .value("clock", "Clock of the deadlines: suspending, continuous, wall. (default: suspending)"),
         transform: { try ClockName.parse($0) }
     )
     var clock = TimerClock.suspending
@@ -70,9 +70,9 @@ struct MeasurementOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: .value(
             "wishes",
-            "Wishes for the ticking threads, as in 'fifo:80 cpu:1 locked idle:0'; also rr:80, "
+            "What to ask of the system for the ticking threads, as in 'fifo:80 cpu:1 locked idle:0'; also rr:80, "
                 + "deadline:200us:500us:1ms, slack:50us, slice:1ms, and for hybrid spin:200us, budget:20%. "
-                + "Refused wishes end the command."
+                + "A refusal ends the command."
         ),
         transform: { text in
             _ = try ThreadWishes.parse(text)
@@ -83,14 +83,14 @@ struct MeasurementOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: .value("time", "Find out why ticks were late that were later than this."),
+        help: .value("time", "Find out why ticks later than this were late."),
         transform: { try DurationText.parse($0) }
     )
     var why: Duration?
 
     @Option(
         parsing: .unconditional,
-        help: .value("number", "Of the order of the turns. (default: random)"),
+        help: .value("number", "Seed of the order of the turns. (default: random)"),
         transform: { try WholeNumber.parse($0) }
     )
     var seed: UInt64 = .random(in: 0..<1 << 32)

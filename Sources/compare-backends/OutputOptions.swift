@@ -11,9 +11,9 @@ struct OutputOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: .value(
             "need",
-            "What you need of any backend, as in 'p99 < 200us, cpu < 2%', or of a row, as in 'timerfd.p50 later 5% "
-                + "than dispatch' (or than before.json): at most so much. Exit 0 if met, 1 if not, 4 if undecided. "
-                + "May be repeated. Figures: \(Figure.allCases.map(\.rawValue).joined(separator: ", "))."
+            "What you need from some backend, as in 'p99 < 200us, cpu < 2%', or from one row, as in 'timerfd.p50 "
+                + "later 5% than dispatch' (or than before.json): at most 5 % later. Exit code 0 if met, 1 if not, 4 "
+                + "if undecided. May be repeated. Figures: \(Figure.allCases.map(\.rawValue).joined(separator: ", "))."
         ),
         transform: { try Need.parse($0) }
     )
@@ -25,7 +25,7 @@ struct OutputOptions: ParsableArguments {
         help: .value(
             "file",
             "Also write a file: .json, .csv, .md, .html (a page), .xml (JUnit), or ticks.csv (every tick). With -, "
-                + "only JSON is on the standard output. May be repeated."
+                + "standard output has only the JSON. May be repeated."
         ),
         transform: { try OutputPath($0) }
     )

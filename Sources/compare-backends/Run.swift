@@ -11,9 +11,9 @@ struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure (the default).",
         discussion: """
-            In each lap every row has one short turn, in random order, so a disturbance of the machine hits all rows \
-            alike. "Later" is said with 99 % confidence. Lateness is that of all deadlines, also missed ones. \
-            Ctrl-C leaves what was measured.
+            In each lap every row has one short turn, in random order, so a disturbance of the machine affects all \
+            rows alike. "Later" and "earlier" hold with 99 % confidence. Lateness covers all deadlines, also missed \
+            ones. Ctrl-C stops early and shows the results so far.
             """
     )
 

@@ -99,7 +99,7 @@ import Testing
 
     @Test(arguments: Effort.some(options))
     func everyOptionMeasures(options: [String]) async throws {
-        // No option stands twice.
+        // No option is given twice.
         let run = options[0] == "--period" ? Array(Self.shortRun.dropFirst(2)) : Self.shortRun
         let results = try await Self.results(run + options)
         let loads = options[0] == "--load" ? options[1].split(separator: ",").map(String.init) : ["idle"]
@@ -149,7 +149,7 @@ import Testing
         ) { Self.lines(of: path) > 100 }
         #expect(outcome.code == 128 + signal)
         #expect(outcome.complaints.last == "stopped by \(name): partial results")
-        #expect(outcome.output.contains(/\nPARTIAL: stopped after .*no drift of any row/))
+        #expect(outcome.output.contains(/\nPARTIAL: stopped after .*no drift for any row/))
         let results = try JSONDecoder().decode(DecodedResults.self, from: Data(file.text.utf8))
         #expect(results.stopped && results.rows.map(\.row) == ["timerfd", "bare"])
         #expect(results.missing.first?.hasPrefix("stopped after ") == true)

@@ -48,7 +48,7 @@ import Testing
             // Other needs take their place.
             let other = try await Command.run(["show", files[0].path, "--need", Self.met, "-o", files[2].path])
             #expect(other.code == 0 && !other.output.contains("undecided"))
-            #expect(try text(files[2]).contains("**need timerfd.p50 \\< 1s: meets**"))
+            #expect(try text(files[2]).contains("**need timerfd.p50 \\< 1s: met**"))
             #expect(try !text(files[2]).contains("undecided"))
             let both = try await Command.run(["show", files[0].path, Self.saved])
             #expect(both.output.contains("\n   need \(Self.undecided): undecided\n"))

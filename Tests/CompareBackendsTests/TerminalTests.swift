@@ -108,7 +108,7 @@ import Testing
                         [tool.commandName] + last + twice + ["-o", "/nonexistent/a.md"]
                     )
                     #expect(outcome.code == 2 && outcome.complaints.count == 1, "\(twice) \(outcome)")
-                    let isRefused = outcome.complaint.contains("--\(name) stands twice")
+                    let isRefused = outcome.complaint.contains("--\(name) is given twice")
                     #expect(isRefused != Self.lists.contains(name), "\(twice) \(outcome)")
                 }
             }
@@ -168,7 +168,7 @@ import Testing
         #expect(try await Command.run(["show", file]).code == 0)
         #expect(try String(contentsOfFile: page, encoding: .utf8).hasPrefix("<!DOCTYPE html>"))
         let judged = try await Command.run(["show", file, "--need", "timerfd.p50 later 30% than \"\(file)\""])
-        #expect(judged.code == 0 && judged.output.contains("\nneed timerfd.p50 later 30% than \"\(file)\": meets\n"))
+        #expect(judged.code == 0 && judged.output.contains("\nneed timerfd.p50 later 30% than \"\(file)\": met\n"))
         let hostile = "\(folder.path)/\u{1B}[31m.json"
         try FileManager.default.copyItem(atPath: Self.idle, toPath: hostile)
         #expect(try await !Command.run(["show", hostile, file]).output.contains("\u{1B}"))

@@ -15,6 +15,7 @@ final class Model: Sendable {
     func refresh(with info: String) {}
     func resynchronise() {}
     func save() {}
+    func stop() {}
     func present(frame: Int) {}
     func step() {}
     func step(_ tick: PreciseTimer.Tick) {}
@@ -34,6 +35,7 @@ final class Connection: Sendable {
 
 @MainActor final class Game {
     nonisolated init() {}
+    var frame = 0
     func simulate() {}
     func draw() {}
 }
@@ -70,11 +72,33 @@ func step(missed: Int) async {}
 /// A server that closes its idle connections.
 final class Server: Sendable {
     func close(_ id: Int) {}
+    func renew() async throws {}
+}
+
+extension HowToBeOnTime_md {
+    struct Bus {
+        func phase(at instant: TimerInstant) -> Double { 0 }
+    }
+
+    static let bus = Bus()
+}
+
+extension FromTaskSleep_md {
+    static let lines = AsyncStream<String> { nil }
+}
+
+extension WithTimeout_swift {
+    static let url = URL(fileURLWithPath: "/")
 }
 
 extension Recipes_md {
+    final class Pager: Sendable {
+        func call(_ person: String) {}
+    }
+
     static let game = Game()
     static let server = Server()
+    static let (pager, people, incidents, incident) = (Pager(), [""], TimerBag(), "")
 }
 
 extension IdleTimeouts_swift {
@@ -166,3 +190,5 @@ extension Embedding_md {
         func stop() {}
     }
 }
+
+extension README_md { static let (player, server) = (Game(), Server()) }

@@ -14,14 +14,21 @@ struct DebounceTests {
     enum Kind: CaseIterable { case debounce, throttle }
 
     /// A limiter whose calls are noted with their times, in milliseconds.
-    private func limiter(_ kind: Kind, _ milliseconds: Int = 100, _ edge: BurstEdge? = nil) throws -> CallLimiter {
+    private func limiter(
+        _ kind: Kind,
+        _ milliseconds: Int = 100,
+        _ edge: BurstEdge? = nil,
+        longest: Int? = nil
+    ) throws -> CallLimiter {
+        let longest = longest.map { Duration.milliseconds($0) }
         let (start, time) = (virtual.now, Duration.milliseconds(milliseconds))
         let handler: @Sendable (Thing) -> Void = { [calls, virtual] _ in
             calls.append(Int(start.duration(to: virtual.now) / .milliseconds(1)))
         }
+        let service = virtual.service
         return switch kind {
-        case .debounce: try Debouncer(time, edge: edge, on: virtual.service, target: target, handler: handler)
-        case .throttle: try Throttler(time, edge: edge, on: virtual.service, target: target, handler: handler)
+        case .debounce: try Debouncer(time, edge: edge, longest: longest, on: service, target: target, handler: handler)
+        case .throttle: try Throttler(time, edge: edge, longest: longest, on: service, target: target, handler: handler)
         }
     }
 
@@ -46,6 +53,47 @@ struct DebounceTests {
         #expect(run(trigger, instants.map { "call \($0)" }.joined(separator: ", ")) == [])
         #expect(calls.all == expected)
         #expect(virtual.nextDeadline == nil, "it rests again")
+    }
+
+    /// Between two calls lie at most 50 ms, and the burst ends after 100 ms.
+    @Test(
+        arguments: [
+            // Further calls never stop; a call at the very moment of the handler's waits for the next one.
+            (.trailing, 250, Array(stride(from: 0, through: 600, by: 50)), [250, 500, 700]),
+            (.both, 250, Array(stride(from: 0, through: 600, by: 50)), [0, 300, 550, 700]),
+            (.leading, 250, Array(stride(from: 0, through: 600, by: 50)), [0, 250, 500]),
+            (.trailing, 100, [0, 50, 100, 150, 200], [100, 200, 300]),
+            // Nothing of the longest wait remains in the next burst.
+            (.trailing, 250, [0, 50, 100, 150, 200, 250, 800, 890], [250, 350, 990]),
+            (.both, 250, [0, 50, 100, 150, 200, 250, 300, 800], [0, 300, 400, 800]),
+            // The last call is not lost behind a longest wait that has passed.
+            (.both, 200, [0, 25, 200, 220], [0, 125, 200, 320]),
+        ] as [(BurstEdge, Int, [Int], [Int])]
+    )
+    func noCallWaitsLongerThanTheLongestWait(edge: BurstEdge, longest: Int, instants: [Int], expected: [Int]) throws {
+        let trigger = try limiter(.debounce, 100, edge, longest: longest)
+        _ = run(trigger, instants.map { "call \($0)" }.joined(separator: ", "))
+        #expect(calls.all == expected)
+        #expect(virtual.nextDeadline == nil, "it rests again")
+    }
+
+    @Test func aCallThatComesBeforeALateEndOfTheLongestWaitIsServedWithIt() throws {
+        let trigger = try limiter(.debounce, longest: 150)
+        trigger()
+        virtual.advance(by: .milliseconds(90))
+        trigger()
+        virtual.advance(by: .milliseconds(50))
+        virtual.inject(.wakeLate(by: .milliseconds(20)))
+        virtual.advance(by: .milliseconds(20))
+        trigger()
+        virtual.advance(by: .seconds(1))
+        #expect(calls.all == [170])
+    }
+
+    @Test(arguments: [(Kind.debounce, 99), (.debounce, -1), (.throttle, 100), (.throttle, 300)])
+    func aLongestWaitThatMakesNoSenseIsRefused(kind: Kind, longest: Int) {
+        let error = #expect(throws: TimerError.self) { try limiter(kind, longest: longest) }
+        #expect(error?.code == .invalidSchedule)
     }
 
     /// Does what a script says, at times in milliseconds, and lets a second pass. Returns the answers to flushes and

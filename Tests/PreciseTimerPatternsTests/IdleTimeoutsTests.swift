@@ -100,7 +100,7 @@ struct IdleTimeoutsTests {
         bag.cancelAll()
     }
 
-    @Test func keysWhoseTimersABagHasEndedAreNotKept() {
+    @Test func keysWhoseTimersABagHasEndedAreNotKeptAndMayComeAgain() {
         let (timeouts, bag) = (timeouts(), TimerBag())
         for id in 0..<10_000 {
             timeouts.refresh("\(id)", after: .seconds(30))
@@ -109,8 +109,10 @@ struct IdleTimeoutsTests {
             bag.cancelAll()
         }
         #expect([timeouts.count, virtual.pendingCount] == [0, 0])
-        for id in 0..<2_000 { timeouts.refresh("later \(id)", after: .seconds(30)) }
+        for id in 9_000..<11_000 { timeouts.refresh("\(id)", after: .seconds(30)) }
         #expect(timeouts.count == 2_000 && timeouts.timers.count <= 4_000, "at most as many again")
+        virtual.advance(by: .seconds(30))
+        #expect(Set(expired.all) == Set((9_000..<11_000).map { "\($0) at 30" }))
     }
 
     @Test func aReleasedObjectEndsItsTimeouts() {

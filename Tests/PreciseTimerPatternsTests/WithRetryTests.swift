@@ -91,6 +91,11 @@ struct WithRetryTests {
 
     // MARK: Attempts
 
+    private func pause(after error: any Error, attempt: Int) -> Duration? {
+        let pause = (error as? Refusal).map { $0.retryAfter ?? .seconds(attempt) }
+        return pause.flatMap { $0 < .zero ? nil : $0 }
+    }
+
     @Test func theFirstSuccessIsReturned() async throws {
         let reached = try await withRetry(attempts: 5, backoff: .constant(.zero)) { attempt in
             if attempt < 3 { throw Broken() }
@@ -112,6 +117,28 @@ struct WithRetryTests {
             try await withRetry(attempts: 5, on: virtual.service) { throw CancellationError() }
         }
         #expect(virtual.pendingCount == 0)
+    }
+
+    /// What a server says of the next attempt.
+    private struct Refusal: Error { var retryAfter: Duration? }
+
+    @Test func theErrorOfAnAttemptChoosesItsPauseOrEndsTheAttempts() async throws {
+        let (retryAfter, times) = ([nil, 3, 3_600, 0, -1], Notes<TimerInstant>())
+        let retrying = Task {
+            try await withRetry(attempts: 9, backoff: pause, longestPause: .seconds(60), on: virtual.service) {
+                attempt in
+                times.append(virtual.now)
+                throw Refusal(retryAfter: retryAfter[attempt - 1].map { .seconds($0) })
+            }
+        }
+        while times.all.count < retryAfter.count {
+            await virtual.settle()
+            if let next = virtual.nextDeadline { virtual.advanceWithoutSettling(by: virtual.now.duration(to: next)) }
+        }
+        await #expect(throws: Refusal.self) { try await retrying.value }
+        #expect(
+            zip(times.all, times.all.dropFirst()).map { $0.duration(to: $1) } == [1, 3, 60, 0].map { .seconds($0) }
+        )
     }
 
     @Test func impossibleRequestsAreRefused() async throws {

@@ -166,6 +166,38 @@ struct WithTimeoutTests {
         #expect(try type(of: #require(error)) == type(of: own))
     }
 
+    enum Cause: CaseIterable { case deadline, service, caller, itself }
+
+    /// A client may report its cancellation by an error of its own.
+    @Test(arguments: Cause.allCases) func aClientsOwnErrorIsATimeOutOnlyIfTheTimerCancelled(_ cause: Cause) async throws
+    {
+        let questions = Count()
+        let isCancellation: (any Error) -> Bool = { error in
+            questions.add(1)
+            return error is Broken
+        }
+        let task = Task {
+            if cause == .caller { unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() } }
+            try await withTimeout(.seconds(1), on: service, isCancellation: isCancellation) {
+                if cause == .deadline { virtual.advanceWithoutSettling(by: .seconds(1)) }
+                if cause == .service { service.shutdown() }
+                throw Broken(number: 3)
+            }
+        }
+        let error = try #require(await #expect(throws: (any Error).self) { try await task.value })
+        switch cause {
+        case .deadline: #expect((error as? TimeoutError)?.underlying as? Broken == Broken(number: 3))
+        case .service: #expect((error as? TimerError)?.code == .shutDown)
+        case .caller, .itself: #expect(error as? Broken == Broken(number: 3))
+        }
+        #expect(questions.value == (cause == .deadline || cause == .service ? 1 : 0))
+    }
+
+    @Test func theErrorBehindATimeOutIsACancellationErrorUnlessAClientHasItsOwn() async throws {
+        let error = await failure(.zero, on: service) { try pass(.zero) }
+        #expect((error as? TimeoutError)?.underlying is CancellationError)
+    }
+
     // MARK: The surrounding task
 
     /// The deadline passes as well, but later.
@@ -312,6 +344,51 @@ struct WithTimeoutThreadTests {
 
     @Test func anOperationThatDoesNotSuspendNeedsNoOtherJob() async throws {
         #expect(try await Worker().work(VirtualTime().service) == 0)
+    }
+
+    // MARK: The caller's executor and priority
+
+    #if compiler(>=6.3)
+    /// An executor that a task may prefer.
+    private final class Loop: TaskExecutor {
+        private let (queue, key) = (DispatchQueue(label: "test.loop"), DispatchSpecificKey<Bool>())
+        init() { queue.setSpecific(key: key, value: true) }
+        var isHere: Bool { DispatchQueue.getSpecific(key: key) ?? false }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    @Test func anOperationThatSuspendsStaysOnTheExecutorThatItsCallerPrefers() async throws {
+        let (loop, service) = (Loop(), VirtualTime().service)
+        let work = { @concurrent @Sendable in
+            await withCheckedContinuation { job in DispatchQueue.global().async { job.resume() } }
+            return loop.isHere
+        }
+        let preferring = Task(executorPreference: loop) {
+            try await withTimeout(.seconds(1), on: service) { await work() }
+        }
+        #expect(try await preferring.value)
+        #expect(try await withTimeout(.seconds(1), on: service) { await work() } == false)
+    }
+    #endif
+
+    @Test func thePriorityOfAnOperationIsRaisedWithThatOfItsCaller() async throws {
+        let (service, gate) = (VirtualTime().service, Gate())
+        let task = Task(priority: .background) {
+            try await withTimeout(.seconds(1), on: service) {
+                let before = Task.currentPriority
+                await gate.pass()
+                return [before, Task.currentPriority]
+            }
+        }
+        #expect(await soon { service.activeTimers.count == 1 })
+        task.escalatePriority(to: .high)
+        gate.open()
+        let priorities = try await task.value
+        #expect(priorities.last ?? .background >= .high, "\(priorities)")
     }
 
     // MARK: Any moment

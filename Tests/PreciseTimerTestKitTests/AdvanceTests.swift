@@ -81,6 +81,22 @@ import Testing
         #expect(areInTime)
     }
 
+    /// Tasks of each priority wait for threads of their own. Here these are busy for longer than twelve short sleeps.
+    /// Nobody awaits the task, because that would raise its priority.
+    @Test(arguments: [TaskPriority.background, .utility, .medium, .high])
+    func aTaskOfAnyPriorityBeginsItsPauseBeforeTimeMoves(priority: TaskPriority) async throws {
+        let areInTime = await notes([1, 2]) { its in
+            for _ in 0..<4 * Platform.processors { Task.detached(priority: priority) { pause(.milliseconds(10)) } }
+            Task.detached(priority: priority) {
+                for _ in 0..<2 {
+                    try await its.virtual.service.clock.sleep(for: .seconds(1))
+                    its.noteTime()
+                }
+            }
+        }
+        #expect(areInTime)
+    }
+
     @Test func anOperationIsCancelledAtItsTimeOut() async throws {
         let areInTime = await notes([2, 4]) { its in
             for _ in 0..<2 {
@@ -197,6 +213,25 @@ import Testing
         stuckQueue.letRun()
         #expect(await virtual.settle())
         #expect(log.ticks.map(\.missed) == [49])
+    }
+
+    /// A thread of a priority that is never free is waited for once. With a silence of an hour, the second settling
+    /// ends only if it does not wait again.
+    @Test func aPriorityWithoutAFreeThreadIsWaitedForOnce() async {
+        await #expect(processExitsWith: .success) {
+            let (virtual, followers) = (VirtualTime(), Follower.all)
+            for _ in 0..<1_000 { Task.detached(priority: .background) { pause(.seconds(Hang.seconds)) } }
+            var stuck = Activity()
+            for silence in [Duration.milliseconds(100), .seconds(36_000)] {
+                let isSettled = await virtual.settle(
+                    atMost: .seconds(72_000),
+                    silence: silence,
+                    beside: &stuck,
+                    behind: followers
+                )
+                #expect(isSettled)
+            }
+        }
     }
 
     // MARK: Isolation

@@ -163,6 +163,26 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         base.dispatch()
         #expect(log.ticks.last.map { $0.index >= 2 } == true)
     }
+
+    /// libevent calls only the ready events of the highest priority, and one of them is always ready here. A base gets
+    /// its priorities before the service is attached, or afterwards.
+    @Test(.needsDescriptor, arguments: [false, true])
+    func timersTickBesideAnEventOfTheHighestPriority(isAttachedFirst: Bool) throws {
+        let (base, always) = (HostEventBase(), Pipe())
+        try always.fileHandleForWriting.close()
+        if !isAttachedFirst { #expect(base.setPriorities(3)) }
+        let service = try unsafe TimerService(attachedTo: base.base)
+        if isAttachedFirst { #expect(base.setPriorities(3)) }
+        try schedule(on: service)
+        #expect(base.watch(always.fileHandleForReading.fileDescriptor))
+        let areThere = eventually {
+            base.runOnce()
+            return log.count >= 3
+        }
+        #expect(areThere)
+        service.shutdown()
+        for _ in 0..<2 { base.runOnce() }
+    }
     #else
     @Test func anEventBaseIsRefusedByABuildWithoutLibevent() throws {
         #expect(refusal { try unsafe TimerService(attachedTo: OpaquePointer(bitPattern: 16)!) }?.code == .unavailable)

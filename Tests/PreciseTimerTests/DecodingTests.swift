@@ -48,8 +48,10 @@ struct DecodingTests {
                 (#""nextDeadline":\#(never)"#, #""nextDeadline":\#(other)"#),
                 (run, #""start":\#(other)"#), (since, #""runningSince":\#(other)"#),
                 (#""line":4"#, #""line":-4"#),
+                (since, since + #","waitingSince":\#(Self.instant)"#),
             ],
             accepted: [
+                (since, since + #","waitingSince":\#(never)"#),
                 // A run is noted before its handler counts as returned, so it may have begun after `runningSince`.
                 (since, #""runningSince":{"clock":"suspending","nanoseconds":5000}"#), (since + ",", ""),
                 (#""nextDeadline":\#(never),"#, ""),

@@ -203,6 +203,27 @@ struct StateTests {
         withExtendedLifetime(timers) {}
     }
 
+    /// As for the main actor in a program whose main thread does not serve it.
+    @Test func aTickThatDoesNotArriveIsInTheSnapshotWithItsDeadline() async throws {
+        let (service, stuck, log) = (scene.virtual.service, SuspendedQueue(), Log())
+        let timer = try PreciseTimer.schedule(
+            .every(.seconds(1)),
+            on: service,
+            deliver: .queue(stuck.queue),
+            target: log
+        ) { $0.note($1) }
+        let waitingSince = { service.activeTimers.map { scene.time($0.waitingSince) } }
+        #expect(waitingSince() == [nil])
+        scene.virtual.advanceWithoutSettling(by: .seconds(10))
+        #expect(waitingSince() == ["1000"])
+        #expect("\(service)".contains("0 ticks, waiting since \(scene.at(1_000))"))
+        timer.pause()
+        #expect(waitingSince() == [nil], "no tick is due")
+        timer.resume()
+        stuck.letRun()
+        #expect(await soon { log.count > 0 && waitingSince() == [nil] })
+    }
+
     @Test func activeTimersAreThoseThatHaveNotEnded() throws {
         let (service, period) = (scene.virtual.service, PreciseTimer.Schedule.every(.seconds(1)))
         let orphan = try PreciseTimer.schedule(period, on: service, label: "orphan", paused: true, target: Thing()) {

@@ -153,18 +153,34 @@ private final class LoopBox: Sendable {
 @safe
 package final class HostEventBase: Sendable {
     package nonisolated(unsafe) let base: OpaquePointer
+    private nonisolated(unsafe) var ready: OpaquePointer?
 
     package init() {
         guard let base = unsafe event_base_new() else { preconditionFailure("there are descriptors for an event base") }
         unsafe self.base = base
     }
 
-    deinit { unsafe event_base_free(base) }
+    deinit {
+        if let ready = unsafe ready { unsafe event_free(ready) }
+        unsafe event_base_free(base)
+    }
 
     /// Runs the loop until no event is left.
     package func dispatch() { _ = unsafe event_base_dispatch(base) }
 
     /// Runs the loop once, without waiting.
     package func runOnce() { _ = unsafe event_base_loop(base, EVLOOP_NONBLOCK) }
+
+    /// Gives the base priorities, of which 0 is the highest. Returns false if libevent refuses.
+    package func setPriorities(_ count: CInt) -> Bool { unsafe event_base_priority_init(base, count) == 0 }
+
+    /// Adds an event of the highest priority for a descriptor that stays readable. It ends each run of the loop.
+    package func watch(_ descriptor: CInt) -> Bool {
+        let breakLoop: event_callback_fn = { unsafe event_base_loopbreak(OpaquePointer($2)) }
+        let conditions = CShort(EV_READ | EV_PERSIST)
+        ready = unsafe event_new(base, descriptor, conditions, breakLoop, UnsafeMutableRawPointer(base))
+        guard let ready = unsafe ready else { return false }
+        return unsafe event_priority_set(ready, 0) == 0 && event_add(ready, nil) == 0
+    }
 }
 #endif

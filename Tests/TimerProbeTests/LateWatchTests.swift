@@ -98,7 +98,7 @@ import TimerResults
             for _ in 0..<one.others { late.add(.waited) }
             return late.words
         }
-        #expect(words.map { $0.hasSuffix("; so first ticks make most of this tail") } == cases.map(\.isSaid))
+        #expect(words.map { $0.hasSuffix("; so most of this tail is first ticks") } == cases.map(\.isSaid))
     }
 
     @Test func theWatchKnowsItsOwnCost() throws {

@@ -78,7 +78,7 @@ import TimerResults
 
     @Test(arguments: ["null", "[]", "{}", "{\"schema\": \"4\"}", "", "{", "schema", "{\"schema\": 1e400}"])
     func otherTextIsRefused(text: String) {
-        #expect(problem(text)?.hasPrefix("is not JSON of compare-backends") == true)
+        #expect(problem(text)?.hasPrefix("is not JSON from compare-backends") == true)
     }
 
     @Test(arguments: [1, 3, -1, Int.max])

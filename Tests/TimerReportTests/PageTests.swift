@@ -89,7 +89,7 @@ import TimerResults
     @Test(arguments: kinds.indices) func thePageSaysHowFarToBelieveItAndHowItWasMeasured(kind: Int) throws {
         let (name, report) = Self.kinds[kind]
         let (main, words) = (try main(report), Words(report))
-        let names = ["The machine meanwhile", "How far to believe it"] + words.facts.map(\.name)
+        let names = ["The machine during the run", "How reliable the figures are"] + words.facts.map(\.name)
         #expect(try texts("//dt", in: main) == names, "\(name)")
         #expect(try texts("//dd", in: main) == [words.disturbance, words.confidence] + words.facts.map(\.text))
         #expect(try texts("//*[@class='warning']", in: main).contains(words.disturbance) == (words.state != nil))
@@ -167,7 +167,7 @@ import TimerResults
         let main = try main(Report(results))
         let shown = name == "\u{FFFF}" ? "" : name.split(separator: " ").joined(separator: " ")
         #expect(try texts("//tbody/tr/th", in: main).count { $0 == shown } == 4)
-        #expect(try texts("//li", in: main) == ["does not meet: \(shown)@\(shown), \(shown)"] || shown.isEmpty)
+        #expect(try texts("//li", in: main) == ["not met: \(shown)@\(shown), \(shown)"] || shown.isEmpty)
         #expect(try main.nodes(forXPath: "//script | //b | //@style | //@onload").isEmpty)
         let scripts = page.split(separator: "<script", omittingEmptySubsequences: false).count
         #expect(
@@ -188,8 +188,8 @@ import TimerResults
                 + "guest of a hypervisor, Linux 6.1.",
             "suspending (tsc). One reading takes 0.03 µs.",
             "1 timer, every 1 ms, delivered inline. 40 laps, in which each row has one turn of 20 ms, in random order "
-                + "(seed 1). Threads: fifo:80. Each tick later than 500 µs was asked for its reason.",
-            "Other programs held 1.0 % of the processors (load 0.3). Programs waited for a processor 0.2 % of the "
+                + "(seed 1). Threads: fifo:80. Each tick later than 500 µs was traced to its cause.",
+            "Other programs used 1.0 % of the processors (load 0.3). Programs waited for a processor 0.2 % of the "
                 + "time. Other guests of the host took 0.0 %. Throttling: the quota of 0.50 processors stopped this "
                 + "process in 51 of 66 periods.",
             "compare-backends 0.1.0, release build, 2026-05-01 12:00:00 UTC, in 30 s.",
@@ -201,7 +201,7 @@ import TimerResults
         let texts = Fact.all(of: hidden).map(\.text)
         #expect(texts[1] == "suspending (of an unknown source).")
         #expect(
-            texts[3] == "Not known: what other programs held (load 0.3), how long programs waited for a processor and "
+            texts[3] == "Unknown: what other programs used (load 0.3), how long programs waited for a processor and "
                 + "what other guests of the host took."
         )
     }

@@ -20,10 +20,10 @@ import TimerResults
             #/ +p50 +p99 \(range\) +missed +drift ppm +CPU +than timerfd/#,
             /timerfd +39 µs +2\d\d µs \(\d+–\d+\) +0\.0 % +0 ± 3 +2\.0 %/,
             /dispatch +46 µs +\d+ µs \(\d+–\d+\) +0\.0 % +0 ± 3 +3\.0 % +[\d.]+ µs later/,
-            /hybrid +0\.12 µs +60 µs \(\d+–\d+\) +0\.0 % +0 ± 3 +9\.0 % +39 µs before/,
+            /hybrid +0\.12 µs +60 µs \(\d+–\d+\) +0\.0 % +0 ± 3 +9\.0 % +39 µs earlier/,
             /task-sleep +\d+ µs +[\d.]+ ms \([\d.]+–[\d.]+\) +0\.0 % +0 ± 3 +9\.0 % +\d+ µs later/,
             /bare +39 µs +\d+ µs \(\d+–\d+\) +0\.0 % +0 ± 3 +2\.0 % +same/,
-            /timerfd is enough unless .*/, /By p99 hybrid is earlier than timerfd, and task-sleep is later\./,
+            /timerfd is enough unless .*/, /At p99, hybrid is earlier than timerfd, and task-sleep is later\./,
         ]
         #expect(lines.count == known.count)
         for (line, known) in zip(lines, known) { #expect(line.wholeMatch(of: known) != nil, "\(line)") }
@@ -34,13 +34,13 @@ import TimerResults
     func aNarrowTerminalHasFewerColumnsAndNoBrokenLine(report: Report, width: Int) {
         let lines = lines(Screen(report, width: width))
         #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
-        #expect(width < 40 || lines.contains { $0.hasPrefix("hybrid") && $0.hasSuffix("before") })
+        #expect(width < 40 || lines.contains { $0.hasPrefix("hybrid") && $0.hasSuffix("earlier") })
         #expect(width < 80 || lines.contains { $0.contains(/p99 \(range\) +missed +drift ppm +CPU +than timerfd$/) })
     }
 
     /// Fault 3.
     @Test func aBusyMachineAndWhatIsMissingStandUnderTheHeading() {
-        #expect(lines(Screen(Self.busy))[1] == "BUSY: other programs held 97 % of the processors (load 5.4 on 2)")
+        #expect(lines(Screen(Self.busy))[1] == "BUSY: other programs used 97 % of the processors (load 5.4 on 2)")
         let rows = Synthetic.rows(changing: 4) { $0.turns.removeLast() }
         let partial = lines(Screen(Report(Synthetic.results(rows, isStopped: true))))
         #expect(partial[1] == "PARTIAL: stopped after 30 s; the last lap lacks bare")
@@ -100,7 +100,7 @@ import TimerResults
         let text = Screen(Synthetic.report, isWide: true).description
         let titles = Figure.allCases.map(\.rawValue) + ["worst", "waited"]
         #expect(titles.filter { !text.contains($0) } == [])
-        #expect(text.contains(/hybrid.*39 µs \(\d+–\d+\) before/))
+        #expect(text.contains(/hybrid.*39 µs \(\d+–\d+\) earlier/))
     }
 
     /// 200 columns on a terminal of 80.
@@ -133,7 +133,7 @@ import TimerResults
         let text = try Judgement(need, of: Synthetic.report).lines(width: width)
         let lines = text.split(separator: "\n")
         #expect(width.map { width in lines.allSatisfy { $0.count <= width } } ?? (lines.count == 5), "\(text)")
-        #expect(width != 80 || text.contains("\n  does not meet  timerfd   p99"), "\(text)")
+        #expect(width != 80 || text.contains("\n  not met    timerfd   p99"), "\(text)")
     }
 
     @Test(arguments: [30, 40, 80]) func theDoctorFitsATerminal(width: Int) {
@@ -154,7 +154,7 @@ import TimerResults
         let notes = [
             "timerfd: 1 tick later than 500 µs: 1 ready to run but not yet running.",
             "hybrid: the budget shortened the spin before 50 % of the deadlines",
-            "Note: --deliver queue: inline for bare.", "p50 leaves out 4 of 40 laps, which the machine disturbed.",
+            "Note: --deliver queue: inline for bare.", "p50 leaves out 4 of 40 laps, which other work disturbed.",
         ]
         #expect(notes.filter { !text.contains($0) } == [])
     }
@@ -178,6 +178,6 @@ import TimerResults
             /1  a\.json: 1 ms timer.*\n2  b\.json: 1 ms timer.*\n   BUSY: .*\n +p50 1 +p50 2 +p99 \(range\) 1 [^~]*/
         #expect(text.wholeMatch(of: form) != nil, "\(text)")
         #expect(text.contains(/hybrid +0\.12 µs +–/))
-        #expect(text.hasSuffix("1 and 2 are not of one machine and question (A CPU and B): compare with care."))
+        #expect(text.hasSuffix("1 and 2 differ in machine or options (A CPU and B): compare with care."))
     }
 }

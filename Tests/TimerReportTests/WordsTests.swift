@@ -12,16 +12,16 @@ import TimerResults
     }
 
     @Test func theDisturbanceIsTheMachinesStateAndItsLaps() {
-        let quiet = "Quiet: other programs held 1 % of the processors, and other guests of the host took 0 %."
+        let quiet = "Quiet: other programs used 1 % of the processors, and other guests of the host took 0 %."
         let (few, most) = (words(disturbed: 4), words(disturbed: 30, others: 97))
         #expect(words().disturbance == quiet)
-        let note = "p50 leaves out 4 of 40 laps, which the machine disturbed."
+        let note = "p50 leaves out 4 of 40 laps, which other work disturbed."
         #expect(few.disturbance == "\(quiet) \(note)" && few.notes == [note], "the words of the screen")
-        let busy = "Busy: other programs held 97 % of the processors (load 1.3 on 2)."
-        #expect(most.disturbance == "\(busy) The machine disturbed 30 of 40 laps: too many to leave them out of p50.")
+        let busy = "Busy: other programs used 97 % of the processors (load 1.3 on 2)."
+        #expect(most.disturbance == "\(busy) Other work disturbed 30 of 40 laps: too many to leave them out of p50.")
         #expect(most.notes.isEmpty)
         // Under a load all laps count, and the load itself looks like a disturbance.
-        let unseen = "Not looked at under a load of other programs; other guests of the host took 0 %."
+        let unseen = "Not measured under a load of other programs; other guests of the host took 0 %."
         #expect(words(Synthetic.pair(load: "busy"), disturbed: 30).disturbance == unseen)
     }
 
@@ -40,20 +40,20 @@ import TimerResults
 
     @Test func theConfidenceNamesTheLaps() {
         let range =
-            "The range of p50 holds the true one in some 99 of 100 runs of 40 laps, and that of a figure which a few "
-            + "stalls make, as p99, in 70 to 99."
-        let drift = " The ± of a drift is from one stretch."
-        let verdict = " “Later” and “before” hold as often as the range of p50."
-        let limit = " Another hour may differ."
+            "The range of p50 contains the true p50 in about 99 of 100 runs of 40 laps. The range of a figure that "
+            + "a few stalls decide, such as p99, does so in 70 to 99."
+        let drift = " The ± of a drift comes from one stretch."
+        let verdict = " “Later” and “earlier” are as reliable as the range of p50."
+        let limit = " Another hour may give other figures."
         #expect(words().confidence == range + drift + verdict + limit)
         #expect(words([Synthetic.rows[0]]).confidence == range + drift + limit, "nothing is compared")
         let still = [Synthetic.row("timerfd", of: Synthetic.rows[0].turns, drift: nil)]
         #expect(words(still).confidence == range + limit, "no drift")
-        let busy = "Not far: these figures tell more of the machine’s other work than of the timers. "
+        let busy = "Not very: these figures say more about the machine’s other work than about the timers. "
         #expect(words(others: 97).confidence == busy + range + drift + verdict + limit)
         var throttled = Synthetic.results(Synthetic.rows)
         throttled.machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
-        let stops = "Not far: these figures tell more of the quota than of the timers. "
+        let stops = "Not very: these figures say more about the quota than about the timers. "
         #expect(Words(Report(throttled)).confidence == stops + range + drift + verdict + limit)
         let few = " too few for ranges and verdicts: measure longer (--time)."
         #expect(words(Synthetic.pair(laps: 7)).confidence == "7 laps are" + few)

@@ -99,17 +99,17 @@ import TimerResults
     /// One difference, and the finding that it makes of a good machine.
     private static let differences: [(String, MachineFinding.Level, String, Change)] = [
         ("clock source", .limits, "hpet", { $0.host = host(clockSource: "hpet") }),
-        ("clock source", .unknown, "sundial, a rare one", { $0.host = host(clockSource: "sundial") }),
+        ("clock source", .unknown, "sundial, which is rare", { $0.host = host(clockSource: "sundial") }),
         ("clock source", .good, "arch_sys_counter", { $0.host = host(clockSource: "arch_sys_counter") }),
         ("clock reading", .limits, "900 ns", { $0.host = host(clockRead: 900) }),
         ("timer resolution", .limits, "4 ms", { $0.resolution = 4_000_000 }),
         ("timer resolution", .good, "1 ns, read in steps of 42 ns", { $0.clockStep = 1e9 / 24e6 }),
         ("timer resolution", .good, "1 ns", { $0.clockStep = 1 }),
         ("virtual machine", .limits, "yes", { $0.host = host(hypervisor: true) }),
-        ("stolen time", .limits, "0.00 % since the start, 8.0 % in 0.5 s of work", { $0.stolenNow = 8 }),
-        ("stolen time", .good, "0.00 % since the start", { $0.stolenNow = nil }),
+        ("stolen time", .limits, "0.00 % since boot, 8.0 % in 0.5 s of work", { $0.stolenNow = 8 }),
+        ("stolen time", .good, "0.00 % since boot", { $0.stolenNow = nil }),
         // What looks like the limit is not below it.
-        ("stolen time", .good, "0.06 % since the start, below 6 % in 0.5 s of work", { $0.stolenSinceStart = 0.063 }),
+        ("stolen time", .good, "0.06 % since boot, below 6 % in 0.5 s of work", { $0.stolenSinceStart = 0.063 }),
         // A host that counts none looks like one that steals none.
         ("stolen time", .unknown, "never counted here", { $0.host = host(machine: "aarch64", hypervisor: nil) }),
         ("stolen time", .unknown, "never counted here", { $0.host = host(hypervisor: true) }),
@@ -124,7 +124,7 @@ import TimerResults
         // The waiting was this process's own.
         (
             "other programs", .good,
-            "2 % of the processors, waiting unknown beside the quota's stops, load average 0.3",
+            "2 % of the processors, waiting unknown, since the quota stopped this process, load average 0.3",
             { ($0.waitingShare, $0.stopsInWork) = (nil, 4) }
         ),
         ("frequency governor", .limits, "powersave", { $0.host = host(governor: "powersave") }),
@@ -139,7 +139,7 @@ import TimerResults
         ("idle states", .unknown, "no driver, menu, deepest: C1", { ($0.idleDriver, $0.idleExit) = ("none", nil) }),
         ("idle latency limit", .usual, "/dev/cpu_dma_latency, not writable", { $0.mayLimitIdle = false }),
         ("hyper-threading", .usual, "on", { $0.sharesCores = true }),
-        ("hyper-threading", .good, "off, as far as the host shows it", { $0.host = host(hypervisor: true) }),
+        ("hyper-threading", .good, "off, as far as the host shows", { $0.host = host(hypervisor: true) }),
         (
             "hyper-threading", .unknown, "off; whether the machine is virtual is not shown",
             { $0.host = host(hypervisor: nil) }
@@ -148,7 +148,7 @@ import TimerResults
         ("preemption", .usual, "PREEMPT", { $0.preemption = "PREEMPT" }),
         ("preemption", .unknown, "PREEMPT_DYNAMIC, the mode is not shown", dynamic(nil)),
         (
-            "preemption", .unknown, "PREEMPT_DYNAMIC, the mode is not looked for in /proc/config.gz",
+            "preemption", .unknown, "PREEMPT_DYNAMIC, mode unknown; /proc/config.gz is not read",
             { ($0.preemption, $0.hasPackedConfiguration) = ("PREEMPT_DYNAMIC", true) }
         ),
         ("preemption", .limits, "PREEMPT_DYNAMIC, voluntary", dynamic("voluntary")),
@@ -177,14 +177,14 @@ import TimerResults
         ("real-time throttling", .unknown, "not shown here", { $0.host = host(kernel: "") }),
         ("isolated processors", .usual, "none", isolated("", tickless: nil)),
         ("isolated processors", .good, "2-3", isolated("2-3", tickless: "")),
-        ("isolated processors", .good, "2-3, without ticks 3", isolated("2-3", tickless: "3")),
+        ("isolated processors", .good, "2-3, tickless 3", isolated("2-3", tickless: "3")),
         ("isolated processors", .usual, "none", isolated(nil, tickless: "")),
         (
-            "isolated processors", .usual, "6-7, without ticks 6-7; not used by this process",
+            "isolated processors", .usual, "6-7, tickless 6-7; not used by this process",
             { $0.usesIsolated = false }
         ),
         (
-            "isolated processors", .unknown, "6-7, without ticks 6-7; whether this process uses them is not shown",
+            "isolated processors", .unknown, "6-7, tickless 6-7; whether this process uses them is not shown",
             { $0.usesIsolated = nil }
         ),
         ("processors", .good, "8 online, 2 usable", { $0.host = host(usable: 2) }),
@@ -196,7 +196,7 @@ import TimerResults
         ("processor quota", .limits, "limit: 1.50 processors, stopped 4 times in 0.5 s of work", quota(4)),
         ("processor quota", .unknown, "not shown here", { $0.showsGroups = false }),
         (
-            "processor quota", .unknown, "none visible here; a group above may have one", { $0.showsAllGroups = false }
+            "processor quota", .unknown, "none visible; a parent group may have one", { $0.showsAllGroups = false }
         ),
         (
             "processor quota", .limits, "limit: 1.50 processors, stopped once in 0.5 s of work",

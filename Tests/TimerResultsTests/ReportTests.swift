@@ -149,10 +149,10 @@ import TimerResults
             rows[place].drift = nil
         }
         let stopped = Synthetic.results(rows, isStopped: true)
-        let missing = ["stopped after 30 s", "the last lap lacks task-sleep, bare", "no drift of task-sleep, bare"]
+        let missing = ["stopped after 30 s", "the last lap lacks task-sleep, bare", "no drift for task-sleep, bare"]
         #expect(stopped.missing == missing)
         for place in rows.indices { rows[place].drift = nil }
-        #expect(Synthetic.results(rows, isStopped: true).missing.last == "no drift of any row")
+        #expect(Synthetic.results(rows, isStopped: true).missing.last == "no drift for any row")
         #expect(Synthetic.report.results.missing.isEmpty)
         // They are compared in the laps that all have.
         #expect(Report(stopped).row("task-sleep", load: RowKey.idle)?.p99Ratio?.verdict == .later)
@@ -161,7 +161,7 @@ import TimerResults
 
 /// What follows from the figures, and what does not.
 @Suite struct AdviceTests {
-    private static let enough = "timerfd is enough: by p50 no other backend is earlier by 0.50 µs or more."
+    private static let enough = "timerfd is enough: at p50, no other backend is earlier by 0.50 µs or more."
 
     private func advice(_ rows: [MeasuredRow], machine: MachineState = MachineState(), period: UInt64 = 1_000_000)
         -> [String]
@@ -188,11 +188,11 @@ import TimerResults
     @Test func theDefaultIsEnoughUnlessTheDifferenceMatters() {
         let sentences = [
             "timerfd is enough unless 39 µs matter: hybrid saves them for 7 % of a core.",
-            "By p99 hybrid is earlier than timerfd, and task-sleep is later.",
+            "At p99, hybrid is earlier than timerfd, and task-sleep is later.",
         ]
         #expect(advice(Synthetic.rows) == sentences)
         let later = advice(Synthetic.row("dispatch", lateness: 60_000))
-        #expect(later == [Self.enough, "By p99 dispatch is later than timerfd."])
+        #expect(later == [Self.enough, "At p99, dispatch is later than timerfd."])
     }
 
     /// "timerfd is enough: no other row is earlier by p50" stood below a bare loop that was earlier.
@@ -221,12 +221,12 @@ import TimerResults
         let two =
             "timerfd is enough unless such differences matter: hybrid saves 79 µs for 8 % of a core; libevent saves "
         #expect(advice(rows)[0] == two + "40 µs.")
-        #expect(advice(rows)[1] == "By p99 libevent and hybrid are earlier than timerfd.")
+        #expect(advice(rows)[1] == "At p99, libevent and hybrid are earlier than timerfd.")
         rows.append(Synthetic.row("dispatch", lateness: 60_000))
-        #expect(advice(rows)[0].hasSuffix(" µs; dispatch is earlier, too."))
+        #expect(advice(rows)[0].hasSuffix(" µs; dispatch is also earlier."))
         rows.append(Synthetic.row("runloop", lateness: 55_000))
-        #expect(advice(rows)[0].hasSuffix(" µs; runloop and dispatch are earlier, too."))
-        #expect(advice(rows)[1] == "By p99 libevent, hybrid, dispatch and runloop are earlier than timerfd.")
+        #expect(advice(rows)[0].hasSuffix(" µs; runloop and dispatch are also earlier."))
+        #expect(advice(rows)[1] == "At p99, libevent, hybrid, dispatch and runloop are earlier than timerfd.")
     }
 
     /// Fault 1: hybrid with a p99 of 23.8 ms and 9.1 % missed, beside timerfd with 68 µs and none, was "Take hybrid".
@@ -236,7 +236,7 @@ import TimerResults
             /timerfd is enough unless 3\d µs matter: hybrid saves them for 8 % of a core, but its p99 is .+ later/
         #expect(sentences[0].prefixMatch(of: first) != nil)
         #expect(sentences[0].hasSuffix(", and it missed 10.0 % of its deadlines."))
-        #expect(sentences.dropFirst() == ["By p99 hybrid is later than timerfd."])
+        #expect(sentences.dropFirst() == ["At p99, hybrid is later than timerfd."])
     }
 
     /// Fault 14: "is the cheapest" for 2.91 against 2.99 %.
@@ -256,13 +256,13 @@ import TimerResults
             let sentences = advice(rows, period: 10_000)
             #expect(sentences[0] == impossible && !sentences.joined().contains("enough"))
         }
-        #expect(advice(rows + [Synthetic.row("hybrid", lateness: 120)], period: 10_000)[0].hasPrefix("By p50 hybrid"))
+        #expect(advice(rows + [Synthetic.row("hybrid", lateness: 120)], period: 10_000)[0].hasPrefix("At p50, hybrid"))
     }
 
     @Test func aBusyMachineIsAReasonToRepeat() {
         let equal = Synthetic.row("libevent", lateness: 39_000, seed: 2)
         let open = [
-            Self.enough, "By p99 this run tells no row from timerfd.",
+            Self.enough, "At p99, no row differs measurably from timerfd.",
         ]
         #expect(advice(equal) == open)
         #expect(advice(equal, busy: 97) == open + ["The machine was busy: repeat when it is idle."])
@@ -283,7 +283,7 @@ import TimerResults
         let enough =
             "When idle and under busy, timerfd is enough unless 20 to 39 µs matter: hybrid saves them for 5 to 7 % of "
             + "a core."
-        let tail = "by p99 hybrid is earlier than timerfd, and dispatch and libevent are later."
+        let tail = "at p99, hybrid is earlier than timerfd, and dispatch and libevent are later."
         #expect(advice(under) == [enough, "When idle and under busy, \(tail)"])
         let three = under + rows(under: "cpu:2", factor: 50, hybrid: 2)
         let most =
@@ -300,8 +300,8 @@ import TimerResults
         let sentences = [
             "When idle, timerfd is enough unless 39 µs matter: hybrid saves them for 7 % of a core.",
             "Under busy, \(Self.enough)",
-            "When idle, by p99 hybrid is earlier than timerfd, and dispatch and libevent are later.",
-            "Under busy, by p99 this run tells no row from timerfd.",
+            "When idle, at p99, hybrid is earlier than timerfd, and dispatch and libevent are later.",
+            "Under busy, at p99, no row differs measurably from timerfd.",
         ]
         #expect(advice(rows(under: RowKey.idle) + equal) == sentences)
     }
@@ -328,7 +328,7 @@ import TimerResults
             MachineState(others: 3, waiting: 1, stolen: 0.1, loadAverage: 0.4), MachineState(),
         ]
         let words = [
-            "BUSY: other programs held 97 % of the processors (load 5.4 on 2)",
+            "BUSY: other programs used 97 % of the processors (load 5.4 on 2)",
             "BUSY: programs waited for a processor 30 % of the time; other guests of the host took 4 %", nil, nil,
         ]
         #expect(states.map { $0.words(on: Synthetic.host) } == words)
@@ -345,12 +345,12 @@ import TimerResults
         let states = [state(51, of: 66), state(2, of: 200, others: 97), state(1, of: 200), state(0, of: 66)]
         let first = "the quota of 0.05 processors stopped this process in 51 of 66 periods"
         let second = "the quota of 0.05 processors stopped this process in 2 of 200 periods"
-        let busy = "other programs held 97 % of the processors (load 1.3 on 2)"
+        let busy = "other programs used 97 % of the processors (load 1.3 on 2)"
         let words: [String?] = ["THROTTLED: \(first)", "THROTTLED: \(second); BUSY: \(busy)", nil, nil]
         #expect(states.map { $0.words(on: Synthetic.host) } == words)
         #expect(states.map(\.isThrottled) == [true, true, false, false])
-        let unknown = " Others’ waiting is unknown: the kernel counts such stops as waiting, too."
-        let quiet = "Quiet: other programs held 1 % of the processors, and other guests of the host took 0 %."
+        let unknown = " How long others waited is unknown: the kernel also counts such stops as waiting."
+        let quiet = "Quiet: other programs used 1 % of the processors, and other guests of the host took 0 %."
         let sentences = [
             "Throttled: \(first).\(unknown) \(quiet)", "Throttled: \(first). \(quiet)", quiet,
             "The kernel does not show whether its quota stopped this process. \(quiet)",
@@ -375,10 +375,10 @@ import TimerResults
             (MachineState(), metal),
         ]
         let sentences = [
-            "Busy: other programs held 97 % of the processors (load 5.4 on 2).",
+            "Busy: other programs used 97 % of the processors (load 5.4 on 2).",
             "Busy: programs waited for a processor 30 % of the time, and other guests of the host took 4 %.",
-            "Quiet: other programs held 3 % of the processors, and other guests of the host took 0 %.",
-            "Quiet: other programs held 3 % of the processors.",
+            "Quiet: other programs used 3 % of the processors, and other guests of the host took 0 %.",
+            "Quiet: other programs used 3 % of the processors.",
             "Quiet: programs waited for a processor 1 % of the time.",
             "Unknown: the kernel does not show what else ran.",
         ]
@@ -391,11 +391,11 @@ import TimerResults
             (MachineState(stolen: 0), ["busy"]), (MachineState(), ["cpu:2"]), (MachineState(stolen: 4), ["busy"]),
             (MachineState(others: 3, waiting: 1, stolen: 0.1), ["idle", "busy"]), (MachineState(), ["memory"]),
         ]
-        let unseen = "Not looked at under a load of other programs"
+        let unseen = "Not measured under a load of other programs"
         let sentences = [
             "\(unseen); other guests of the host took 0 %.", "\(unseen).",
             "Busy: other guests of the host took 4 %.",
-            "Quiet: other programs held 3 % of the processors in the turns without a load of other programs, and "
+            "Quiet: other programs used 3 % of the processors in the turns without a load of other programs, and "
                 + "other guests of the host took 0 %.",
             "Unknown: the kernel does not show what else ran.",
         ]

@@ -23,6 +23,7 @@ struct AnyClockTests {
     @Test func theJobIsAskedEveryFiveSeconds() async throws {
         let (virtual, job) = (VirtualTime(), Job())
         let waiting = Task { [clock = virtual.clock] in try await waitUntilDone(job, every: .seconds(5), on: clock) }
+        while virtual.pendingCount == 0 { await virtual.settle() }
         await virtual.advance(by: .seconds(14))
         #expect(await job.questions == 3, "at 0, 5 and 10 s")
         await virtual.advance(by: .seconds(1))

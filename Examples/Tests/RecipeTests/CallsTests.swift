@@ -3,7 +3,8 @@ import PreciseTimerPatterns
 import PreciseTimerTestKit
 import Testing
 
-// "An operation that ignores its cancellation", and a debouncer in a property, of the recipes.
+// Of the recipes: "An operation that ignores its cancellation", "A limit of concurrent calls", "A token bucket", "A
+// lease", and a debouncer in a property.
 
 struct Busy: Error {}
 
@@ -39,6 +40,81 @@ actor Lookups {
     }
 }
 
+/// At most so many calls at once. The others wait for their turn, in order.
+actor Limiter {
+    private let service: TimerService
+    private var free: Int
+    private var queue: [(number: Int, turn: CheckedContinuation<Void, any Error>)] = []
+    private var last = 0
+
+    init(_ limit: Int, on service: TimerService = .default) { (free, self.service) = (limit, service) }
+
+    /// The calls that wait for their turn.
+    var waiting: Int { queue.count }
+
+    func run<Value: Sendable>(atMost wait: Duration, _ call: () async throws -> Value) async throws -> Value {
+        try await withTimeout(wait, on: service) { try await takeTurn() }
+        defer { passOn() }
+        return try await call()
+    }
+
+    private func takeTurn() async throws {
+        try Task.checkCancellation()
+        if free > 0 {
+            free -= 1
+            return
+        }
+        last += 1
+        let number = last
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { queue.append((number, $0)) }
+        } onCancel: {
+            Task { await giveUp(number) }
+        }
+    }
+
+    private func giveUp(_ number: Int) {
+        guard let place = queue.firstIndex(where: { $0.number == number }) else { return }
+        queue.remove(at: place).turn.resume(throwing: CancellationError())
+    }
+
+    private func passOn() { if queue.isEmpty { free += 1 } else { queue.removeFirst().turn.resume() } }
+}
+
+/// So many tokens a second, and a supply of at most `burst`. No timer fills it: the clock says how many there are.
+actor TokenBucket {
+    private let service: TimerService
+    private let interval: Duration
+    private let supply: Duration
+    /// When the bucket would be full if no token were taken from now on.
+    private var full: TimerInstant
+
+    init(_ rate: Int, per length: Duration = .seconds(1), burst: Int, on service: TimerService = .default) {
+        (self.service, interval, full) = (service, length / rate, service.now)
+        supply = interval * burst
+    }
+
+    /// Takes a token, and waits for it if there is none. Callers get theirs in order.
+    func take() async throws {
+        let due = reserve()
+        if due > service.now { try await service.clock.sleep(until: due) }
+    }
+
+    /// Takes a token if there is one.
+    func tryTake() -> Bool {
+        let before = full
+        if reserve() <= service.now { return true }
+        full = before
+        return false
+    }
+
+    /// When the next token will be there, which is then taken.
+    private func reserve() -> TimerInstant {
+        full = max(full, service.now).advanced(by: interval)
+        return full.advanced(by: .zero - supply)
+    }
+}
+
 /// Saves a moment after the last change. The type of a debouncer does not name that of its target.
 @MainActor final class Editor {
     private(set) var saves = 0
@@ -70,6 +146,7 @@ struct CallsTests {
         let stubborn = Stubborn()
         let lookups = Lookups(on: virtual.service) { await stubborn.answer($0) }
         let asking = Task { try await lookups.address(of: "example.org") }
+        while virtual.pendingCount == 0 { await virtual.settle() }
         await virtual.advance(by: .seconds(2))
         await #expect(throws: TimeoutError.self) { try await asking.value }
         #expect(await lookups.running == 1)
@@ -82,6 +159,7 @@ struct CallsTests {
         let stubborn = Stubborn()
         let lookups = Lookups(on: virtual.service) { await stubborn.answer($0) }
         let asking = (0..<8).map { number in Task { try await lookups.address(of: "\(number)") } }
+        while virtual.pendingCount < 8 { await virtual.settle() }
         await virtual.advance(by: .seconds(2))
         for task in asking { await #expect(throws: TimeoutError.self) { try await task.value } }
         await #expect(throws: Busy.self) { try await lookups.address(of: "the ninth") }
@@ -95,6 +173,116 @@ struct CallsTests {
         let failing = Lookups(on: virtual.service) { _ in throw Busy() }
         await #expect(throws: Busy.self) { try await failing.address(of: "it") }
         #expect(virtual.pendingCount == 0)
+    }
+
+    // MARK: The limiter
+
+    /// Notes the second at which each call ends. Each takes ten seconds.
+    private func call(_ limiter: Limiter, _ name: String, atMost wait: Int, _ ends: TickTimes) -> Task<Void, any Error>
+    {
+        Task {
+            try await limiter.run(atMost: .seconds(wait)) { [virtual] in
+                try await virtual.clock.sleep(for: .seconds(10))
+                await ends.note(name)
+            }
+        }
+    }
+
+    private actor TickTimes {
+        private let virtual: VirtualTime
+        private let start: TimerInstant
+        private(set) var all: [String] = []
+
+        init(_ virtual: VirtualTime) { (self.virtual, start) = (virtual, virtual.now) }
+
+        func note(_ name: String) { all.append("\(name) at \(start.duration(to: virtual.now) / .seconds(1))") }
+    }
+
+    @Test func callsBeyondTheLimitWaitForTheirTurnInOrder() async throws {
+        let (limiter, ends) = (Limiter(2, on: virtual.service), TickTimes(virtual))
+        var calls: [Task<Void, any Error>] = []
+        for name in ["a", "b", "c", "d", "e"] {
+            calls.append(call(limiter, name, atMost: 60, ends))
+            while virtual.pendingCount < calls.count { await virtual.settle() }
+            await virtual.advance(by: .seconds(1))
+        }
+        #expect(await limiter.waiting == 3)
+        await virtual.advance(by: .seconds(60))
+        #expect(await ends.all == ["a at 10.0", "b at 11.0", "c at 20.0", "d at 21.0", "e at 30.0"])
+        for call in calls { try await call.value }
+    }
+
+    @Test func whoeverWaitsTooLongOrIsCancelledLeavesTheQueueAndTakesNoTurn() async throws {
+        let (limiter, ends) = (Limiter(1, on: virtual.service), TickTimes(virtual))
+        let first = call(limiter, "first", atMost: 1, ends)
+        await virtual.settle()
+        let (late, cancelled) = (call(limiter, "late", atMost: 9, ends), call(limiter, "cancelled", atMost: 60, ends))
+        let patient = call(limiter, "patient", atMost: 60, ends)
+        await virtual.settle()
+        cancelled.cancel()
+        await virtual.advance(by: .seconds(9))
+        await #expect(throws: TimeoutError.self) { try await late.value }
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(await limiter.waiting == 1)
+        await virtual.advance(by: .seconds(11))
+        #expect(await ends.all == ["first at 10.0", "patient at 20.0"])
+        for call in [first, patient] { try await call.value }
+        #expect(virtual.pendingCount == 0)
+    }
+
+    // MARK: The token bucket
+
+    @Test func aBucketGivesItsSupplyAtOnceAndThenATokenAtATime() async throws {
+        let (bucket, times) = (TokenBucket(10, burst: 3, on: virtual.service), TickTimes(virtual))
+        let taking = Task {
+            for number in 1...6 {
+                try await bucket.take()
+                await times.note("\(number)")
+            }
+        }
+        while virtual.pendingCount == 0 { await virtual.settle() }
+        await virtual.advance(by: .seconds(1))
+        try await taking.value
+        #expect(await times.all == ["1 at 0.0", "2 at 0.0", "3 at 0.0", "4 at 0.1", "5 at 0.2", "6 at 0.3"])
+    }
+
+    @Test func aBucketThatRestsIsFullAndNoMoreThanThat() async {
+        let bucket = TokenBucket(10, burst: 3, on: virtual.service)
+        var taken: [Bool] = []
+        for pause in [Duration.zero, .seconds(60), .milliseconds(100)] {
+            await virtual.advance(by: pause)
+            for _ in 0..<4 { taken.append(await bucket.tryTake()) }
+        }
+        let (full, one) = ([true, true, true, false], [true, false, false, false])
+        #expect(taken == full + full + one)
+        #expect(virtual.pendingCount == 0, "no timer fills it")
+    }
+
+    // MARK: A lease
+
+    private actor Registry {
+        private var isThere = true
+
+        func renew() throws { if !isThere { throw Busy() } }
+        func fail() { isThere = false }
+    }
+
+    @Test func aLeaseEndsItsLengthAfterItsLastRenewal() async throws {
+        let (virtual, length, registry) = (VirtualTime(clock: .continuous), Duration.seconds(30), Registry())
+        let (service, ends) = (virtual.service, TickLog(virtual))
+        let expiry = try PreciseTimer.schedule(.onDemand, on: service, target: ends) { $0.note($1) }
+        let renewals = PreciseTimer.Schedule.every(length / 3, after: .zero)
+        let goOn = { @Sendable (_: Registry, _: any Error) in }
+        try PreciseTimer.schedule(renewals, on: service, target: registry, onError: goOn) { registry, _ in
+            let asked = service.now
+            try await withTimeout(length / 3, on: service) { try registry.renew() }
+            try expiry.reschedule(.once(at: asked.advanced(by: length)))
+        }
+        await virtual.advance(by: .seconds(95))
+        #expect(ends.ticks.isEmpty)
+        await registry.fail()
+        await virtual.advance(by: .seconds(60))
+        #expect(ends.deadlines == [.seconds(120)])
     }
 
     @Test @MainActor func anEditorSavesOnceAfterABurstAndIsNotRetained() async throws {

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import Synchronization
 import Testing
 
-// The recipes "A tempo" and "Between two ticks" of the guides.
+// The recipes "A tempo" and "Between two ticks", and "A control loop that follows a reference clock", of the guides.
 
 /// A clock for music, 24 ticks a beat.
 final class Metronome: Sendable {
@@ -50,6 +50,42 @@ final class Metronome: Sendable {
     }
 }
 
+/// The clock of a field bus, with cycles of about a millisecond.
+final class Bus: Sendable {
+    private let start: TimerInstant
+    private let cycle: Double
+    private let phases = Mutex<[Double]>([])
+
+    init(from start: TimerInstant, cycle: Double) { (self.start, self.cycle) = (start, cycle) }
+
+    /// How many nanoseconds after the nearest cycle of the bus an instant lies.
+    func phase(at instant: TimerInstant) -> Double {
+        let phase = (start.duration(to: instant) / .nanoseconds(1)).remainder(dividingBy: cycle)
+        phases.withLock { $0.append(phase) }
+        return phase
+    }
+
+    /// The phases that the last cycles have measured.
+    func latest(_ count: Int) -> ArraySlice<Double> { phases.withLock { $0.suffix(count) } }
+}
+
+/// A timer whose deadlines come with the cycles of the bus.
+func follow(_ bus: Bus, on service: TimerService, step: @escaping @Sendable (PreciseTimer.Tick) -> Void) throws
+    -> PreciseTimer
+{
+    let drift = Mutex(0.0)
+    return try PreciseTimer.schedule(.every(.milliseconds(1)), on: service) { timer, tick in
+        step(tick)
+        let phase = bus.phase(at: tick.deadline)
+        let correction = drift.withLock { drift in
+            drift -= phase / 256
+            return drift - phase / 8
+        }
+        let period = Duration.nanoseconds(1_000_000 + Int(correction.rounded()))
+        try? timer.reschedule(.every(period), keeping: .phase)
+    }
+}
+
 struct MusicAndMotionTests {
     private let virtual = VirtualTime()
 
@@ -86,5 +122,29 @@ struct MusicAndMotionTests {
         virtual.jump(by: .milliseconds(110))
         await virtual.settle()
         #expect(abs(ball.place - 3.6) < 1e-9)
+    }
+
+    /// The clock of the bus is 50 millionths faster or slower, and its cycles begin at another moment.
+    @Test(arguments: [999_950.0, 1_000_050.0, 1_000_000.4]) func aCycleFollowsTheClockOfItsBus(cycle: Double) throws {
+        let bus = Bus(from: virtual.now.advanced(by: .microseconds(300)), cycle: cycle)
+        let log = TickLog(virtual)
+        let timer = try follow(bus, on: virtual.service) { log.note($0) }
+        virtual.advance(by: .seconds(3))
+        #expect(bus.latest(1_000).allSatisfy { abs($0) <= 25 })
+        #expect(log.ticks.map(\.index) == Array(0..<log.ticks.count) && log.ticks.count >= 2_999)
+        withExtendedLifetime(timer) {}
+    }
+
+    @Test func aCycleThatMissedDeadlinesStaysWithItsBusAndKeepsItsNumbers() throws {
+        let bus = Bus(from: virtual.now, cycle: 1_000_050)
+        let log = TickLog(virtual)
+        let timer = try follow(bus, on: virtual.service) { log.note($0) }
+        virtual.advance(by: .seconds(2))
+        virtual.jump(by: .milliseconds(20))
+        virtual.advance(by: .seconds(1))
+        #expect(bus.latest(100).allSatisfy { abs($0) <= 25 })
+        #expect(log.missed.reduce(0, +) >= 18)
+        #expect(log.ticks.last.map(\.index) == log.ticks.count + log.missed.reduce(0, +) - 1)
+        withExtendedLifetime(timer) {}
     }
 }

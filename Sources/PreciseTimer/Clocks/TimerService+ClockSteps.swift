@@ -3,9 +3,9 @@ public import TimerKernel
 
 /// What happens to the clocks of the machine.
 extension TimerService {
-    /// One step of the wall clock: somebody set it, forward or back. A plain value.
+    /// One step of the wall clock, which was set forward or back. A plain value.
     public struct ClockStep: Equatable, Codable, Sendable, CustomStringConvertible {
-        /// How far the clock was moved; negative if it was set back.
+        /// How far the clock was set forward; negative if it was set back.
         public let change: Duration
         /// The time on the wall clock after the step.
         public let at: TimerInstant
@@ -26,20 +26,20 @@ extension TimerService {
         }
     }
 
-    /// The steps of the wall clock from now on, as they happen. Steps in quick succession may be told as one, and if
-    /// they cancel each other, not at all.
+    /// The steps of the wall clock from now on, as they happen. Steps in quick succession may be reported as one, and
+    /// if they cancel each other, not at all.
     ///
     /// ```swift
     /// for try await step in try service.clockSteps { calendar.recompute(after: step.change) }
     /// ```
     ///
     /// Setting the clock is a step, by a person, by NTP at its start, or for a leap second. Slewing it is not, nor is a
-    /// change of the time zone. Steps below the precision of reading two clocks, some 100 ns, are not told. The clock
-    /// is the machine's, so every real service tells the same steps, also after its shutdown. A service on virtual time
-    /// tells the steps that a test injects, and its streams end with its shutdown.
+    /// change of the time zone. Steps below the precision of reading two clocks, some 100 ns, are not reported. The
+    /// clock is the machine's, so every real service reports the same steps, also after its shutdown. A service on
+    /// virtual time reports the steps that a test injects, and its streams end with its shutdown.
     ///
     /// Each reading of this property has its own thread and descriptor, until the stream or its task ends. Steps that
-    /// nobody awaits yet are kept in the stream. In a forked child the parent's streams are silent.
+    /// no task awaits yet are kept in the stream. In a forked child the parent's streams are silent.
     ///
     /// The stream throws a `TimerError` within a minute if the process closes its descriptor. Reading the property
     /// throws one if the system refuses a descriptor or a thread, and always on a Mac.
@@ -75,19 +75,19 @@ extension TimerService {
         }
     }
 
-    /// The suspensions of the system from now on, each told after the system has resumed. Suspensions in quick
-    /// succession may be told as one.
+    /// The suspensions of the system from now on, each reported after the system has resumed. Suspensions in quick
+    /// succession may be reported as one.
     ///
     /// ```swift
     /// for try await suspension in try service.suspensions { log("resumed after \(suspension.duration)") }
     /// ```
     ///
     /// A suspension is the time in which the clock ``TimerClock/suspending`` stood still and ``TimerClock/continuous``
-    /// went on. It is no step of the wall clock. Suspend to idle is told only if a cpuidle driver takes part: otherwise
-    /// the clock does not stand still, and the deadlines of that time are late. A virtual machine or a container that
-    /// its host pauses is not suspended in this sense: its clocks do not show it, or the wall clock is set afterwards
-    /// (``clockSteps``). If the kernel does not wake the stream's thread after a suspension, as Linux does, the news
-    /// comes within a minute. A service on virtual time tells the suspensions that a test injects.
+    /// went on. It is not a step of the wall clock. Suspend to idle is reported only if a cpuidle driver takes part:
+    /// otherwise the clock does not stand still, and the deadlines of that time are late. A virtual machine or a
+    /// container that its host pauses is not suspended in this sense: its clocks do not show it, or the wall clock is
+    /// set afterwards (``clockSteps``). If the kernel does not wake the stream's thread after a suspension, as Linux
+    /// does, the report comes within a minute. A service on virtual time reports the suspensions that a test injects.
     ///
     /// Threads, descriptors and errors are those of ``clockSteps``.
     public var suspensions: AsyncThrowingStream<Suspension, any Error> {

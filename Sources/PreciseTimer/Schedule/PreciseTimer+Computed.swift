@@ -1,5 +1,5 @@
 extension PreciseTimer.Schedule {
-    /// Deadlines that a function computes, each from the former one, for times without a fixed period, such as those
+    /// Deadlines that a function computes, each from the previous one, for times without a fixed period, such as those
     /// of a calendar.
     ///
     /// ```swift
@@ -9,15 +9,15 @@ extension PreciseTimer.Schedule {
     /// }
     /// ```
     ///
-    /// The function is called without any lock: by the call that schedules the timer, with the present instant, and
+    /// The function is called without any lock: by the call that schedules the timer, with the current instant, and
     /// before each handler, on its thread, once for each deadline that has passed and once for the next one. On the
     /// wall clock it is also called again, on a thread of the library, after each step of the clock and about once a
     /// minute, and a changed answer replaces the deadline; not on a Mac (``TimerService/clockSteps``). Return quickly.
     /// Some limits:
     ///
     /// - One tick counts at most 10,000 missed deadlines, however many have passed.
-    /// - After a step back, the deadlines that come again tick again; but none if the clock is then at most a minute
-    ///   before the latest deadline that had a tick.
+    /// - After a step back, the deadlines that come again tick again, unless the clock is then at most a minute before
+    ///   the latest deadline that had a tick.
     /// - ``PreciseTimer/reschedule(_:)`` accepts such a schedule only for a timer that began with one.
     ///
     /// Under ``PreciseTimer/MissedTickPolicy/delay``, late ticks are merged as under
@@ -28,8 +28,8 @@ extension PreciseTimer.Schedule {
     ///   - name: what messages and descriptions call it.
     ///   - clock: the clock of the deadlines; nil for the clock of any service.
     ///   - hint: what to do if the function has no deadline at all, for the error.
-    ///   - next: the first deadline after an instant of the service's clock; nil if there is none. An instant that is
-    ///     not later, or is of another clock, counts as nil. The timer ends after its last deadline.
+    ///   - next: the first deadline after an instant of the service's clock; nil if no deadline remains. An instant
+    ///     that is not later, or is of another clock, counts as nil. The timer ends after its last deadline.
     /// - Returns: the schedule.
     public static func computed(
         _ name: String = "computed",

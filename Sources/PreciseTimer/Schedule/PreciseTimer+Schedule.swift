@@ -80,7 +80,7 @@ extension PreciseTimer {
         ///   - spread: all deadlines are later by a random length from zero up to this one. Each call that schedules
         ///     or reschedules a timer draws its own. Nil for no spread; negative lengths are refused.
         ///   - jitter: each deadline is later than its place on the grid by a random length from zero up to this one,
-        ///     drawn anew for each tick, while a spread is drawn once. The grid itself does not move. Nil for no
+        ///     drawn again for each tick, while a spread is drawn once. The grid itself does not move. Nil for no
         ///     jitter; negative lengths, and those longer than the period, are refused.
         ///   - span: the time from now after which there is no deadline; the timer ends with its last one, or rests if
         ///     it is on demand. A bound in time, while `count` is one of ticks: after a stall, one late tick stands for
@@ -205,9 +205,9 @@ extension PreciseTimer {
         /// One tick with the oldest deadline; the later ones are counted in its ``Tick/missed``, and the next tick is
         /// on the first future deadline of the same grid.
         case skip
-        /// One tick for each deadline, one after the other, up to `limit` late ticks until the timer has caught up.
-        /// The last of them counts the rest in its ``Tick/missed``. After 64 of them the service reads its clock
-        /// again, and other timers that are due by then get their turn. A limit below 1 is refused.
+        /// One tick for each deadline, one after the other, up to `limit` late ticks until the timer has caught up. The
+        /// last of them counts the rest in its ``Tick/missed``. After 64 of them the service reads its clock again, and
+        /// other timers that are then due get their turn. A limit below 1 is refused.
         case catchUp(limit: Int)
         /// One tick with the oldest deadline, which counts the later ones. The grid restarts at the late tick, so the
         /// next tick is a whole period later.

@@ -20,7 +20,8 @@ extension TimerService {
     /// Call this on that thread, or before the base runs. It adds an event, which libevent allows on other threads
     /// only if the host called `evthread_use_pthreads`. The service itself may be used on any thread, with or without
     /// libevent's locks. It waits for a timerfd, and is as precise on a base without
-    /// `EVENT_BASE_FLAG_PRECISE_TIMER`. That base's own events come in steps of the kernel's timer interrupt.
+    /// `EVENT_BASE_FLAG_PRECISE_TIMER`. That base's own events come in steps of the kernel's timer interrupt. On a base
+    /// with priorities its event has the highest one, 0.
     ///
     /// Until it is shut down, the service counts as an event to wait for: it keeps `event_base_dispatch` from
     /// returning, even without a timer. The loop removes the service's event. So before you free the base, shut the

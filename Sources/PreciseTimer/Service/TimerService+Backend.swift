@@ -106,7 +106,7 @@ extension TimerService {
     /// - Parameters:
     ///   - backend: the mechanism.
     ///   - clock: the clock of its deadlines; one of the backend's ``Backend/clocks``.
-    ///   - thread: what the service's thread should be. What came of it is in ``grant``.
+    ///   - thread: the options of the service's thread; ``grant`` has their outcome.
     ///   - spin: how long and how often the thread may spin; only for ``Backend/hybrid``.
     /// - Throws: `TimerError` if the backend is not part of this build or cannot wait on that clock, if an option is
     ///   invalid, or if the system refuses a thread, a descriptor or a required option.

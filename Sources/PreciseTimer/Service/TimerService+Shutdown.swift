@@ -42,8 +42,8 @@ extension TimerService {
         (try? await shutdownAndWait(lastTick: false, file: file, line: line)) ?? false
     }
 
-    /// Ends all timers of a service, also of a shared one: the timers of all code in the process, whoever scheduled
-    /// them. Each ends with ``PreciseTimer/EndReason/serviceShutDown``.
+    /// Ends all timers of a service, also of a shared one: the timers of all code in the process, whichever part
+    /// scheduled them. Each ends with ``PreciseTimer/EndReason/serviceShutDown``.
     ///
     /// The next schedule starts a shared service again. Otherwise like ``shutdown(file:line:)``. For programs that end
     /// all their work at once; libraries should not call it.

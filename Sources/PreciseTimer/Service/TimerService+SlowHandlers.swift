@@ -26,11 +26,11 @@ extension TimerService {
     }
 
     /// The first 16 call sites whose handlers ran for longer than a period, in the order in which they were found:
-    /// their own timer's period, or, inline, that of another timer whose deadline passed meanwhile.
+    /// their own timer's period, or, inline, that of another timer whose deadline passed during the call.
     ///
     /// A service notes them from the moment that it, or one of its timers, collects statistics; a debug build always.
-    /// If nobody asks for them, no handler is timed. A handler that runs at this moment, also one that awaits, is among
-    /// them in every build, as soon as it has run for longer than its period.
+    /// Otherwise no handler is timed. A handler that is still running, also one that awaits, is listed in every build,
+    /// as soon as it has run for longer than its period.
     ///
     /// The time of a handler is that of ``PreciseTimer/Statistics/handlerTime``, and includes the time for which the
     /// machine did not run its thread. For a handler that awaits, it includes the waiting. Only `.every` and

@@ -120,6 +120,10 @@ extension TimerService {
         public let lastLateness: Duration?
         /// When the running handler was called; nil if it does not run. See ``PreciseTimer/runningSince``.
         public let runningSince: TimerInstant?
+        /// The deadline of the tick that is on its way to a queue, an actor, a task or a loop over ticks; nil if no
+        /// tick is on its way. A tick that never arrives stays here, such as one for the main actor while the main
+        /// thread runs a loop that does not serve that actor.
+        public let waitingSince: TimerInstant?
         /// The latest call of the handler that has returned. See ``PreciseTimer/lastRun``.
         public let lastRun: PreciseTimer.HandlerRun?
 
@@ -129,24 +133,21 @@ extension TimerService {
             let facts = [
                 counted(ticks, "tick"), lastLateness.map { "the last \($0.text) late" },
                 lastRun.map { "it ran for \($0.duration.text)" }, lastRun?.error.map { "and threw: \($0)" },
-                runningSince.map { "running since \($0)" }, nextDeadline.map { "the next at \($0)" },
-                isPaused ? "paused" : nil,
-                isTargetAlive ? nil : "target released",
+                runningSince.map { "running since \($0)" },
+                nextDeadline.map { waitingSince == nil ? "the next at \($0)" : "waiting since \($0)" },
+                isPaused ? "paused" : nil, isTargetAlive ? nil : "target released",
             ]
             return "\(name) (\(file):\(line)): \(facts.compactMap(\.self).joined(separator: ", "))".onOneLine
         }
 
         init(_ view: TimerView, _ core: ServiceCore) {
             let record = view.record
-            label = record.label
-            (file, line) = (record.user.site.file, UInt(record.user.site.line))
+            (label, file, line) = (record.label, record.user.site.file, UInt(record.user.site.line))
             nextDeadline = core.instant(record.timing.knownDeadline)
-            isPaused = record.timing.isPaused
-            isTargetAlive = view.target != nil
-            runningSince = view.runningSince.flatMap(core.instant)
-            lastRun = record.lastRun
-            ticks = Int(clamping: record.user.ticks)
-            lastLateness = record.latenessOfLastTick
+            waitingSince = record.stage == .dispatched ? nextDeadline : nil
+            (isPaused, isTargetAlive) = (record.timing.isPaused, view.target != nil)
+            (runningSince, lastRun) = (view.runningSince.flatMap(core.instant), record.lastRun)
+            (ticks, lastLateness) = (Int(clamping: record.user.ticks), record.latenessOfLastTick)
         }
     }
 }
@@ -167,9 +168,11 @@ extension TimerService.Snapshot {
         ticks = try container.decode(Int.self, forKey: .ticks)
         lastLateness = try container.decodeIfPresent(Duration.self, forKey: .lastLateness)
         runningSince = try container.decodeIfPresent(TimerInstant.self, forKey: .runningSince)
+        waitingSince = try container.decodeIfPresent(TimerInstant.self, forKey: .waitingSince)
         lastRun = try container.decodeIfPresent(PreciseTimer.HandlerRun.self, forKey: .lastRun)
         let clocks = Set([nextDeadline, runningSince, lastRun?.start].compactMap { $0?.clock })
-        guard ticks >= 0, (ticks == 0) == (lastLateness == nil), lastLateness?.isDistance ?? true, clocks.count <= 1
+        guard ticks >= 0, (ticks == 0) == (lastLateness == nil), lastLateness?.isDistance ?? true, clocks.count <= 1,
+            waitingSince == nil || waitingSince == nextDeadline
         else { throw DecodingError.impossible("snapshot of a timer", in: decoder) }
     }
 }

@@ -2,8 +2,8 @@
 extension PreciseTimer {
     /// Schedules a timer for an actor, which it never retains. The handler runs isolated to the actor, and may await
     /// and throw: `{ meter, tick in try await meter.report(tick.missed) }`. While a handler awaits, only its own
-    /// timer's next tick is held back; deadlines that pass meanwhile are merged into that tick and counted. Otherwise
-    /// like the form with a target, which describes the parameters.
+    /// timer's next tick is held back; deadlines that pass in the meantime are merged into that tick and counted.
+    /// Otherwise like the form with a target, which describes the parameters.
     ///
     /// If the timer ends while a handler awaits, the handler's task is cancelled, unless the handler ended it itself.
     ///

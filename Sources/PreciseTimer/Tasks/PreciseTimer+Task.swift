@@ -14,9 +14,10 @@ extension PreciseTimer {
     /// actor by itself. Ticks on the main actor come only if the program runs the main thread's loop: an `async` main,
     /// `dispatchMain()` and a main run loop do.
     ///
-    /// While a handler awaits, only its own timer's next tick is held back; deadlines that pass meanwhile are merged
-    /// into that tick and counted. If the timer ends while its handler is running, the handler's task is cancelled,
-    /// unless the handler ended it itself. Otherwise like the form with a target, which describes the other parameters.
+    /// While a handler awaits, only its own timer's next tick is held back; deadlines that pass in the meantime are
+    /// merged into that tick and counted. If the timer ends while its handler is running, the handler's task is
+    /// cancelled, unless the handler ended it itself. Otherwise like the form with a target, which describes the other
+    /// parameters.
     ///
     /// `onError` is called with the target and an error of the handler; the timer then goes on. If it throws, or is
     /// nil, the timer ends, and the reason is ``EndReason/failed(_:)``. It is also called for an error after the

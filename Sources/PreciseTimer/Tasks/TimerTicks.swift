@@ -12,7 +12,8 @@
 /// was taken. Each iteration has its own timer.
 ///
 /// The sequence ends after the last deadline, if the task is cancelled, and if the service is shut down. It throws a
-/// `TimerError` if the timer could not be scheduled or its backend failed, once, and ends with it.
+/// `TimerError` if the timer could not be scheduled or its backend failed, once, and ends with it. Its `Failure` is
+/// `any Error`, because an operator that combines two sequences may pass on the errors of one as those of the other.
 public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
     let schedule: PreciseTimer.Schedule
     /// Schedules a timer whose ticks come into a mailbox.
@@ -35,10 +36,8 @@ public struct TimerTicks: AsyncSequence, Sendable, CustomStringConvertible {
         public var customMirror: Mirror { Mirror(self, children: [:]) }
 
         /// Waits for the next tick and returns it; nil after the last tick, and after an error.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(TimerError) -> PreciseTimer.Tick? {
-            do throws(TimerError) {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> PreciseTimer.Tick? {
+            do {
                 guard let timer = try timer?.get() else { return nil }
                 let tick = await withTaskCancellationHandler {
                     await timer.mailbox.next()

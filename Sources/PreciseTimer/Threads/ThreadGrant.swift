@@ -2,7 +2,7 @@ internal import TimerAlarms
 public import TimerKernel
 
 extension TimerService {
-    /// What a service obtained of its ``ThreadOptions``.
+    /// Which of its ``ThreadOptions`` a service obtained.
     public struct ThreadGrant: Equatable, Sendable, CustomStringConvertible {
         /// An option.
         @nonexhaustive public enum Option: String, CaseIterable, Sendable {
@@ -20,22 +20,22 @@ extension TimerService {
             case idleLatency = "idle latency"
         }
 
-        /// What came of one option.
+        /// The outcome of one option.
         public struct Item: Equatable, Sendable, CustomStringConvertible {
             /// The option.
             public let option: Option
-            /// What was asked for, as `fifo:80`.
+            /// The request, such as `fifo:80`.
             public let asked: String
             /// Whether the thread has asked for it by itself.
             let isDefault: Bool
-            /// Why it was not obtained; nil if it was.
+            /// Why it was refused; nil if it was granted.
             public let refusal: TimerError?
-            /// One sentence on what would help; nil if nothing would, or if the option was obtained and does what it
-            /// should. On a Linux with PREEMPT_RT the timers of libevent and Foundation make little of a real-time
+            /// One sentence on what would help; nil if nothing would, or if the option was granted and does what it
+            /// should. On a Linux with PREEMPT_RT the timers of libevent and Foundation gain little from a real-time
             /// policy.
             public let advice: String?
 
-            /// One line: the option, what was asked for, and whether it was obtained.
+            /// One line: the option, the request, and whether it was granted.
             public var description: String {
                 let lack = isDefault ? "the default, not obtained" : "refused"
                 let outcome = refusal.map { "\(lack): \($0)" } ?? "obtained"
@@ -47,8 +47,8 @@ extension TimerService {
         /// by default for a slice.
         public let items: [Item]
 
-        /// The items that the options ask for and that were not obtained. A timer slack or a slice that the thread
-        /// asks for by itself is not among them; ``items`` say whether it was obtained.
+        /// The requested items that were refused. A timer slack or a slice that the thread requests on its own is not
+        /// among them; ``items`` say whether it was obtained.
         public var refusals: [Item] { items.filter { $0.refusal != nil && !$0.isDefault } }
 
         /// One line for each item.
@@ -88,7 +88,7 @@ extension TimerService {
         }
     }
 
-    /// What the service obtained of its ``ThreadOptions``, and has at present: an affinity is refused as soon as the
+    /// Which of its ``ThreadOptions`` the service obtained, and still has: an affinity counts as refused as soon as the
     /// thread has other processors, because one was taken away, or another program moved the thread. The kernel does
     /// not give it back when the processor returns. No items for a service whose thread or loop belongs to the host,
     /// and for one that does not run.

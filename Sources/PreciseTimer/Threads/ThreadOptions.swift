@@ -2,11 +2,11 @@ internal import TimerAlarms
 internal import TimerKernel
 
 extension TimerService {
-    /// What the thread of a service should be. By default an ordinary thread, whose sleeps take no timer slack, and
-    /// which asks for the shortest slice.
+    /// The options of a service's thread. The default is an ordinary thread whose sleeps have no timer slack, and which
+    /// asks for the shortest slice.
     ///
-    /// The system may refuse any of these; ``TimerService/grant`` tells what was obtained. Threads that a handler
-    /// creates do not take over a real-time policy. A Mac refuses all of them, except for `Policy.deadline`.
+    /// The system may refuse any of these; ``TimerService/grant`` shows what was granted. Threads that a handler
+    /// creates do not inherit a real-time policy. A Mac refuses all of them, except for `Policy.deadline`.
     public struct ThreadOptions: Equatable, Sendable, CustomStringConvertible {
         /// The scheduling policy: see sched(7).
         @nonexhaustive public enum Policy: Equatable, Sendable, CustomStringConvertible {
@@ -17,8 +17,8 @@ extension TimerService {
             /// The same, but takes turns with threads of its priority (SCHED_RR).
             case roundRobin(priority: Int)
             /// Gets the runtime in each period, before the deadline (SCHED_DEADLINE). The kernel demands runtime ≤
-            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity beside it. On a Mac this is
-            /// a time constraint of the thread (`THREAD_TIME_CONSTRAINT_POLICY`).
+            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity with it. On a Mac this is a
+            /// time constraint of the thread (`THREAD_TIME_CONSTRAINT_POLICY`).
             case deadline(runtime: Duration, deadline: Duration, period: Duration)
 
             /// The policy and its numbers, as in `fifo:80`.
@@ -47,8 +47,8 @@ extension TimerService {
         /// Threads that a handler creates inherit them. Ticks for queues and actors are sent with the main thread's.
         public var affinity: Set<Int>
         /// How late the kernel may end the thread's sleeps, to share wake-ups: at least 1 ns. It concerns sleeps inside
-        /// handlers, and the waits of a run loop; timerfds take no slack, and the sleeps of real-time threads take
-        /// none either. Nil for 1 ns if the service has its own thread; the kernel's default would be 50 µs.
+        /// handlers, and the waits of a run loop; timerfds have no slack, and neither do the sleeps of real-time
+        /// threads. Nil for 1 ns if the service has its own thread; the kernel's default would be 50 µs.
         public var timerSlack: Duration?
         /// How long the thread may run before the kernel looks for another one, while its policy is ordinary: 100 µs to
         /// 100 ms, in whole microseconds, or zero for the kernel's own slice of some milliseconds. With a shorter slice

@@ -83,7 +83,7 @@ extension TimerService {
         }
     }
 
-    /// What the service's thread does beside sleeping; nil if the service does not run or does not spin.
+    /// What the service's thread does besides sleeping; nil if the service does not run or does not spin.
     public var spin: Spin? {
         guard let alarm = core.alarm as? TimerFDAlarm, let report = alarm.spinner?.report else { return nil }
         let now = alarm.now.nanoseconds

@@ -31,15 +31,13 @@ extension PreciseTimer {
     @available(
         *,
         unavailable,
-        message: "write: try PreciseTimer.schedule(.every(period), target:) { target, tick in … }"
+        message: "write: try PreciseTimer.schedule(.every(p), target: model) { model, tick in … }"
     )
     public static func schedule<T>(every: Duration, target: T, handler: @escaping (T, Tick) -> Void) { never() }
     @available(*, unavailable, message: "write: try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in … }")
-    public static func scheduledTimer(
-        withTimeInterval: Double,
-        repeats: Bool,
-        block: @escaping @Sendable (PreciseTimer) -> Void
-    ) -> PreciseTimer { never() }
+    public static func scheduledTimer(withTimeInterval: Double, repeats: Bool, block: (PreciseTimer) -> Void) {
+        never()
+    }
     @available(*, unavailable, message: "import PreciseTimerPatterns: `try await withRetry(attempts: 5) { … }`")
     public static func retry(_: Int, operation: () async throws -> Void) async throws { never() }
 }
@@ -53,6 +51,10 @@ extension PreciseTimer.Schedule {
     public static func daily(at: String) -> Self { never() }
     @available(*, unavailable, message: "import PreciseTimerFoundation: `.hourly`, `.daily`, `.weekly` or `.calendar`")
     public static func cron(_: String) -> Self { never() }
+    @available(*, unavailable, message: "import PreciseTimerPatterns: `.rate(127.5, per: .seconds(60))`")
+    public static func rate(_: Double, per duration: Duration) -> Self { never() }
+    @available(*, unavailable, message: "import PreciseTimerFoundation: `schedule.deadlines(after: date, count: 1)`")
+    public func first<Instant>(after: Instant) -> Instant? { never() }
 }
 
 extension PreciseTimer.Delivery {
@@ -77,7 +79,11 @@ extension TimerService.ThreadOptions {
 
 extension Duration {
     @available(*, unavailable, message: "write `.seconds(60 * count)`")
-    public static func minutes(_ count: Int) -> Duration { never() }
+    public static func minutes<Count>(_ count: Count) -> Duration { never() }
+    @available(*, unavailable, message: "write `.seconds(3_600 * count)`")
+    public static func hours<Count>(_ count: Count) -> Duration { never() }
+    @available(*, unavailable, message: "write `.seconds(86_400 * count)`; at a time of the day: `.daily(at:)`")
+    public static func days<Count>(_ count: Count) -> Duration { never() }
 }
 
 private func never() -> Never { preconditionFailure("this cannot be called") }

@@ -15,7 +15,7 @@ extension PreciseTimer {
     /// stops there, with a message. A release build returns after the cancel, as from inside the handler. No build sees
     /// what else a handler awaits: if a handler without an actor awaits a method of the caller's actor, neither goes
     /// on. Use the async form.
-    @available(*, noasync, message: "use the async form (at the top level, in a function of your own)")
+    @available(*, noasync, message: "write `await timer.cancelAndWait()`, at the top level in a function of yours")
     @discardableResult public func cancelAndWait() -> Bool {
         let wait = HandlerWait()
         let isEnding = core.end(record, .cancelled, wait)
@@ -55,7 +55,7 @@ extension PreciseTimer {
     /// - Returns: whether the timer ended with a last tick or, inside the handler, whether it will. False if it goes
     ///   on, if it was paused, and if another call or the release of its target ended it before.
     /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
-    ///   the limit, and with ``TimerError/Code/lastTickPending`` if its last tick was not delivered by then.
+    ///   the limit, and with ``TimerError/Code/lastTickPending`` if its last tick was not delivered within the limit.
     @discardableResult public func finish(within limit: Duration? = nil) async throws(TimerError) -> Bool {
         let wait = HandlerWait()
         let hasLastTick = core.finish(record, wait)
@@ -68,9 +68,9 @@ extension PreciseTimer {
 
 extension TimerBag {
     /// Ends all timers after one last tick each, as ``PreciseTimer/finish(within:)`` does, removes them, and waits for
-    /// their handlers. A timer whose handler gives it another schedule meanwhile is cancelled when that handler has
-    /// returned. Called from inside a handler, it does not wait; if the bag had the only handle of that handler's
-    /// timer, and no target keeps it, the running tick is its last.
+    /// their handlers. If a handler gives its timer another schedule during the wait, the timer is cancelled when that
+    /// handler has returned. Called from inside a handler, it does not wait; if the bag had the only handle of that
+    /// handler's timer, and no target keeps it, the running tick is its last.
     ///
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
@@ -78,11 +78,11 @@ extension TimerBag {
         try await endAll(lastTick: true, within: limit)
     }
 
-    /// Cancels all timers and removes all members, and waits for their handlers that are running. It does not wait for
-    /// members that were removed before. From inside a handler it does not wait for that handler.
+    /// Cancels all timers, removes all members, and waits for their running handlers. It does not wait for members that
+    /// were removed before. From inside a handler it does not wait for that handler.
     public func cancelAllAndWait() async { try? await endAll(lastTick: false, within: nil) }
 
-    /// Cancels all timers and removes them, and waits for their handlers that are running, for at most a real time.
+    /// Cancels all timers, removes them, and waits up to `limit` of real time for their running handlers.
     ///
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
     public func cancelAllAndWait(within limit: Duration) async throws(TimerError) {
@@ -109,12 +109,12 @@ extension TimerBag {
 }
 
 extension TimerService {
-    /// Ends your own service, after a last tick of each of its timers if that is wanted, and waits for running
+    /// Ends your own service, if `lastTick` is true after a last tick of each of its timers, and waits for running
     /// handlers.
     ///
-    /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(within:)`` for each timer. A timer
-    /// whose handler gives it another schedule meanwhile is cancelled when that handler has returned. Called from
-    /// inside a handler, the running tick is the last of its timer.
+    /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(within:)`` for each timer. If a
+    /// handler gives its timer another schedule during the wait, the timer is cancelled when that handler has returned.
+    /// Called from inside a handler, the running tick is the last of its timer.
     ///
     /// - Parameters:
     ///   - lastTick: whether each timer that is not paused gets a last tick.
@@ -123,7 +123,7 @@ extension TimerService {
     ///   - line: the line that a debug build names.
     /// - Returns: whether this call ended the service.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit. The service has
-    ///   ended in spite of it.
+    ///   ended nevertheless.
     @discardableResult public func shutdownAndWait(
         lastTick: Bool,
         within limit: Duration? = nil,

@@ -5,10 +5,10 @@ extension PreciseTimer {
     public struct HandlerRun: Equatable, Codable, Sendable {
         /// When the handler was called.
         public let start: TimerInstant
-        /// How long it ran. For a handler that awaits, this includes the waiting. If a wall clock is set meanwhile, the
-        /// step is in it.
+        /// How long it ran. For a handler that awaits, this includes the waiting. If the wall clock is set while it
+        /// runs, the length includes the step.
         public let duration: Duration
-        /// The error that it threw, in words, also if `onError` took it; nil if it threw none.
+        /// The description of the error that it threw, also if `onError` handled it; nil if it threw no error.
         public let error: String?
 
         init(start: TimerInstant, end: TimerInstant, error: String? = nil) {
@@ -30,14 +30,14 @@ extension PreciseTimer {
         }
     }
 
-    /// When the handler that is running now was called; nil if it does not run. For an inline handler, when its
-    /// service's thread woke for it: nobody reads the clock again. From any thread, in constant time.
+    /// The instant at which the running handler was called; nil if no handler runs. For an inline handler, the instant
+    /// at which its service's thread woke for it, so the clock is not read again. From any thread, in constant time.
     public var runningSince: TimerInstant? {
         core.locked(inForkedChild: nil) { $0.scheduler.runningSince(record) }.flatMap(core.instant)
     }
 
-    /// The latest call of the handler that has returned; nil if there was none. Only calls in a task (a handler that
-    /// awaits, or is isolated to an actor) and calls of a timer that collects ``statistics`` are timed: others pay for
-    /// no clock. From any thread, in constant time.
+    /// The latest call of the handler that has returned; nil if no call has. Only calls in a task (a handler that
+    /// awaits, or is isolated to an actor) and calls of a timer that collects ``statistics`` are timed: other calls do
+    /// not read the clock. From any thread, in constant time.
     public var lastRun: HandlerRun? { core.locked(inForkedChild: nil) { _ in record.lastRun } }
 }

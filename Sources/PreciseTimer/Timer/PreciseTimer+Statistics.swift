@@ -43,8 +43,8 @@ extension PreciseTimer {
         public struct Drift: Hashable, Codable, Sendable, CustomStringConvertible {
             /// Parts per million: so many µs later with each second.
             public let ppm: Double
-            /// A smaller drift cannot be told from none: without a drift, ``ppm`` is beyond the noise, in either
-            /// direction, in less than one of 100 intervals. Infinite if there are too few wake-ups to say.
+            /// A smaller drift is not distinguishable from no drift: without a drift, ``ppm`` is beyond the noise, in
+            /// either direction, in less than one of 100 intervals. Infinite if there are too few wake-ups to say.
             public let noise: Double
 
             /// The drift, as in `2 ± 28 ppm`, or `208.3 ± ? ppm` if the noise is not known.
@@ -83,13 +83,13 @@ extension PreciseTimer {
         /// How many deadlines got no tick, because another tick stood for them.
         public private(set) var missed: Int
         /// How many ticks were for a deadline that came due because the clock was set, or because the machine was
-        /// suspended while the clock went on. Nobody was late for them: they are in ``ticks``, and in no lateness.
+        /// suspended while the clock went on. They were not late: they count in ``ticks``, and not in any lateness.
         public private(set) var afterStep: Int
         /// How late the other ticks were.
         public private(set) var lateness: Histogram
         /// How long the handlers ran: from the tick's ``Tick/delivered`` until the handler has returned and its thread
         /// has the service's lock, usually a fraction of a microsecond later. Ticks that a task awaits have no handler.
-        /// The time of a handler is not known if the clock is set meanwhile, or if it shuts its service down.
+        /// The time of a handler is unknown if the clock is set while it runs, or if it shuts its service down.
         public private(set) var handlerTime: Histogram
         /// The longest stall; nil if no tick has a lateness.
         public private(set) var longestStall: Stall?
@@ -167,10 +167,11 @@ extension PreciseTimer {
             }
         }
 
-        /// The statistics of the time between two readings: these ones, without an earlier reading of the same timer
-        /// or service. If the longest stall was before that reading, the result has none. If these statistics have
+        /// The statistics of the time between two readings: this reading, minus an earlier one of the same timer or
+        /// service. If the longest stall was before that reading, the result has no stall. If these statistics have
         /// fewer ticks than the earlier reading, collecting was turned off and on in between: the result is these
-        /// statistics. After a longer time this cannot be noticed, and the result is meaningless. O(n) for n buckets.
+        /// statistics. If they have caught up since, this goes unnoticed, and the result is meaningless. O(n) for n
+        /// buckets.
         public func since(_ earlier: Statistics) -> Statistics {
             if ticks < earlier.ticks { return self }
             var rest = self

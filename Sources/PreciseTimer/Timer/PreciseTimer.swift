@@ -64,7 +64,7 @@ public final class PreciseTimer: Sendable {
     /// those that have passed are late, and the missed-tick policy handles them at once.
     @discardableResult public func resume() -> Bool { core.resume(record) }
 
-    /// Starts the present schedule anew: the next deadline is a whole delay or period from now; for
+    /// Restarts the current schedule: the next deadline is a whole delay or period from now; for
     /// `.every(period, after: delay)`, the period. The numbers of the deadlines, a `count` and a `for:` start again; an
     /// alignment or a spread is not kept. A paused timer stays paused.
     ///
@@ -74,7 +74,7 @@ public final class PreciseTimer: Sendable {
     @discardableResult public func restart() -> Bool { core.restart(record) }
 
     /// Gives the timer another schedule, counted from now. The numbers of its deadlines start at 0 again. A paused
-    /// timer stays paused. The new schedule begins with ``resume()``; if the pause keeps the grid, or the former
+    /// timer stays paused. The new schedule begins with ``resume()``; if the pause keeps the grid, or the previous
     /// deadlines were computed, it begins now, and deadlines that pass are late.
     ///
     /// After it returns, no tick of the old schedule starts, not even one that is on its way to a queue. Called in
@@ -83,8 +83,8 @@ public final class PreciseTimer: Sendable {
     ///
     /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. Keep
     /// the phase instead: ``reschedule(_:keeping:)``. That is also the way for a handler that changes its own period:
-    /// each reschedule to `.every(p, at: tick.deadline.advanced(by: p))`, or to `.once(at:)` that instant, starts the
-    /// count anew, so deadlines that a late tick has counted as missed are counted again, or tick.
+    /// each reschedule to `.every(p, at: tick.deadline.advanced(by: p))`, or to `.once(at:)` that instant, restarts the
+    /// count, so deadlines that a late tick has counted as missed are counted again, or tick.
     ///
     /// A timer takes computed deadlines, such as those of a calendar, only if it was scheduled with such.
     ///
@@ -98,11 +98,11 @@ public final class PreciseTimer: Sendable {
     /// Gives the timer another period or rate from its next deadline on, which stays where it is, and keeps its number:
     /// `reschedule(.rate(96, per: .seconds(1)), keeping: .phase)`, for a tempo that may change at any time.
     ///
-    /// A count, a `for:` and a jitter of the former schedule end with it. If no deadline is known, as after the last
+    /// A count, a `for:` and a jitter of the previous schedule end with it. If no deadline is known, as after the last
     /// one, this is the same as ``reschedule(_:)``. Constant time.
     ///
     /// - Throws: `TimerError` if the schedule is not `.every(period)` or `.rate(number, per: duration)`, with or
-    ///   without a count, or if the present deadlines are computed; the timer stays as it was. Also if the timer has
+    ///   without a count, or if the current deadlines are computed; the timer stays as it was. Also if the timer has
     ///   ended.
     public func reschedule(_ schedule: Schedule, keeping kept: PhaseKeeping) throws(TimerError) {
         let resolved = try schedule.resolved(on: core.clock)
@@ -142,9 +142,9 @@ public final class PreciseTimer: Sendable {
         core.read(record) { _ in record.timing.knownDeadline }.flatMap(core.instant)
     }
 
-    /// The time to the next deadline, zero if it has passed. It stands still while a pause keeps it, also if an extra
-    /// tick is asked for meanwhile. Nil if no tick remains, if the timer rests until it is rescheduled, or if the
-    /// running handler decides it.
+    /// The time to the next deadline, zero if it has passed. It stands still while a pause keeps it, even if an extra
+    /// tick is requested during the pause. Nil if no tick remains, if the timer rests until it is rescheduled, or if
+    /// the running handler decides it.
     public var remaining: Duration? {
         core.read(record) { $0.now.flatMap { record.timing.remaining(at: $0.nanoseconds) } }
             .map(Duration.init(wholeNanoseconds:))

@@ -17,7 +17,8 @@ internal import TimerKernel
 /// A name is any value that is `Hashable` and `Sendable`: a string, an enum, or the identifier of a connection.
 /// Whatever has timers can be in a bag (``TimerHolder``).
 ///
-/// May be used from any thread, and from inside a handler. In a forked child, the parent's bag is empty and accepts
+/// May be used from any thread, and from inside a handler. `==` and `hash(into:)` of the names are called under the
+/// bag's lock: if they use the bag, the process ends. In a forked child, the parent's bag is empty and accepts
 /// nothing.
 public final class TimerBag: Sendable, CustomStringConvertible, CustomReflectable {
     /// A member with its name, which must not be released under the lock either.
@@ -61,7 +62,8 @@ public final class TimerBag: Sendable, CustomStringConvertible, CustomReflectabl
     /// Shows the description alone.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// The timer of that name; nil if there is no such timer, or it has ended.
+    /// The timer of that name; nil if there is no such timer, or it has ended. A debouncer or another pattern is no
+    /// timer, so its name yields nil: keep the pattern itself, and end it with ``cancel(_:)``.
     public subscript(name: some Hashable & Sendable) -> PreciseTimer? {
         let timer = state.withLock(inForkedChild: nil) { $0.named[name]?.member } as? PreciseTimer
         return timer.flatMap { $0.hasEnded ? nil : $0 }

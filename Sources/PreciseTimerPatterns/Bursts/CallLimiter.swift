@@ -28,6 +28,8 @@ public class CallLimiter: @unchecked Sendable {
     /// - Parameters:
     ///   - time: how long no call must come, or the least time between two calls of the handler. Not negative.
     ///   - edge: which calls call the handler; nil for that of the class.
+    ///   - longest: how long a call of a burst waits at most for the handler, if further calls never stop; nil for any
+    ///     time. At least `time`. For a ``Debouncer`` only: in a throttler no call waits longer than `time`.
     ///   - service: the running backend to use.
     ///   - tolerance: how late the handler may be called on purpose. Not negative.
     ///   - deliver: where the handler runs, also a call at the leading edge; one that is isolated to an actor runs on
@@ -37,10 +39,12 @@ public class CallLimiter: @unchecked Sendable {
     ///   - line: the line that `TimerService.activeTimers` names.
     ///   - target: the object that the handler receives.
     ///   - handler: called with the target.
-    /// - Throws: `TimerError` for a negative time, or if the system refuses a thread or descriptor.
+    /// - Throws: `TimerError` for a negative time, for a longest wait that makes no sense, or if the system refuses a
+    ///   thread or descriptor.
     public convenience init<Target: AnyObject & Sendable>(
         _ time: Duration,
         edge: BurstEdge? = nil,
+        longest: Duration? = nil,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
         deliver: PreciseTimer.Delivery = .inline,
@@ -53,7 +57,7 @@ public class CallLimiter: @unchecked Sendable {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let (actor, plain) = (handler.isolation, calledInPlace(handler))
         let handler = PatternHandler(deliver: deliver, plain: plain, actor: { actor }, inTask: { await handler($1) })
-        try self.init(time, edge, options, target, handler)
+        try self.init(time, edge, longest, options, target, handler)
     }
 
     /// Calls a handler that awaits: `{ model in await model.save() }`. It runs in a task, on its actor if it is
@@ -61,6 +65,7 @@ public class CallLimiter: @unchecked Sendable {
     public convenience init<Target: AnyObject & Sendable>(
         _ time: Duration,
         edge: BurstEdge? = nil,
+        longest: Duration? = nil,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
         label: String? = nil,
@@ -71,13 +76,21 @@ public class CallLimiter: @unchecked Sendable {
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let actor = handler.isolation
-        try self.init(time, edge, options, target, PatternHandler(actor: { actor }, inTask: { await handler($1) }))
+        try self.init(
+            time,
+            edge,
+            longest,
+            options,
+            target,
+            PatternHandler(actor: { actor }, inTask: { await handler($1) })
+        )
     }
 
     /// Calls a handler of the main actor: `{ model in model.search() }`. Otherwise like the first form.
     public convenience init<Target: AnyObject & Sendable>(
         _ time: Duration,
         edge: BurstEdge? = nil,
+        longest: Duration? = nil,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
         deliver: PreciseTimer.MainActorDelivery,
@@ -89,7 +102,7 @@ public class CallLimiter: @unchecked Sendable {
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let handler = PatternHandler<Target>(actor: { MainActor.shared }, inTask: { await handler($1) })
-        try self.init(time, edge, options, target, handler)
+        try self.init(time, edge, longest, options, target, handler)
     }
 
     /// Calls a handler that is isolated to its target, an actor, and that awaits: `{ store in await store.save() }`.
@@ -97,6 +110,7 @@ public class CallLimiter: @unchecked Sendable {
     public convenience init<Target: Actor>(
         _ time: Duration,
         edge: BurstEdge? = nil,
+        longest: Duration? = nil,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
         label: String? = nil,
@@ -107,7 +121,7 @@ public class CallLimiter: @unchecked Sendable {
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let handler = PatternHandler<Target>(actor: { [weak target] in target }, inTask: { await handler($1) })
-        try self.init(time, edge, options, target, handler)
+        try self.init(time, edge, longest, options, target, handler)
     }
 
     /// Calls a handler that is isolated to its target, an actor, and awaits nothing: `{ store in store.count += 1 }`.
@@ -115,6 +129,7 @@ public class CallLimiter: @unchecked Sendable {
     public convenience init<Target: Actor>(
         _ time: Duration,
         edge: BurstEdge? = nil,
+        longest: Duration? = nil,
         on service: TimerService = .default,
         tolerance: Duration = .zero,
         label: String? = nil,
@@ -125,12 +140,13 @@ public class CallLimiter: @unchecked Sendable {
     ) throws(TimerError) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let handler = PatternHandler<Target>(actor: { [weak target] in target }, inTask: { await handler($1) })
-        try self.init(time, edge, options, target, handler)
+        try self.init(time, edge, longest, options, target, handler)
     }
 
     private init<Target: AnyObject & Sendable>(
         _ time: Duration,
         _ edge: BurstEdge?,
+        _ longest: Duration?,
         _ options: PatternOptions,
         _ target: Target,
         _ handler: PatternHandler<Target>
@@ -138,8 +154,13 @@ public class CallLimiter: @unchecked Sendable {
         if time < .zero {
             throw TimerError(.invalidSchedule, "debouncing or throttling by \(time.text) (it must not be negative)")
         }
+        if let longest, !Self.isDebounce || longest < time {
+            let reason = Self.isDebounce ? "it must be at least the time" : "no call waits longer: leave it out"
+            let attempted = "\(Self.isDebounce ? "debouncing" : "throttling") by \(time.text)"
+            throw TimerError(.invalidSchedule, "\(attempted), for \(longest.text) at the longest (\(reason))")
+        }
         let (edge, isDebounce) = (edge ?? (Self.isDebounce ? .trailing : .both), Self.isDebounce)
-        state = Lock(State(limit: CallLimit(length: time, edge: edge, isDebounce: isDebounce)))
+        state = Lock(State(limit: CallLimit(length: time, edge: edge, isDebounce: isDebounce, longest: longest)))
         service = options.service
         let ticks = PatternTicks(handler) { [weak self] target, tick in self?.comes(tick) == true ? target : nil }
         let timer = try ticks.schedule(options, target)

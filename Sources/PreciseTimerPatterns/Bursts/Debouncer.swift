@@ -8,7 +8,13 @@
 /// Its type does not name the target's. A property that is made with `target: self` is `var save: Debouncer?`.
 ///
 /// The time is how long no call must come before the burst is over. Without an edge, the last call of a burst calls the
-/// handler (``BurstEdge/trailing``). With ``BurstEdge/trailing`` and ``BurstEdge/both`` the last call is never lost.
+/// handler (``BurstEdge/trailing``). With ``BurstEdge/trailing`` and ``BurstEdge/both`` the last call is never lost:
+/// the handler is called after it, unless `cancel()` drops it, or the debouncer, its target or its service ends first.
+///
+/// Calls that never stop make a burst that never ends. With `longest: .seconds(5)` a call waits for 5 s at most: the
+/// handler is called then, and the burst goes on. With ``BurstEdge/leading``, a burst ends after 5 s, and the next call
+/// is the first one of another burst.
+///
 /// ``CallLimiter`` has the rest.
 ///
 /// It is `@unchecked Sendable` as its superclass is, and adds no state.

@@ -2,7 +2,7 @@ public import PreciseTimer
 internal import Synchronization
 internal import TimerKernel
 
-/// Time-outs by key: of connections that say nothing, of sessions, of entries of a cache.
+/// Time-outs by key, for silent connections, sessions or cache entries.
 ///
 /// ```swift
 /// let timeouts = IdleTimeouts<Connection.ID>(target: server) { server, id in server.close(id) }
@@ -14,9 +14,11 @@ internal import TimerKernel
 /// before the handler is called, even if the tick is already on its way, the time-out is postponed. A service that is
 /// shut down ends its time-outs without a call.
 ///
-/// Keep the object: when it is released, all time-outs end. All members may be used from any thread, and from inside
-/// the handler. No lock is held while the handler runs. `==` and `hash(into:)` of the keys are called under the lock of
-/// this object, and must not use it. In a forked child, the parent's time-outs do not exist, and none can be set.
+/// Keep the object: when it is released, all time-outs end. A bag that holds it ends them, too; the next refresh of a
+/// key then sets a new time-out, which that bag no longer holds. All members may be used from any thread, and from
+/// inside the handler. No lock is held while the handler runs. `==` and `hash(into:)` of the keys are called under the
+/// lock of this object: if they use it, the process ends. In a forked child, the parent's time-outs do not exist, and
+/// none can be set.
 ///
 /// Each key has one timer on the service, and the keys share the handler. To postpone a time-out takes constant time,
 /// and makes no system call.
@@ -302,12 +304,13 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
 }
 
 extension IdleTimeouts: TimerHolder {
-    /// The timers of its keys, and of handlers that are running.
+    /// The timers of its keys, and of handlers that are running. Those that a service or a bag has ended may be among
+    /// them.
     public var timers: [PreciseTimer] {
         state.withLock(inForkedChild: []) { $0.slots.values.map(\.timer) + $0.running.values }
     }
 
-    /// False: keys may always come.
+    /// Always false, because new keys may come.
     public var hasEnded: Bool { false }
 }
 

@@ -73,23 +73,10 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
     retryIf: (Failure) -> Bool = { _ in true },
     operation: nonisolated(nonsending) (_ attempt: Int) async throws(Failure) -> Success
 ) async throws -> Success {
-    guard attempts > 0 else {
-        throw TimerError(.invalidOption, "retrying with \(attempts) attempts (it must be at least 1)")
+    let pause = { (error: Failure, attempt: Int) in
+        retryIf(error) ? jitter.schedule(backoff.pause(after: attempt)) : nil
     }
-    try Task.checkCancellation()
-    var attempt = 1
-    while true {
-        do throws(Failure) { return try await operation(attempt) } catch {
-            let isFinal = attempt >= attempts || Task.isCancelled || error is CancellationError
-            if isFinal || !retryIf(error) { throw error }
-        }
-        let pause = jitter.schedule(backoff.pause(after: attempt))
-        var isOver = false
-        for try await _ in PreciseTimer.ticks(pause, on: service, label: "a pause before a retry") { isOver = true }
-        try Task.checkCancellation()
-        if !isOver { throw TimerError(.shutDown, "pausing before a retry on a service that was shut down") }
-        attempt += 1
-    }
+    return try await retry(attempts, pause, on: service, operation)
 }
 
 /// Runs an operation that does not need the number of the attempt, and again after a pause if it throws an error.
@@ -109,6 +96,87 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
 ) async throws -> Success {
     try await withRetry(attempts: attempts, backoff: backoff, jitter: jitter, on: service, retryIf: retryIf) {
         (_: Int) async throws(Failure) -> Success in try await operation()
+    }
+}
+
+/// Runs an operation, and again after the pause that its error asks for.
+///
+/// ```swift
+/// struct Refusal: Error { var retryAfter: Duration? }
+///
+/// let usual = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .seconds(10))
+/// let pause = { (error: any Error, attempt: Int) in
+///     (error as? Refusal).map { $0.retryAfter ?? usual.pause(after: attempt) }        // nil ends the attempts
+/// }
+/// let reply = try await withRetry(attempts: 5, backoff: pause) { try await peer.ask() }
+/// ```
+///
+/// Otherwise like the form with a fixed backoff, which describes the rest.
+///
+/// - Parameters:
+///   - attempts: the most attempts, at least 1.
+///   - backoff: the pause after a failed attempt, from its error and its number, from 1; nil if the error is not worth
+///     another attempt. Not called for the last one.
+///   - longestPause: the longest pause, whatever an error asks for: a minute if you do not say.
+///   - jitter: how much of a pause is random: nothing if you do not say, so that no attempt comes too early.
+///   - service: the running backend whose clock measures the pauses.
+///   - operation: the operation, which receives the number of the attempt, from 1.
+/// - Returns: the operation's value.
+/// - Throws: the operation's error; `CancellationError`; or `TimerError` for no attempts, for a negative pause, and if
+///   the service ends during a pause.
+nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
+    attempts: Int,
+    backoff: (_ error: Failure, _ attempt: Int) -> Duration?,
+    longestPause: Duration = .seconds(60),
+    jitter: PreciseTimer.Jitter = .none,
+    on service: TimerService = .default,
+    operation: nonisolated(nonsending) (_ attempt: Int) async throws(Failure) -> Success
+) async throws -> Success {
+    let pause = { (error: Failure, attempt: Int) in
+        backoff(error, attempt).map { jitter.schedule(min($0, longestPause)) }
+    }
+    return try await retry(attempts, pause, on: service, operation)
+}
+
+/// Runs an operation that does not need the number of the attempt, and again after the pause that its error asks for.
+/// Otherwise like the form whose operation receives the number.
+nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
+    attempts: Int,
+    backoff: (_ error: Failure, _ attempt: Int) -> Duration?,
+    longestPause: Duration = .seconds(60),
+    jitter: PreciseTimer.Jitter = .none,
+    on service: TimerService = .default,
+    operation: nonisolated(nonsending) () async throws(Failure) -> Success
+) async throws -> Success {
+    try await withRetry(attempts: attempts, backoff: backoff, longestPause: longestPause, jitter: jitter, on: service) {
+        (_: Int) async throws(Failure) -> Success in try await operation()
+    }
+}
+
+// `pause` gives the schedule of the pause after a failed attempt; nil if that was the last one.
+private nonisolated(nonsending) func retry<Success, Failure: Error>(
+    _ attempts: Int,
+    _ pause: (Failure, Int) -> PreciseTimer.Schedule?,
+    on service: TimerService,
+    _ operation: nonisolated(nonsending) (Int) async throws(Failure) -> Success
+) async throws -> Success {
+    guard attempts > 0 else {
+        throw TimerError(.invalidOption, "retrying with \(attempts) attempts (it must be at least 1)")
+    }
+    try Task.checkCancellation()
+    var attempt = 1
+    while true {
+        let schedule: PreciseTimer.Schedule
+        do throws(Failure) { return try await operation(attempt) } catch {
+            let isFinal = attempt >= attempts || Task.isCancelled || error is CancellationError
+            guard !isFinal, let next = pause(error, attempt) else { throw error }
+            schedule = next
+        }
+        var isOver = false
+        for try await _ in PreciseTimer.ticks(schedule, on: service, label: "a pause before a retry") { isOver = true }
+        try Task.checkCancellation()
+        if !isOver { throw TimerError(.shutDown, "pausing before a retry on a service that was shut down") }
+        attempt += 1
     }
 }
 

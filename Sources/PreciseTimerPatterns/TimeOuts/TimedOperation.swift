@@ -64,7 +64,7 @@ internal import TimerKernel
         await withTaskCancellationHandler {
             _ = isolation
             // It begins on this thread, so that an operation that does not suspend needs no hop. A group would hop.
-            await Task.immediate {
+            await Task.immediate(executorPreference: preferredExecutor()) {
                 _ = isolation
                 self.begin()
                 await self.call()
@@ -84,19 +84,18 @@ internal import TimerKernel
 
     /// The value that the operation returned. Called once, after it has run.
     ///
-    /// - Throws: the operation's error or, if that is a `CancellationError` that the timer caused, the reason for that.
-    func value(on service: TimerService) throws -> Success {
+    /// - Throws: the operation's error or, if that says that the timer cancelled the operation, the reason for that.
+    func value(on service: TimerService, _ isCancellation: (Failure) -> Bool) throws -> Success {
         guard let result = result.take() else { preconditionFailure("an operation that has run has a result") }
         do throws(Failure) {
             return try result.get()
         } catch {
-            guard error is CancellationError else { throw error }
             switch state.withLock({ $0.cause }) {
-            case nil, .surroundings: throw error
-            case .service(let failure): throw failure
-            case .deadline(let deadline, let cancelled):
+            case .service(let failure) where isCancellation(error): throw failure
+            case .deadline(let deadline, let cancelled) where isCancellation(error):
                 let overrun = max(.zero, cancelled.duration(to: service.now))
-                throw TimeoutError(deadline: deadline, overrun: overrun)
+                throw TimeoutError(deadline: deadline, overrun: overrun, underlying: error)
+            case nil, .surroundings, .service, .deadline: throw error
             }
         }
     }
@@ -162,4 +161,14 @@ internal import TimerKernel
             if isOver { task.resume() }
         }
     }
+}
+
+/// The executor that the current task prefers; nil if it has no preference. A compiler before Swift 6.3 cannot ask.
+private func preferredExecutor() -> (any TaskExecutor)? {
+    #if compiler(>=6.3)
+    let executor = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor }
+    return unsafe executor?.asTaskExecutor()
+    #else
+    nil
+    #endif
 }

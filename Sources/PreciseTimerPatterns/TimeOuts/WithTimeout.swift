@@ -7,8 +7,19 @@ internal import TimerKernel
 /// let answer = try await withTimeout(.seconds(2)) { try await peer.ask() }
 /// ```
 ///
-/// Like ``withDeadline(_:tolerance:on:label:file:line:operation:)``, which describes the rest, with a deadline that
-/// lies `timeout` after this call.
+/// Like ``withDeadline(_:tolerance:on:label:file:line:isCancellation:operation:)``, which describes the rest, with a
+/// deadline that lies `timeout` after this call.
+///
+/// A client may report its cancellation by an error of its own. `isCancellation` knows that error:
+///
+/// ```swift
+/// import Foundation
+/// import FoundationNetworking
+///
+/// let (data, _) = try await withTimeout(.seconds(2), isCancellation: { ($0 as? URLError)?.code == .cancelled }) {
+///     try await URLSession.shared.data(from: url)
+/// }
+/// ```
 ///
 /// - Parameters:
 ///   - timeout: the time from now to the deadline. Zero is due at once: the operation is cancelled as it begins, on
@@ -18,6 +29,8 @@ internal import TimerKernel
 ///   - label: a name for `TimerService.activeTimers`.
 ///   - file: the file that `TimerService.activeTimers` names.
 ///   - line: the line that `TimerService.activeTimers` names.
+///   - isCancellation: whether an error other than `CancellationError` says that the operation was cancelled. Called
+///     with the operation's error, in the caller's isolation, only if this call cancelled the operation.
 ///   - operation: the operation, in the caller's isolation.
 /// - Returns: the operation's value.
 /// - Throws: the operation's error; ``TimeoutError``; or `TimerError`.
@@ -28,10 +41,11 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
     label: String? = nil,
     file: StaticString = #fileID,
     line: UInt = #line,
+    isCancellation: (Failure) -> Bool = { _ in false },
     operation: nonisolated(nonsending) () async throws(Failure) -> Success
 ) async throws -> Success {
     let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-    return try await run(operation, .once(after: timeout), options, isolation: #isolation)
+    return try await run(operation, isCancellation, .once(after: timeout), options, isolation: #isolation)
 }
 
 /// Runs an operation, and cancels it if it has not ended by a deadline.
@@ -43,17 +57,19 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
 /// ```
 ///
 /// The operation runs in the caller's isolation: in a method of an actor or of a view model it may use `self`. It
-/// begins at once, in a task of its own that has the priority and the task-local values of the calling task, and that
-/// is cancelled with it. Cancelling is cooperative, as everywhere in Swift: this call waits for the operation to end.
+/// begins at once, in a task of its own that has the priority, the task-local values and, with Swift 6.3 or later, the
+/// executor preference of the calling task, and that is escalated and cancelled with it. Cancelling is cooperative, as
+/// everywhere in Swift: this call waits for the operation to end.
 ///
 /// - A value that the operation returns is returned, also after the deadline.
-/// - An error that it throws is thrown, also after the deadline.
-/// - If it ends with a `CancellationError` because its deadline passed, ``TimeoutError`` is thrown.
-/// - If it ends with a `CancellationError` because the service ended, the `TimerError` is thrown.
+/// - An error that it throws is thrown, also after the deadline, unless it says that the operation was cancelled: a
+///   `CancellationError`, or one that `isCancellation` knows. Then the reason for that is thrown: ``TimeoutError`` if
+///   the deadline passed, and a `TimerError` if the service ended.
 /// - If its deadline cannot be scheduled, the operation is not begun, and the `TimerError` is thrown.
 ///
 /// The first cancellation counts, also that of the surrounding task, whose `CancellationError` comes out as itself. If
-/// calls are nested, the earlier deadline cancels, and the call that it belongs to throws the error.
+/// calls are nested, the earlier deadline cancels, and the call that it belongs to throws the error. Each call asks its
+/// own `isCancellation`.
 ///
 /// The operation's cancellation handlers run on the service's thread if the deadline cancels it: they should return
 /// quickly. One timer is scheduled, and cancelled if the operation ends in time: O(log n) for n timers on the service.
@@ -68,6 +84,8 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
 ///   - label: a name for `TimerService.activeTimers`.
 ///   - file: the file that `TimerService.activeTimers` names.
 ///   - line: the line that `TimerService.activeTimers` names.
+///   - isCancellation: whether an error other than `CancellationError` says that the operation was cancelled. Called
+///     with the operation's error, in the caller's isolation, only if this call cancelled the operation.
 ///   - operation: the operation, in the caller's isolation.
 /// - Returns: the operation's value.
 /// - Throws: the operation's error; ``TimeoutError``; or `TimerError`, also for an instant of another
@@ -79,14 +97,16 @@ nonisolated(nonsending) public func withDeadline<Success, Failure: Error>(
     label: String? = nil,
     file: StaticString = #fileID,
     line: UInt = #line,
+    isCancellation: (Failure) -> Bool = { _ in false },
     operation: nonisolated(nonsending) () async throws(Failure) -> Success
 ) async throws -> Success {
     let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-    return try await run(operation, .once(at: deadline), options, isolation: #isolation)
+    return try await run(operation, isCancellation, .once(at: deadline), options, isolation: #isolation)
 }
 
 private func run<Success, Failure: Error>(
     _ operation: nonisolated(nonsending) () async throws(Failure) -> Success,
+    _ isCancellation: (Failure) -> Bool,
     _ deadline: PreciseTimer.Schedule,
     _ options: PatternOptions,
     isolation: isolated (any Actor)?
@@ -114,7 +134,7 @@ private func run<Success, Failure: Error>(
         }
         await timed.run(isolation: isolation)
         timer.cancel()
-        return try timed.value(on: options.service)
+        return try timed.value(on: options.service) { $0 is CancellationError || isCancellation($0) }
     }
 }
 
@@ -124,15 +144,17 @@ public func withTimeout<Success>(until: TimerInstant, operation: () async throws
     preconditionFailure("this cannot be called")
 }
 
-/// The deadline of an operation passed, and the operation ended with a `CancellationError` because of that.
+/// The deadline of an operation passed, and the operation ended because it was cancelled.
 ///
-/// ``withTimeout(_:tolerance:on:label:file:line:operation:)`` and
-/// ``withDeadline(_:tolerance:on:label:file:line:operation:)`` throw it.
+/// ``withTimeout(_:tolerance:on:label:file:line:isCancellation:operation:)`` and
+/// ``withDeadline(_:tolerance:on:label:file:line:isCancellation:operation:)`` throw it.
 public struct TimeoutError: Error, Hashable, Sendable {
     /// The deadline.
     public let deadline: TimerInstant
     /// How long the operation went on after it was cancelled. Not negative.
     public let overrun: Duration
+    /// The error that the operation ended with.
+    public let underlying: any Error
 
     /// Whether the operation ignored its cancellation for some time: its ``overrun`` is more than 100 ms. One that
     /// waits in calls that can be cancelled ends within a few milliseconds.
@@ -143,9 +165,24 @@ public struct TimeoutError: Error, Hashable, Sendable {
     /// - Parameters:
     ///   - deadline: the deadline that passed.
     ///   - overrun: how long the operation went on after it was cancelled.
-    public init(deadline: TimerInstant, overrun: Duration = .zero) {
-        self.deadline = deadline
-        self.overrun = overrun
+    ///   - underlying: the error that the operation ended with.
+    public init(
+        deadline: TimerInstant,
+        overrun: Duration = .zero,
+        underlying: any Error = CancellationError()
+    ) {
+        (self.deadline, self.overrun, self.underlying) = (deadline, overrun, underlying)
+    }
+
+    /// Whether the deadlines and the overruns are equal. The underlying errors do not count.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.deadline == right.deadline && left.overrun == right.overrun
+    }
+
+    /// Combines the deadline and the overrun.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(deadline)
+        hasher.combine(overrun)
     }
 }
 

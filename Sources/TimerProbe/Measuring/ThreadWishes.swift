@@ -25,7 +25,7 @@ package struct ThreadWishes: Equatable, Sendable {
         for word in words {
             let name = word.prefix { $0 != ":" }
             guard kinds.insert(["rr", "deadline"].contains(name) ? "fifo" : name).inserted else {
-                throw Problem("a wish of one kind stands twice: \(word)")
+                throw Problem("one kind of wish is given twice: \(word)")
             }
             try wishes.add(word)
         }
@@ -56,7 +56,7 @@ package struct ThreadWishes: Equatable, Sendable {
                 throw Problem("a budget is 0.01% to 90% of a core, not \(parts[1])")
             }
             (spin.budget, wishesSpin) = (percent / 100, true)
-        default: throw Problem("\(word) is no wish for a thread: \(Self.forms)")
+        default: throw Problem("\(word) is not a thread wish: \(Self.forms)")
         }
     }
 

@@ -20,7 +20,7 @@ package enum JSONFile {
     package static func decode(_ text: some Sequence<UInt8>) throws(Problem) -> Results {
         let data = Data(text)
         guard let version = try? JSONDecoder().decode(Version.self, from: data) else {
-            throw Problem("is not JSON of compare-backends, or is cut short after \(data.count) bytes")
+            throw Problem("is not JSON from compare-backends, or is cut off after \(data.count) bytes")
         }
         guard version.schema == schema else {
             throw Problem(

@@ -55,8 +55,8 @@ package struct Page: Sendable {
         }
         let answers = Markup.definitions(
             [
-                ("The machine meanwhile", words.disturbance, words.state == nil ? nil : "warning"),
-                ("How far to believe it", words.confidence, nil),
+                ("The machine during the run", words.disturbance, words.state == nil ? nil : "warning"),
+                ("How reliable the figures are", words.confidence, nil),
             ],
             class: "answers"
         )

@@ -50,7 +50,7 @@ const drift = figure => {
 const than = ({isBase, verdicts, than_base_p50_ns: difference}) => {
   const word = isBase ? "" : verdicts.p50;
   if (word !== "later" && word !== "earlier") return [word];
-  return [`${time(Math.abs(difference.estimate))} ${word === "later" ? "later" : "before"}`];
+  return [`${time(Math.abs(difference.estimate))} ${word}`];
 };
 
 // One logarithmic scale for all rows of all files: from a lateness to a share of the width.
@@ -159,7 +159,7 @@ const percentiles = (data, rows) => table("figures", rows, [
 const facts = ({facts}) => facts == null ? make("p", {}, "An earlier version wrote this file, without this part.")
   : make("dl", {}, facts.map(({name, text}) => [make("dt", {}, name), make("dd", {}, text)]));
 // The needs with their outcomes, and what was found of each row.
-const OUTCOMES = {meets: "meets", undecided: "undecided", fails: "does not meet"};
+const OUTCOMES = {meets: "met", undecided: "undecided", fails: "not met"};
 const needsOf = needs => needs.map(({need, outcome, rows}) => make("div", {class: "need"},
   make("p", {class: outcome === "meets" ? undefined : "warning"}, `need ${need}: ${OUTCOMES[outcome]}`),
   make("ul", {}, rows.map(({row, load, outcome, reason}) =>
@@ -167,7 +167,7 @@ const needsOf = needs => needs.map(({need, outcome, rows}) => make("div", {class
 // What was measured and what follows of another file, as the page has it of its own.
 const head = ({heading, state, disturbance = state, confidence, missing = [], advice = [], needs = []}) => {
   const [headline, ...more] = advice.filter(text => !disturbance?.includes(text));
-  const answers = [["The machine meanwhile", disturbance, state && "warning"], ["How far to believe it", confidence]];
+  const answers = [["The machine during the run", disturbance, state && "warning"], ["How reliable the figures are", confidence]];
   return make("div", {class: "head"},
     make("div", {}, make("p", {class: "heading"}, heading),
       missing.length > 0 && make("p", {class: "warning"}, `PARTIAL: ${missing.join("; ")}`),
@@ -206,7 +206,7 @@ const read = async file => {
   } catch {
     other = undefined;
     show();
-    put("said", `${file.name} holds no results of schema 4. Choose a file that this version of compare-backends wrote, `
+    put("said", `${file.name} has no results of schema 4. Choose a file that this version of compare-backends wrote, `
       + "or measure again with -o results.json.");
   }
 };

@@ -46,7 +46,7 @@ package struct Fact: Codable, Hashable, Sendable {
             "\(count(results.laps.count, "lap")), in which each row has one turn of "
                 + "\(DurationText.spaced(nanoseconds: turn)), in random order (seed \(options.seed))",
             options.thread.map { "Threads: \($0)" },
-            options.why.map { "Each tick later than \(DurationText.spaced(nanoseconds: $0)) was asked for its reason" },
+            options.why.map { "Each tick later than \(DurationText.spaced(nanoseconds: $0)) was traced to its cause" },
         ]
         return sentences.compactMap(\.self)
     }
@@ -55,18 +55,18 @@ package struct Fact: Codable, Hashable, Sendable {
         func percent(_ share: Double) -> String { "\(NumberText.fixed(share, places: 1)) %" }
         let load = machine.loadAverage.map { " (load \(NumberText.fixed($0, places: 1)))" } ?? ""
         let sentences: [String?] = [
-            machine.others.map { "Other programs held \(percent($0)) of the processors\(load)" },
+            machine.others.map { "Other programs used \(percent($0)) of the processors\(load)" },
             machine.waiting.map { "Programs waited for a processor \(percent($0)) of the time" },
             machine.stolen.map { "Other guests of the host took \(percent($0))" },
             machine.quota.map { "Throttling: \($0.words)" },
         ]
         let unknown: [String?] = [
-            machine.others == nil ? "what other programs held\(load)" : nil,
+            machine.others == nil ? "what other programs used\(load)" : nil,
             machine.waiting == nil ? "how long programs waited for a processor" : nil,
             machine.stolen == nil ? "what other guests of the host took" : nil,
         ]
         let missing = unknown.compactMap(\.self)
-        return sentences.compactMap(\.self) + (missing.isEmpty ? [] : ["Not known: \(missing.listed)"])
+        return sentences.compactMap(\.self) + (missing.isEmpty ? [] : ["Unknown: \(missing.listed)"])
     }
 
     private static func origin(_ results: Results) -> String {

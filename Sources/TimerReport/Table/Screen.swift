@@ -102,7 +102,7 @@ package struct SideBySide: CustomStringConvertible {
         let differences = reports.enumerated().dropFirst()
             .flatMap { number, one in
                 first.difference(from: one.report.results)
-                    .map { "1 and \(number + 1) are not of one machine and question (\($0)): compare with care." }
+                    .map { "1 and \(number + 1) differ in machine or options (\($0)): compare with care." }
                     .map { String.labelled("", $0, width: width) } ?? []
             }
         let table = TextColumns([""] + titles, cells).blocks(width: width, group: reports.count)
@@ -120,7 +120,7 @@ extension Judgement {
         let names = findings.map(\.name.count).max() ?? 0
         let rows = findings.flatMap { finding in
             let (word, row) = (finding.outcome.words, finding.name)
-            let label = "  \(word)\(spaces(max(13 - word.count, 0)))  \(row)\(spaces(names - row.count))  "
+            let label = "  \(word)\(spaces(max(9 - word.count, 0)))  \(row)\(spaces(names - row.count))  "
             return String.labelled(label, finding.reason, width: width)
         }
         return (String.labelled("need ", "\(need): \(outcome.words)", width: width) + rows).joined(separator: "\n")
@@ -128,7 +128,7 @@ extension Judgement {
 }
 
 extension Judgement.Finding {
-    /// `undecided: timerfd, p99 19 ms (0.16–32); to tell takes some 2 times as long`
+    /// `undecided: timerfd, p99 19 ms (0.16–32); a decision takes about 2 times as long`
     var sentence: String { "\(outcome.words): \(name), \(reason)" }
 }
 

@@ -25,7 +25,7 @@ package struct Words: Sendable {
         let period = DurationText.spaced(nanoseconds: options.period)
         var parts = [options.timers == 1 ? "\(period) timer" : "\(options.timers) timers of \(period)"]
         if options.delivery != HandlerPlace.inline.rawValue { parts[0] += " on \(options.delivery)" }
-        if options.clock != "suspending" { parts[0] += " by the \(options.clock) clock" }
+        if options.clock != "suspending" { parts[0] += " on the \(options.clock) clock" }
         if let thread = options.thread { parts.append(thread) }
         if results.host.build == .debug { parts.append("DEBUG BUILD") }
         parts.append("\(NumberText.fixed(results.origin.seconds, places: results.origin.seconds < 9.5 ? 1 : 0)) s")
@@ -49,14 +49,14 @@ package struct Words: Sendable {
 
     private static func lapsLeftOut(_ results: Results) -> String? {
         guard results.lapsLeftOut > 0 else { return nil }
-        return "p50 leaves out \(results.lapsLeftOut) of \(results.laps.count) laps, which the machine disturbed."
+        return "p50 leaves out \(results.lapsLeftOut) of \(results.laps.count) laps, which other work disturbed."
     }
 
     /// Disturbed laps that count, since the others are too few.
     private static func lapsKept(_ results: Results) -> String? {
         let disturbed = results.laps.count(where: \.isDisturbed)
         guard disturbed > 0, results.rows.contains(where: { $0.key.load == RowKey.idle }) else { return nil }
-        return "The machine disturbed \(disturbed) of \(results.laps.count) laps: too many to leave them out of p50."
+        return "Other work disturbed \(disturbed) of \(results.laps.count) laps: too many to leave them out of p50."
     }
 
     private static func confidence(_ report: Report) -> String {
@@ -68,13 +68,14 @@ package struct Words: Sendable {
         let isCompared = report.rows.contains { $0.base != nil }
         let machine = report.results.machine
         let sentences = [
-            machine.isThrottled ? "Not far: these figures tell more of the quota than of the timers." : nil,
+            machine.isThrottled ? "Not very: these figures say more about the quota than about the timers." : nil,
             machine.isBusy
-                ? "Not far: these figures tell more of the machine’s other work than of the timers." : nil,
-            "The range of p50 holds the true one in some 99 of 100 runs of \(laps) laps, and that of a figure which a "
-                + "few stalls make, as p99, in 70 to 99.",
-            report.rows.contains { $0.drift != nil } ? "The ± of a drift is from one stretch." : nil,
-            isCompared ? "“Later” and “before” hold as often as the range of p50." : nil, "Another hour may differ.",
+                ? "Not very: these figures say more about the machine’s other work than about the timers." : nil,
+            "The range of p50 contains the true p50 in about 99 of 100 runs of \(laps) laps. The range of a figure "
+                + "that a few stalls decide, such as p99, does so in 70 to 99.",
+            report.rows.contains { $0.drift != nil } ? "The ± of a drift comes from one stretch." : nil,
+            isCompared ? "“Later” and “earlier” are as reliable as the range of p50." : nil,
+            "Another hour may give other figures.",
         ]
         return sentences.compactMap(\.self).joined(separator: " ")
     }
@@ -177,13 +178,13 @@ struct RowColumn {
         estimate.map { "\(NumberText.fixed($0.value, places: 1)) %" } ?? missing
     }
 
-    /// `6 µs later`, `39 µs before` or `same`; with its range if there is room.
+    /// `6 µs later`, `39 µs earlier` or `same`; with its range if there is room.
     private static func comparison(_ row: RowReport, isLong: Bool = false) -> String {
         guard let ratio = row.p50Ratio, let difference = row.difference else { return "" }
         let word =
             switch ratio.verdict {
             case .later: "later"
-            case .earlier: "before"
+            case .earlier: "earlier"
             case .same: "same"
             case .unclear: "unclear"
             }

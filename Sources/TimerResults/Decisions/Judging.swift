@@ -66,7 +66,7 @@ extension Judgement {
         case .later(let figure, let share, .file(let path)):
             guard let before = earlier[path] else { return (.undecided, "\(path) was not read") }
             if let difference = before.results.difference(from: report.results) {
-                return (.undecided, "\(path) is of another machine or question: \(difference)")
+                return (.undecided, "\(path) is from another machine or has other options: \(difference)")
             }
             let old = before.row(row.key.row, load: row.key.load)?.bareRatio
             let range = old?.estimate.interval == nil ? measureLonger : rangeTime(figure, of: [row])
@@ -124,7 +124,7 @@ extension Judgement {
             return max(laps, deadlines / Double(max(row.deadlines, 1)))
         }
         guard figure != .drift, let most = times.max() else { return measureLonger }
-        return "; a range takes some \(NumberText.fixed(max(most.rounded(.up), 2), places: 0)) times as long"
+        return "; a range takes about \(NumberText.fixed(max(most.rounded(.up), 2), places: 0)) times as long"
     }
 
     /// How much longer a measurement must be, about: an interval shrinks with the square root of the time.
@@ -132,7 +132,7 @@ extension Judgement {
         let reach = bound > value ? interval.upperBound - value : value - interval.lowerBound
         let times = (reach / (bound - value)) * (reach / (bound - value))
         guard times.isFinite, times < 100 else { return "; too close to tell" }
-        return "; to tell takes some \(NumberText.fixed(max(times.rounded(.up), 2), places: 0)) times as long"
+        return "; a decision takes about \(NumberText.fixed(max(times.rounded(.up), 2), places: 0)) times as long"
     }
 }
 
@@ -145,13 +145,13 @@ extension Need {
         for clause in clauses {
             let concerned = keys.filter { clause.row == nil ? $0.kind == .backend : clause.concerns($0) }
             guard !concerned.isEmpty else {
-                throw Problem("\(self): no measured row is \(clause.row ?? "a backend"); there are \(names)")
+                throw Problem("\(self): no measured row is \(clause.row ?? "a backend"); the rows are \(names)")
             }
             guard case .later(_, _, let rival) = clause.condition else { continue }
             switch rival {
             case .row(let name):
                 guard keys.contains(where: { $0.row == name }) else {
-                    throw Problem("\(self): no measured row is \(name); there are \(names)")
+                    throw Problem("\(self): no measured row is \(name); the rows are \(names)")
                 }
                 guard !concerned.contains(where: { $0.row == name }) else {
                     throw Problem("\(self): a row cannot be later than itself")
@@ -160,7 +160,7 @@ extension Need {
                 for key in concerned {
                     let bare = RowKey(RowKey.bare, .bare, load: key.load)
                     guard key != bare, keys.contains(bare) else {
-                        throw Problem("\(self): two runs are compared by multiples of the row bare: measure it, too")
+                        throw Problem("\(self): two runs are compared relative to the row bare: measure it, too")
                     }
                     for needed in [key, bare] where earlier[path]?.row(needed.row, load: needed.load) == nil {
                         throw Problem("\(self): \(path) has no \(needed)")

@@ -48,7 +48,7 @@ package struct Need: Hashable, Sendable, CustomStringConvertible {
 extension Need {
     private static let forms =
         "write '<figure> < <bound>', as in 'p99 < 200us, cpu < 2%', or '<row>.p50 later <percent> than <row>', as in "
-        + "'timerfd.p50 later 5% than dispatch'; a file's name with spaces or commas stands in quotes"
+        + "'timerfd.p50 later 5% than dispatch'; quote a file name that has spaces or commas"
 
     package static func parse(_ text: String) throws(Problem) -> Need {
         let parts = try words(in: text)
@@ -90,7 +90,7 @@ extension Need {
             }
         }
         endWord()
-        guard mark == nil else { throw Problem("a quotation mark of the need has no partner") }
+        guard mark == nil else { throw Problem("a quotation mark in the need is not closed") }
         return parts
     }
 
@@ -128,7 +128,7 @@ extension Need {
             )
         }
         guard let percent = number(words[2], unit: "%") else {
-            throw Problem("a share is written as in 5%, not \(words[2])")
+            throw Problem("write a share as in 5%, not \(words[2])")
         }
         let rival = file.map { Rival.file($0) } ?? .row(words[4])
         return Clause(row: row, condition: .later(figure, percent / 100, than: rival))
@@ -142,7 +142,7 @@ extension Need {
             if !row.isEmpty { return (row, figure) }
         }
         if text.hasSuffix("max") || text.hasSuffix("worst") {
-            throw Problem("no need can be about the worst lateness: one stall of the host makes it; take p99 or p99.9")
+            throw Problem("a need cannot be about the worst lateness, which one stall decides: take p99 or p99.9")
         }
         throw Problem("the figures are \(Figure.allCases.map(\.rawValue).joined(separator: ", "))")
     }
@@ -155,7 +155,7 @@ extension Need {
             case .percent: (number(text, unit: "%"), "5%")
             case .perTick: (number(text, unit: ""), "1.5")
             }
-        guard let value else { throw Problem("the bound of \(figure.rawValue) is written as in \(example)") }
+        guard let value else { throw Problem("write the bound of \(figure.rawValue) as in \(example)") }
         return value
     }
 

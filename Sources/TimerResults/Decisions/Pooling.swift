@@ -11,7 +11,7 @@ extension Results {
             }
             guard !zip(pooled.rows, other.rows).contains(where: { $0.turns.contains($1.turns.first ?? $0.turns[0]) })
             else {
-                throw Problem("they cannot be pooled: they share a part of one measurement")
+                throw Problem("they cannot be pooled: they have laps of one measurement in common")
             }
             pooled.align()
             var other = other

@@ -7,7 +7,7 @@ extension MachineFacts {
 
     var stolenVerdict: Verdict? {
         let parts = [
-            stolenSinceStart.map { "\(Self.small($0)) % since the start" },
+            stolenSinceStart.map { "\(Self.small($0)) % since boot" },
             // Two of the kernel's hundredths of a second may be rounding: up to three are 6 % of the work.
             stolenNow.map { "\($0 == 0 ? "below 6" : Self.small($0)) % in 0.5 s of work" },
         ]
@@ -18,7 +18,7 @@ extension MachineFacts {
         // From this share on, one tick in a thousand may be late because of it.
         if most < 0.1 { return (.good, found, nil) }
         return (
-            .limits, found, "Other guests had this time: use a host with fewer, or a guest with its own processors."
+            .limits, found, "Other guests used this time: use a host with fewer, or a guest with its own processors."
         )
     }
 
@@ -29,7 +29,7 @@ extension MachineFacts {
         let parts = [
             othersShare.map { "\(NumberText.fixed($0, places: 0)) % of the processors" },
             waitingShare.map { "waiting \(NumberText.fixed($0, places: 0)) % of the time" }
-                ?? (stopsInWork ?? 0 > 0 ? "waiting unknown beside the quota's stops" : nil),
+                ?? (stopsInWork ?? 0 > 0 ? "waiting unknown, since the quota stopped this process" : nil),
             loadAverage.map { "load average \(NumberText.fixed($0, places: 1))" },
         ]
         let found = parts.compactMap(\.self).joined(separator: ", ")
@@ -62,7 +62,7 @@ extension MachineFacts {
             return (idleExit == nil ? .unknown : .good, found, nil)
         }
         let reason = isGuest ? "The host wakes an idle processor late" : "An idle processor wakes up late"
-        return (.limits, found, "\(reason): \(idleRemedy), at the price of power.")
+        return (.limits, found, "\(reason): \(idleRemedy), at the cost of power.")
     }
 
     /// What a guest shows may be untrue of the host.
@@ -83,7 +83,7 @@ extension MachineFacts {
     }
 
     var siblingsVerdict: Verdict? {
-        let off = host.hypervisor == true ? "off, as far as the host shows it" : "off"
+        let off = host.hypervisor == true ? "off, as far as the host shows" : "off"
         let advice = "A tick takes longer if the core's other thread works: boot with nosmt, or use taskset."
         guard let sharesCores else { return nil }
         if sharesCores { return (.usual, "on", advice) }
@@ -101,11 +101,11 @@ extension MachineFacts {
         guard let quota = host.cpuQuota else {
             guard showsGroups else { return nil }
             return showsAllGroups
-                ? (.good, "no limit", nil) : (.unknown, "none visible here; a group above may have one", nil)
+                ? (.good, "no limit", nil) : (.unknown, "none visible; a parent group may have one", nil)
         }
         let stops = stopsInWork.map { $0 == 0 ? "" : ", stopped \($0 == 1 ? "once" : "\($0) times") in 0.5 s of work" }
         let found = "limit: \(NumberText.fixed(quota, places: 2)) processors\(stops ?? ", its stops are not shown")"
-        return (.limits, found, "At the limit, all stops for up to 100 ms: raise it (CPUQuota=, docker --cpus).")
+        return (.limits, found, "At the limit, everything stops for up to 100 ms: raise it (CPUQuota=, docker --cpus).")
     }
 
     var realTimeVerdict: Verdict? {
@@ -117,12 +117,12 @@ extension MachineFacts {
         if isNamed {
             let advice =
                 groupRealTimeShare == nil
-                ? "Something else refuses it: look at the container's rules of system calls."
+                ? "Something else refuses it: check the container's filter of system calls."
                 : "Allow it in the control group (cpu.rt_runtime_us)."
             return (.usual, "refused, despite \(reason)", advice)
         }
         let advice =
-            "Ordinary threads wait their turn: raise the limit (ulimit -r, LimitRTPRIO=), or give CAP_SYS_NICE."
+            "Ordinary threads wait their turn: raise the limit (ulimit -r, LimitRTPRIO=), or grant CAP_SYS_NICE."
         return (.usual, "refused", advice)
     }
 

@@ -94,7 +94,7 @@ extension MachineFacts {
     var sourceVerdict: Verdict? {
         guard let source = host.clockSource else { return nil }
         if Self.fastSources.contains(source) { return (.good, source, nil) }
-        guard Self.slowSources.contains(source) else { return (.unknown, "\(source), a rare one", nil) }
+        guard Self.slowSources.contains(source) else { return (.unknown, "\(source), which is rare", nil) }
         let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
         let better = clockSources.first { Self.fastSources.contains($0) }.map { "as root, write \($0) to \(file)" }
         return (.limits, source, "Each reading is slow: \(better ?? "dmesg says why the kernel has no better source").")
@@ -105,7 +105,7 @@ extension MachineFacts {
         let found = "\(NumberText.fixed(price, places: 0)) ns"
         // A system call takes longer than this, and a reading without one does not.
         if price <= 200 { return (.good, found, nil) }
-        return (.limits, found, "Each tick reads the clock several times: use a faster source, and no sandbox.")
+        return (.limits, found, "Each tick reads the clock several times: use a faster source, and avoid sandboxes.")
     }
 
     var resolutionVerdict: Verdict? {
@@ -120,7 +120,7 @@ extension MachineFacts {
         let isDynamic = preemption == "PREEMPT_DYNAMIC"
         // Only a dynamic kernel has the boot option.
         let remedy = isDynamic ? "boot with preempt=full, or use PREEMPT_RT" : "use PREEMPT_RT, or PREEMPT_DYNAMIC"
-        let advice = "Others' system calls hold up a tick: \(remedy)."
+        let advice = "System calls of other programs delay ticks: \(remedy)."
         switch (preemption, preemptionMode) {
         case (nil, _): return nil
         case ("", _): return (.limits, "voluntary, or none", advice)
@@ -132,14 +132,14 @@ extension MachineFacts {
         case ("PREEMPT_DYNAMIC", nil):
             if hasPackedConfiguration {
                 let advice = "See zgrep CONFIG_PREEMPT /proc/config.gz, or boot with preempt=full."
-                return (.unknown, "PREEMPT_DYNAMIC, the mode is not looked for in /proc/config.gz", advice)
+                return (.unknown, "PREEMPT_DYNAMIC, mode unknown; /proc/config.gz is not read", advice)
             }
             let advice = "Boot with preempt=full, to be sure of the mode."
             return (.unknown, "PREEMPT_DYNAMIC, the mode is not shown", advice)
         case (_?, nil): break
         }
         let found = [preemption, preemptionMode].compactMap(\.self).joined(separator: ", ")
-        return (.usual, found, "The kernel's own work can hold up a tick: PREEMPT_RT bounds that time.")
+        return (.usual, found, "The kernel's own work can delay a tick: PREEMPT_RT bounds the delay.")
     }
 
     var slackVerdict: Verdict? {
@@ -160,7 +160,7 @@ extension MachineFacts {
         if let groupRealTimeShare, groupRealTimeShare < 100 {
             let share = NumberText.fixed(groupRealTimeShare, places: 0)
             let found = "limit: \(share) % of the time for real-time threads of the control group"
-            let advice = "Only spinning threads meet it: let them sleep, or raise cpu.rt_runtime_us of each group."
+            let advice = "Only spinning threads reach it: let them sleep, or raise cpu.rt_runtime_us of each group."
             return (.usual, found, advice)
         }
         guard let hasServer = fairShare != nil ? true : host.hasKernel(6, 12) else { return nil }
@@ -168,7 +168,7 @@ extension MachineFacts {
         guard let realTimeShare else { return nil }
         if realTimeShare >= 100 { return (.good, "off", nil) }
         let found = "limit: \(NumberText.fixed(realTimeShare, places: 0)) % of the time for real-time threads"
-        return (.usual, found, "Only spinning threads meet it: sched_rt_runtime_us=-1 lets them block the machine.")
+        return (.usual, found, "Only spinning threads reach it: sched_rt_runtime_us=-1 lets them block the machine.")
     }
 
     /// From Linux 6.12 on sched_rt_runtime_us bounds what deadline threads may ask for, and throttles no thread.
@@ -176,12 +176,12 @@ extension MachineFacts {
         if fairShare == 0 { return (.good, "off: the fair server keeps nothing for ordinary threads", nil) }
         let share = NumberText.fixed(fairShare ?? 5, places: 0)
         let found = "the fair server keeps \(share) % for ordinary threads\(fairShare == nil ? ", by default" : "")"
-        return (.usual, found, "Only spinning threads meet it: let them sleep for that share of each second.")
+        return (.usual, found, "Only spinning threads reach it: let them sleep for that share of each second.")
     }
 
     var isolationVerdict: Verdict? {
         guard isolated != nil || tickless != nil else { return nil }
-        let parts = [isolated, tickless.flatMap { $0.isEmpty ? nil : "without ticks \($0)" }].compactMap(\.self)
+        let parts = [isolated, tickless.flatMap { $0.isEmpty ? nil : "tickless \($0)" }].compactMap(\.self)
         let found = parts.filter { !$0.isEmpty }.joined(separator: ", ")
         if !found.isEmpty {
             switch usesIsolated {

@@ -59,11 +59,11 @@ package struct ZoneComparison: Hashable, Sendable {
 
     private var advice: String {
         let (rules, remedy) = (
-            "calendar timers by the system's files if it has any", "bring tzdata and Swift up to date"
+            "and calendar timers the system's files, if any", "bring tzdata and Swift up to date"
         )
         let advice = "calendar timers do not: set TZ to it, or make /etc/localtime a link"
         return isNamed
-            ? "Foundation's dates go by its own rules, \(rules): \(remedy)."
+            ? "Foundation's dates follow its own rules, \(rules): \(remedy)."
             : "Foundation's dates need the zone's name, \(advice)."
     }
 

@@ -55,7 +55,7 @@ extension Conclusion {
                 false
             )
         case .middles(let middles): (middles.text, middles.isEnough)
-        case .tails(let tails): ("by p99 \(tails.text)", false)
+        case .tails(let tails): ("at p99, \(tails.text)", false)
         }
     }
 }
@@ -67,17 +67,17 @@ extension Middles {
     fileprivate var text: String {
         guard !savings.isEmpty else {
             let least = NumberText.time(Conclusion.negligible)
-            return "\(base) is enough: by p50 no other backend is earlier by \(least) or more"
+            return "\(base) is enough: at p50, no other backend is earlier by \(least) or more"
         }
         // With one such row, its saving has just been named.
         let isNamed = isEnough && savings.count == 1
         let parts = savings.prefix(Self.most)
             .map { "\($0.row) saves \(isNamed ? "them" : $0.timeText)\($0.priceText)\($0.drawbackText)" }
         let others = savings.dropFirst(Self.most).map(\.row)
-        let rest = others.isEmpty ? [] : ["\(others.listed) \(others.count == 1 ? "is" : "are") earlier, too"]
+        let rest = others.isEmpty ? [] : ["\(others.listed) \(others.count == 1 ? "is" : "are") also earlier"]
         let start =
             isEnough
-            ? "\(base) is enough unless \(isNamed ? savings[0].timeText : "such differences") matter: " : "by p50 "
+            ? "\(base) is enough unless \(isNamed ? savings[0].timeText : "such differences") matter: " : "at p50, "
         return start + (parts + rest).joined(separator: "; ")
     }
 }
@@ -116,7 +116,7 @@ extension Tails {
         return switch (words(earlier, "earlier"), words(later, "later")) {
         case (let earlier?, let later?): "\(earlier) than \(base), and \(later)"
         case (let one?, nil), (nil, let one?): "\(one) than \(base)"
-        case (nil, nil): "this run tells no row from \(base)"
+        case (nil, nil): "no row differs measurably from \(base)"
         }
     }
 }

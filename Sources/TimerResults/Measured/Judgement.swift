@@ -26,9 +26,9 @@ package struct Judgement: Codable, Hashable, Sendable {
 
         package var words: String {
             switch self {
-            case .meets: "meets"
+            case .meets: "met"
             case .undecided: "undecided"
-            case .fails: "does not meet"
+            case .fails: "not met"
             }
         }
     }

@@ -52,7 +52,7 @@ package struct LateTicks: Codable, Hashable, Sendable {
             .sorted { self[$0] > self[$1] }
             .map { "\(self[$0]) \($0.words)" }
         // The p99 of such a row says more of the start of its turns than of its ticks.
-        let start = self[.unseen] > count / 2 ? "; so first ticks make most of this tail" : ""
+        let start = self[.unseen] > count / 2 ? "; so most of this tail is first ticks" : ""
         let ticks = count == 1 ? "1 tick" : "\(count) ticks"
         return "\(ticks) later than \(limit): \(parts.joined(separator: ", "))\(start)"
     }
@@ -65,9 +65,9 @@ extension LateTicks.Cause {
         case .throttled: "stopped by the quota of the control group"
         case .waited: "ready to run but not yet running"
         case .worked: "waited for the thread's own work"
-        case .stolen: "maybe other guests of the host, which ran since the late tick before"
-        case .idle: "maybe an idle processor that woke up"
-        case .stalled: "held up by the host or by another thread"
+        case .stolen: "maybe other guests of the host, which ran since the previous late tick"
+        case .idle: "maybe an idle processor, slow to wake up"
+        case .stalled: "delayed by the host or by another thread"
         case .unseen: "first on their thread"
         case .unshown: "with a cause that the kernel does not show"
         }

@@ -1,6 +1,6 @@
 /// How busy the machine was while it was measured, in percent. What the kernel does not show is nil.
 package struct MachineState: Codable, Hashable, Sendable {
-    /// The share of the processors that this process may use that other programs held.
+    /// The share of the processors that this process may use that other programs used.
     package var others: Double?
     /// The share of the time in which some program waited for a processor, in turns without a load of ours: the
     /// kernel's pressure stall information.
@@ -35,7 +35,7 @@ package struct MachineState: Codable, Hashable, Sendable {
     /// Whether the quota of a control group made the figures.
     package var isThrottled: Bool { quota?.matters == true }
 
-    /// The state in one line, if it matters: `BUSY: other programs held 97 % of the processors (load 5.4 on 2)`, or
+    /// The state in one line, if it matters: `BUSY: other programs used 97 % of the processors (load 5.4 on 2)`, or
     /// `THROTTLED: the quota of 0.05 processors stopped this process …`.
     package func words(on host: Host) -> String? {
         let parts = [
@@ -57,7 +57,7 @@ package struct MachineState: Codable, Hashable, Sendable {
         }
         guard isThrottled, let quota else { return nil }
         let pressure =
-            waiting == nil ? " Others’ waiting is unknown: the kernel counts such stops as waiting, too." : ""
+            waiting == nil ? " How long others waited is unknown: the kernel also counts such stops as waiting." : ""
         return "Throttled: \(quota.words).\(pressure)"
     }
 
@@ -67,10 +67,10 @@ package struct MachineState: Codable, Hashable, Sendable {
         let unseen = "a load of other programs"
         let hiding = loads.filter { RowKey.hasPrograms(load: $0) }
         if !loads.isEmpty, hiding.count == loads.count {
-            return ["Not looked at under \(unseen)", guests].compactMap(\.self).joined(separator: "; ") + "."
+            return ["Not measured under \(unseen)", guests].compactMap(\.self).joined(separator: "; ") + "."
         }
         let programs =
-            others.map { "other programs held \(Self.percent($0)) of the processors" }
+            others.map { "other programs used \(Self.percent($0)) of the processors" }
             ?? waiting.map { "programs waited for a processor \(Self.percent($0)) of the time" }
         let place = hiding.isEmpty ? "" : " in the turns without \(unseen)"
         let shares = [programs.map { $0 + place }, guests].compactMap(\.self)
@@ -85,7 +85,7 @@ package struct MachineState: Codable, Hashable, Sendable {
         var parts: [String] = []
         if let others, others > Self.most.others {
             let load = loadAverage.map { " (load \(NumberText.fixed($0, places: 1)) on \(host.processors))" } ?? ""
-            parts.append("other programs held \(Self.percent(others)) of the processors\(load)")
+            parts.append("other programs used \(Self.percent(others)) of the processors\(load)")
         } else if let waiting, waiting > Self.most.waiting {
             parts.append("programs waited for a processor \(Self.percent(waiting)) of the time")
         }

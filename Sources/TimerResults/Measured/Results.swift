@@ -37,7 +37,7 @@ package struct Results: Hashable, Sendable {
         missing += rows.compactMap { row in row.failureText.map { "\(row.key) \($0)" } }
         let still = rows.filter { $0.drift == nil && $0.failure == nil }
         if isStopped, options.stretch > 0, !still.isEmpty {
-            missing.append("no drift of \(still.count == rows.count ? "any row" : names(still))")
+            missing.append("no drift for \(still.count == rows.count ? "any row" : names(still))")
         }
         return missing
     }
@@ -108,9 +108,9 @@ extension Results {
     /// Why a measurement cannot have made these results, for instance because their file is damaged; nil if it can.
     package var problem: String? {
         if rows.isEmpty || rows.allSatisfy(\.turns.isEmpty) { return "has no turns" }
-        if rows.count > Self.mostRows { return "has \(rows.count) rows, and \(Self.mostRows) are the most" }
+        if rows.count > Self.mostRows { return "has \(rows.count) rows, more than the limit of \(Self.mostRows)" }
         if let most = rows.map(\.turns.count).max(), most > Self.mostLaps || laps.count > Self.mostLaps {
-            return "has \(max(most, laps.count)) laps, and \(Self.mostLaps) are the most"
+            return "has \(max(most, laps.count)) laps, more than the limit of \(Self.mostLaps)"
         }
         if Set(rows.map(\.key)).count < rows.count { return "has one row twice" }
         if let row = rows.first(where: { !$0.isSound }) { return "has counts of \(row.key) that contradict each other" }

@@ -89,3 +89,22 @@ func handles() throws -> [PreciseTimer] {
         try PreciseTimer.schedule(.every(.seconds(1))) { @MainActor in print("tick") },
     ]
 }
+
+struct TooMany: Error { var retryAfter: Duration? }
+
+func calls(_ meter: Meter, _ timer: PreciseTimer, tempo: Double) async throws {
+    try await withTimeout(.seconds(2), isCancellation: { ($0 as? URLError)?.code == .cancelled }) {
+        try await meter.report()
+    }
+    try await withTimeout(.seconds(2), isCancellation: { $0 is URLError }) { try await meter.report() }
+    try await withRetry(attempts: 5, backoff: { error, attempt in (error as? TooMany)?.retryAfter }) {
+        try await meter.report()
+    }
+    try await withRetry(attempts: 5, backoff: { error, _ in error is URLError ? .seconds(1) : nil }) { attempt in
+        try await withTimeout(.seconds(1) * attempt) { try await meter.report() }
+    }
+    try Debouncer(.milliseconds(300), longest: .seconds(5), target: meter) { await $0.flush() }.flush()
+    try timer.reschedule(.rate(127.5, per: .seconds(60)), keeping: .phase)
+    try timer.reschedule(.rate(24 * tempo, per: .seconds(60)), keeping: .phase)
+    try timer.reschedule(.rate(24, per: .seconds(60)))
+}

@@ -5,7 +5,7 @@ import PreciseTimerTestKit
 
 let timer = try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") }
 await Task.yield()
-// error: (at the top level, in a function of your own)
+// error: at the top level in a function of yours
 await timer.cancelAndWait()
 let virtual = VirtualTime()
 // error: (at the top level, in a function of your own)

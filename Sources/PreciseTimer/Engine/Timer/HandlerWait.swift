@@ -45,7 +45,7 @@ final class HandlerWait: Sendable {
         if begins({ _ in semaphore.signal() }) { semaphore.wait() }
     }
 
-    /// Waits for all handlers, for at most a real time; nil for as long as it takes. Returns false if that is over.
+    /// Waits for all handlers, up to `limit` of real time; nil for as long as it takes. Returns false on time-out.
     @discardableResult func untilOver(within limit: Duration? = nil) async -> Bool {
         var timeOut: (any DispatchSourceTimer)?
         // A cancelled source is released at once. A block for later would stay until its time.
