@@ -172,10 +172,10 @@ import TimerKernel
     @Test func siblingsComeInTheirOrder() throws {
         let events = events
         for number in 1...2 {
-            try schedule { _, _ in
+            try schedule(handler: { _, _ in
                 events.append("tick of \(number)")
                 throw Bad()
-            }
+            })
         }
         advance()
         #expect(events.all == ["tick of 1", "failed: Bad()", "tick of 2", "failed: Bad()"])
