@@ -178,7 +178,7 @@ package final class HostEventBase: Sendable {
     package func watch(_ descriptor: CInt) -> Bool {
         let breakLoop: event_callback_fn = { unsafe event_base_loopbreak(OpaquePointer($2)) }
         let conditions = CShort(EV_READ | EV_PERSIST)
-        ready = unsafe event_new(base, descriptor, conditions, breakLoop, UnsafeMutableRawPointer(base))
+        unsafe ready = event_new(base, descriptor, conditions, breakLoop, UnsafeMutableRawPointer(base))
         guard let ready = unsafe ready else { return false }
         return unsafe event_priority_set(ready, 0) == 0 && event_add(ready, nil) == 0
     }
