@@ -209,17 +209,16 @@ for target in package.targets where target.type != .system {
     target.swiftSettings = target.swiftSettings ?? settings
 }
 
-// The fuzz targets have libFuzzer's main function, and can be linked with it only: .ci/fuzz asks for them.
+// The fuzz target has libFuzzer's main function, and can be linked with it only: .ci/fuzz asks for it.
 if Context.environment["PRECISE_TIMER_FUZZ"] == "1" {
-    package.targets += ["Schedules", "Texts", "Results", "Values"]
-        .map { name in
-            .executableTarget(
-                name: "fuzz-\(name.lowercased())",
-                dependencies: ["FuzzChecks"],
-                path: "Tests/Fuzz/Targets/\(name)",
-                swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]
-            )
-        }
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["FuzzChecks"],
+            path: "Tests/Fuzz/Target",
+            swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]
+        )
+    )
 }
 
 // A user's `swift build` after a `swift run` builds the programs of a dependency, even if their trait is off.

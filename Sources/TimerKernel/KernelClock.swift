@@ -49,3 +49,73 @@ extension timespec {
         self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
 }
+
+/// How far one clock is ahead of another, which changes only if the one jumps.
+package struct ClockOffset: Sendable {
+    package let nanoseconds: Int64
+    /// The greatest possible error of the reading, in nanoseconds.
+    private let error: Int64
+
+    package init(nanoseconds: Int64, error: Int64) { (self.nanoseconds, self.error) = (nanoseconds, error) }
+
+    /// The offset now. One clock is read between two readings of the other, until these are close enough.
+    package init(of clock: TimerClock, to base: TimerClock) {
+        self.init(reading: clock, base)
+        for _ in 0..<16 where error > 500 {
+            let next = ClockOffset(reading: clock, base)
+            if next.error < error { self = next }
+        }
+    }
+
+    private init(reading clock: TimerClock, _ base: TimerClock) {
+        let before = Int64(clamping: base.now.nanoseconds)
+        let time = Int64(clamping: clock.now.nanoseconds)
+        let width = Int64(clamping: base.now.nanoseconds) - before
+        self.init(nanoseconds: time - before - width / 2, error: width / 2 + 1)
+    }
+
+    /// The jump between two readings; nil if it is within their errors.
+    package func jump(to later: ClockOffset) -> Duration? {
+        let jump = later.nanoseconds - nanoseconds
+        return jump.magnitude > (error + later.error).magnitude ? .nanoseconds(jump) : nil
+    }
+}
+
+/// The distances between the machine's three clocks.
+package struct ClockOffsets: Sendable {
+    /// The wall clock's from the continuous clock: it changes if somebody sets the wall clock. A suspension moves both.
+    private let wall: ClockOffset
+    /// The continuous clock's from the suspending one: it grows by the length of each suspension.
+    private let suspended: ClockOffset
+
+    package init(wall: ClockOffset, suspended: ClockOffset) { (self.wall, self.suspended) = (wall, suspended) }
+
+    /// The distances now.
+    package static var now: ClockOffsets {
+        ClockOffsets(
+            wall: ClockOffset(of: .wall, to: .continuous),
+            suspended: ClockOffset(of: .continuous, to: .suspending)
+        )
+    }
+
+    /// What has happened between two readings.
+    package func changes(to later: ClockOffsets) -> ClockChanges {
+        let suspension = suspended.jump(to: later.suspended)
+        return ClockChanges(
+            step: wall.jump(to: later.wall),
+            suspension: suspension.flatMap { $0 > .zero ? $0 : nil }
+        )
+    }
+}
+
+/// What has happened to the machine's clocks between two checks.
+package struct ClockChanges: Hashable, Sendable {
+    /// How far somebody has set the wall clock; nil if nobody has.
+    package let step: Duration?
+    /// How long the system was suspended; nil if it was not.
+    package let suspension: Duration?
+
+    package init(step: Duration? = nil, suspension: Duration? = nil) {
+        (self.step, self.suspension) = (step, suspension)
+    }
+}

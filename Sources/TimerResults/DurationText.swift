@@ -90,3 +90,10 @@ extension Duration {
     /// The length in nanoseconds, rounded up. A negative length gives 0, and one of more than 292 years `Int64.max`.
     package var wholeNanoseconds: UInt64 { UInt64(max(nanosecondsRoundedUp, 0)) }
 }
+
+/// What is wrong with a text, a plan, a rule or a file, in one line for its author.
+package struct Problem: Error, Hashable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}

@@ -230,11 +230,6 @@ import Testing
         #expect(said.contains("PreciseTimer: A:1: the target of this timer was released before its first tick"))
     }
     #endif
-
-    @Test func aPeriodOfZeroIsRefused() {
-        let error = #expect(throws: TimerError.self) { try metrics(every: .zero) }
-        #expect(error?.code == .invalidSchedule)
-    }
 }
 
 /// A backend whose gauges call back, and which counts its metrics.

@@ -77,17 +77,6 @@ import Testing
 
 /// What the process sees of the library: complaints on standard error, and idleness.
 @Suite(.waits("processes say something, or are idle"), .timeLimit(.minutes(60))) struct ProcessTests {
-    #if DEBUG
-    @Test func aHandleDroppedBeforeItsFirstTickIsReportedWithItsPlace() async throws {
-        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
-            // The line is given by hand, because the macro around this closure shifts #line.
-            _ = try PreciseTimer.schedule(.every(.seconds(3_600)), line: 4_711) { _, _ in }
-        }
-        let text = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(text.contains("FaultTests/GuestTests.swift:4711: the handle of this timer was dropped"))
-    }
-    #endif
-
     @Test func aHandleDroppedAfterItsFirstTickOrACancelIsNotReported() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let log = Log()

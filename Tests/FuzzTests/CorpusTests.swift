@@ -6,38 +6,24 @@ import Testing
 
 /// The inputs that fuzzing began with and the crashes that it found, and some more that are made of them.
 struct CorpusTests {
-    /// What is fuzzed; the raw value names the file of its inputs.
-    enum Subject: String, CaseIterable {
-        case schedules, texts, results, values
-
-        var check: ([UInt8]) -> Void {
-            switch self {
-            case .schedules: SchedulesCheck.run
-            case .texts: TextsCheck.run
-            case .results: ResultsCheck.run
-            case .values: ValuesCheck.run
+    private static func inputs(of check: FuzzCheck) throws -> [[UInt8]] {
+        let file = URL(filePath: #filePath).appending(path: "../../Fuzz/corpus.txt").standardized
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        return try lines.filter { $0.hasPrefix("\(check.rawValue) ") }
+            .map { line in
+                let words = line.split(separator: " ")
+                try #require(words.count == 3, "a line has a check, a name and bytes: \(line)")
+                return [UInt8](try #require(Data(base64Encoded: String(words[2])), "no Base64: \(line)"))
             }
-        }
-
-        func inputs() throws -> [[UInt8]] {
-            let file = URL(filePath: #filePath).appending(path: "../../Fuzz/Corpus/\(rawValue).txt").standardized
-            let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-            return try lines.filter { !$0.hasPrefix("#") }
-                .map { line in
-                    let words = line.split(separator: " ")
-                    try #require(words.count == 2, "a line has a name and its bytes: \(line)")
-                    return [UInt8](try #require(Data(base64Encoded: String(words[1])), "no Base64: \(line)"))
-                }
-        }
     }
 
-    @Test(arguments: Subject.allCases)
-    func noInputOfTheCorpusAndNoMutationTraps(subject: Subject) throws {
-        let inputs = try subject.inputs()
+    @Test(arguments: FuzzCheck.allCases)
+    func noInputOfTheCorpusAndNoMutationTraps(check: FuzzCheck) throws {
+        let inputs = try Self.inputs(of: check)
         #expect(!inputs.isEmpty)
-        for input in inputs { subject.check(input) }
+        for input in inputs { check.run(input) }
         var random = SeededGenerator(seed: 1)
-        for _ in 0..<(subject == .results ? 300 : 3_000) {
+        for _ in 0..<(check == .results ? 300 : 3_000) {
             guard var bytes = inputs.randomElement(using: &random), !bytes.isEmpty else { continue }
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 let place = Int.random(in: 0..<bytes.count, using: &random)
@@ -47,7 +33,7 @@ struct CorpusTests {
                 default: if bytes.count > 1 { bytes.remove(at: place) }
                 }
             }
-            subject.check(bytes)
+            check.run(bytes)
         }
     }
 }

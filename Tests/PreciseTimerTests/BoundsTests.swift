@@ -190,16 +190,3 @@ struct SpreadTests {
         #expect(timers[0].nextDeadline != timers[1].nextDeadline)
     }
 }
-
-/// Alignment to a common grid.
-struct AlignmentTests {
-    /// The common instant is that many seconds after or before now.
-    @Test(arguments: [(0, 10), (3, 3), (-3, 7), (10, 10), (-10, 10), (25, 5)])
-    func theFirstDeadlineIsAfterNow(instant: Int, first: Int) throws {
-        let scene = Scene()
-        scene.advance(100_000)
-        try scene.timer(.every(.seconds(10), alignedTo: scene.at(100_000 + 1_000 * instant)))
-        scene.advance(20_000)
-        #expect(scene.ticks == "0@\(100_000 + 1_000 * first), 1@\(110_000 + 1_000 * first)")
-    }
-}

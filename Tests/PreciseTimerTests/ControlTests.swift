@@ -90,20 +90,6 @@ struct PauseTests {
         #expect(scene.ticks == "0@35")
     }
 
-    @Test(
-        arguments: [
-            (
-                "between two deadlines", .every(.milliseconds(10)),
-                [.advance(12), .pause, .advance(6), .resume, .advance(12)], "0@10, 1@20, 2@30"
-            ),
-            (
-                "over the only deadline", .once(after: .milliseconds(10)),
-                [.pause, .advance(50), .resume, .advance(10)], "0@10 late 40"
-            ),
-        ] as [Play]
-    )
-    func aPauseThatKeepsTheGridMovesNoDeadline(play: Play) throws { try expectTicks(of: play) }
-
     /// Another timer of the round pauses it. Afterwards its late deadlines begin a burst of their own.
     @Test func aTimerPausedInABurstCatchesUpAnew() throws {
         let timer = try scene.timer(.every(.milliseconds(10)), missed: .catchUp(limit: 2))
@@ -113,19 +99,6 @@ struct PauseTests {
         scene.advance(0)
         #expect(scene.ticks == "0@10 late 90, 0@15 late 85, 1@20 late 80, 2@30 late 70 missed 7")
         withExtendedLifetime(other) {}
-    }
-
-    @Test func aTimerPausedInItsHandlerDoesNotTickAgain() throws {
-        let states = Notes<PreciseTimer.State>()
-        let timer = try scene.handle(.every(.milliseconds(10)), missed: .catchUp(limit: 5)) { timer, _ in
-            timer.pause(keeping: .grid)
-            states.append(timer.state)
-        }
-        scene.jump(30)
-        #expect(states.all == [.paused], "it does not catch up either")
-        timer.resume()
-        scene.advance(0)
-        #expect(states.all == [.paused, .paused])
     }
 }
 
@@ -293,25 +266,6 @@ struct RemainingTests {
         timer.resume()
         scene.advance(1_000)
         #expect(scene.ticks == "0@1000, 1@7000")
-    }
-
-    /// Each schedule, the time of its restart, and all ticks. A period with another first delay starts anew with the
-    /// period. The count and the bound begin anew, and a bound never leaves the first deadline out.
-    @Test(arguments: [
-        (PreciseTimer.Schedule.once(after: .milliseconds(500)), 400, "0@900"),
-        (.every(.seconds(1), count: 3), 2_500, "0@1000, 1@2000, 0@3500, 1@4500, 2@5500"),
-        (.every(.seconds(10), after: .seconds(1), count: 2), 3_000, "0@1000, 0@13000, 1@23000"),
-        (.every(.seconds(10), after: .seconds(1), for: .seconds(5)), 500, "0@10500"),
-        (.rate(3, per: .seconds(1), count: 3), 500, "0@333.333334, 0@833.333334, 1@1166.666667, 2@1500"),
-        (.fixedDelay(.seconds(2), after: .seconds(1), count: 2), 1_500, "0@1000, 0@3500, 1@5500"),
-    ])
-    func aRestartBeginsTheScheduleAnew(schedule: PreciseTimer.Schedule, time: Int, ticks: String) throws {
-        let timer = try scene.timer(schedule)
-        scene.advance(time)
-        #expect(timer.restart())
-        scene.advance(60_000)
-        #expect(scene.ticks == ticks)
-        #expect(timer.state == .ended(.completed) && !timer.restart())
     }
 
     @Test func aRestartedTimerIsTheLastAmongEqualDeadlines() throws {

@@ -255,16 +255,9 @@ struct DeadTargetTests {
     }
 }
 
-/// The forms of `schedule` that take a target.
+/// The form of `schedule` that takes a target.
 struct TargetFormTests {
     private let scene = Scene()
-
-    private actor Meter {
-        private(set) var count = 0
-
-        func step() { count += 1 }
-        func stepLater() async { count += 1 }
-    }
 
     @Test func theOrdinaryFormPassesOnAllItsArguments() throws {
         let endings = Notes<PreciseTimer.EndReason>()
@@ -286,22 +279,5 @@ struct TargetFormTests {
         #expect(scene.log.ticks.map(\.missed) == [0, 0, 1], "two late ticks at most, and the last carries the rest")
         timer.cancel()
         #expect(endings.all == [.cancelled] && timer.label == "step")
-    }
-
-    @Test func aHandlerOfAnActorReachesItWithoutAwaitingAndMayAwait() async throws {
-        let (meter, counts, service) = (Meter(), Notes<Int>(), scene.virtual.service)
-        try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, label: "meter", target: meter) { meter, _ in
-            meter.step()
-            counts.append(meter.count)
-        }
-        try PreciseTimer.schedule(.once(after: .seconds(2)), on: service, label: "later", target: meter) { meter, _ in
-            await meter.stepLater()
-            counts.append(meter.count)
-        }
-        #expect(Set(service.activeTimers.map(\.label)) == ["meter", "later"])
-        for count in 1...2 {
-            scene.virtual.advanceWithoutSettling(by: .seconds(1))
-            #expect(await soon { counts.all == Array(1...count) })
-        }
     }
 }

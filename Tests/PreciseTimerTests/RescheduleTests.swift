@@ -7,15 +7,6 @@ import Testing
 struct RescheduleTests {
     private let scene = Scene()
 
-    @Test func theNewScheduleIsCountedFromNowAndNumberedFromZero() throws {
-        let timer = try scene.timer(.every(.milliseconds(10)))
-        scene.advance(25)
-        try timer.reschedule(.every(.milliseconds(7)))
-        #expect(timer.nextDeadline == scene.at(32) && timer.period == .milliseconds(7))
-        scene.advance(14)
-        #expect(scene.ticks == "0@10, 1@20, 0@32, 1@39")
-    }
-
     private static let formers: [PreciseTimer.Schedule] = [
         .rate(3, per: .seconds(1)), .every(.seconds(1), count: 5), .every(.seconds(1), for: .seconds(5)),
         .every(.seconds(1), jitter: .milliseconds(900)), .every(.seconds(1), after: .zero, spread: .milliseconds(500)),

@@ -274,6 +274,7 @@ import Testing
         try PreciseTimer.schedule(
             second,
             on: virtual.service,
+            label: "meter",
             target: try #require(meter),
             onEnd: reasons.append,
             handler: { meter, tick in
@@ -281,6 +282,7 @@ import Testing
                 log.note(tick)
             }
         )
+        #expect(virtual.service.activeTimers.map(\.label) == ["meter"])
         virtual.advanceWithoutSettling(by: .seconds(1))
         #expect(await soon { log.count == 1 && virtual.service.nextWakeTime != nil })
         meter = nil

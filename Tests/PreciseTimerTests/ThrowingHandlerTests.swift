@@ -28,9 +28,25 @@ import TimerKernel
         if log.count == 1 { throw Bad() }
     }
 
-    private var notesEnd: @Sendable (PreciseTimer.EndReason) -> Void { { [events] in events.append("\($0)") } }
-
     private func advance(_ seconds: Int = 1) { virtual.advanceWithoutSettling(by: .seconds(seconds)) }
+
+    /// A timer whose end is an event. Its handler notes the ticks, and throws at the first one, unless told otherwise.
+    @discardableResult
+    private func schedule(
+        deliver: PreciseTimer.Delivery = .inline,
+        onError: (@isolated(any) @Sendable (Log, any Error) throws -> Void)? = nil,
+        handler: @escaping @Sendable (Log, PreciseTimer.Tick) throws -> Void = { try Self.step($0, $1) }
+    ) throws -> PreciseTimer {
+        try PreciseTimer.schedule(
+            second,
+            on: virtual.service,
+            deliver: deliver,
+            target: log,
+            onEnd: { [events] in events.append("\($0)") },
+            onError: onError,
+            handler: handler
+        )
+    }
 
     // MARK: Places
 
@@ -50,60 +66,35 @@ import TimerKernel
         }
     }
 
-    @Test(arguments: Form.allCases) func aHandlerThatThrowsIsCalledInPlace(form: Form) throws {
+    @Test(arguments: Form.allCases) func aHandlerIsCalledInPlaceAndItsErrorEndsTheTimer(form: Form) throws {
         let timer = try schedule(form)
         advance()
         #expect(log.count == 1)
-        withExtendedLifetime(timer) {}
-    }
-
-    @Test(arguments: Form.allCases) func anErrorEndsTheTimer(form: Form) throws {
-        let timer = try schedule(form)
-        advance(2)
+        advance()
         #expect(timer.state == .ended(.failed(Bad())))
         #expect(log.count == 1)
     }
 
-    @Test func aHandlerThatThrowsRunsOnItsQueue() throws {
-        let (queue, key) = (DispatchQueue(label: "test.throws"), DispatchSpecificKey<Bool>())
+    @Test(arguments: [false, true]) func handlerAndOnErrorRunOnTheQueueAndAnErrorEndsTheTimer(isTold: Bool) throws {
+        let (queue, key, events) = (DispatchQueue(label: "test.throws"), DispatchSpecificKey<Bool>(), events)
         queue.setSpecific(key: key, value: true)
-        try PreciseTimer.schedule(second, on: virtual.service, deliver: .queue(queue), target: events) { events, _ in
+        let fail: @Sendable (any Error) throws -> Void = { error in
             events.append("\(DispatchQueue.getSpecific(key: key) ?? false)")
-            throw Bad()
+            throw error
         }
+        let tell: @isolated(any) @Sendable (Log, any Error) throws -> Void = { _, _ in try fail(Worse()) }
+        let timer = try schedule(deliver: .queue(queue), onError: isTold ? tell : nil) { _, _ in try fail(Bad()) }
         advance()
         queue.sync {}
-        #expect(events.all == ["true"])
-    }
-
-    @Test func anErrorOnAQueueEndsTheTimer() throws {
-        let queue = DispatchQueue(label: "test.throws")
-        let timer = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            deliver: .queue(queue),
-            target: log,
-            onEnd: notesEnd,
-            handler: { log, tick in try Self.step(log, tick) }
-        )
-        advance()
-        queue.sync {}
-        #expect(timer.state == .ended(.failed(Bad())))
-        #expect(events.all == ["failed: Bad()"])
+        #expect(events.all == (isTold ? ["true", "true", "failed: Worse()"] : ["true", "failed: Bad()"]))
+        #expect(timer.hasEnded)
     }
 
     // MARK: Errors
 
     @Test func onErrorIsToldInPlaceAndTheTimerGoesOn() throws {
         let events = events
-        let timer = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onEnd: notesEnd,
-            onError: { log, error in events.append("\(error) at tick \(log.count)") },
-            handler: { log, tick in try Self.step(log, tick) }
-        )
+        let timer = try schedule(onError: { log, error in events.append("\(error) at tick \(log.count)") })
         advance()
         #expect(events.all == ["Bad() at tick 1"])
         advance()
@@ -111,60 +102,22 @@ import TimerKernel
         #expect(log.ticks.map(\.index) == [0, 1])
     }
 
-    @Test func onErrorIsToldOnTheQueue() throws {
-        let (queue, key, events) = (DispatchQueue(label: "test.throws"), DispatchSpecificKey<Bool>(), events)
-        queue.setSpecific(key: key, value: true)
-        try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            deliver: .queue(queue),
-            target: log,
-            onError: { _, _ in events.append("\(DispatchQueue.getSpecific(key: key) ?? false)") },
-            handler: { log, tick in try Self.step(log, tick) }
-        )
-        advance()
-        queue.sync {}
-        #expect(events.all == ["true"])
-    }
-
-    @Test func anErrorOfOnErrorEndsTheTimer() throws {
-        let timer = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onError: { _, _ in throw Worse() },
-            handler: { log, tick in try Self.step(log, tick) }
-        )
-        advance(2)
+    /// The handler is still running meanwhile: promise 9.
+    @Test func anErrorOfOnErrorEndsTheTimerOnceAfterItsReturn() throws {
+        let events = events
+        let timer = try schedule(onError: { _, _ in
+            defer { events.append("onError returns") }
+            throw Worse()
+        })
+        advance(3)
+        #expect(events.all == ["onError returns", "failed: Worse()"])
         #expect(timer.state == .ended(.failed(Worse())))
         #expect(log.count == 1)
     }
 
-    /// The handler is still running meanwhile: promise 9.
-    @Test func onEndIsCalledOnceAfterOnErrorHasReturned() throws {
-        let events = events
-        try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onEnd: notesEnd,
-            onError: { _, _ in
-                defer { events.append("onError returns") }
-                throw Worse()
-            },
-            handler: { log, tick in try Self.step(log, tick) }
-        )
-        advance(3)
-        #expect(events.all == ["onError returns", "failed: Worse()"])
-    }
-
     @Test func anErrorOfAHandlerThatHasEndedItsTimerIsToldToOnError() throws {
         let (events, timer) = (events, Box<PreciseTimer>())
-        timer.value = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onEnd: notesEnd,
+        timer.value = try schedule(
             onError: { _, error in events.append("told \(error)") },
             handler: { _, _ in
                 timer.value?.cancel()
@@ -178,26 +131,18 @@ import TimerKernel
 
     @Test func onErrorIsInsideTheHandlerForACancelThatWaits() throws {
         let (events, timer) = (events, Box<PreciseTimer>())
-        timer.value = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onError: { _, _ in events.append("cancelled: \(timer.value?.cancelAndWait() ?? false)") },
-            handler: { log, tick in try Self.step(log, tick) }
-        )
+        timer.value = try schedule(onError: { _, _ in
+            events.append("cancelled: \(timer.value?.cancelAndWait() ?? false)")
+        })
         advance()
-        #expect(events.all == ["cancelled: true"])
+        #expect(events.all == ["cancelled: true", "cancelled"])
         timer.value = nil
     }
 
     /// Promise 7.
     @Test func theCapturesOfHandlerAndOnErrorAreReleasedBeforeOnEnd() throws {
         let events = events
-        try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onEnd: notesEnd,
+        try schedule(
             onError: { [captured = Thing { events.append("onError's is released") }] _, _ in
                 withExtendedLifetime(captured) {}
                 throw Worse()
@@ -214,16 +159,10 @@ import TimerKernel
 
     @Test func theCapturesOfOnErrorAreReleasedByCancel() throws {
         let (released, service) = (Count(), virtual.service)
-        let timer = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            // Under the lock, its `deinit` would find it taken.
-            onError: { [captured = Thing { released.add(1 + 0 * service.pendingCount) }] _, _ in
-                withExtendedLifetime(captured) {}
-            },
-            handler: { log, tick in try Self.step(log, tick) }
-        )
+        // Under the lock, its `deinit` would find it taken.
+        let timer = try schedule(onError: { [captured = Thing { released.add(1 + 0 * service.pendingCount) }] _, _ in
+            withExtendedLifetime(captured) {}
+        })
         #expect(released.value == 0)
         timer.cancel()
         #expect(released.value == 1)
@@ -233,10 +172,10 @@ import TimerKernel
     @Test func siblingsComeInTheirOrder() throws {
         let events = events
         for number in 1...2 {
-            try PreciseTimer.schedule(second, on: virtual.service, target: log, onEnd: notesEnd) { _, _ in
+            try schedule(handler: { _, _ in
                 events.append("tick of \(number)")
                 throw Bad()
-            }
+            })
         }
         advance()
         #expect(events.all == ["tick of 1", "failed: Bad()", "tick of 2", "failed: Bad()"])
@@ -257,18 +196,11 @@ import TimerKernel
     @Test(.waits("the main actor calls onError when it likes"))
     func onErrorOfAnActorIsToldThereWhileTheHandlerStaysInPlace() async throws {
         let events = events
-        let timer = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onEnd: notesEnd,
-            onError: { @MainActor _, error in
-                MainActor.assertIsolated()
-                events.append("told \(error)")
-                throw Worse()
-            },
-            handler: { log, tick in try Self.step(log, tick) }
-        )
+        let timer = try schedule(onError: { @MainActor _, error in
+            MainActor.assertIsolated()
+            events.append("told \(error)")
+            throw Worse()
+        })
         advance()
         #expect(log.count == 1)
         #expect(await soon { timer.hasEnded && events.all.count == 2 })
@@ -304,13 +236,7 @@ import TimerKernel
     }
 
     @Test func aTickWhoseHandlerThrowsIsInTheStatistics() throws {
-        let timer = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onError: { _, _ in },
-            handler: { _, _ in throw Bad() }
-        )
+        let timer = try schedule(onError: { _, _ in }, handler: { _, _ in throw Bad() })
         timer.collectsStatistics = true
         advance(3)
         #expect(timer.statistics?.ticks == 3)

@@ -16,8 +16,6 @@ let onDemand = ResolvedSchedule(.never, .onDemand)
 enum LatePolicy: Hashable, Sendable {
     /// One tick stands for all late deadlines.
     case skip
-    /// So it does, and the deadlines begin anew at that tick.
-    case delay
     /// Up to this many late deadlines have a tick of their own.
     case catchUp(limit: Int)
 
@@ -27,8 +25,7 @@ enum LatePolicy: Hashable, Sendable {
 extension TimerRecord {
     /// A timer of nobody.
     convenience init(policy: LatePolicy = .skip, tolerance: UInt64 = 0, isPaused: Bool = false) {
-        let (limit, restarts) = (policy.limit, policy == .delay)
-        self.init(Timing(burstLimit: limit, restartsLate: restarts, tolerance: tolerance, isPaused: isPaused))
+        self.init(Timing(burstLimit: policy.limit, tolerance: tolerance, isPaused: isPaused))
     }
 }
 

@@ -18,12 +18,6 @@ final class SchedulerControlTests {
         #expect(scheduler.count == 0 && scheduler.nextWakeTime == nil && scheduler.firing(at: 100) == Firing())
     }
 
-    @Test func timersThatEndInAHandlerDoNotTick() {
-        let timers = (0..<2).map { _ in scheduler.add(every(10, from: 10)).timer }
-        let firing = scheduler.firing(at: 10) { scheduler, _ in for timer in timers { _ = scheduler.end(timer) } }
-        #expect(firing == Firing(ticks: [Ticked(timers[0], 0, 10)]) && scheduler.nextWakeTime == nil)
-    }
-
     /// The last tick is that of the late deadlines, or else an extra one; what happened since the running handler was
     /// called is not in its tick.
     @Test func aTimerThatIsFinishedHasOneMoreTick() {
@@ -124,22 +118,6 @@ final class SchedulerControlTests {
         #expect(scheduler.reschedule(timers[0], on: every(100, from: 60)) == .leave)
         let ticks = [(1, 5), (2, 5), (0, 0)].map { Ticked(timers[$0], $1, 60) }
         #expect(scheduler.firing(at: 60).ticks == ticks)
-    }
-
-    @Test func aRescheduleDropsATickThatIsOnItsWay() {
-        let timer = scheduler.add(every(10, from: 10)).timer
-        #expect(scheduler.take(at: 10) == timer && scheduler.reschedule(timer, on: every(10, from: 17)) == .leave)
-        #expect(scheduler.begin(timer, at: 15) == nil)
-        #expect([scheduler.putBack(timer, decidedAt: 15, now: 15), scheduler.endRound()] == [.leave, .set(17)])
-        #expect(scheduler.firing(at: 18).ticks == [Ticked(timer, 0, 17)])
-    }
-
-    @Test func postponingATimerDoesNotSetTheAlarm() {
-        let timer = scheduler.add(once(at: 10)).timer
-        #expect([40, 30].map { scheduler.reschedule(timer, on: once(at: $0)) } == [.leave, .leave])
-        #expect(scheduler.nextWakeTime == 10 && scheduler.firing(at: 10) == Firing(alarm: .set(30)))
-        #expect(scheduler.reschedule(timer, on: once(at: 25)) == .set(25), "and hastening does")
-        #expect(scheduler.firing(at: 25).ticks == [Ticked(timer, 0, 25)])
     }
 
     // MARK: Extra ticks

@@ -57,6 +57,17 @@ final class SchedulerBatchTests {
         #expect(scheduler.firing(at: 10).completed == timers && scheduler.count == 0)
     }
 
+    @Test func afterABatchOfLateTicksOtherDueTimersGetTheirTurn() {
+        let slow = scheduler.add(every(1, from: 1), policy: .catchUp(limit: 1_000)).timer
+        let (other, batch) = (TimerRecord(), UInt64(Scheduler.batch))
+        let first = scheduler.firing(at: 200) { scheduler, ticked in
+            if ticked.due.index == 0 { _ = scheduler.add(other, on: once(at: 2)) }
+        }
+        #expect(first == Firing(ticks: (0...batch).map { Ticked(slow, $0, $0 + 1) }, alarm: .set(2)), "at once")
+        let second = (batch + 1...2 * batch + 1).map { Ticked(slow, $0, $0 + 1) }
+        #expect(scheduler.firing(at: 200).ticks == [Ticked(other, 0, 2)] + second)
+    }
+
     /// Adds timers that are postponed before their first deadline.
     private func addPostponed(_ count: Int, at first: UInt64, to deadline: UInt64) {
         for timer in (0..<count).map({ _ in scheduler.add(once(at: first)).timer }) {
@@ -76,46 +87,6 @@ final class SchedulerBatchTests {
             if !scheduler.hasDue { return asks }
             asks += 1
         }
-    }
-}
-
-/// The order and the number of late ticks with more than one timer or round.
-final class LatePolicyTests {
-    private var scheduler = Scheduler()
-
-    @Test func theCatchUpLimitAppliesToEachRound() {
-        let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 2)).timer
-        for (now, index) in [(100, 0), (200, 10)] as [(UInt64, UInt64)] {
-            let ticks = [Ticked(timer, index, now - 90), Ticked(timer, index + 1, now - 80, missed: 8)]
-            #expect(scheduler.firing(at: now).ticks == ticks)
-        }
-    }
-
-    @Test func missedDeadlinesAreCountedWhenTheTickBegins() {
-        let timer = scheduler.add(every(100, from: 100)).timer
-        #expect(scheduler.take(at: 100) == timer)
-        #expect(scheduler.begin(timer, at: 350) == Expiration(index: 0, deadline: 100, missed: 2))
-    }
-
-    @Test func aDelayAfterTheReturnStartsAtTheReturn() {
-        let schedule = ResolvedSchedule(.at(100), .fixedDelay(50))
-        let timer = scheduler.add(schedule, policy: .catchUp(limit: 5)).timer
-        #expect(scheduler.take(at: 100) == timer)
-        #expect(scheduler.begin(timer, at: 900) == Expiration(index: 0, deadline: 100))
-        #expect(timer.timing.nextDeadline == .max, "it depends on the handler")
-        #expect([scheduler.putBack(timer, decidedAt: 900, now: 1_000), scheduler.endRound()] == [.leave, .set(1_050)])
-        #expect(scheduler.firing(at: 1_050).ticks == [Ticked(timer, 1, 1_050)])
-    }
-
-    @Test func afterABatchOfLateTicksOtherDueTimersGetTheirTurn() {
-        let slow = scheduler.add(every(1, from: 1), policy: .catchUp(limit: 1_000)).timer
-        let (other, batch) = (TimerRecord(), UInt64(Scheduler.batch))
-        let first = scheduler.firing(at: 200) { scheduler, ticked in
-            if ticked.due.index == 0 { _ = scheduler.add(other, on: once(at: 2)) }
-        }
-        #expect(first == Firing(ticks: (0...batch).map { Ticked(slow, $0, $0 + 1) }, alarm: .set(2)), "at once")
-        let second = (batch + 1...2 * batch + 1).map { Ticked(slow, $0, $0 + 1) }
-        #expect(scheduler.firing(at: 200).ticks == [Ticked(other, 0, 2)] + second)
     }
 }
 

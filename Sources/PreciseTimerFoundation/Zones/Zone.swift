@@ -1,4 +1,5 @@
-internal import Foundation
+package import Foundation
+internal import Synchronization
 
 /// A time zone, with the rules that its clocks follow.
 package struct Zone: Sendable, CustomStringConvertible {
@@ -37,6 +38,129 @@ package struct Zone: Sendable, CustomStringConvertible {
         case .file(let file): file.offset(at: second)
         case .rule(let rule): rule.offset(at: second)
         case .foundation(let zone): zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second)))
+        }
+    }
+}
+
+/// Reads a zone, and reads it again if its file has changed, or if another zone has become the present one.
+package final class ZoneReader: Sendable {
+    private struct State {
+        /// The last one that could be read.
+        var zone: Zone?
+        /// What it was read from.
+        var origin: Origin?
+        /// When the origin was looked at.
+        var checked: ContinuousClock.Instant?
+    }
+
+    private struct Origin: Equatable {
+        let lookup: ZoneLookup
+        let file: FileStamp?
+    }
+
+    private let zone: TimeZone?
+    private let lookup: @Sendable () -> ZoneLookup
+    private let interval: Duration
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - zone: the zone; nil is the present one.
+    ///   - interval: how long what was read is used before its file is looked at again.
+    ///   - lookup: what this machine says now.
+    package init(
+        _ zone: TimeZone?,
+        every interval: Duration = .seconds(10),
+        lookup: @escaping @Sendable () -> ZoneLookup = { .present }
+    ) {
+        (self.zone, self.interval, self.lookup) = (zone, interval, lookup)
+    }
+
+    private static let shared = Mutex([String?: ZoneReader]())
+
+    /// The reader that all schedules of a zone share; nil is the present one.
+    package static func of(_ zone: TimeZone?) -> ZoneReader {
+        // Foundation's zone that follows the system does so by name.
+        let zone = zone == .autoupdatingCurrent ? nil : zone
+        return shared.withLock { readers in
+            if let reader = readers[zone?.identifier] { return reader }
+            let reader = ZoneReader(zone)
+            readers[zone?.identifier] = reader
+            return reader
+        }
+    }
+
+    /// The zone as its file is now.
+    ///
+    /// - Throws: `Zone.Problem` if it cannot be read.
+    package func read() throws(Zone.Problem) -> Zone {
+        // No file is read under the lock. Others use what was read before.
+        let known = state.withLock { state in
+            state.checked = .now
+            return state
+        }
+        let lookup = lookup()
+        let origin = Origin(lookup: lookup, file: lookup.path(of: zone).map(FileStamp.init))
+        if let zone = known.zone, known.origin == origin { return zone }
+        let zone = try lookup.find(zone)
+        state.withLock { ($0.zone, $0.origin) = (zone, origin) }
+        return zone
+    }
+
+    /// The zone as its file was some seconds ago. If it cannot be read any more, what was read last; nil if it never
+    /// could.
+    package func recent() -> Zone? {
+        let (zone, checked) = state.withLock { ($0.zone, $0.checked) }
+        if let zone, let checked, .now < checked + interval { return zone }
+        return (try? read()) ?? zone
+    }
+}
+
+/// Tells whether a file is still the one that was read, and reached by the same link.
+struct FileStamp: Equatable {
+    /// Of the link or file of this name, and of the file that a link leads to; nil if there is none.
+    private let numbers: [[Int]?]
+
+    init(_ path: String) {
+        var (link, file) = (stat(), stat())
+        numbers = unsafe [
+            lstat(path, &link) == 0 ? Self.numbers(link) : nil, stat(path, &file) == 0 ? Self.numbers(file) : nil,
+        ]
+    }
+
+    private static func numbers(_ status: stat) -> [Int] {
+        #if canImport(Darwin)
+        let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+        let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #endif
+        return [
+            Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
+            modified.tv_sec, modified.tv_nsec, changed.tv_sec, changed.tv_nsec,
+        ]
+    }
+}
+
+/// The bytes of small files.
+enum ZoneBytes {
+    /// Reads a file; nil if there is none.
+    ///
+    /// - Throws: `Zone.Problem` if the system refuses it, or if it is no ordinary file. Nothing else is opened: a pipe
+    ///   would wait, and a device might do something.
+    static func read(_ path: String) throws(Zone.Problem) -> [UInt8]? {
+        var status = stat()
+        if unsafe stat(path, &status) != 0 {
+            let failure = errno
+            if failure == ENOENT || failure == ENOTDIR || failure == ENAMETOOLONG { return nil }
+            throw Zone.Problem("\(path) cannot be read: \(unsafe String(cString: strerror(failure)))")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size < 1 << 20 else {
+            throw Zone.Problem("\(path) is not a zone file")
+        }
+        do {
+            // `Data(contentsOf:)` leaks a page if the file is empty (swift-foundation 6.3).
+            return Array(try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd() ?? Data())
+        } catch {
+            throw Zone.Problem("\(path) cannot be read: \(error.localizedDescription)")
         }
     }
 }

@@ -6,9 +6,23 @@ import TimerProbe
 import TimerReport
 import TimerResults
 
+/// What is fuzzed. The name begins the lines of its inputs in `corpus.txt`.
+package enum FuzzCheck: String, CaseIterable, Sendable {
+    case schedules, texts, results, values
+
+    package func run(_ bytes: [UInt8]) {
+        switch self {
+        case .schedules: SchedulesCheck.run(bytes)
+        case .texts: TextsCheck.run(bytes)
+        case .results: ResultsCheck.run(bytes)
+        case .values: ValuesCheck.run(bytes)
+        }
+    }
+}
+
 /// Schedules of any numbers: each is refused by a typed error, or accepted and then consistent. Never a trap.
-package enum SchedulesCheck {
-    package static func run(_ bytes: [UInt8]) {
+enum SchedulesCheck {
+    static func run(_ bytes: [UInt8]) {
         var input = ByteReader(bytes)
         instants(&input)
         let virtual = VirtualTime(clock: input.byte() & 1 == 0 ? .suspending : .wall)
@@ -157,8 +171,8 @@ struct ByteReader {
 
 /// Texts of the command line: lengths of time, needs, loads and wishes. Each is refused, or survives reading and
 /// writing.
-package enum TextsCheck {
-    package static func run(_ bytes: [UInt8]) {
+enum TextsCheck {
+    static func run(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         survives(text, DurationText.parse) { length in
             precondition(length >= .zero, "a length has no sign")
@@ -196,8 +210,8 @@ package enum TextsCheck {
 
 /// Files of results: each is refused, or gives results that every format can show, and that can be pooled, compared,
 /// judged and read again.
-package enum ResultsCheck {
-    package static func run(_ bytes: [UInt8]) {
+enum ResultsCheck {
+    static func run(_ bytes: [UInt8]) {
         guard let results = try? JSONFile.decode(bytes) else { return }
         let report = Report(results)
         let comparison = BackendComparison(report)

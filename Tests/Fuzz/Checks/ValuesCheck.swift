@@ -4,8 +4,8 @@ import PreciseTimer
 
 /// Pairs of values as texts in JSON: each is refused, or can be computed with, and what comes of it can be written and
 /// read again. An input that begins with a bracket has the two texts, one in a line. Others choose numbers for them.
-package enum ValuesCheck {
-    package static func run(_ bytes: [UInt8]) {
+enum ValuesCheck {
+    static func run(_ bytes: [UInt8]) {
         let pair: (String, String)
         if let first = bytes.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
             let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1)

@@ -80,3 +80,97 @@ struct ScaleCase: ParsableCommand {
 }
 
 extension Sample.Order: ExpressibleByArgument {}
+
+/// The tables of `scale`, with a sentence below each for the rows that are behind.
+struct ScaleTables {
+    let results: [ScaleKey: Figures]
+
+    func table(_ count: Int, _ order: Sample.Order) -> Table {
+        let reference = Side.dispatch.takesPart(with: count) ? Side.dispatch : .libevent
+        let first = Operation.pairAlone
+        let operations = Operation.allCases.filter { $0 != .tick && ($0 != first || count == 1_000) }
+        var table = Table(
+            title: "\(grouped(count)) timers, \(order.rawValue) deadlines; × \(reference.title)",
+            columns: Self.columns,
+            rows: operations.map { row($0, count, order, reference) },
+            remarks: remarks(operations, count, order)
+        )
+        let absent = Side.allCases.filter { !$0.takesPart(with: count) }.map(\.title)
+        if !absent.isEmpty {
+            let limit = grouped(DispatchTimers.mostTimers)
+            let who = absent.joined(separator: " and ")
+            table.remarks.append("\(who): up to \(limit) only, as a million take too long and too much memory.")
+        }
+        if count > 1_000 {
+            let number = grouped(LoopTasks.operations(with: count))
+            table.remarks.append("SwiftNIO: \(number) cancels and pairs, as each searches all pending tasks.")
+        }
+        return table
+    }
+
+    func tickTable() -> Table {
+        Table(
+            title: "One tick of \(grouped(Storm.timers)) timers that are always due; × Dispatch",
+            columns: Self.columns,
+            rows: [row(.tick, 0, .sequential, .dispatch)],
+            remarks: remarks([.tick], 0, .sequential)
+        )
+    }
+
+    private static let columns = [""] + Side.allCases.map(\.title) + ["PreciseTimer ÷ C heap"]
+
+    private func figures(_ operation: Operation, _ count: Int, _ order: Sample.Order, _ side: Side) -> Figures? {
+        results[ScaleKey(side: side, count: count, order: order, operation: operation)]
+    }
+
+    private func row(_ operation: Operation, _ count: Int, _ order: Sample.Order, _ reference: Side) -> [String] {
+        func figures(_ side: Side) -> Figures? { self.figures(operation, count, order, side) }
+        let cells = Side.allCases.map { side in
+            figures(side)?.text(.nanoseconds, against: side == reference ? nil : figures(reference)) ?? "–"
+        }
+        return [operation.rawValue] + cells + [figures(.ours)?.quotient(figures(.heap)) ?? "–"]
+    }
+
+    /// The sentences of one table: operations that have the same reason share one.
+    private func remarks(_ operations: [Operation], _ count: Int, _ order: Sample.Order) -> [String] {
+        Side.allCases.filter { $0 != .ours }
+            .flatMap { side in
+                var reasons: [String] = []
+                for operation in operations where !reasons.contains(operation.reason(beside: side)) {
+                    reasons.append(operation.reason(beside: side))
+                }
+                return reasons.compactMap { reason in
+                    let rows = operations.filter { $0.reason(beside: side) == reason }
+                        .map { operation in
+                            let own = figures(operation, count, order, .ours)
+                            return (operation.rawValue, own?.ratio(to: figures(operation, count, order, side)))
+                        }
+                    let limit = side == .heap ? Behind.floor : Behind.peer
+                    return Behind.remark(rows, above: limit, side == .heap ? "the C heap" : side.title, reason)
+                }
+            }
+    }
+}
+
+extension Operation {
+    /// Why PreciseTimer may take longer than another side.
+    fileprivate func reason(beside side: Side) -> String {
+        switch (side, self) {
+        case (.dispatch, .cancel): "Dispatch marks the source, and another thread removes it at the same time"
+        case (.dispatch, .fire):
+            "one thread of Dispatch takes the due sources from its heap while another calls the handlers, and the "
+                + "time begins with the first handler"
+        case (.libevent, _):
+            "libevent has no lock, handle or weak reference, so its caller must keep the event and the target alive, "
+                + "and make all calls on the loop's thread"
+        case (.heap, .pairAlone), (.heap, .pair), (.heap, .schedule):
+            "a handle, a record, a lock and a weak reference are what PreciseTimer pays for"
+        case (.heap, .reschedule), (.heap, .cancel):
+            "PreciseTimer takes a lock and finds the timer through its handle and record; a cancel also releases the "
+                + "handler"
+        case (.heap, .fire), (.heap, .tick):
+            "a tick takes the lock, makes a strong reference of the weak one, and counts missed deadlines"
+        default: ""
+        }
+    }
+}
