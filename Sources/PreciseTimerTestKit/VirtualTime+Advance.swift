@@ -1,4 +1,5 @@
-internal import PreciseTimer
+package import PreciseTimer
+internal import Synchronization
 
 extension VirtualTime {
     /// Moves time forward, stops at every deadline on the way as in a synchronous test, and lets each tick arrive
@@ -56,5 +57,102 @@ extension VirtualTime {
         }
         endTimersOfDeadTargets()
         return await settle(atMost: patience, beside: &stuck, behind: followers)
+    }
+}
+
+/// Follows the tasks of one priority, which wait for threads of their own: sends a task behind them.
+package final class Follower: Sendable {
+    private let priority: TaskPriority
+    private let hasRun = Atomic(true)
+
+    private init(_ priority: TaskPriority) { self.priority = priority }
+
+    /// One for each priority.
+    package static var all: [Follower] { [.background, .utility, .medium, .high].map(Follower.init) }
+
+    var isBack: Bool { hasRun.load(ordering: .acquiring) }
+
+    /// Sends the task, unless it is still on its way. Nobody awaits it, because that would raise its priority.
+    func send() {
+        guard hasRun.exchange(false, ordering: .relaxed) else { return }
+        Task.detached(priority: priority) { self.hasRun.store(true, ordering: .releasing) }
+    }
+}
+
+extension VirtualTime {
+    /// Lets everything arrive that is on its way: ticks to queues, actors, the main actor and `for await` loops, and
+    /// tasks that have just been created. Time does not move.
+    ///
+    /// ```swift
+    /// try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, _ in
+    ///     model.refresh()
+    /// }
+    /// virtual.jump(by: .seconds(1))
+    /// await virtual.settle()
+    /// #expect(model.refreshes == 1)
+    /// ```
+    ///
+    /// It waits for ticks that are on their way, for handlers that are running, and for the bodies of `for await` loops
+    /// over ticks. A handler or a body may await the next `advance`, and cannot end before: after about a second
+    /// without any change, longer on a busy machine, settling ends in spite of it. Tasks that have just been created
+    /// are given some real milliseconds, and until their priority's threads are free; so is the body of the last tick
+    /// of a loop with a count. A task whose thread the machine holds up may need longer: if a test must be certain that
+    /// a task has begun its loop or its pause, it settles until ``pendingCount`` shows the timer.
+    ///
+    /// - Returns: false if after ten real seconds, or when the calling task was cancelled, a tick was still on its way,
+    ///   or a handler still occupied a thread or a queue.
+    @discardableResult public func settle() async -> Bool { await settle(atMost: .seconds(10)) }
+
+    /// The same, with another limit of real time. Its rounds pass through the pool in which most tasks wait, whichever
+    /// executor the caller prefers.
+    package func settle(atMost patience: Duration) async -> Bool {
+        var stuck = Activity()
+        return await settle(atMost: patience, beside: &stuck)
+    }
+
+    /// The same, without waiting again for what an earlier call has waited for in vain: `stuck`, and followers that are
+    /// not back. It ends after a number of rounds without any change, and if a handler or a body awaits something, or a
+    /// priority has no free thread, after a length of time without any.
+    package nonisolated(nonsending) func settle(
+        atMost patience: Duration,
+        rounds: Int = 12,
+        silence: Duration = .seconds(1),
+        beside stuck: inout Activity,
+        behind followers: [Follower] = Follower.all
+    ) async -> Bool {
+        let (known, followers) = (stuck, followers.filter(\.isBack))
+        let (isSettled, activity) = await withTaskExecutorPreference(globalConcurrentExecutor) {
+            await passRounds(rounds, silence, atMost: patience, beside: known, behind: followers)
+        }
+        stuck = activity
+        return isSettled
+    }
+
+    private func passRounds(
+        _ rounds: Int,
+        _ silence: Duration,
+        atMost patience: Duration,
+        beside stuck: Activity,
+        behind followers: [Follower]
+    ) async -> (Bool, Activity) {
+        let clock = ContinuousClock()
+        var now = clock.now
+        let limit = now.advanced(by: patience)
+        var (activity, quietRounds, quiet) = (service.activity, 0, Duration.zero)
+        while true {
+            for follower in followers { follower.send() }
+            // Real sleep: the task gives its thread to others, and comes back behind those that waited before.
+            guard now < limit, (try? await Task.sleep(for: .microseconds(200))) != nil else {
+                return (activity.hops == 0, activity)
+            }
+            let (before, start) = (activity, now)
+            (activity, now) = (service.activity, clock.now)
+            quietRounds += followers.allSatisfy(\.isBack) ? 1 : 0
+            // If all threads were held up, a round takes long, and others could do no more in it than in a short one.
+            quiet += min(start.duration(to: now), .milliseconds(2))
+            if activity != before { (quietRounds, quiet) = (0, .zero) }
+            if activity.hops > stuck.hops || (quietRounds < rounds && quiet <= silence) { continue }
+            if activity.tasks <= stuck.tasks || quiet > silence { return (activity.hops == 0, activity) }
+        }
     }
 }

@@ -81,3 +81,108 @@ import Testing
         #expect(outcome.complaints.count == 1 && outcome.complaint.hasPrefix("error: "), "\(arguments) \(outcome)")
     }
 }
+
+/// Needs in the files that the command writes, and in the job that the documentation proposes.
+@Suite(.works("the command is a process of its own")) struct NeedFilesTests {
+    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+    /// A measurement whose p99 of timerfd is 463 µs, with a range.
+    private static let saved = root.appending(path: "Documentation/gallery/idle.json").path
+    private static let undecided = "timerfd.p99 < 464us"
+    private static let met = "timerfd.p50 < 1s"
+    private static let failed = "timerfd.p50 < 1ns"
+
+    private func inFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        try await body(URL(filePath: folder.path))
+        withExtendedLifetime(folder) {}
+    }
+
+    private func text(_ file: URL) throws -> String { try String(contentsOf: file, encoding: .utf8) }
+
+    /// What a file of each kind says of an undecided need.
+    private static let words = [
+        ("json", "\"needs\":[{\"need\":\"\(undecided)\",\"outcome\":\"undecided\",\"rows\":[{\"load\":\"idle\","),
+        ("csv", "\n,,need \(undecided),4,,\ntimerfd,idle,need \(undecided),4,,\n"),
+        ("md", "\n\n**need timerfd.p99 \\< 464us: undecided**\n\n- undecided: timerfd, p99 463 µs (190–1098); to"),
+        ("html", "\"needs\":[{\"need\":\"timerfd.p99 \\u003c 464us\",\"outcome\":\"undecided\","),
+        ("xml", "<skipped message=\"p99 463 µs (190–1098); to"),
+    ]
+
+    @Test func needsAreInEveryFileAndAreShownAgain() async throws {
+        try await inFolder { folder in
+            let files = Self.words.map { folder.appending(path: "n.\($0.0)") }
+            let judged = try await Command.run(
+                ["show", Self.saved, "--need", Self.undecided] + files.flatMap { ["-o", $0.path] }
+            )
+            #expect(judged.code == 4)
+            for (file, (end, words)) in zip(files, Self.words) { #expect(try text(file).contains(words), "\(end)") }
+            // The file says what was said of the needs then. They decide no exit code of today.
+            let again = folder.appending(path: "again")
+            let shown = try await Command.run(
+                ["show", files[0].path] + Self.words.flatMap { ["-o", "\(again.path).\($0.0)"] }
+            )
+            #expect(shown.code == 0 && shown.output == judged.output)
+            for (file, (end, _)) in zip(files, Self.words) {
+                #expect(try text(again.appendingPathExtension(end)) == text(file), "\(end)")
+            }
+            // Other needs take their place.
+            let other = try await Command.run(["show", files[0].path, "--need", Self.met, "-o", files[2].path])
+            #expect(other.code == 0 && !other.output.contains("undecided"))
+            #expect(try text(files[2]).contains("**need timerfd.p50 \\< 1s: met**"))
+            #expect(try !text(files[2]).contains("undecided"))
+            let both = try await Command.run(["show", files[0].path, Self.saved])
+            #expect(both.output.contains("\n   need \(Self.undecided): undecided\n"))
+        }
+    }
+
+    /// The shell of the step `compare`, as a runner runs it: with -e.
+    private func job() throws -> String {
+        let page = try text(Self.root.appending(path: "Documentation/continuous-integration.md"))
+        let step = try #require(page.firstMatch(of: /- name: compare\n +run: \|\n((?: {10}.*\n)+)/))
+        return step.1.split(separator: "\n").map { $0.dropFirst(10) }.joined(separator: "\n")
+    }
+
+    /// Runs the job with a measurement that was made before.
+    private func run(_ script: String, in folder: URL, needs: [String]) async throws -> Child.Outcome {
+        let arguments = ["show", Self.saved, "-o", "lateness.json", "-o", "lateness.md", "-o", "lateness.xml"]
+        let command = ([Command.path] + arguments + needs.flatMap { ["--need", $0] }).map { "'\($0)'" }
+        // The shell writes the program: a child that another test starts could inherit a descriptor of this process.
+        let start =
+            "mkdir -p .build/release; echo \"$1\" > .build/release/compare-backends; "
+            + "chmod +x .build/release/compare-backends; export GITHUB_STEP_SUMMARY=summary.md; "
+        let shell =
+            ["env", "-C", folder.path, "sh", "-c", start + "exec sh -e -c \"$0\"", script]
+            + ["#!/bin/sh\nexec \(command.joined(separator: " "))"]
+        return try await Child.run(shell)
+    }
+
+    @Test func theProposedJobWarnsOfAnUndecidedNeed() async throws {
+        let script = try job()
+        let share = "dispatch.p50 later 22% than timerfd"
+        let warning = "::warning title=lateness::need "
+        let cases: [([String], Int32, [String])] = [
+            ([Self.undecided], 4, ["\(Self.undecided): undecided"]), ([Self.met], 0, []), ([Self.failed], 1, []),
+            ([Self.undecided, Self.met, share], 4, ["\(Self.undecided): undecided", "dispatch.p50 later 22%25 than"]),
+            ([Self.failed, Self.undecided], 1, ["\(Self.undecided): undecided"]),
+        ]
+        for (needs, code, warnings) in cases {
+            try await inFolder { folder in
+                let outcome = try await run(script, in: folder, needs: needs)
+                let lines = outcome.output.split(separator: "\n").filter { $0.hasPrefix("::") }
+                #expect(outcome.code == (code == 4 ? 0 : code), "\(outcome)")
+                #expect(lines.count == warnings.count, "\(lines)")
+                for (line, words) in zip(lines, warnings) { #expect(line.hasPrefix(warning + words), "\(line)") }
+                #expect(outcome.output.contains("\ntimerfd "), "the log has the table")
+                #expect(try text(folder.appending(path: "summary.md")).contains("**need "))
+            }
+        }
+    }
+
+    /// An option that makes no sense: the job must not pass because there is no result.
+    @Test func theProposedJobFailsWithoutAResult() async throws {
+        try await inFolder { folder in
+            let outcome = try await run(try job(), in: folder, needs: ["timerfd"])
+            #expect(outcome.code == 2 && !outcome.output.contains("::"), "\(outcome)")
+        }
+    }
+}

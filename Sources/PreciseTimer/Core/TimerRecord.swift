@@ -38,3 +38,51 @@
     /// stays as it is: who finalizes it reads it without a lock.
     package final var countsFromReturn: Bool { timing.countsFromReturn && !hasEnded }
 }
+
+/// What a timer is doing.
+package enum Stage: UInt8, Sendable {
+    /// It is in no queue: it has no next deadline, or not yet, or is paused, or has ended.
+    case idle
+    /// It is in the queue, and waits for its turn in a round.
+    case queued
+    /// It is in its handler, which the round calls itself. It keeps its position in the queue meanwhile, unless it
+    /// ends, or a round within that handler meets it there.
+    case firing
+    /// It is due, and its tick is on its way to its handler.
+    case dispatched
+    /// It is in its handler, which is called elsewhere or by an outer round, and in no queue.
+    case running
+}
+
+/// Whether a timer has ended, and why.
+package enum TimerEnding: UInt8, Sendable {
+    case goesOn
+    case completed, cancelled, targetReleased, handleReleased, serviceShutDown, failed, backendFailed
+}
+
+/// What a timer ticks for, as a reading of the clock decided it.
+package struct Expiration: Hashable, Sendable {
+    /// The number of the deadline that the tick stands for.
+    package let index: UInt64
+    /// That deadline, the oldest that has had no tick.
+    package let deadline: UInt64
+    /// How many deadlines were missed, or one of the two marks below.
+    private let count: UInt64
+    private static var extra: UInt64 { .max }
+    private static var computed: UInt64 { .max - 1 }
+
+    /// How many later deadlines had passed as well and get no tick of their own. Saturates just below the greatest
+    /// number.
+    package var missed: UInt64 { count < Self.computed ? count : 0 }
+    /// Whether the tick stands for no deadline, but was asked for.
+    package var isExtra: Bool { count == Self.extra }
+    /// Whether the next deadline must be computed before the tick is delivered (``Repetition/computed``).
+    package var isComputed: Bool { count == Self.computed }
+
+    /// The facts of a tick.
+    package init(index: UInt64, deadline: UInt64, missed: UInt64 = 0, isExtra: Bool = false, isComputed: Bool = false) {
+        self.index = index
+        self.deadline = deadline
+        count = isExtra ? Self.extra : isComputed ? Self.computed : min(missed, Self.computed - 1)
+    }
+}
