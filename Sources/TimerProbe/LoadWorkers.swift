@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import HostSystem
 internal import Synchronization
 internal import TimerResults
@@ -120,16 +121,19 @@ final class BusyProcesses: Sendable {
         let child: Mutex<ChildProcess>
 
         init() throws(SystemError) {
-            let child = try ChildProcess("/bin/sh", ["-c", Self.script])
+            let child = try ChildProcess("/bin/sh", ["-c", busyScript(of: getpid())])
             child.pause()
             self.child = Mutex(child)
         }
-
-        /// Asks for the parent by a signal and not in /proc, which may be that of another process namespace.
-        private static let script = """
-            while kill -0 $PPID 2>/dev/null; do
-                i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done
-            done
-            """
     }
+}
+
+/// Keeps a processor busy while the parent lives. A shell whose parent ended before it began has another one. It asks
+/// for the parent by a signal and not in /proc, which may be that of another process namespace.
+package func busyScript(of parent: Int32) -> String {
+    """
+    while [ $PPID = \(parent) ] && kill -0 \(parent) 2>/dev/null; do
+        i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done
+    done
+    """
 }

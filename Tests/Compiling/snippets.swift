@@ -72,6 +72,7 @@ func step(missed: Int) async {}
 /// A server that closes its idle connections.
 final class Server: Sendable {
     func close(_ id: Int) {}
+    func release() async {}
     func renew() async throws {}
 }
 
@@ -126,6 +127,7 @@ extension Statistics_md {
 }
 
 extension TestingWithVirtualTime_md {
+    static let timers = TimerBag()
     actor Meter {
         var ticks = 0
         func add(_ tick: PreciseTimer.Tick) { ticks += 1 }
@@ -134,7 +136,7 @@ extension TestingWithVirtualTime_md {
     static let meter = Meter()
 }
 
-extension TimerInstant_Date_swift {
+extension Dates_swift {
     final class Bell: Sendable {
         func ring() {}
     }

@@ -238,6 +238,17 @@ struct DebounceTests {
         #expect(trigger.flush() == false)
     }
 
+    @Test func aFinishedTriggerLetsItsCallThroughAndRefusesFurtherOnes() async throws {
+        let save = try limiter(.debounce)
+        #expect(save())
+        async let finished: Void = save.finish()
+        while calls.all.isEmpty { await virtual.advance(by: .zero) }
+        try await finished
+        #expect(calls.all == [0] && !save() && !save.flush())
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(calls.all == [0])
+    }
+
     @Test func aReleasedTriggerEndsItsTimer() throws {
         do {
             let dropped = try limiter(.debounce)

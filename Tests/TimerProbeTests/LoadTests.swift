@@ -56,6 +56,13 @@ struct LoadTests {
     /// The signal that stops them takes a moment.
     private static var areStopped: Bool { busyProcesses.keys.allSatisfy(ProcFS.isStopped) }
 
+    /// The parent of this process lives, and is not that of the shell: the parent ended before the shell began.
+    @Test func aProgramOfALoadEndsIfItsParentEndedBeforeItBegan() async throws {
+        var program = try ChildProcess("/bin/sh", ["-c", busyScript(of: getppid())])
+        for _ in 0..<5_000 where program.poll() == nil { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(program.poll()?.code == 0)
+    }
+
     @Test func aLoadOfProgramsStandsStillAndWorksAndLeavesNoProcess() async {
         await #expect(processExitsWith: .success) {
             let most = Load.busyPrograms(on: Processors.usable ?? Processors.online, quota: CPUQuota.current.limit)

@@ -261,28 +261,49 @@ struct CallsTests {
     // MARK: A lease
 
     private actor Registry {
-        private var isThere = true
+        private let losses: Set<Int>
+        private(set) var requests = 0
 
-        func renew() throws { if !isThere { throw Busy() } }
-        func fail() { isThere = false }
+        init(losing losses: Set<Int>) { self.losses = losses }
+
+        func renew() throws {
+            requests += 1
+            if losses.contains(requests) { throw Busy() }
+        }
     }
 
-    @Test func aLeaseEndsItsLengthAfterItsLastRenewal() async throws {
-        let (virtual, length, registry) = (VirtualTime(clock: .continuous), Duration.seconds(30), Registry())
-        let (service, ends) = (virtual.service, TickLog(virtual))
-        let expiry = try PreciseTimer.schedule(.onDemand, on: service, target: ends) { $0.note($1) }
-        let renewals = PreciseTimer.Schedule.every(length / 3, after: .zero)
-        let goOn = { @Sendable (_: Registry, _: any Error) in }
-        try PreciseTimer.schedule(renewals, on: service, target: registry, onError: goOn) { registry, _ in
+    /// The lease lasts for 30 s, and is renewed every 10 s.
+    @Test(
+        arguments: [
+            ([], nil, 15), ([4], nil, 15), ([4, 6, 8], nil, 15), ([1, 2], 30, 2), ([4, 5], 60, 5),
+        ] as [(Set<Int>, Int?, Int)]
+    )
+    func aLeaseIsLostIfTwoRenewalsFail(losses: Set<Int>, end: Int?, requests: Int) async throws {
+        let (virtual, length, registry) = (
+            VirtualTime(clock: .continuous), Duration.seconds(30), Registry(losing: losses)
+        )
+        let (service, ends, goOn) = (
+            virtual.service, TickLog(virtual), { @Sendable (_: PreciseTimer, _: any Error) in }
+        )
+        let asked = service.now
+        let lease = PreciseTimer.Schedule.once(at: asked.advanced(by: length))
+        let expiry = try PreciseTimer.schedule(lease, on: service, target: ends) { $0.note($1) }
+        let renewals = try PreciseTimer.schedule(.every(length / 3), on: service, onError: goOn) { timer, _ in
+            if expiry.hasEnded {
+                _ = timer.cancel()
+                return
+            }
             let asked = service.now
-            try await withTimeout(length / 3, on: service) { try registry.renew() }
+            try await withTimeout(length / 3, on: service) { try await registry.renew() }
             try expiry.reschedule(.once(at: asked.advanced(by: length)))
         }
-        await virtual.advance(by: .seconds(95))
-        #expect(ends.ticks.isEmpty)
-        await registry.fail()
-        await virtual.advance(by: .seconds(60))
-        #expect(ends.deadlines == [.seconds(120)])
+        await virtual.advance(by: .seconds(150))
+        #expect(ends.deadlines == (end.map { [.seconds($0)] } ?? []))
+        #expect(await registry.requests == requests)
+        #expect(renewals.hasEnded == (end != nil))
+        await renewals.cancelAndWait()
+        expiry.cancel()
+        #expect(virtual.pendingCount == 0)
     }
 
     @Test @MainActor func anEditorSavesOnceAfterABurstAndIsNotRetained() async throws {

@@ -73,9 +73,10 @@ private final class Server: Sendable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, $0, &size) == 0
+        let isBound = unsafe withUnsafeMutablePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0
+                    && getsockname(descriptor, $0, &size) == 0
             }
         }
         try #require(isBound)
@@ -85,12 +86,12 @@ private final class Server: Sendable {
             for answer in answers {
                 let connection = accept(descriptor, nil, nil)
                 var request = [UInt8](repeating: 0, count: 4_096)
-                _ = read(connection, &request, request.count)
+                _ = unsafe read(connection, &request, request.count)
                 guard let answer else { continue }
                 let body = answer.prefix { $0 != "\r\n" }
                 let text =
                     "HTTP/1.1 \(answer)\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-                _ = text.withCString { write(connection, $0, strlen($0)) }
+                _ = unsafe text.withCString { unsafe write(connection, $0, strlen($0)) }
                 close(connection)
             }
         }

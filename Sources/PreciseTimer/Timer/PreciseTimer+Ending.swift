@@ -15,7 +15,7 @@ extension PreciseTimer {
     /// stops there, with a message. A release build returns after the cancel, as from inside the handler. No build sees
     /// what else a handler awaits: if a handler without an actor awaits a method of the caller's actor, neither goes
     /// on. Use the async form.
-    @available(*, noasync, message: "write `await timer.cancelAndWait()`, at the top level in a function of yours")
+    @available(*, noasync, message: "call `await timer.cancelAndWait()` in an async function; the top level needs one")
     @discardableResult public func cancelAndWait() -> Bool {
         let wait = HandlerWait()
         let isEnding = core.end(record, .cancelled, wait)

@@ -174,8 +174,9 @@ public class CallLimiter: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// A call, of which the handler hears as its edge and its times say. Constant time.
-    public final func callAsFunction() {
+    /// A call, of which the handler hears as its edge and its times say. Returns false if it does nothing, because the
+    /// timer has ended: with its target, its bag or its service. Constant time.
+    @discardableResult public final func callAsFunction() -> Bool {
         ask {
             $0.call(at: $1)
             return true
@@ -185,7 +186,7 @@ public class CallLimiter: @unchecked Sendable {
     /// Lets a call that waits for the trailing edge through, as soon as possible and through the normal path; behind
     /// the call at the leading edge, if that has not come yet. Returns false if no call waits, or if the target was
     /// released or the service has ended.
-    @discardableResult public final func flush() -> Bool { timer?.hasEnded == false && ask { $0.flush(at: $1) } }
+    @discardableResult public final func flush() -> Bool { ask { $0.flush(at: $1) } }
 
     /// Drops a call that waits. Returns false if no call waits, or if the target was released or the service has ended.
     /// The next call is the first of a burst.
@@ -194,9 +195,15 @@ public class CallLimiter: @unchecked Sendable {
         return drops && timer?.hasEnded == false
     }
 
-    /// Lets the limit decide, and sets the timer. Returns its answer.
+    /// Lets a call that waits through, waits for the handler to return, and ends the timer: for the end of a program.
+    /// Like `finish(within:)` of `PreciseTimer`, which describes the limit and the errors.
+    public final func finish(within limit: Duration? = nil) async throws(TimerError) {
+        try await timer?.finish(within: limit)
+    }
+
+    /// Lets the limit decide, and sets the timer. Returns its answer; false if the timer has ended.
     @discardableResult private func ask(_ decide: (inout CallLimit, TimerInstant) -> Bool) -> Bool {
-        guard let timer, let now = service?.now else { return false }
+        guard let timer, !timer.hasEnded, let now = service?.now else { return false }
         let (former, answer, next) = state.withLock { ($0.limit.deadline, decide(&$0.limit, now), $0.limit.deadline) }
         if let next, next != former, !set(timer, next), timer.hasEnded { return false }
         return answer

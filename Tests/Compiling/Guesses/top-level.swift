@@ -5,7 +5,7 @@ import PreciseTimerTestKit
 
 let timer = try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") }
 await Task.yield()
-// error: at the top level in a function of yours
+// error: in an async function; the top level needs one
 await timer.cancelAndWait()
 let virtual = VirtualTime()
 // error: (at the top level, in a function of your own)
