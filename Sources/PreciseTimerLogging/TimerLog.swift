@@ -1,7 +1,3 @@
-internal import Dispatch
-public import Logging
-public import PreciseTimer
-
 #if Logging
 internal import Dispatch
 public import Logging
@@ -185,11 +181,6 @@ private final class LoggedName: Sendable {
         }
     }
 }
-#endif
-
-#if Logging
-public import Logging
-public import PreciseTimer
 
 extension PreciseTimer.Tick {
     /// The facts of the tick, for a log line: `logger.warning("late", metadata: tick.metadata)`. Durations are in

@@ -53,7 +53,7 @@ import Testing
     private static let thread =
         "thread of its service; leave the `await` out, or await in a task that the handler makes"
     private static let longer =
-        "for longer than its period, 1 s, in 3 calls, once for 3.2 s: 4 deadlines had no tick;"
+        "for longer than its period, 1 s, in 3 calls, once for 3.2 s, so that deadlines pass without a tick;"
     private static let asksForMainActor =
         "asks for the main actor but does not run on it; pass `deliver: .mainActor` and leave the assumption out, or "
         + "isolate the handler: `{ @MainActor target, tick in … }`"

@@ -1,6 +1,7 @@
 import PreciseTimer
 import PreciseTimerPatterns
 import PreciseTimerTestKit
+import Synchronization
 import Testing
 
 // Of the recipes: "An operation that ignores its cancellation", "A limit of concurrent calls", "A token bucket", "A
@@ -256,6 +257,30 @@ struct CallsTests {
         let (full, one) = ([true, true, true, false], [true, false, false, false])
         #expect(taken == full + full + one)
         #expect(virtual.pendingCount == 0, "no timer fills it")
+    }
+
+    // MARK: A load
+
+    /// With the given stalls of so many milliseconds.
+    @Test(arguments: [[], [2_000], [200, 1_700], [100_000]]) func aLoadHasARequestForEachDeadline(stalls: [Int]) throws
+    {
+        let (period, requests, sent, start) = (Duration.milliseconds(2), 1_000, Sent(), virtual.now)
+        let load = try PreciseTimer.schedule(.every(period), on: virtual.service) { timer, tick in
+            for number in tick.index...min(tick.index + tick.missed, requests - 1) {
+                sent.add(start.duration(to: tick.deadline.advanced(by: period * (number - tick.index))))
+            }
+            if tick.index + tick.missed >= requests - 1 { timer.cancel() }
+        }
+        for stall in stalls { virtual.jump(by: .milliseconds(stall)) }
+        virtual.advance(by: period * requests)
+        #expect(sent.all == (1...requests).map { period * $0 })
+        #expect(load.hasEnded)
+    }
+
+    private final class Sent: Sendable {
+        private let times = Mutex([Duration]())
+        func add(_ time: Duration) { times.withLock { $0.append(time) } }
+        var all: [Duration] { times.withLock { $0 } }
     }
 
     // MARK: A lease

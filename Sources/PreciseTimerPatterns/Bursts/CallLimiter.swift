@@ -195,8 +195,8 @@ public class CallLimiter: @unchecked Sendable {
         return drops && timer?.hasEnded == false
     }
 
-    /// Lets a call that waits through, waits for the handler to return, and ends the timer: for the end of a program.
-    /// Like `finish(within:)` of `PreciseTimer`, which describes the limit and the errors.
+    /// Lets a waiting call through at once, waits for the handler to return, and ends the timer: for the end of a
+    /// program. Like `finish(within:)` of `PreciseTimer`, which describes the limit and the errors.
     public final func finish(within limit: Duration? = nil) async throws(TimerError) {
         try await timer?.finish(within: limit)
     }

@@ -59,9 +59,8 @@ extension SlowSite {
         guard SlowHandlerWarnings.left.subtract(1, ordering: .relaxed).oldValue > 0 else { return }
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
         let calls = "in \(count) calls, once for \(time)"
-        let deadlines = missed == 1 ? "1 deadline" : "\(missed) deadlines"
         // Elsewhere it makes no other timer late.
-        let elsewhere = "for longer than its period, \(period), \(calls): \(deadlines) had no tick;"
+        let elsewhere = "for longer than its period, \(period), \(calls), so that deadlines pass without a tick;"
         let text =
             switch way {
             case .inline:
