@@ -84,6 +84,21 @@ extension HowToBeOnTime_md {
     static let bus = Bus()
 }
 
+/// That of the recipe.
+actor Limiter {
+    init(_ limit: Int) {}
+    func run<Value: Sendable>(atMost: Duration, _ call: @Sendable () async throws -> Value) async throws -> Value {
+        try await call()
+    }
+}
+
+/// An actor that scrapes addresses.
+actor Scraper {
+    private(set) var isClosing = false
+    func close() { isClosing = true }
+    func scrape(_ address: String) async throws {}
+}
+
 extension FromTaskSleep_md {
     static let lines = AsyncStream<String> { nil }
 }
@@ -95,10 +110,12 @@ extension WithTimeout_swift {
 extension Recipes_md {
     final class Pager: Sendable {
         func call(_ person: String) {}
+        func raiseAlarm(_ incident: String) {}
     }
 
     static let game = Game()
     static let server = Server()
+    static let (scraper, addresses) = (Scraper(), [""])
     static let (pager, people, incidents, incident) = (Pager(), [""], TimerBag(), "")
 }
 

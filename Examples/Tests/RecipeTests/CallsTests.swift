@@ -53,7 +53,10 @@ actor Limiter {
     /// The calls that wait for their turn.
     var waiting: Int { queue.count }
 
-    func run<Value: Sendable>(atMost wait: Duration, _ call: () async throws -> Value) async throws -> Value {
+    func run<Value: Sendable>(
+        atMost wait: Duration,
+        _ call: @Sendable () async throws -> Value
+    ) async throws -> Value {
         try await withTimeout(wait, on: service) { try await takeTurn() }
         defer { passOn() }
         return try await call()
@@ -228,6 +231,56 @@ struct CallsTests {
         await virtual.advance(by: .seconds(11))
         #expect(await ends.all == ["first at 10.0", "patient at 20.0"])
         for call in [first, patient] { try await call.value }
+        #expect(virtual.pendingCount == 0)
+    }
+
+    // MARK: The scraper
+
+    private actor Scraper {
+        private let virtual: VirtualTime
+        private(set) var (begun, running, most, returned) = (0, 0, 0, 0)
+        private(set) var isClosing = false
+
+        init(_ virtual: VirtualTime) { self.virtual = virtual }
+
+        func close() { isClosing = true }
+
+        /// The third scrape of each ten hangs.
+        func scrape(_ number: Int) async throws {
+            (begun, running) = (begun + 1, running + 1)
+            most = max(most, running)
+            defer { (running, returned) = (running - 1, returned + 1) }
+            try await virtual.clock.sleep(for: .seconds(number % 10 == 3 ? 3_600 : 1))
+        }
+    }
+
+    @Test func aScraperKeepsItsLimitAndBeginsNothingAtItsEnd() async throws {
+        let (service, limiter, timers, scraper) = (
+            virtual.service, Limiter(2, on: virtual.service), TimerBag(), Scraper(virtual)
+        )
+        let failures = TickTimes(virtual)
+        let schedule = PreciseTimer.Schedule.every(.seconds(30), after: .zero, spread: .seconds(30))
+        let note = { @Sendable (_: Scraper, _: any Error) async in await failures.note("late") }
+        for number in 0..<12 {
+            try PreciseTimer.schedule(schedule, on: service, target: scraper, onError: note) { scraper, _ in
+                if scraper.isClosing { return }
+                try await limiter.run(atMost: .seconds(20)) {
+                    try await withTimeout(.seconds(2), on: service) { try await scraper.scrape(number) }
+                }
+            }
+            .store(in: timers)
+        }
+        await virtual.advance(by: .seconds(60))
+        #expect(await scraper.most == 2)
+        #expect(await scraper.begun >= 12)
+        #expect(await !failures.all.isEmpty)
+        await scraper.close()
+        let begun = await scraper.begun
+        async let end: Void = timers.finishAll()
+        await virtual.advance(by: .seconds(30))
+        try await end
+        #expect(await scraper.returned == scraper.begun)
+        #expect(await scraper.begun - begun <= 12, "those that had waited for their turn")
         #expect(virtual.pendingCount == 0)
     }
 
