@@ -6,7 +6,7 @@ import NIOEmbedded
 import PreciseTimer
 import Testing
 
-/// The row "does not retain what it calls": an owner whose handler uses it, and whose last reference is dropped.
+/// The row "does not retain its target": an owner whose handler uses it, and whose last reference is dropped.
 extension Alternatives {
     struct RetainTests {
         @Test func theOwnerOfADispatchTimerLivesUntilTheSourceIsCancelled() {
