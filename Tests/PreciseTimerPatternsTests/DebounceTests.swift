@@ -14,18 +14,14 @@ struct DebounceTests {
     enum Kind: CaseIterable { case debounce, throttle }
 
     /// A limiter whose calls are noted with their times, in milliseconds.
-    private func limiter(
-        _ kind: Kind,
-        _ milliseconds: Int = 100,
-        _ edge: BurstEdge? = nil,
-        longest: Int? = nil
-    ) throws -> CallLimiter {
-        let longest = longest.map { Duration.milliseconds($0) }
-        let (start, time) = (virtual.now, Duration.milliseconds(milliseconds))
+    private func limiter(_ kind: Kind, _ ms: Int = 100, _ edge: BurstEdge? = nil, _ cap: Int? = nil) throws
+        -> CallLimiter
+    {
+        let (start, time, longest) = (virtual.now, Duration.milliseconds(ms), cap.map { Duration.milliseconds($0) })
+        let service = virtual.service
         let handler: @Sendable (Thing) -> Void = { [calls, virtual] _ in
             calls.append(Int(start.duration(to: virtual.now) / .milliseconds(1)))
         }
-        let service = virtual.service
         return switch kind {
         case .debounce: try Debouncer(time, edge: edge, longest: longest, on: service, target: target, handler: handler)
         case .throttle: try Throttler(time, edge: edge, longest: longest, on: service, target: target, handler: handler)
@@ -71,14 +67,14 @@ struct DebounceTests {
         ] as [(BurstEdge, Int, [Int], [Int])]
     )
     func noCallWaitsLongerThanTheLongestWait(edge: BurstEdge, longest: Int, instants: [Int], expected: [Int]) throws {
-        let trigger = try limiter(.debounce, 100, edge, longest: longest)
+        let trigger = try limiter(.debounce, 100, edge, longest)
         _ = run(trigger, instants.map { "call \($0)" }.joined(separator: ", "))
         #expect(calls.all == expected)
         #expect(virtual.nextDeadline == nil, "it rests again")
     }
 
     @Test func aCallThatComesBeforeALateEndOfTheLongestWaitIsServedWithIt() throws {
-        let trigger = try limiter(.debounce, longest: 150)
+        let trigger = try limiter(.debounce, 100, nil, 150)
         trigger()
         virtual.advance(by: .milliseconds(90))
         trigger()
@@ -92,7 +88,7 @@ struct DebounceTests {
 
     @Test(arguments: [(Kind.debounce, 99), (.debounce, -1), (.throttle, 100), (.throttle, 300)])
     func aLongestWaitThatMakesNoSenseIsRefused(kind: Kind, longest: Int) {
-        let error = #expect(throws: TimerError.self) { try limiter(kind, longest: longest) }
+        let error = #expect(throws: TimerError.self) { try limiter(kind, 100, nil, longest) }
         #expect(error?.code == .invalidSchedule)
     }
 

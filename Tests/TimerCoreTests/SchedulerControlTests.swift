@@ -34,6 +34,19 @@ final class SchedulerControlTests {
         #expect(scheduler.finish(paused, at: 9) == nil, "not while it is paused")
     }
 
+    /// Both came due during a round. The first one in the order of scheduling has the later last instant.
+    @Test(arguments: [true, false]) func ofTwoDeferredTimersEitherMayEndBeforeTheAlarmFires(endsFirst: Bool) {
+        let (first, second) = (scheduler.add(onDemand).timer, scheduler.add(onDemand).timer)
+        _ = scheduler.add(once(at: 1_000))
+        let firing = scheduler.firing(at: 1_000) { scheduler, _ in
+            _ = scheduler.reschedule(first, on: once(at: 950))
+            _ = scheduler.reschedule(second, on: once(at: 900))
+        }
+        #expect(firing.alarm == .set(950))
+        #expect(scheduler.end(endsFirst ? first : second) && scheduler.brokenInvariant == nil)
+        #expect(scheduler.firing(at: 1_000).ticks == [endsFirst ? Ticked(second, 0, 900) : Ticked(first, 0, 950)])
+    }
+
     // MARK: Pausing
 
     @Test func aPausedTimerDoesNotTickAndItsGridContinues() {

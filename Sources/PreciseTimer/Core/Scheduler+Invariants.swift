@@ -4,7 +4,10 @@ extension Scheduler {
     /// nil. O(n).
     package var brokenInvariant: String? {
         if let broken = waiting.brokenInvariant { return broken }
-        if round == nil, timers.closing == 0, armed > nextWakeTime ?? .max { return "the alarm is set too late" }
+        // Deferred timers stand at the instant of their round, at which the alarm fires: the last instant of one that
+        // has come to the front since then may be earlier.
+        let latest = waiting.first?.nanoseconds ?? .max
+        if round == nil, timers.closing == 0, armed > latest { return "the alarm is set too late" }
         var queued = 0
         for position in 0..<timers.count {
             let timer = timers[position]

@@ -34,8 +34,8 @@
     private var nextSequence: UInt64 = 0
     /// Draws the random lengths of schedules.
     package var random = SeededGenerator(seed: .random(in: 0 ... .max))
-    /// The instant of the alarm's next firing, as last ordered. Outside a round it is never later than
-    /// ``nextWakeTime``, unless some timers must still be ended.
+    /// The instant of the alarm's next firing, as last ordered. Outside a round it is never later than the place of the
+    /// first timer in the queue, unless some timers must still be ended.
     var armed: UInt64 = .max
     /// The period at which the alarm repeats by itself, in nanoseconds; 0 if it does not repeat.
     private var armedPeriod: UInt64 = 0
