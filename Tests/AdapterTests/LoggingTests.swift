@@ -1,4 +1,5 @@
 #if Logging
+import Foundation
 import InMemoryLogging
 import Logging
 import PreciseTimer
@@ -130,15 +131,15 @@ import Testing
     }
 
     #if DEBUG
-    @Test func aLogThatIsNotHeldIsToldWithItsPlace() async throws {
-        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
-            let virtual = VirtualTime()
-            let logger = Logger(label: "test") { _ in InMemoryLogHandler() }
-            _ = try TimerLog(of: virtual.service, to: logger, on: virtual.service, file: "A", line: 1)
+    /// The supervisor's thread may be the one that finds it and writes.
+    @Test func aLogThatIsNotHeldIsToldWithItsPlace() async {
+        await #expect(processExitsWith: .success) {
+            let (virtual, said) = (VirtualTime(), try TemporaryFile())
+            dup2(said.handle.fileDescriptor, 2)
+            _ = try TimerLog(of: virtual.service, to: Logger(label: "test"), on: virtual.service, file: "A", line: 1)
             virtual.advanceWithoutSettling(by: .seconds(60))
+            #expect(eventually { (try? said.text)?.contains("A:1: the target of this timer was released") ?? false })
         }
-        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(said.contains("PreciseTimer: A:1: the target of this timer was released before its first tick"))
     }
     #endif
 
@@ -197,7 +198,7 @@ import Testing
         let count = handler.entries.count
         #expect(handler.entries.compactMap { $0.metadata["ticks"].flatMap { Int("\($0)") } }.reduce(0, +) == 11)
         await virtual.advance(by: .seconds(10))
-        #expect([virtual.pendingCount, handler.entries.count] == [1, count])
+        #expect(virtual.pendingCount == 1 && handler.entries.count == count)
     }
 
     @Test func ticksAndErrorsHaveMetadata() {

@@ -92,8 +92,7 @@ struct WithRetryTests {
     // MARK: Attempts
 
     private func pause(after error: any Error, attempt: Int) -> Duration? {
-        let pause = (error as? Refusal).map { $0.retryAfter ?? .seconds(attempt) }
-        return pause.flatMap { $0 < .zero ? nil : $0 }
+        (error as? Refusal).map { $0.retryAfter ?? .seconds(attempt) }.flatMap { $0 < .zero ? nil : $0 }
     }
 
     @Test func theFirstSuccessIsReturned() async throws {
