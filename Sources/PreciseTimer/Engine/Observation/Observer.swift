@@ -104,9 +104,7 @@ final class Observer {
     }
 
     @inline(never) private func noteSlow(_ record: Record, _ delivered: DeliveredTick, _ time: UInt64) {
-        if time > record.timing.leastPeriod {
-            slowSites.note(SlowSite(record, time, missed: delivered.expiration.missed))
-        }
+        if time > record.timing.leastPeriod { slowSites.note(SlowSite(record, time)) }
         if case .none = blocker, time <= Self.longEnough { return }
         if case .inline = record.user.destination { findBlocker(record, delivered, time) }
     }

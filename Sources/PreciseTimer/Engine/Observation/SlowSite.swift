@@ -13,13 +13,11 @@ struct SlowSite {
     var period: UInt64
     private(set) var longest: UInt64
     private(set) var count: UInt64 = 1
-    /// How many deadlines had no tick of their own before these calls.
-    private(set) var missed: UInt64
     /// Whether a debug build has warned of it.
     fileprivate var isReported = false
 
     /// One call of a timer's handler, in nanoseconds.
-    init(_ record: Record, _ time: UInt64, missed: UInt64 = 0) {
+    init(_ record: Record, _ time: UInt64) {
         label = record.label
         site = record.user.site
         switch record.user.destination {
@@ -29,13 +27,11 @@ struct SlowSite {
         }
         period = record.timing.leastPeriod
         longest = time
-        self.missed = missed
     }
 
     /// Adds another call.
     fileprivate mutating func add(_ call: SlowSite) {
         count += 1
-        missed = missed.saturatingAdding(call.missed)
         if call.longest > longest { (period, longest) = (call.period, call.longest) }
     }
 }
