@@ -227,6 +227,10 @@ package final class VirtualAlarm: SteppingAlarm {
             case .wakeEarly(let lead): state.wakeError -= lead
             case .stall(let length): state.pass(UInt64(clamping: length.exactNanoseconds))
             case .stepClock(let step):
+                // A deadline that has come stays so, as in a kernel.
+                if let deadline = state.deadline, deadline <= state.now {
+                    state.deadline = deadline.advanced(by: step)
+                }
                 state.now = state.now.advanced(by: step)
                 state.steps &+= Int64(clamping: step.exactNanoseconds)
                 changes = ClockChanges(step: step)

@@ -18,7 +18,7 @@ extension Model {
         case .cancel(let id), .cancelAndWait(let id): return expect(.returned(end(id, .cancelled)))
         case .pause(let id): return change(id, ifPaused: false) { $0.pause(at: $1) }
         case .resume(let id): return change(id, ifPaused: true) { $0.resume(at: $1) }
-        case .fire(let id): return change(id) { $0.extra = min($0.extra ?? $1, $1) }
+        case .fire(let id): return change(id) { $0.askForExtra(at: $1) }
         case .reschedule(let id, let rule): return reschedule(id, rule)
         case .readState(let id): return readState(of: id)
         case .readActiveTimers: return expect(.activeTimers(activeTimers))
@@ -149,8 +149,9 @@ extension Model {
     mutating func round() {
         let woke = now
         firing = (woke, schedules + 1)
+        for id in pending where timers[id]?.isWaiting == true { timers[id]?.beginRound(at: woke) }
         var isSpare = true
-        while difference == nil, let id = first, hasTurn(id) {
+        while difference == nil, let id = firstInRound, hasTurn(id) {
             isSpare = false
             let order = timers[id]?.order
             timers[id]?.isInDelivery = true
@@ -171,12 +172,15 @@ extension Model {
         }
         if isSpare { seen.insert("spare round") }
         firing = nil
-        setAlarm()
+        setAlarm(afterRound: true)
     }
 
-    /// The first of the timers that wait.
-    var first: Int? {
-        let waiting = pending.filter { timers[$0]?.isWaiting == true && timers[$0]?.next ?? .max != .max }
+    /// The first of the timers that wait, but for those that came due during the present round.
+    var firstInRound: Int? {
+        let waiting = pending.filter {
+            guard let timer = timers[$0], timer.isWaiting, timer.next ?? .max != .max else { return false }
+            return timer.deferral.map { $0.order < firing?.firstOrder ?? 0 } ?? true
+        }
         return waiting.min { left, right in
             guard let left = timers[left], let right = timers[right] else { return false }
             return left.place < right.place
@@ -196,11 +200,13 @@ extension Model {
         }
         if tick.missed > 0 { seen.insert("missed") }
         if tick.isExtra { seen.insert("extra") }
-        let delivered = max(now, instant)
+        let woke = max(instant, tick.deadline)
+        let delivered = max(now, woke)
         let facts = PreciseTimer.Tick(
             index: tick.index,
             deadline: TimerInstant(nanoseconds: tick.deadline, clock: start.clock),
-            woke: TimerInstant(nanoseconds: instant, clock: start.clock),
+            latestDeadline: TimerInstant(nanoseconds: tick.latest, clock: start.clock),
+            woke: TimerInstant(nanoseconds: woke, clock: start.clock),
             delivered: TimerInstant(nanoseconds: delivered, clock: start.clock),
             missed: Int(tick.missed),
             isExtra: tick.isExtra

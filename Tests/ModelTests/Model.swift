@@ -74,7 +74,7 @@ struct Model {
     /// Lets a timer take its place in line. It keeps its turn in the present round if it had one.
     mutating func queue(_ id: Int, keepsTurn: Bool = false) {
         guard var timer = timers[id] else { return }
-        timer.queue(during: keepsTurn ? nil : firing?.instant) { takeOrder() }
+        timer.queue(during: firing?.instant, keepsTurn: keepsTurn) { takeOrder() }
         timers[id] = timer
     }
 
@@ -132,7 +132,10 @@ extension Model {
         case .wakeLate(let delay): wakeError += delay.wholeNanoseconds
         case .wakeEarly(let lead): wakeError -= lead.wholeNanoseconds
         case .stall(let length): pass(UInt64(length.wholeNanoseconds))
-        case .stepClock(let step): now = UInt64(Int64(now) + step.wholeNanoseconds)
+        case .stepClock(let step):
+            // A deadline of the alarm that has come stays so.
+            if let armed, armed <= now { self.armed = UInt64(Int64(armed) + step.wholeNanoseconds) }
+            now = UInt64(Int64(now) + step.wholeNanoseconds)
         // Not among the random steps: `FaultScriptTests` have it.
         case .suspend: break
         }
@@ -140,14 +143,20 @@ extension Model {
     }
 
     var nextWakeTime: UInt64? {
-        // Of several timers that came due during a round, the first one counts: the alarm fires at once.
-        guard let timer = first.flatMap({ timers[$0] }), let lastInstant = timer.lastInstant else { return nil }
-        return min(timer.place.instant, lastInstant)
+        // Of several deferred timers the first one counts: the alarm fires at once.
+        let waiting = pending.compactMap { timers[$0] }.filter { $0.isWaiting && $0.next ?? .max != .max }
+        let firsts = [true, false].compactMap { isDeferred in
+            waiting.filter { $0.isDeferred == isDeferred }.min { $0.place < $1.place }
+        }
+        return firsts.compactMap { timer in timer.lastInstant.map { min(timer.place.instant, $0) } }.min()
     }
 
     /// Sets the alarm if the earliest deadline may have become earlier; a round does this at its end.
-    mutating func setAlarm() {
-        guard !isFiring, let next = nextWakeTime, next < armed ?? .max else { return }
+    mutating func setAlarm(afterRound: Bool = false) {
+        let isAtOnce = afterRound && pending.contains { timers[$0]?.deferral != nil && timers[$0]?.isWaiting == true }
+        guard !isFiring, let next = nextWakeTime.map({ isAtOnce ? min($0, now) : $0 }), next < armed ?? .max else {
+            return
+        }
         armed = next
     }
 }

@@ -9,7 +9,9 @@ struct ModelTimer {
     /// The step of the grid's next deadline.
     var step: UInt64 = 0
     var index: UInt64 = 0
+    /// When an extra tick is due, and when it was asked for.
     var extra: UInt64?
+    var asked: UInt64 = 0
     var isPaused: Bool
     /// Since when the time to its next deadline stands still; nil if it does not.
     var heldSince: UInt64?
@@ -74,29 +76,48 @@ struct ModelTimer {
 
     var place: Place { deferral ?? (lastInstant ?? .max, order) }
 
-    /// Takes its place in line, during a round at an instant or between rounds. A timer that is due in the round waits
-    /// for the next one, behind the others.
-    mutating func queue(during round: UInt64?, behind order: () -> Int) {
+    /// Whether it waits for the next round, and not for an instant.
+    var isDeferred: Bool { deferral != nil || extra != nil }
+
+    /// Takes its place in line, during a round at an instant or between rounds. A timer that is due in the round, or was
+    /// asked for an extra tick, waits for the next one, behind the others.
+    mutating func queue(during round: UInt64?, keepsTurn: Bool, behind order: () -> Int) {
         let own: Place = (lastInstant ?? .max, self.order)
-        if let round, isWaiting, let next, next <= round {
+        if let round, !keepsTurn, isWaiting, let next, next <= round || extra != nil {
             deferral = (max(own.instant, round), order())
-        } else if !isWaiting || own < deferral ?? own || next ?? .max > deferral?.instant ?? .max {
+        } else if !keepsTurn || own < deferral ?? own {
             deferral = nil
         }
     }
 
-    /// Takes the next tick as of an instant: its index, deadline and missed deadlines, and whether it is an extra one.
-    mutating func takeTick(at instant: UInt64) -> (index: Int, deadline: UInt64, missed: UInt64, isExtra: Bool)? {
-        guard let deadline = next, deadline <= instant else { return nil }
-        if deadline != onGrid {
-            extra = nil
-            return (Int(index), deadline, 0, true)
+    mutating func askForExtra(at now: UInt64) {
+        asked = extra == nil ? now : min(asked, now)
+        extra = min(extra ?? now, now)
+    }
+
+    /// A round begins. If the clock was set back, a deferred timer waits for its deadline, and an extra tick is due.
+    mutating func beginRound(at instant: UInt64) {
+        if let place = deferral, place.instant > instant { deferral = nil }
+        extra = extra.map { min($0, instant) }
+    }
+
+    /// The facts of a tick.
+    typealias Facts = (index: Int, deadline: UInt64, latest: UInt64, missed: UInt64, isExtra: Bool)
+
+    /// Takes the next tick as of an instant.
+    mutating func takeTick(at instant: UInt64) -> Facts? {
+        let isDue = onGrid.map { $0 <= instant } ?? false
+        if let extra, extra <= instant, !isDue || onGrid ?? 0 > asked {
+            self.extra = nil
+            return (Int(index), asked, asked, 0, true)
         }
+        guard let deadline = onGrid, isDue else { return nil }
         burst += 1
         ticksOfSchedule += 1
         var missed: UInt64 = 0
         if !mayCatchUp { while let later = grid.deadline(step + missed + 1), later <= instant { missed += 1 } }
-        let tick = (Int(index), deadline, missed, false)
+        let latest = missed == 0 ? deadline : grid.deadline(step + missed) ?? deadline
+        let tick = (Int(index), deadline, latest, missed, false)
         index += 1 + missed
         step += 1 + missed
         if plan.policy == .delay, missed > 0 {
@@ -125,6 +146,7 @@ struct ModelTimer {
 
     mutating func resume(at now: UInt64) {
         isPaused = false
+        extra = extra.map { min($0, now) }
         if let heldSince { grid.move(by: now - min(now, heldSince)) }
         heldSince = nil
     }

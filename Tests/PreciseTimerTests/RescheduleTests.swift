@@ -170,20 +170,21 @@ struct RescheduleTests {
     }
 }
 
-/// A change of the period that keeps the phase: the next deadline stays where it is, and keeps its number.
+/// A change of the period that keeps the phase: the next deadline stays where it is, unless a new step from now ends
+/// before it, and keeps its number.
 struct PhaseTests {
     private let scene = Scene()
 
     @Test func theNextDeadlineStaysAndTheNewStepsCountFromIt() throws {
         let timer = try scene.timer(.every(.milliseconds(100)))
-        scene.advance(250)
+        scene.advance(280)
         timer.fire()
         try timer.reschedule(.every(.milliseconds(30)), keeping: .phase)
         #expect(timer.period == .milliseconds(30))
         scene.advance(0)
-        #expect(timer.remaining == .milliseconds(50))
-        scene.advance(110)
-        #expect(scene.ticks == "0@100, 1@200, extra 2@250, 2@300, 3@330, 4@360", "a requested tick stays")
+        #expect(timer.remaining == .milliseconds(20))
+        scene.advance(80)
+        #expect(scene.ticks == "0@100, 1@200, extra 2@280, 2@300, 3@330, 4@360", "a requested tick stays")
         try timer.reschedule(.rate(3, per: .milliseconds(100), count: 4), keeping: .phase)
         scene.advance(1_000)
         #expect(scene.ticks(from: 6) == "5@390, 6@423.333334, 7@456.666667, 8@490")
@@ -194,18 +195,33 @@ struct PhaseTests {
         arguments: [
             (
                 "late deadlines are counted by the new steps", .every(.milliseconds(100)),
-                [.advance(150), .changeSteps(.every(.milliseconds(10))), .jump(85), .advance(5)],
+                [.advance(195), .changeSteps(.every(.milliseconds(10))), .jump(40), .advance(5)],
                 "0@100, 1@200 late 35 missed 3, 5@240"
             ),
             (
                 "a held timer keeps what remains", .every(.milliseconds(100)),
-                [.advance(40), .hold, .changeSteps(.every(.milliseconds(10))), .advance(1_000), .resume, .advance(70)],
+                [.advance(95), .hold, .changeSteps(.every(.milliseconds(10))), .advance(1_000), .resume, .advance(15)],
                 "0@1100, 1@1110"
             ),
             (
                 "an alarm that repeated follows", .every(.milliseconds(10)),
-                [.advance(40), .changeSteps(.every(.milliseconds(7))), .advance(31)],
+                [.advance(45), .changeSteps(.every(.milliseconds(7))), .advance(26)],
                 "0@10, 1@20, 2@30, 3@40, 4@50, 5@57, 6@64, 7@71"
+            ),
+            (
+                "a new step that ends sooner counts from now", .every(.milliseconds(100)),
+                [.advance(150), .changeSteps(.every(.milliseconds(20))), .advance(50)],
+                "0@100, 1@170, 2@190"
+            ),
+            (
+                "also in the time of a held timer", .every(.milliseconds(100)),
+                [.advance(40), .hold, .changeSteps(.every(.milliseconds(20))), .advance(1_000), .resume, .advance(40)],
+                "0@1060, 1@1080"
+            ),
+            (
+                "a step that ends at the deadline changes nothing", .every(.milliseconds(100)),
+                [.advance(80), .changeSteps(.every(.milliseconds(20))), .advance(40)],
+                "0@100, 1@120"
             ),
         ] as [Play]
     )
@@ -213,11 +229,22 @@ struct PhaseTests {
 
     @Test func aChangeInTheHandlerCountsFromTheFollowingDeadline() throws {
         let timer = try scene.handle(.every(.milliseconds(100))) { timer, _ in
-            try? timer.reschedule(.every(.milliseconds(20)), keeping: .phase)
+            try? timer.reschedule(.every(.milliseconds(120)), keeping: .phase)
         }
-        scene.advance(250)
-        #expect(scene.ticks == "0@100, 1@200, 2@220, 3@240")
+        scene.advance(450)
+        #expect(scene.ticks == "0@100, 1@200, 2@320, 3@440")
         timer.cancel()
+    }
+
+    /// A rate that rises each 100 ms from one a minute to a thousand a second, in 30 s.
+    @Test func aRampOfRatesTicksFromItsBeginning() throws {
+        let timer = try scene.timer(.rate(1, per: .seconds(60)))
+        for step in 1...300 {
+            scene.advance(100)
+            try timer.reschedule(.rate(max(1, 1_000 * step / 300), per: .seconds(1)), keeping: .phase)
+        }
+        let count = scene.ticks.split(separator: ",").count
+        #expect((14_800...15_000).contains(count), "\(count)")
     }
 
     @Test func aChangeInABurstAddsNoLateTick() throws {

@@ -41,8 +41,16 @@ struct Ticked: Equatable {
 }
 
 extension Ticked {
-    init(_ timer: TimerRecord, _ index: UInt64, _ deadline: UInt64, missed: UInt64 = 0, isExtra: Bool = false) {
-        self.init(timer: timer, due: Expiration(index: index, deadline: deadline, missed: missed, isExtra: isExtra))
+    init(
+        _ timer: TimerRecord,
+        _ index: UInt64,
+        _ deadline: UInt64,
+        latest: UInt64? = nil,
+        missed: UInt64 = 0,
+        isExtra: Bool = false
+    ) {
+        due = Expiration(index: index, deadline: deadline, latest: latest, missed: missed, isExtra: isExtra)
+        self.timer = timer
     }
 }
 

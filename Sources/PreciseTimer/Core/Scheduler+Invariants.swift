@@ -3,16 +3,16 @@ extension Scheduler {
     /// A description of the first broken invariant, within or between the list, the queue and the alarm; or
     /// nil. O(n).
     package var brokenInvariant: String? {
-        if let broken = waiting.brokenInvariant { return broken }
+        if let broken = waiting.brokenInvariant ?? deferred.brokenInvariant { return broken }
         // Deferred timers stand at the instant of their round, at which the alarm fires: the last instant of one that
         // has come to the front since then may be earlier.
-        let latest = waiting.first?.nanoseconds ?? .max
+        let latest = min(waiting.first?.nanoseconds ?? .max, deferred.first?.nanoseconds ?? .max)
         if round == nil, timers.closing == 0, armed > latest { return "the alarm is set too late" }
         var queued = 0
         for position in 0..<timers.count {
             let timer = timers[position]
             if timer.listPosition != position { return "a timer has a wrong position in the list" }
-            let isWaiting = timer.stage == .queued
+            let isWaiting = timer.stage == .queued || timer.stage == .deferred
             let isQueued = isWaiting || timer.stage == .firing && timer.position >= 0
             if isQueued { queued += 1 }
             if timer.stage == .firing, let broken = brokenPosition(of: timer) { return broken }
@@ -21,12 +21,12 @@ extension Scheduler {
             if isWaiting != mustWait { return "a waiting timer is not queued, or a queued timer does not wait" }
             if let broken = brokenPosition(of: timer) { return broken }
         }
-        return queued == waiting.count ? nil : "the queue has a timer that the list does not have"
+        return queued == waiting.count + deferred.count ? nil : "the queue has a timer that the list does not have"
     }
 
     private func brokenPosition(of timer: Timer) -> String? {
         if timer.position < 0 || timer.isInDelivery && timer.stage != .firing { return nil }
-        let element = waiting.element(of: timer)
+        let element = timer.stage == .deferred ? deferred.element(of: timer) : waiting.element(of: timer)
         if element.timer !== timer { return "a timer is not at its position" }
         // One that came due during a round waits for the next at a number of its own.
         let isLate = element.nanoseconds > timer.timing.lastInstant && element.sequence == timer.sequence

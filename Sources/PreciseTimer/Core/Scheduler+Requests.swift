@@ -26,6 +26,17 @@ extension Scheduler {
         return enqueue(timer)
     }
 
+    /// Gives a timer the steps of another schedule, in the phase of its present one. Nil if it has no phase.
+    package mutating func changeSteps(
+        _ timer: Timer,
+        to schedule: borrowing ResolvedSchedule,
+        at now: UInt64
+    ) -> AlarmOrder? {
+        let hadTurn = hasTurn(timer)
+        guard !timer.hasEnded, timer.timing.changeSteps(to: schedule, at: now) else { return nil }
+        return enqueue(timer, keepsTurn: hadTurn)
+    }
+
     /// Starts a timer's schedule anew, from now on. Nil if it had ended, or has no schedule that counts from its
     /// beginning.
     package mutating func restart(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
@@ -62,6 +73,7 @@ extension Scheduler {
     package mutating func resume(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         if timer.hasEnded || !timer.timing.isPaused { return nil }
         if timer.timing.isFrozen { timer.timing.thaw(at: now) }
+        timer.timing.bringExtraForward(to: now)
         timer.timing.isPaused = false
         return enqueue(timer)
     }

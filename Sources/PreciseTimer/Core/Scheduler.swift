@@ -15,9 +15,12 @@
 ///
 /// One queue has the timers in the order of their last instants, and the alarm is set to the first of these (a soft and
 /// a hard expiry, as in Linux's hrtimers). A round takes the first timer while that one's deadline has passed. It stops
-/// at the first one that must wait, because that one will wake the thread in time for all behind it. A timer that comes
-/// due during a round is deferred to the next, behind every timer whose last instant had come: otherwise a timer that a
-/// handler makes due again and again would keep the others from their turn.
+/// at the first one that must wait, because that one will wake the thread in time for all behind it.
+///
+/// A timer is deferred to the next round if it comes due during one: otherwise a timer that a handler makes due again
+/// and again would keep the others from their turn. So is one with an extra tick, which waits for no instant. The next
+/// round queues deferred timers behind every timer whose last instant had come. If the wall clock was set back in
+/// between, each gets the place that it has by that clock.
 @safe package struct Scheduler: ~Copyable {
     package typealias Timer = TimerRecord
     private typealias Element = DeadlineQueue.Element
@@ -27,6 +30,8 @@
 
     var timers = TimerList()
     var waiting = DeadlineQueue()
+    /// The timers that the next round queues.
+    var deferred = DeadlineQueue()
     /// The timers that run and are not in the queue, and the one whose handler the round calls itself. That one is not
     /// retained, like the others.
     private var running = RunningTimers()
@@ -34,14 +39,14 @@
     private var nextSequence: UInt64 = 0
     /// Draws the random lengths of schedules.
     package var random = SeededGenerator(seed: .random(in: 0 ... .max))
-    /// The instant of the alarm's next firing, as last ordered. Outside a round it is never later than the place of the
-    /// first timer in the queue, unless some timers must still be ended.
+    /// The instant of the alarm's next firing, as last ordered. Outside a round it is never later than
+    /// ``nextWakeTime``, unless some timers must still be ended.
     var armed: UInt64 = .max
     /// The period at which the alarm repeats by itself, in nanoseconds; 0 if it does not repeat.
     private var armedPeriod: UInt64 = 0
     /// The instant of the present round, or nil between rounds.
     package internal(set) var round: UInt64?
-    /// Deferred timers are queued with this number or a later one, until the next round.
+    /// Timers that come due during the round are deferred with this number or a later one.
     private var firstDeferred: UInt64 = 0
     /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
@@ -74,17 +79,24 @@
         switch timer.stage {
         case .firing: round
         case .running: running.since(timer)
-        case .idle, .queued, .dispatched: nil
+        case .idle, .queued, .deferred, .dispatched: nil
         }
     }
 
     /// When the alarm must fire, or nil if no timer waits. This may be earlier than the earliest last instant, if that
     /// was postponed. Constant time.
     package var nextWakeTime: UInt64? {
-        guard let first = waiting.first else { return nil }
-        // The clock may have been set back since the timer came due during a round.
-        return min(first.nanoseconds, first.timer.timing.lastInstant)
+        guard let first = deferred.first else { return waiting.first?.nanoseconds }
+        return min(first.nanoseconds, first.timer.timing.lastInstant, waiting.first?.nanoseconds ?? .max)
     }
+
+    /// The first timer in the queue; nil if there is none, or if it is this one. Constant time.
+    package func next(after timer: Timer) -> Timer? {
+        waiting.first.flatMap { $0.timer === timer ? nil : $0.timer }
+    }
+
+    /// Whether some timers wait for no instant, but for the next round.
+    package var hasDeferred: Bool { deferred.count > 0 }
 
     /// The instant that the alarm is set to, if that instant has passed and no round is in progress. Constant time.
     package func overdue(at now: UInt64) -> UInt64? { round == nil && armed <= now && armed != .max ? armed : nil }
@@ -106,20 +118,33 @@
     package mutating func firstDue() -> Timer? {
         guard let round else { return nil }
         for _ in 0..<Self.batch {
+            if hasDeferred, queueDeferred(by: round) { continue }
             guard let first = waiting.first else { return nil }
             let timer = first.timer
             if timer.stage == .queued, !isPostponed(first, timer), !timers.mustEnd(timer) {
-                return timer.timing.nextDeadline <= round && first.sequence < firstDeferred ? timer : nil
+                return timer.timing.nextDeadline <= round ? timer : nil
             }
             moveOn(timer)
         }
         return nil
     }
 
+    /// Queues a timer that was deferred before the round. Returns false if there is none.
+    // Not inlined: few rounds find such timers.
+    @inline(never) private mutating func queueDeferred(by round: UInt64) -> Bool {
+        guard let element = deferred.first, element.sequence < firstDeferred else { return false }
+        let timer = element.timer
+        deferred.remove(timer)
+        timer.timing.bringExtraForward(to: round)
+        // An instant after the round was right when it was noted: the clock was set back since.
+        push(element.nanoseconds <= round ? element : Element(timer, at: timer.timing.lastInstant))
+        return true
+    }
+
     /// Whether further timers may be due in this round.
     package var hasDue: Bool {
-        guard let round, let first = waiting.first else { return false }
-        return first.nanoseconds <= round && (first.sequence < firstDeferred || isPostponed(first, first.timer))
+        guard let round else { return false }
+        return waiting.first?.nanoseconds ?? .max <= round || deferred.first?.sequence ?? .max < firstDeferred
     }
 
     /// Calls a body with each timer that may tick in a round at an instant. O(n) for n of them, and for the postponed
@@ -129,6 +154,10 @@
             let isDue = element.timer.timing.nextDeadline <= instant
             if isDue { body(element.timer) }
             return isDue || isPostponed(element, element.timer)
+        }
+        deferred.visit { element in
+            body(element.timer)
+            return true
         }
     }
 
@@ -146,6 +175,8 @@
         let isFirst = timer.stage == .queued
         assert(isFirst || timer.stage == .dispatched, "a timer that begins is due, or on its way")
         if timer.hasEnded || timer.timing.isPaused || timers.mustEnd(timer) { return nil }
+        // The clock may have been set back while the timer was on its way.
+        if !isFirst { timer.timing.bringExtraForward(to: now) }
         guard let expiration = timer.timing.takeTick(at: now) else { return nil }
         if isFirst, unsafe firing == nil {
             timer.stage = .firing
@@ -159,7 +190,8 @@
     }
 
     /// Ends a delivery whose tick was decided on as of an instant. `now` matters only to a timer that counts from the
-    /// return of its handler. Afterwards the timer waits or is idle, or it is on its way again.
+    /// return of its handler, and to one that a hop delivered and that was asked for an extra tick. Afterwards the timer
+    /// waits or is idle, or it is on its way again.
     ///
     /// A timer that catches up continues with the next of its late deadlines, either by the same hop or, without a
     /// hop, in its turn in the same round. A round has a limited number of such turns; after that, other timers that
@@ -196,18 +228,20 @@
             repeats -= 1
             push(Element(timer, at: timer.timing.lastInstant))
         } else {
+            if byHop { timer.timing.bringExtraForward(to: now) }
             return enqueue(timer)
         }
         return .leave
     }
 
     /// Ends a round after the due timers have been delivered, and sets the alarm to the earliest last instant by then.
-    /// This keeps the system call, which is expensive right after a wake-up, out of the lateness.
-    package mutating func endRound() -> AlarmOrder {
+    /// This keeps the system call, which is expensive right after a wake-up, out of the lateness. If timers are
+    /// deferred, the alarm must fire at once: `now` matters only to them.
+    package mutating func endRound(at now: UInt64 = .max) -> AlarmOrder {
         (round, repeats) = (nil, 0)
         settle(atMost: Self.batch)
         // A repeating alarm whose next firing is not the next wake time would fire in vain.
-        let next = timers.hasOpen ? nextWakeTime : nil
+        let next = timers.hasOpen ? nextWakeTime.map { hasDeferred ? min($0, now) : $0 } : nil
         if armedPeriod > 0, armed != next {
             (armed, armedPeriod) = (.max, 0)
             if next == nil { return .disarm }
@@ -270,8 +304,8 @@
         return nextSequence
     }
 
-    /// Queues a timer, unless it is in delivery. One that comes due during a round waits for the next, unless it keeps
-    /// its turn.
+    /// Queues a timer, unless it is in delivery. One that comes due during a round, or was asked for an extra tick, waits
+    /// for the next round, unless it keeps its turn.
     mutating func enqueue(_ timer: Timer, keepsTurn: Bool = false) -> AlarmOrder {
         orderIfEarlier(timer.isInDelivery ? .max : requeue(timer, keepsTurn: keepsTurn))
     }
@@ -284,12 +318,15 @@
             dequeue(timer)
             return .max
         }
-        if let round, deadline <= round, !keepsTurn {
+        if !keepsTurn, deadline <= round ?? 0 || timer.timing.hasExtra {
             dequeue(timer)
-            push(Element(timer, at: max(lastInstant, round), sequence: takeSequence()))
+            let sequence = round == nil ? timer.sequence : takeSequence()
+            deferred.push(Element(timer, at: max(lastInstant, round ?? 0), sequence: sequence))
+            timer.stage = .deferred
         } else if timer.stage == .queued {
             waiting.hasten(to: Element(timer, at: lastInstant))
         } else {
+            dequeue(timer)
             push(Element(timer, at: lastInstant))
         }
         return lastInstant
@@ -312,8 +349,7 @@
 
     /// Whether a timer waits for its turn in the present round.
     func hasTurn(_ timer: Timer) -> Bool {
-        guard let round, timer.stage == .queued, timer.timing.nextDeadline <= round else { return false }
-        return waiting.element(of: timer).sequence < firstDeferred
+        timer.stage == .queued && timer.timing.nextDeadline <= round ?? 0
     }
 
     @inline(__always) private mutating func push(_ element: Element) {
@@ -325,6 +361,7 @@
     private mutating func dequeue(_ timer: Timer) {
         switch timer.stage {
         case .queued: waiting.remove(timer)
+        case .deferred: deferred.remove(timer)
         // It stays in its handler.
         case .firing where timer.position >= 0: return waiting.remove(timer)
         case .idle, .firing, .dispatched, .running: return

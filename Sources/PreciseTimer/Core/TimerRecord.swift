@@ -45,6 +45,8 @@ package enum Stage: UInt8, Sendable {
     case idle
     /// It is in the queue, and waits for its turn in a round.
     case queued
+    /// It is due, or was asked for an extra tick, and waits for the next round.
+    case deferred
     /// It is in its handler, which the round calls itself. It keeps its position in the queue meanwhile, unless it
     /// ends, or a round within that handler meets it there.
     case firing
@@ -66,6 +68,8 @@ package struct Expiration: Hashable, Sendable {
     package let index: UInt64
     /// That deadline, the oldest that has had no tick.
     package let deadline: UInt64
+    /// The latest deadline that had passed as well.
+    package let latest: UInt64
     /// How many deadlines were missed, or one of the two marks below.
     private let count: UInt64
     private static var extra: UInt64 { .max }
@@ -79,10 +83,18 @@ package struct Expiration: Hashable, Sendable {
     /// Whether the next deadline must be computed before the tick is delivered (``Repetition/computed``).
     package var isComputed: Bool { count == Self.computed }
 
-    /// The facts of a tick.
-    package init(index: UInt64, deadline: UInt64, missed: UInt64 = 0, isExtra: Bool = false, isComputed: Bool = false) {
+    /// The facts of a tick; without a latest deadline, there is only one.
+    package init(
+        index: UInt64,
+        deadline: UInt64,
+        latest: UInt64? = nil,
+        missed: UInt64 = 0,
+        isExtra: Bool = false,
+        isComputed: Bool = false
+    ) {
         self.index = index
         self.deadline = deadline
+        self.latest = latest ?? deadline
         count = isExtra ? Self.extra : isComputed ? Self.computed : min(missed, Self.computed - 1)
     }
 }

@@ -25,8 +25,10 @@ package struct Timing: ~Copyable {
         var offset: UInt64 = 0
         /// How many late deadlines have had consecutive ticks since the timer last caught up.
         var burst = 0
-        /// The instant at which an extra tick was requested, or `.max`.
+        /// When an extra tick is due, or `.max`; and the instant at which it was asked for, which is later if the clock
+        /// was set back since.
         var extra: UInt64 = .max
+        var asked: UInt64 = .max
         /// Since when the time to the next deadline stands still, or `.max`.
         var frozenSince: UInt64 = .max
     }
@@ -138,10 +140,17 @@ package struct Timing: ~Copyable {
     /// that is finished.
     package var isTheRest: Bool { rare.map { isFinishing || max($0.burst, 1) >= $0.burstLimit } ?? true }
 
-    /// No deadline is later than this; `.max` without an end.
-    package var end: UInt64 { rare?.end ?? .max }
+    /// The tick that was just taken stands for the computed deadlines up to this instant; 0 if only for its own.
+    package func restEnd(at now: UInt64) -> UInt64 {
+        guard isTheRest else { return 0 }
+        // The clock may have been set back since the timer was finished.
+        return isFinishing ? rare?.end ?? now : min(now, rare?.end ?? .max)
+    }
 
     private var extra: UInt64 { rare?.extra ?? .max }
+
+    /// Whether an extra tick was asked for.
+    package var hasExtra: Bool { extra != .max }
 
     /// When the next tick is due; `.max` if no tick remains, or if the next one must wait for a handler to return.
     package var nextDeadline: UInt64 { rare.map { min(deadline, $0.extra) } ?? deadline }
@@ -276,16 +285,23 @@ package struct Timing: ~Copyable {
         return true
     }
 
-    /// Takes the steps of another schedule from the next deadline on, which keeps its place and its number. Returns
-    /// false if there is no such deadline, if it is computed, or if the timer is being finished. Constant time.
-    package mutating func changeSteps(to schedule: borrowing ResolvedSchedule) -> Bool {
+    /// Takes the steps of another schedule from the next deadline on, which keeps its place and its number, or from now
+    /// on if a step from now ends earlier. Returns false if there is no such deadline, if it is computed, or if the
+    /// timer is being finished. Constant time.
+    package mutating func changeSteps(to schedule: borrowing ResolvedSchedule, at now: UInt64) -> Bool {
         if deadline == .max || isFinishing || isComputed { return false }
         if schedule.modifiers != nil || rare != nil {
             let rare = needRare()
             rare.modifiers = schedule.modifiers ?? ResolvedSchedule.Modifiers()
             (rare.remaining, rare.end) = (rare.modifiers.count, .max)
         }
-        follow(schedule.repetition, from: deadline)
+        let (next, now) = (deadline, min(now, rare?.frozenSince ?? now))
+        // A deadline that is further away than a step was asked for by itself.
+        if let period, next <= now.saturatingAdding(period.nanoseconds / period.count + 1) {
+            follow(schedule.repetition, from: now, step: 1)
+            if deadline < next { return true }
+        }
+        follow(schedule.repetition, from: next)
         return true
     }
 
@@ -293,7 +309,16 @@ package struct Timing: ~Copyable {
 
     /// Asks for an extra tick. Requests made before that tick begins collapse into one, at the earliest instant: a
     /// wall clock may have been stepped back between them.
-    package mutating func askForExtra(at now: UInt64) { needRare().extra = min(extra, now) }
+    package mutating func askForExtra(at now: UInt64) {
+        let rare = needRare()
+        rare.asked = rare.extra == .max ? now : min(rare.asked, now)
+        rare.extra = min(rare.extra, now)
+    }
+
+    /// An extra tick that was asked for is due by now, even if the clock was set back since.
+    package func bringExtraForward(to now: UInt64) {
+        if let rare, rare.extra != .max { rare.extra = min(rare.extra, now) }
+    }
 
     /// Takes the tick for the oldest deadline that has passed at `now`; nil if no deadline has passed.
     package mutating func takeTick(at now: UInt64) -> Expiration? {
@@ -307,29 +332,35 @@ package struct Timing: ~Copyable {
         }
         // Nearly every timer takes this path. The deadlines are exact: they are whole numbers of nanoseconds apart.
         let missed = now - deadline < length ? 0 : (now - deadline) / length
-        let tick = Expiration(index: index, deadline: deadline, missed: missed)
+        let latest = deadline + missed &* length
+        let tick = Expiration(index: index, deadline: deadline, latest: latest, missed: missed)
         index = missed < .max - index ? index + missed + 1 : .max
-        let (next, isTooLate) = (deadline + missed &* length).addingReportingOverflow(length)
+        let (next, isTooLate) = latest.addingReportingOverflow(length)
         deadline = isTooLate ? .max : next
         return tick
     }
 
     private mutating func takeTick(at now: UInt64, by rare: Rare) -> Expiration? {
-        let due = nextDeadline
-        if due > now || due == .max { return nil }
-        if due != deadline {
+        // What had passed when the timer was finished has passed, even if the clock was set back since.
+        let now = isFinishing ? max(now, rare.end) : now
+        let due = deadline
+        let isDue = due <= now && due != .max
+        if rare.extra <= now, rare.extra != .max, !isDue || due > rare.asked {
             rare.extra = .max
-            return Expiration(index: index, deadline: due, isExtra: true)
+            return Expiration(index: index, deadline: rare.asked, isExtra: true)
         }
+        guard isDue else { return nil }
+        if isFinishing { rare.extra = .max }
         rare.burst += 1
         let grid = isPeriodic ? rare.grid : nil
-        var missed: UInt64 = 0
+        var (missed, latest) = (UInt64(0), due)
         if let grid, isTheRest {
+            let step = grid.latestStep(at: max(due - rare.offset, rare.end <= now ? rare.end : now - rare.offset))
+            missed = step - (index &- rare.firstIndex)
             // The deadlines that this tick stands for are moved by the jitter of the oldest, but not beyond the end.
-            let latest = max(due - rare.offset, rare.end <= now ? rare.end : now - rare.offset)
-            missed = grid.latestStep(at: latest) - (index &- rare.firstIndex)
+            if missed > 0 { latest = min(grid.deadline(step).saturatingAdding(rare.offset), rare.end) }
         }
-        let tick = Expiration(index: index, deadline: due, missed: missed, isComputed: isComputed)
+        let tick = Expiration(index: index, deadline: due, latest: latest, missed: missed, isComputed: isComputed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
         if rare.remaining != .max { rare.remaining -= 1 }
         guard let grid, rare.remaining > 0 else {
@@ -378,8 +409,6 @@ package struct Timing: ~Copyable {
         guard let next else { return }
         flags.remove(.isExhausted)
         move(to: next)
-        // If the timer was finished meanwhile, this deadline may stand for the tick that was then asked for.
-        if isFinishing, deadline != .max { rare?.extra = .max }
     }
 
     /// Moves the next deadline, which was computed anew, and keeps its number.
@@ -392,14 +421,11 @@ package struct Timing: ~Copyable {
         let rare = needRare()
         flags.insert(.isFinishing)
         rare.end = min(rare.end, now)
-        guard deadline > now else {
-            // The tick for the deadlines that have passed is the last one.
-            rare.extra = .max
-            return
-        }
+        askForExtra(at: now)
+        // Otherwise the tick for the deadlines that have passed is the last one.
+        if deadline <= now { return }
         if !awaitsComputation { rare.remaining = 0 }
         exhaust()
-        askForExtra(at: now)
     }
 
     // MARK: Standing still

@@ -48,7 +48,7 @@ extension ServiceState {
         guard epoch == self.epoch else { return .sleep }
         guard let record = scheduler.firstDue()?.record else {
             if scheduler.hasDue { return .again }
-            arm(scheduler.endRound())
+            arm(scheduler.endRound(at: scheduler.hasDeferred ? now?.nanoseconds ?? .max : .max))
             return .sleep
         }
         if case .inline = record.user.destination, let expiration = scheduler.begin(record, at: woke.nanoseconds) {
@@ -89,13 +89,13 @@ extension ServiceState {
         if let delivered {
             record.user.ticks += 1
             record.user.lastLateness = delivered.lateness
-            if observer != nil { observe(record, delivered, woke: (woke ?? instant).nanoseconds) }
         } else {
             end(record, record.endingIfTargetIsGone, sparesTask: true)
         }
-        // The clock is read only for a timer whose next deadline depends on it.
-        let now = record.countsFromReturn ? self.now ?? instant : instant
+        // The clock is read only for a timer whose next tick depends on it.
+        let now = record.countsFromReturn || byHop && record.timing.hasExtra ? self.now ?? instant : instant
         let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, byHop: byHop, now: now.nanoseconds)
+        if observer != nil, let delivered { observe(record, delivered, woke: (woke ?? instant).nanoseconds) }
         if order == nil || record.hasEnded || record.user.isAwaited { return concludeDelivery(of: record, order) }
         // There are orders only outside a round.
         if let order, order != .leave { arm(order) }
@@ -106,7 +106,8 @@ extension ServiceState {
     @inline(never) private mutating func observe(_ record: Record, _ delivered: DeliveredTick, woke: UInt64) {
         guard observer?.isAwake ?? false else { return }
         if let now {
-            observer?.delivered(record, delivered, woke: woke, now: now.nanoseconds)
+            let time = observer?.delivered(record, delivered, woke: woke, now: now.nanoseconds) ?? 0
+            if time > 0 { noteIfSlow(record, time, now: now.nanoseconds) }
         } else {
             observer?.deliveredWithoutClock(record, delivered, woke: woke)
         }
@@ -121,6 +122,7 @@ extension ServiceState {
         }
         if order != .leave { arm(order) }
         if record.hasEnded {
+            observer?.forget(record)
             teardown.add(ended: record)
         } else if record.wasRevivedWhileAwaited, !scheduler.timers.mustEnd(record) {
             if record.mustEndWithHandler {

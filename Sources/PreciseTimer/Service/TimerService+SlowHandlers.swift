@@ -1,7 +1,7 @@
 internal import TimerKernel
 
 extension TimerService {
-    /// A call in your code that scheduled timers, and whose handler ran for longer than a period. A plain value.
+    /// A call in your code that scheduled timers, and whose handler was slow. A plain value.
     public struct SlowHandler: Equatable, Codable, Sendable, CustomStringConvertible {
         /// The timer's name.
         public let label: String?
@@ -9,12 +9,12 @@ extension TimerService {
         public let file: String
         /// The line of that call.
         public let line: UInt
-        /// The period that the slowest call exceeded: the timer's own, or that of another inline timer of the service,
-        /// which had to wait.
+        /// What the slowest call exceeded: the timer's own period, that of another inline timer of the service, which
+        /// had to wait, or the 5 ms for which any timer may wait.
         public let period: Duration
         /// How long the slowest call ran.
         public let longest: Duration
-        /// How many calls ran for longer than the period.
+        /// How many calls were slow.
         public let count: Int
 
         /// The facts, as in `"clock" (App/Clock.swift:12): 3 calls longer than 1 ms, the longest 3.2 ms`.
@@ -25,8 +25,9 @@ extension TimerService {
         }
     }
 
-    /// The first 16 call sites whose handlers ran for longer than a period, in the order in which they were found:
-    /// their own timer's period, or, inline, that of another timer whose deadline passed during the call.
+    /// The first 16 call sites whose handlers were slow, in the order in which they were found. A handler is slow if it
+    /// ran for longer than its timer's period. An inline handler is slow, too, if the next timer was due when it
+    /// returned, and it had run for longer than that timer's period, or made it more than 5 ms late.
     ///
     /// A service notes them from the moment that it, or one of its timers, collects statistics; a debug build always.
     /// Otherwise no handler is timed. A handler that is still running, also one that awaits, is listed in every build,
@@ -64,7 +65,8 @@ extension ServiceCore {
             for position in 0..<min(state.scheduler.runningCount, Scheduler.batch) {
                 let record = state.scheduler.running(at: position).record
                 let time = now - min(now, state.scheduler.runningSince(record) ?? now)
-                if time > record.timing.leastPeriod { sites.note(SlowSite(record, time)) }
+                let period = record.timing.leastPeriod
+                if time > period { sites.note(SlowSite(record, time, over: period)) }
             }
             return sites
         }

@@ -9,6 +9,10 @@ extension PreciseTimer {
         /// When the tick was due: the oldest deadline that had not had a tick. That of an extra tick is the instant at
         /// which it was asked for.
         public let deadline: TimerInstant
+        /// The newest deadline that the tick stands for: ``deadline`` itself, or the last one of the ``missed``. After
+        /// three days off, the one tick of a nightly job has the oldest date as its ``deadline``, and this morning's
+        /// here.
+        public var latestDeadline: TimerInstant { latest ?? deadline }
         /// Whether the tick was asked for with ``PreciseTimer/fire()`` or ``PreciseTimer/finish(within:)``, and stands
         /// for no deadline. Over all other ticks, the sum of 1 + ``missed`` is the number of deadlines, exactly.
         public let isExtra: Bool
@@ -18,6 +22,8 @@ extension PreciseTimer {
         public let delivered: TimerInstant
         /// How many later deadlines had passed as well and get no tick.
         public let missed: Int
+        /// The last one of these; nil if there is none.
+        let latest: TimerInstant?
 
         /// How long after its deadline the tick was delivered. Never negative.
         public var lateness: Duration { deadline.duration(to: delivered) }
@@ -33,24 +39,29 @@ extension PreciseTimer {
         /// - Parameters:
         ///   - index: the number of the deadline.
         ///   - deadline: when the tick was due.
+        ///   - latestDeadline: the newest deadline that it stands for, not before the deadline; nil for the deadline
+        ///     itself.
         ///   - woke: when the tick was found due, not before the deadline; nil for the deadline itself.
-        ///   - delivered: when the handler was called, not before `woke`; nil for `woke` itself.
+        ///   - delivered: when the handler was called, not before the others; nil for the latest of them.
         ///   - missed: how many later deadlines had passed as well.
         ///   - isExtra: whether the tick stands for no deadline.
         public init(
             index: Int = 0,
             deadline: TimerInstant,
+            latestDeadline: TimerInstant? = nil,
             woke: TimerInstant? = nil,
             delivered: TimerInstant? = nil,
             missed: Int = 0,
             isExtra: Bool = false
         ) {
-            let woke = woke ?? deadline
-            let delivered = delivered ?? woke
+            let (latest, woke) = (latestDeadline ?? deadline, woke ?? deadline)
+            let delivered = delivered ?? max(latest, woke)
             precondition(index >= 0 && missed >= 0, "a tick's counts are not negative")
-            precondition(deadline <= woke && woke <= delivered, "a tick wakes and is delivered after its deadline")
+            precondition(deadline <= latest && deadline <= woke, "a tick comes after its oldest deadline")
+            precondition(latest <= delivered && woke <= delivered, "a tick is delivered after all its deadlines")
             self.index = index
             self.deadline = deadline
+            self.latest = latest == deadline ? nil : latest
             self.woke = woke
             self.delivered = delivered
             self.missed = missed
@@ -62,6 +73,7 @@ extension PreciseTimer {
 extension PreciseTimer.Tick: Codable {
     private enum CodingKeys: String, CodingKey {
         case index, deadline, isExtra, woke, delivered, missed
+        case latest = "latestDeadline"
     }
 
     /// Decodes a tick. Refuses instants in another order than that of a tick, or of different clocks.
@@ -69,13 +81,14 @@ extension PreciseTimer.Tick: Codable {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         index = Int(clamping: try values.decode(UInt64.self, forKey: .index))
         deadline = try values.decode(TimerInstant.self, forKey: .deadline)
+        latest = try values.decodeIfPresent(TimerInstant.self, forKey: .latest)
         isExtra = try values.decodeIfPresent(Bool.self, forKey: .isExtra) ?? false
         woke = try values.decode(TimerInstant.self, forKey: .woke)
         delivered = try values.decode(TimerInstant.self, forKey: .delivered)
         missed = Int(clamping: try values.decode(UInt64.self, forKey: .missed))
-        let isOfOneClock = woke.clock == deadline.clock && delivered.clock == deadline.clock
-        if isOfOneClock, deadline <= woke, woke <= delivered { return }
-        let order = "the instants of a tick are of one clock, and in the order deadline, woke, delivered"
+        let isOfOneClock = [latestDeadline, woke, delivered].allSatisfy { $0.clock == deadline.clock }
+        if isOfOneClock, deadline <= min(latestDeadline, woke), max(latestDeadline, woke) <= delivered { return }
+        let order = "the instants of a tick are of one clock, the deadline is the first, and the delivery the last"
         throw DecodingError.dataCorruptedError(forKey: .delivered, in: values, debugDescription: order)
     }
 }

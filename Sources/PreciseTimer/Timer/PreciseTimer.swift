@@ -98,8 +98,9 @@ public final class PreciseTimer: Sendable {
     /// Gives the timer another period or rate from its next deadline on, which stays where it is, and keeps its number:
     /// `reschedule(.rate(96, per: .seconds(1)), keeping: .phase)`, for a tempo that may change at any time.
     ///
-    /// A count, a `for:` and a jitter of the previous schedule end with it. If no deadline is known, as after the last
-    /// one, this is the same as ``reschedule(_:)``. Constant time.
+    /// If a whole new step from now ends before that deadline, the deadline moves to its end. So a rate that rises from
+    /// one a minute to a thousand a second does not wait out the minute. A count, a `for:` and a jitter of the previous
+    /// schedule end with it. If no deadline is known, as after the last one, this is the same as ``reschedule(_:)``.
     ///
     /// - Throws: `TimerError` if the schedule is not `.every(period)` or `.rate(number, per: duration)`, with or
     ///   without a count, or if the current deadlines are computed; the timer stays as it was. Also if the timer has

@@ -23,14 +23,22 @@ package final class ScheduleRule: Sendable {
 
     /// The rule of one timer, and the schedule that begins with its first deadline.
     ///
+    /// - Parameters:
+    ///   - now: the present instant.
+    ///   - seed: determines what is left to chance.
+    ///   - latest: the latest deadline of the timer's previous rule that had a tick or was missed; 0 if there is none.
     /// - Throws: `TimerError` if there is no deadline, or if the service has another clock than the rule.
-    package func begin(at now: TimerInstant, seed: UInt64?) throws(TimerError) -> (DeadlineRule, ResolvedSchedule) {
+    package func begin(
+        at now: TimerInstant,
+        seed: UInt64?,
+        after latest: UInt64 = 0
+    ) throws(TimerError) -> (DeadlineRule, ResolvedSchedule) {
         if let clock, clock != now.clock {
             throw .refusedSchedule("\(name()) on a service of the \(now.clock) clock (\(clock.remedy))")
         }
         let (next, count) = try make(now, seed)
-        let rule = DeadlineRule(next)
-        if let first = rule.next(after: now.nanoseconds, on: now.clock) {
+        let rule = DeadlineRule(next, after: latest, on: now.clock)
+        if let first = rule.next(after: now.nanoseconds, butNotBefore: rule.inherited, on: now.clock) {
             return (rule, ResolvedSchedule(.at(first), .computed, count == .max ? nil : .init(count: count)))
         }
         throw .refusedSchedule("\(name()), which has no deadline from now on (\(hint))")
@@ -40,8 +48,14 @@ package final class ScheduleRule: Sendable {
 /// A function that computes each deadline of a timer from the former one.
 package final class DeadlineRule: Sendable {
     private let compute: ScheduleRule.Next
+    /// The latest deadline of the timer's previous rule, if it is one of this rule as well; otherwise 0.
+    let inherited: UInt64
 
-    fileprivate init(_ compute: @escaping ScheduleRule.Next) { self.compute = compute }
+    fileprivate init(_ compute: @escaping ScheduleRule.Next, after latest: UInt64, on clock: TimerClock) {
+        self.compute = compute
+        let before = TimerInstant(nanoseconds: latest &- 1, clock: clock)
+        inherited = latest > 0 && compute(before)?.nanoseconds == latest ? latest : 0
+    }
 
     /// The first deadline after an instant, in nanoseconds on its clock; nil if there is none. Calls the user's code.
     package func next(after instant: UInt64, on clock: TimerClock) -> UInt64? {
@@ -50,12 +64,20 @@ package final class DeadlineRule: Sendable {
         return next.nanoseconds
     }
 
+    /// The first deadline after an instant. A clock that is at most a minute before the latest deadline that had a tick
+    /// or was missed repeats none.
+    func next(after now: UInt64, butNotBefore latest: UInt64, on clock: TimerClock) -> UInt64? {
+        let isSetBack = latest > now && latest - now <= 60_000_000_000
+        return next(after: isSetBack ? latest : now, on: clock)
+    }
+
     /// What follows a deadline.
     struct Answer {
         /// The next deadline.
         var next: UInt64?
-        /// The latest deadline before that, and how many deadlines lie between the two.
+        /// The latest deadline before that.
         var latest: UInt64
+        /// How many deadlines come after the first, up to the latest one.
         var missed: UInt64 = 0
     }
 
@@ -63,12 +85,24 @@ package final class DeadlineRule: Sendable {
     func next(after deadline: UInt64, skippingTo now: UInt64, on clock: TimerClock) -> Answer {
         var answer = Answer(next: next(after: deadline, on: clock), latest: deadline)
         while let late = answer.next, late <= now {
-            answer.missed += 1
             // The clock of a machine may start in 1970.
-            answer.latest = answer.missed < 10_000 ? late : now
-            answer.next = next(after: answer.latest, on: clock)
+            if answer.missed == 10_000 { return skip(from: late, to: now, on: clock) }
+            (answer.latest, answer.next) = (late, next(after: late, on: clock))
+            answer.missed += 1
         }
         return answer
+    }
+
+    /// Finds the latest deadline up to an instant without counting: each turn halves the time in which it can lie.
+    private func skip(from late: UInt64, to now: UInt64, on clock: TimerClock) -> Answer {
+        var (latest, end) = (late, now)
+        for _ in 0..<UInt64.bitWidth {
+            guard let next = next(after: latest, on: clock), next <= now else { break }
+            latest = next
+            let middle = latest + (max(latest, end) - latest) / 2
+            if let later = self.next(after: middle, on: clock), later <= now { latest = later } else { end = middle }
+        }
+        return Answer(next: next(after: now, on: clock), latest: latest, missed: 10_000)
     }
 }
 

@@ -29,18 +29,19 @@ extension ServiceCore {
         }
     }
 
-    /// Gives a timer another rule.
+    /// Gives a timer another rule. A deadline that the present one has served does not come again.
     ///
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule.
     @inline(never) func reschedule(_ record: Record, by rule: ScheduleRule) throws(TimerError) {
-        let (isComputed, generation) = locked(inForkedChild: (true, 0)) { _ in
-            (record.rare?.beganComputed ?? false, record.rare?.generation ?? 0)
+        if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
+        let known = locked { _ in
+            record.rare.flatMap { $0.beganComputed ? ($0.generation, $0.latestDeadline) : nil }
         }
-        guard isComputed else {
+        guard let (generation, latest) = known else {
             let attempted = "rescheduling to \(rule.name()) a timer that began with another kind of schedule"
             throw TimerError(.invalidSchedule, "\(attempted) (end it and schedule a new one)")
         }
-        let (own, schedule) = try begin(rule)
+        let (own, schedule) = try begin(rule, after: latest)
         try reschedule(record, schedule, by: own, asOf: generation)
         recomputeIfOutdated(record)
     }
@@ -57,14 +58,14 @@ extension ServiceCore {
             return Question(
                 rule: rule,
                 sequence: record.sequence,
-                limit: record.timing.isTheRest ? min(now.nanoseconds, record.timing.end) : 0,
+                limit: record.timing.restEnd(at: now.nanoseconds),
                 isLastTick: record.timing.isFinishing || record.timing.isCountedOut
             )
         }
-        var missed: UInt64 = 0
+        var (latest, missed) = (expiration.deadline, UInt64(0))
         if let question {
             let answer = question.rule.next(after: expiration.deadline, skippingTo: question.limit, on: clock)
-            missed = answer.missed
+            (latest, missed) = (answer.latest, answer.missed)
             locked(inForkedChild: ()) { _ in
                 // If the user has rescheduled the timer meanwhile, its new deadline stays.
                 guard record.sequence == question.sequence, !record.hasEnded else { return }
@@ -74,7 +75,7 @@ extension ServiceCore {
             recomputeIfOutdated(record)
         }
         if locked(inForkedChild: false, { _ in record.hasEnded }) { return nil }
-        return Expiration(index: expiration.index, deadline: expiration.deadline, missed: missed)
+        return Expiration(index: expiration.index, deadline: expiration.deadline, latest: latest, missed: missed)
     }
 
     /// The wall clock was set, or the time zone may have changed. Whoever is computing a deadline of the timer at this
@@ -103,9 +104,7 @@ extension ServiceCore {
         }
         guard let known else { return }
         let (now, rule) = (now.nanoseconds, known.rule)
-        // A clock that is at most a minute before the latest deadline that had a tick or was missed repeats none.
-        let isSetBack = known.latest > now && known.latest - now <= 60_000_000_000
-        guard now < known.deadline, let next = rule.next(after: isSetBack ? known.latest : now, on: clock) else {
+        guard now < known.deadline, let next = rule.next(after: now, butNotBefore: known.latest, on: clock) else {
             return
         }
         let isLate = decide(inForkedChild: false) { state in
@@ -121,8 +120,11 @@ extension ServiceCore {
     }
 
     /// The rule of one timer, and the schedule that begins with its first deadline.
-    private func begin(_ rule: ScheduleRule) throws(TimerError) -> (DeadlineRule, ResolvedSchedule) {
-        try rule.begin(at: now, seed: locked(inForkedChild: 0) { $0.scheduler.random.next() })
+    private func begin(
+        _ rule: ScheduleRule,
+        after latest: UInt64 = 0
+    ) throws(TimerError) -> (DeadlineRule, ResolvedSchedule) {
+        try rule.begin(at: now, seed: locked(inForkedChild: 0) { $0.scheduler.random.next() }, after: latest)
     }
 }
 
@@ -132,6 +134,7 @@ extension ServiceState {
     mutating func follow(_ rule: DeadlineRule?, by record: Record, asOf generation: Int) {
         guard let rare = record.rare else { return }
         if let former = rare.rule { teardown.needRare().released.append(former) }
-        (rare.rule, rare.latestDeadline, rare.seenGeneration) = (rule, 0, generation)
+        (rare.rule, rare.seenGeneration) = (rule, generation)
+        if let rule { rare.latestDeadline = rule.inherited }
     }
 }

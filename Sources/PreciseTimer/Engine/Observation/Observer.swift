@@ -11,8 +11,6 @@ final class Observer {
     var countedTimers = 0
     /// The call sites whose handlers were slow.
     var slowSites: [SlowSite] = []
-    /// The inline handler that lately kept other timers waiting for longest.
-    private var blocker = Blocker.none
 
     /// Notices the steps of the service's clock, if it can have some.
     private var steps: StepWatch?
@@ -20,17 +18,11 @@ final class Observer {
     private var latest: UInt64 = 0
     private var notBefore: UInt64 = 0
 
-    /// An own type, because the runtime makes that of an optional or a tuple at its first use, and allocates.
-    private enum Blocker {
-        case none
-        case handler(SlowSite, until: UInt64)
-    }
-
     /// Whether anybody wants to know of the ticks now.
     var isAwake: Bool { isDebugBuild || counts != nil || countedTimers > 0 }
 
-    /// A timer has ended.
-    func ended(_ record: Record) { if record.rare?.counts != nil { countedTimers -= 1 } }
+    /// A timer has ended, and no tick of it is being delivered.
+    func forget(_ record: Record) { if record.rare?.counts != nil { countedTimers -= 1 } }
 
     /// Begins to watch the clock of an alarm, or to watch it again.
     func watchClock(of alarm: any TimerAlarm) {
@@ -51,20 +43,26 @@ final class Observer {
     /// A hop has arrived: its tick is decided now.
     func hopArrived(at now: UInt64) { _ = steps?.check(now) }
 
-    /// A timer was delivered a tick, and its handler has returned by now.
-    @inline(__always) func delivered(_ record: Record, _ delivered: DeliveredTick, woke: UInt64, now: UInt64) {
+    /// A timer was delivered a tick, and its handler has returned by now. Returns the handler's time if it may have been
+    /// slow; otherwise 0.
+    @inline(__always) func delivered(
+        _ record: Record,
+        _ delivered: DeliveredTick,
+        woke: UInt64,
+        now: UInt64
+    ) -> UInt64 {
         latest = now
         // A wall clock may have been set back.
         var run = TickCounts.Run(time: now &- min(now, delivered.instant))
         if steps == nil, record.rare == nil, record.user.hasHandler { return note(record, delivered, run) }
         run.hasHandler = record.user.hasHandler
-        deliveredSpecially(record, delivered, run, woke: woke, now: now)
+        return deliveredSpecially(record, delivered, run, woke: woke, now: now)
     }
 
     /// The same, if the service was shut down while the handler ran: its time is not known.
     func deliveredWithoutClock(_ record: Record, _ delivered: DeliveredTick, woke: UInt64) {
         let run = TickCounts.Run(time: 0, hasHandler: false)
-        deliveredSpecially(record, delivered, run, woke: woke, now: delivered.instant)
+        _ = deliveredSpecially(record, delivered, run, woke: woke, now: delivered.instant)
     }
 
     /// The same, if the clock can have steps, the timer can have statistics of its own, or it has no handler.
@@ -75,7 +73,7 @@ final class Observer {
         _ run: TickCounts.Run,
         woke: UInt64,
         now: UInt64
-    ) {
+    ) -> UInt64 {
         var run = run
         if let steps {
             // As of its delivery: a step after that is in the time of its handler.
@@ -91,47 +89,44 @@ final class Observer {
                 own.countWakeUp(time: withoutSteps(lastInstant), lateness: woke - min(woke, lastInstant))
             }
         }
-        note(record, delivered, run)
+        return note(record, delivered, run)
     }
 
-    /// Counts a tick of the service, and notes its handler if it was slow.
-    @inline(__always) private func note(_ record: Record, _ delivered: DeliveredTick, _ run: TickCounts.Run) {
+    /// Counts a tick of the service.
+    @inline(__always) private func note(_ record: Record, _ delivered: DeliveredTick, _ run: TickCounts.Run) -> UInt64 {
         counts?.count(delivered, run)
-        guard run.hasHandler, !run.hasStep else { return }
-        // Nearly every tick ends here.
-        if case .none = blocker, run.time <= min(Self.longEnough, record.timing.quickLeastPeriod) { return }
-        noteSlow(record, delivered, run.time)
+        // Nearly every handler is quick.
+        if run.time <= min(Self.longEnough, record.timing.quickLeastPeriod) { return 0 }
+        return run.hasHandler && !run.hasStep ? run.time : 0
     }
 
-    @inline(never) private func noteSlow(_ record: Record, _ delivered: DeliveredTick, _ time: UInt64) {
-        if time > record.timing.leastPeriod { slowSites.note(SlowSite(record, time)) }
-        if case .none = blocker, time <= Self.longEnough { return }
-        if case .inline = record.user.destination { findBlocker(record, delivered, time) }
-    }
+    /// A shorter handler, in nanoseconds, keeps no timer waiting.
+    private static var longEnough: UInt64 { 100_000 }
+    /// How long a timer may wait for the handler of another one, in nanoseconds.
+    static var patience: UInt64 { 5_000_000 }
 
     /// An instant in nanoseconds as a clock without steps would show it.
     private func withoutSteps(_ instant: UInt64) -> Int64 { Int64(bitPattern: instant) &- (steps?.sum ?? 0) }
+}
 
-    /// A handler that is shorter, in nanoseconds, keeps nobody waiting.
-    private static var longEnough: UInt64 { 100_000 }
-
-    /// Finds the inline handler that ran while a deadline of another timer passed, for longer than that timer's period.
-    /// Each call is noted once.
-    private func findBlocker(_ record: Record, _ delivered: DeliveredTick, _ time: UInt64) {
-        var longest = Self.longEnough
-        if case .handler(var site, let end) = blocker {
-            let wasInTheWay = end - site.longest <= delivered.expiration.deadline && delivered.expiration.deadline < end
-            if wasInTheWay, site.longest > record.timing.leastPeriod, site.longest <= site.period {
-                site.period = record.timing.leastPeriod
-                slowSites.note(site)
-                blocker = .none
-            } else if delivered.instant > end, delivered.instant - end > site.longest {
-                blocker = .none
-            } else {
-                longest = site.longest
-            }
+extension ServiceState {
+    /// Notes a handler that has returned now, if it was slow: it ran for longer than its period or, inline, kept the
+    /// next timer waiting for longer than that one's period, or than timers may wait.
+    @inline(never) func noteIfSlow(_ record: Record, _ time: UInt64, now: UInt64) {
+        let period = record.timing.leastPeriod
+        if time > period { return note(record, time, over: period) }
+        guard case .inline = record.user.destination, let next = scheduler.next(after: record) else { return }
+        let (due, other) = (next.timing.lastInstant, next.timing.leastPeriod)
+        guard due < now else { return }
+        if time > other {
+            note(record, time, over: other)
+        } else if min(time, now - due) > Observer.patience {
+            note(record, time, over: Observer.patience)
         }
-        if time > longest { blocker = .handler(SlowSite(record, time), until: delivered.instant + time) }
+    }
+
+    private func note(_ record: Record, _ time: UInt64, over limit: UInt64) {
+        observer?.slowSites.note(SlowSite(record, time, over: limit))
     }
 }
 
@@ -148,7 +143,7 @@ extension ServiceCore {
             if isWanted, let alarm = state.alarm { observer.watchClock(of: alarm) }
             if let record {
                 record.needRare().counts = counts
-                if !record.hasEnded { observer.countedTimers += isWanted ? 1 : -1 }
+                if !record.hasEnded || record.isInHandler { observer.countedTimers += isWanted ? 1 : -1 }
             } else {
                 observer.counts = counts
             }

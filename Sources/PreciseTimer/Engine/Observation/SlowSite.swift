@@ -9,15 +9,15 @@ struct SlowSite {
     let label: String?
     let site: CallSite
     let way: Way
-    /// The period and the time of the slowest call, in nanoseconds.
+    /// What the slowest call exceeded, and its time, in nanoseconds.
     var period: UInt64
     private(set) var longest: UInt64
     private(set) var count: UInt64 = 1
     /// Whether a debug build has warned of it.
     fileprivate var isReported = false
 
-    /// One call of a timer's handler, in nanoseconds.
-    init(_ record: Record, _ time: UInt64) {
+    /// One call of a timer's handler, which took longer than a period, or than another timer may wait.
+    init(_ record: Record, _ time: UInt64, over period: UInt64) {
         label = record.label
         site = record.user.site
         switch record.user.destination {
@@ -25,7 +25,7 @@ struct SlowSite {
         case .queue: way = .onQueue
         case .task: way = .inTask
         }
-        period = record.timing.leastPeriod
+        self.period = period
         longest = time
     }
 

@@ -22,8 +22,8 @@ extension ServiceState {
         guard let ended = scheduler.end(record, record.user.isOrphan ? record.endingIfTargetIsGone : ending) else {
             return false
         }
-        observer?.ended(record)
         if !record.isInHandler {
+            observer?.forget(record)
             teardown.add(ended: ended.record)
         } else if !sparesTask, let task = record.taskToCancel {
             teardown.needRare().tasks.append(task)

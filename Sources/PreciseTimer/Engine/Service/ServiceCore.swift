@@ -190,7 +190,11 @@ final class ServiceCore: @unchecked Sendable {
     ) throws(TimerError) {
         let answer = request { state in
             guard record.mayGoOn, state.alarm != nil else { return nil }
-            if keepsPhase, record.timing.changeSteps(to: schedule) { return .leave }
+            if keepsPhase, let now = state.now,
+                let order = state.scheduler.changeSteps(record, to: schedule, at: now.nanoseconds)
+            {
+                return order
+            }
             if record.rare?.rule != nil || rule != nil { state.follow(rule, by: record, asOf: generation) }
             let now = state.start(of: schedule)
             if record.timing.isFrozen { state.freeze(record, at: schedule.countsFromNow ? now : nil) }

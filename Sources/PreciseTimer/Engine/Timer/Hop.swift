@@ -111,7 +111,9 @@ extension PreciseTimer.Tick {
         deadline = TimerInstant(nanoseconds: expiration.deadline, clock: clock)
         self.woke = TimerInstant(nanoseconds: woke, clock: clock)
         // A wall clock may have been set back in between.
-        self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke), clock: clock)
+        self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke, expiration.latest), clock: clock)
+        latest =
+            expiration.latest == expiration.deadline ? nil : TimerInstant(nanoseconds: expiration.latest, clock: clock)
         missed = Int(clamping: expiration.missed)
         isExtra = expiration.isExtra
     }
