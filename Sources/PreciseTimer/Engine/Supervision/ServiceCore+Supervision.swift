@@ -18,16 +18,25 @@ extension ServiceCore {
     }
 
     /// Sets an alarm anew that is late, at an instant of the supervisor's clock, and returns a failure if it is silent.
-    /// A thread that only waits for a processor, or that a debugger may hold up, is late, and its alarm has not failed.
-    /// A thread that runs all the time, and does not fire, has failed.
-    func checkAlarm(at now: UInt64) -> Teardown.Failure? {
-        guard let failure = locked({ $0.checkAlarm(at: now) }) else { return nil }
-        switch setup.holdUp {
-        case nil: return failure
-        case .debugger: return nil
-        case .processors(let ran):
-            return locked { $0.supervision.watchdog?.hasRun(SupervisorClock.scaled(ran)) } == true ? failure : nil
+    /// A thread that is held up is late, and its alarm has not failed. A thread that runs all the time, and does not
+    /// fire, has failed. An alarm whose mechanism reports a failure has failed at once.
+    func checkAlarm(at now: UInt64, among threads: ThreadList) -> Teardown.Failure? {
+        switch locked({ $0.checkAlarm(at: now) }) {
+        case nil: return nil
+        case .failed(let failure): return failure
+        case .suspect(let limps):
+            var holdUp = setup.holdUp(among: threads)
+            if case .processors(let ran) = holdUp { holdUp = .processors(ran: SupervisorClock.scaled(ran)) }
+            return locked { $0.failure(heldUpBy: holdUp, limps: limps, at: now) }
         }
+    }
+
+    /// Opens what the checks will need, if there will be any: later the system may refuse it.
+    func prepareChecks() {
+        guard locked({ $0.supervision.watchdog != nil }) else { return }
+        let threads = Supervisor.current.threads
+        threads.keep()
+        setup.keepState(among: threads)
     }
 
     /// Ends the timers whose target was released, among those of the quota, within the sweep's budget. The next sweep
@@ -68,23 +77,40 @@ extension ServiceState {
         init(hasOwnThread: Bool) { watchdog = hasOwnThread ? AlarmWatchdog() : nil }
     }
 
-    /// Adds a check of the alarm, and sets a late alarm anew. Returns a failure if the alarm is silent: overdue for the
-    /// same instant for five seconds and at six checks in a row, with no round in progress. The time is in nanoseconds,
-    /// on a clock that cannot be set.
+    /// What a check of the alarm has found.
+    enum Check {
+        /// The mechanism has reported a failure.
+        case failed(Teardown.Failure)
+        /// The alarm is silent, unless something holds it up; or it limps, as ``AlarmWatchdog/Finding`` says.
+        case suspect(limps: Bool)
+    }
+
+    /// Adds a check of the alarm, and sets a late alarm anew. Nil if the alarm is not silent. Silent means: overdue for
+    /// the same instant for five seconds and at six checks in a row, with no round in progress. The time is in
+    /// nanoseconds, on a clock that cannot be set.
     ///
     /// From one check to the next, the calling thread sleeps. So if it finds the alarm silent, timers of the kernel
     /// have expired that it had set just after the alarm.
-    fileprivate mutating func checkAlarm(at now: UInt64) -> Teardown.Failure? {
+    fileprivate mutating func checkAlarm(at now: UInt64) -> Check? {
         guard let alarm,
             case .late(let instant, let isSilent, let limps)? = supervision.watchdog?
                 .finding(overdue: scheduler.overdue(at: alarm.now.nanoseconds), at: now)
         else { return nil }
         do throws(TimerError) { try alarm.setAnew(TimerInstant(nanoseconds: instant, clock: clock)) } catch {
-            return Teardown.Failure(error: error, epoch: epoch)
+            return .failed(Teardown.Failure(error: error, epoch: epoch))
         }
-        let hasFailed = limps && (alarm as? any RenewedAlarm)?.mayLimp == true
-        guard isSilent || hasFailed else { return nil }
-        let fault = isSilent ? "did not fire for 5 s" : "fired for a minute only when it was set anew"
+        if isSilent { return .suspect(limps: false) }
+        return limps && (alarm as? any RenewedAlarm)?.mayLimp == true ? .suspect(limps: true) : nil
+    }
+
+    /// The failure of an alarm that is silent or limps; nil if something may hold it up, or if it has fired meanwhile.
+    fileprivate mutating func failure(heldUpBy holdUp: HoldUp?, limps: Bool, at now: UInt64) -> Teardown.Failure? {
+        guard let alarm,
+            limps || scheduler.overdue(at: alarm.now.nanoseconds) == supervision.watchdog?.overdue,
+            supervision.watchdog?.hasFailed(heldUpBy: holdUp, limps: limps, at: now) == true
+        else { return nil }
+        let length = holdUp == .unknown ? "a minute, while the states of its threads were unknown" : "5 s"
+        let fault = limps ? "fired for a minute only when it was set anew" : "did not fire for \(length)"
         let attempted = "waiting for \(type(of: alarm)), which \(fault) (schedule the timers anew on another service)"
         return Teardown.Failure(error: TimerError(.backendFailed, attempted), epoch: epoch)
     }
