@@ -131,7 +131,7 @@ final class WakeUp: Sendable {
 package final class ThreadList: Sendable {
     package init() {}
 
-    static var callingThread: String? { nil }
+    package static var callingThread: String? { nil }
 
     package func keep() {}
 

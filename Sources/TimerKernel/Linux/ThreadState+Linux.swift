@@ -12,7 +12,7 @@ package final class ThreadList: Sendable {
 
     /// The calling thread's number in /proc; nil without /proc. In a namespace of processes it may be another one than
     /// that of gettid(2). The link says PROCESS/task/THREAD, and needs no descriptor.
-    static var callingThread: String? {
+    package static var callingThread: String? {
         var text = [CChar](repeating: 0, count: 64)
         let count = unsafe max(0, readlink("/proc/thread-self", &text, text.count))
         let parts = text[..<count].map { UInt8(bitPattern: $0) }.split(separator: UInt8(ascii: "/"))
