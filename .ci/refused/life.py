@@ -34,6 +34,7 @@ ERRORS = {
     "timerfd_create": "EMFILE ENFILE ENODEV ENOMEM",
     "timerfd_settime": "EBADF EINVAL",
     "read": "EAGAIN EINTR EBADF EINVAL EIO",
+    "pread64": "EBADF EIO ESPIPE",
     "write": "EAGAIN EINTR EBADF EINVAL",
     "poll": "EINTR EINVAL ENOMEM",
     "ppoll": "EINTR EINVAL ENOMEM",

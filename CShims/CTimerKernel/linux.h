@@ -211,9 +211,13 @@ static inline int futex_unlock(void *word) {
     return syscall(SYS_futex, word, 7 | 128 /* FUTEX_UNLOCK_PI */, 0, NULL, NULL, 0) == 0 ? 0 : errno;
 }
 
-// open and fcntl are variadic, which Swift cannot call. The file is closed in programs that this process executes.
+// open, openat and fcntl are variadic, which Swift cannot call. The file is closed in programs that this process executes.
 static inline int file_open(const char *path, int flags) {
     return open(path, flags | O_CLOEXEC);
+}
+
+static inline int file_open_at(int folder, const char *path, int flags) {
+    return openat(folder, path, flags | O_CLOEXEC);
 }
 
 static inline int descriptor_close_on_exec(int descriptor) {

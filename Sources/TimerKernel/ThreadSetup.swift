@@ -56,22 +56,16 @@ package final class ThreadSetup: Sendable {
         package let advice: String?
     }
 
-    /// A reason for a thread to be late.
-    package enum HoldUp: Hashable, Sendable {
-        /// A thread of the process is stopped. It may hold a lock that this thread needs.
-        case debugger
-        /// The thread is ready to run, and has used this much processor time so far, in nanoseconds.
-        case processors(ran: UInt64)
-    }
-
     private struct State: Sendable {
         var outcomes: [String: Outcome] = [:]
         /// What keeps processors from idling deeply while it is held.
         var idleLatency: (any Sendable)?
         /// The kernel's number of the thread that was started last.
         var thread: Int32?
-        /// The threads of Dispatch that were ready to run at the last asking, with their processor time.
-        var runnableWorkers: [String: UInt64]?
+        /// Its number in /proc until it ends, if that is known.
+        var name: String?
+        /// The file of its state, until it ends.
+        var file: ThreadFile?
     }
 
     /// The settings that were asked for, in the order in which they are made.
@@ -121,35 +115,46 @@ package final class ThreadSetup: Sendable {
     package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws(TimerError) {
         let isReady = DispatchSemaphore(value: 0)
         try Thread.start(name) {
-            self.state.withLock { $0.thread = thread_id() }
+            let thread = ThreadList.callingThread
+            self.note(thread, number: thread_id())
             self.makeCallingThread()
             let rest = RealTimeRest()
             self.mustRest.store(rest != nil, ordering: .relaxed)
             self.rest.withLock { $0 = rest }
             isReady.signal()
             body()
+            self.forget(thread)
         }
         isReady.wait()
     }
 
-    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. A service
-    /// without a thread of its own has Dispatch's threads. Reads /proc, so call it without a lock.
-    package var holdUp: HoldUp? {
-        if ThreadState.anyIsStopped { return .debugger }
-        guard let thread = state.withLock({ $0.thread }) else { return starvedWorker }
-        let state = ThreadState(of: thread)
-        return state.flatMap { $0.isRunnable ? .processors(ran: $0.ran) : nil }
+    /// Notes the thread that was started last.
+    private func note(_ thread: String?, number: Int32) {
+        state.withLock { ($0.thread, $0.name, $0.file) = (number, thread, nil) }
     }
 
-    /// A thread of Dispatch that is ready to run, and has got no processor since the last asking.
-    private var starvedWorker: HoldUp? {
-        let runnable = ThreadState.runnableWorkers
-        let before = state.withLock { state in
-            defer { state.runnableWorkers = runnable }
-            return state.runnableWorkers
-        }
-        let isHeldUp = before.map { before in runnable.contains { before[$0.key] == $0.value } } ?? !runnable.isEmpty
-        return isHeldUp ? .processors(ran: 0) : nil
+    /// Closes the file of a thread that ends, unless another one was started. A handler may have forked, and the body
+    /// have returned in the child.
+    private func forget(_ thread: String?) {
+        state.withLock(inForkedChild: ()) { if $0.name == thread { ($0.name, $0.file) = (nil, nil) } }
+    }
+
+    /// Opens the file of the thread's state, if that has not been done: later the system may refuse it. Call it when
+    /// the thread has the descriptors that it needs.
+    package func keepState(among threads: ThreadList) {
+        guard let name = state.withLock({ $0.file == nil ? $0.name : nil }) else { return }
+        let file = threads.file(of: name)
+        state.withLock { if $0.name == name { $0.file = file } }
+    }
+
+    /// A reason why the thread may be late although nothing has failed; nil if there is no such reason. A service
+    /// without a thread of its own has Dispatch's threads. Reads /proc, so call it without a lock.
+    package func holdUp(among threads: ThreadList = ThreadList()) -> HoldUp? {
+        let others = threads.states
+        keepState(among: threads)
+        let (hasThread, name, file) = state.withLock { ($0.thread != nil, $0.name, $0.file) }
+        if !hasThread { return HoldUp(ofWorkersAmong: others) }
+        return HoldUp(of: file?.state ?? name.flatMap { others.known[$0] }, among: others)
     }
 
     /// The thread calls this after each firing. A real-time thread whose handlers take longer than its periods never

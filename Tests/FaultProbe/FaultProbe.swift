@@ -91,6 +91,7 @@ final class ProbedTimer: Sendable {
             handler: { log, tick in
                 if running.add(1) > 1 { overlaps.add(1) }
                 log.note(tick)
+                HeldThread.note()
                 running.add(-1)
             }
         )

@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
 import PreciseTimer
+import Synchronization
 import TestSupport
+import TimerKernel
 
 /// Faults that a process can inject into itself.
 enum SystemFault {
@@ -24,6 +26,15 @@ enum SystemFault {
             guard setgid(65_534) == 0, setuid(65_534) == 0 else { return false }
             Limit.processes.set(0)
         case "no-nproc": Limit.processes.set(.max)
+        // Goes into an empty root, in which there is no /proc.
+        case "chroot": return leaveRoot()
+        // SECONDS: the kernel holds the thread of the last tick for so long.
+        case "hold": return HeldThread.hold(for: Double(value) ?? 0)
+        // Whether the kernel says of a sleeping thread that nothing holds it up.
+        case "knows-sleeper":
+            let setup = ThreadSetup()
+            return (try? setup.startThread("sleeper") { while true { sleep(1_000) } }) != nil
+                && eventually(within: .seconds(5)) { setup.holdUp() == nil }
         // HERTZ: starts a thread that sends SIGUSR1 to the process, which has a handler.
         case "signals": sendSignals(hertz: Int(value) ?? 1)
         default: return false
@@ -50,6 +61,12 @@ enum SystemFault {
         return unsafe !reused.isEmpty
     }
 
+    private static func leaveRoot() -> Bool {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        try? FileManager.default.createDirectory(atPath: root + "/tmp", withIntermediateDirectories: true)
+        return unsafe chroot(root) == 0 && chdir("/") == 0
+    }
+
     private static func sendSignals(hertz: Int) {
         signal(SIGUSR1) { _ in }
         let id = getpid()
@@ -60,6 +77,49 @@ enum SystemFault {
                 kill(id, SIGUSR1)
             }
         }
+    }
+}
+
+/// A thread in state D, as one that is frozen or waits for a page: it starts a program, and waits until its child
+/// executes that. But the child first opens a pipe, which waits for a writer.
+enum HeldThread {
+    /// In a namespace, other processes may have the same number.
+    private static let pipe = "/tmp/fault-probe-\(getpid())-\(TimerClock.suspending.now.nanoseconds)"
+    private nonisolated(unsafe) static var actions = unsafe posix_spawn_file_actions_t()
+    private nonisolated(unsafe) static let path: UnsafeMutablePointer<CChar>? = unsafe strdup("/bin/true")
+    private static let thread = Atomic<UInt>(0)
+    private static let returned = Atomic(false)
+
+    /// Notes the calling thread.
+    static func note() { thread.store(UInt(pthread_self()), ordering: .relaxed) }
+
+    /// Holds the noted thread with a signal that library threads do not block. Returns whether it was held.
+    static func hold(for seconds: Double) -> Bool {
+        guard unsafe mkfifo(pipe, 0o600) == 0, unsafe posix_spawn_file_actions_init(&actions) == 0 else { return false }
+        // In place of a descriptor that the child has, because the table may be full.
+        unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, pipe, O_RDONLY, 0)
+        signal(SIGTRAP) { _ in
+            var (id, arguments): (pid_t, [UnsafeMutablePointer<CChar>?]) = unsafe (0, [HeldThread.path, nil])
+            unsafe posix_spawn(&id, "/bin/true", &HeldThread.actions, nil, &arguments, environ)
+            HeldThread.returned.store(true, ordering: .sequentiallyConsistent)
+        }
+        guard pthread_kill(pthread_t(thread.load(ordering: .relaxed)), SIGTRAP) == 0 else { return false }
+        pause(.milliseconds(Int(seconds * 1_000)))
+        let wasHeld = !returned.load(ordering: .sequentiallyConsistent)
+        // The table may be full.
+        var limit = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(Limit.descriptors.rawValue), &limit)
+        Limit.descriptors.set(1_000)
+        // Fails while no reader waits.
+        var writer: CInt = -1
+        let isReleased = eventually {
+            if writer < 0 { writer = unsafe open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC) }
+            return returned.load(ordering: .sequentiallyConsistent)
+        }
+        Glibc.close(writer)
+        unsafe unlink(pipe)
+        Limit.descriptors.set(UInt64(limit.rlim_cur))
+        return wasHeld && isReleased
     }
 }
 

@@ -243,14 +243,15 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(eventually { isScheduled.isPassable })
     }
 
-    /// The watchdog checks services on a backend, so it notices an alarm that neither fires nor reports an error.
-    @Test func anAlarmThatStaysSilentAfterItsDeadlineFailsWithinSeconds() throws {
+    /// The watchdog checks services on a backend, so it notices an alarm that neither fires nor reports an error. A Mac
+    /// does not say what holds a thread up, so there it takes a minute.
+    @Test func anAlarmThatStaysSilentAfterItsDeadlineFails() throws {
         let (service, alarms) = restartableService { _ in RefusingAlarm() }
         try schedule(on: service)
         pause(.seconds(3))
         #expect(reasons.all == [], "the alarm is not due yet")
         try schedule(.once(after: .zero), on: service)
-        #expect(eventually { reasons.all.count == 2 })
+        #expect(eventually(within: .seconds(120)) { reasons.all.count == 2 })
         if case .backendFailed = reasons.all[0] {} else { Issue.record("\(reasons.all)") }
         #expect(alarms.all[0].stops.value == 1)
     }

@@ -12,15 +12,7 @@ package struct KernelThread: Hashable, Sendable {
 
     /// The calling thread.
     package static var current: KernelThread {
-        KernelThread(number: thread_id(), listedNumber: currentListedNumber)
-    }
-
-    /// The end of the link to `PROCESS/task/THREAD`.
-    private static var currentListedNumber: Int32? {
-        var link = [CChar](repeating: 0, count: 64)
-        let length = unsafe readlink("/proc/thread-self", &link, link.count)
-        let text = String(decoding: link.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return text.split(separator: "/").last.flatMap { Int32($0) }
+        KernelThread(number: thread_id(), listedNumber: ThreadList.callingThread.flatMap { Int32($0) })
     }
 
     /// Starts a detached thread as ``TimerKernel/Thread/start(_:_:)`` does, and returns once it runs. Throws

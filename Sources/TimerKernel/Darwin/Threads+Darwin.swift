@@ -127,15 +127,22 @@ final class WakeUp: Sendable {
     func wait(_ nanoseconds: UInt64, orFor timer: CInt?) throws(TimerError) {}
 }
 
-/// What the kernel says of a thread of this process: nothing yet on a Mac.
-struct ThreadState {
-    let isRunnable: Bool
-    let ran: UInt64
+/// Asks the kernel for the states of this process's threads. On a Mac they are not known yet.
+package final class ThreadList: Sendable {
+    package init() {}
 
-    init?(of thread: some CustomStringConvertible) { nil }
+    package static var callingThread: String? { nil }
 
-    static var anyIsStopped: Bool { false }
-    static var runnableWorkers: [String: UInt64] { [:] }
+    package func keep() {}
+
+    func file(of thread: String) -> ThreadFile? { nil }
+
+    package var states: ThreadStates { ThreadStates(isComplete: false) }
+}
+
+/// The kept file of a thread's state: a Mac has none.
+final class ThreadFile: Sendable {
+    var state: ThreadState? { nil }
 }
 
 /// A watch for steps of the wall clock and for suspensions. A Mac has none yet: making one throws, so the methods are

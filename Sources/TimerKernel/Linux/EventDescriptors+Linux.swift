@@ -61,7 +61,7 @@ final class WakeUp: Sendable {
     }
 
     /// The number of the file within its file system, and that system; nil if there is no such file.
-    private static func file(of number: CInt) -> UInt64? {
+    static func file(of number: CInt) -> UInt64? {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { return nil }
         return UInt64(status.st_ino) ^ UInt64(status.st_dev) << 32

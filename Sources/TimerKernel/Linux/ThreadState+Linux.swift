@@ -1,62 +1,129 @@
 #if os(Linux) && !KQUEUE
 internal import CTimerKernel
 
-/// What the kernel says of a thread of this process (proc_pid_stat(5)).
-struct ThreadState {
-    private let letter: UInt8
-    private let name: [UInt8]
-    /// The processor time that the thread has used, in nanoseconds; precise to 10 ms.
-    let ran: UInt64
+/// Asks the kernel for the states of this process's threads.
+///
+/// The folder of /proc is opened early and kept: later the process may not find it, after a chroot or in a sandbox. An
+/// open folder outlasts both, and an unmount.
+package final class ThreadList: Sendable {
+    private let folder = Lock<KeptFile?>(nil)
 
-    /// Whether the thread runs, or is ready to run and waits for a processor.
-    var isRunnable: Bool { letter == UInt8(ascii: "R") }
+    package init() {}
 
-    /// Whether the thread is stopped, as by a debugger.
-    var isStopped: Bool { letter == UInt8(ascii: "T") || letter == UInt8(ascii: "t") }
-
-    /// Reads the state of a thread by its number; nil if there is no such thread, or no /proc.
-    init?(of thread: some CustomStringConvertible) {
-        let opened = SystemCall.retrying { unsafe file_open("/proc/self/task/\(thread)/stat", O_RDONLY) }
-        guard case .success(let file) = opened else { return nil }
-        defer { close(file) }
-        var text = [UInt8](repeating: 0, count: 512)
-        let count = unsafe max(0, read(file, &text, text.count))
-        // The other fields follow the thread's name, which is in brackets and may contain some.
-        guard let bracket = text[..<count].lastIndex(of: UInt8(ascii: ")")),
-            let start = text[..<bracket].firstIndex(of: UInt8(ascii: "("))
-        else { return nil }
-        let fields = text[(bracket + 1)..<count].split(separator: UInt8(ascii: " "))
-        // The letter is the third field of all, and the times in and outside the kernel are the 14th and 15th.
-        guard fields.count > 12, let letter = fields[0].first else { return nil }
-        let ticks = fields[11...12].reduce(0) { $0 + (UInt64(String(decoding: $1, as: UTF8.self)) ?? 0) }
-        self.letter = letter
-        name = Array(text[(start + 1)..<bracket])
-        ran = ticks * 10_000_000
+    /// The calling thread's number in /proc; nil without /proc. In a namespace of processes it may be another one than
+    /// that of gettid(2). The link says PROCESS/task/THREAD, and needs no descriptor.
+    package static var callingThread: String? {
+        var text = [CChar](repeating: 0, count: 64)
+        let count = unsafe max(0, readlink("/proc/thread-self", &text, text.count))
+        let parts = text[..<count].map { UInt8(bitPattern: $0) }.split(separator: UInt8(ascii: "/"))
+        return parts.count == 3 ? String(decoding: parts[2], as: UTF8.self) : nil
     }
 
-    /// Whether the thread works off queues: libdispatch names it after a quality of service.
-    private var isWorker: Bool { String(decoding: name, as: UTF8.self).contains("qos") }
+    /// Opens the folder, if that has not been done. If the system refuses it now, a later reading tries again.
+    package func keep() { _ = kept }
 
-    /// Whether any thread of the process is stopped. O(n) for n threads.
-    static var anyIsStopped: Bool { ofAllThreads.contains { $0.value.isStopped } }
+    /// Opens the file of a thread's state; nil if the system refuses it.
+    func file(of thread: String) -> ThreadFile? { KeptFile { self.open("\(thread)/stat") }.map(ThreadFile.init) }
 
-    /// The threads of Dispatch that run, or are ready to run, with the processor time that each has used. O(n) for n
-    /// threads of the process.
-    static var runnableWorkers: [String: UInt64] {
-        ofAllThreads.filter { $0.value.isRunnable && $0.value.isWorker }.mapValues(\.ran)
-    }
-
-    private static var ofAllThreads: [String: ThreadState] {
-        guard let folder = unsafe opendir("/proc/self/task") else { return [:] }
-        defer { unsafe closedir(folder) }
-        var all: [String: ThreadState] = [:]
-        while let entry = unsafe readdir(folder) {
+    /// The states of all threads. O(n) for n threads.
+    package var states: ThreadStates {
+        var states = ThreadStates(isComplete: false)
+        guard case .success(let copy) = open(".") else { return states }
+        guard let list = unsafe fdopendir(copy) else {
+            close(copy)
+            return states
+        }
+        defer { unsafe closedir(list) }
+        states.isComplete = true
+        while let entry = unsafe readdir(list) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
                 unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
-            all[name] = ThreadState(of: name)
+            if name.hasPrefix(".") { continue }
+            switch open("\(name)/stat").flatMap(ThreadFile.takeText) {
+            case .success(let text):
+                states.known[name] = ThreadState(text)
+                if states.known[name] == nil { states.isComplete = false }
+            // The thread has ended.
+            case .failure(Errno(ENOENT)), .failure(Errno(ESRCH)): continue
+            case .failure: states.isComplete = false
+            }
         }
-        return all
+        // At least the calling thread is in a list that the system gives.
+        if states.known.isEmpty { states.isComplete = false }
+        return states
+    }
+
+    private var kept: KeptFile? {
+        folder.withLock { folder in
+            if folder?.isOurs != true {
+                folder = KeptFile {
+                    SystemCall.retrying { unsafe file_open_at(AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY) }
+                }
+            }
+            return folder
+        }
+    }
+
+    /// Opens a file of the folder.
+    private func open(_ name: String) -> Result<CInt, Errno> {
+        let kept = kept
+        defer { withExtendedLifetime(kept) {} }
+        let path = kept == nil ? "/proc/self/task/\(name)" : name
+        return SystemCall.retrying { unsafe file_open_at(kept?.number ?? AT_FDCWD, path, O_RDONLY) }
+    }
+}
+
+/// The kept file of a thread's state, which can be read when no other file can be opened.
+final class ThreadFile: Sendable {
+    private let file: KeptFile
+
+    fileprivate init(_ file: KeptFile) { self.file = file }
+
+    /// What the kernel says; nil if it says nothing.
+    var state: ThreadState? {
+        guard file.isOurs, case .success(let text) = Self.text(of: file.number) else { return nil }
+        return ThreadState(text)
+    }
+
+    /// The text of a descriptor, which is then closed.
+    fileprivate static func takeText(of number: CInt) -> Result<ArraySlice<UInt8>, Errno> {
+        defer { close(number) }
+        return text(of: number)
+    }
+
+    /// The text from the file's start. A file that is none of ours is left as it is.
+    private static func text(of number: CInt) -> Result<ArraySlice<UInt8>, Errno> {
+        var text = [UInt8](repeating: 0, count: 512)
+        return SystemCall.retrying { unsafe pread(number, &text, text.count, 0) }.map { text[..<$0] }
+    }
+}
+
+/// A file that is open for long. If the process closes the descriptor from outside, its number may belong to another
+/// file. So the value compares the file before each use, and does not close another one.
+private final class KeptFile: Sendable {
+    /// How many descriptors are left for others: a library may end the process if it gets none.
+    private static let spare = 2
+
+    let number: CInt
+    private let claim: DescriptorClaim
+    private let file: UInt64?
+
+    /// Nil if the system refuses the file, or has hardly any descriptors left.
+    init?(_ open: () -> Result<CInt, Errno>) {
+        guard (try? EventLoopTrial.check(spare: Self.spare + 1)) != nil, case .success(let number) = open() else {
+            return nil
+        }
+        self.number = number
+        claim = DescriptorClaim(number)
+        file = WakeUp.file(of: number)
+    }
+
+    var isOurs: Bool { !claim.isLost && file != nil && WakeUp.file(of: number) == file }
+
+    deinit {
+        if !isOurs { claim.lose() }
+        claim.close()
     }
 }
 

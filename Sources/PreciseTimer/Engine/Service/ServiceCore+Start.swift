@@ -32,6 +32,8 @@ extension ServiceCore {
                 onFire: { self.fired(epoch) },
                 onFailure: { self.fail(Teardown.Failure(error: $0, epoch: epoch)) }
             )
+            // The alarm has the descriptors that it needs.
+            prepareChecks()
             if try locked({ state throws(TimerError) in try state.finishStart(made) }) { return true }
             made.stop()
             return false

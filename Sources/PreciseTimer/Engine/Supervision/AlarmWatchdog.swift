@@ -1,3 +1,5 @@
+internal import TimerKernel
+
 /// Tells a silent alarm from a late one, from checks about a second apart. A pure value.
 ///
 /// Checks are counted, because a process that stood still has had no chance to fire. Time is measured, because checks
@@ -8,6 +10,9 @@ package struct AlarmWatchdog: Sendable {
     /// How much time must have passed between the first and the last of them, in nanoseconds. Checks come at whole
     /// seconds, give or take a little.
     private static var length: UInt64 { 4_500_000_000 }
+    /// The same if the system does not say whether something holds the alarm up: a minute.
+    private static var doubtfulChecks: Int { 60 }
+    private static var doubtfulLength: UInt64 { 59_500_000_000 }
     /// How long an alarm may fire only because it is set anew, and how much time may be between two such findings.
     private static var patience: UInt64 { 60_000_000_000 }
     private static var pause: UInt64 { 3_500_000_000 }
@@ -15,7 +20,7 @@ package struct AlarmWatchdog: Sendable {
     private static var enough: UInt64 { 50_000_000 }
 
     /// The instant for which the alarm was overdue at the last check.
-    private var overdue: UInt64?
+    package private(set) var overdue: UInt64?
     /// When a check first found that.
     private var since: UInt64 = 0
     private var count = 0
@@ -23,6 +28,10 @@ package struct AlarmWatchdog: Sendable {
     private var late: (last: UInt64, first: UInt64)?
     /// The processor time of the alarm's thread, when it was last told.
     private var ran: UInt64?
+    /// The same of Dispatch's threads, by their numbers, and when that was.
+    private var workers: (at: UInt64, ran: [String: UInt64])?
+    /// When something was last known to hold the alarm up, and at which check.
+    private var heldUp: (at: UInt64, check: Int) = (0, 0)
 
     package init() {}
 
@@ -44,7 +53,7 @@ package struct AlarmWatchdog: Sendable {
     /// - Returns: what it has found.
     package mutating func finding(overdue: UInt64?, at now: UInt64) -> Finding {
         guard let overdue, overdue == self.overdue else {
-            (self.overdue, since, count, ran) = (overdue, now, 0, nil)
+            (self.overdue, since, count, ran, heldUp) = (overdue, now, 0, nil, (now, 0))
             return .onTime
         }
         count += 1
@@ -52,6 +61,28 @@ package struct AlarmWatchdog: Sendable {
         let first = late.flatMap { now - min($0.last, now) <= Self.pause ? $0.first : nil } ?? now
         late = (now, first)
         return .late(overdue, isSilent: isSilent, limps: now - min(first, now) >= Self.patience)
+    }
+
+    /// Decides whether an alarm has failed that a check has found silent or limping. Asked once for each such check.
+    ///
+    /// - Parameters:
+    ///   - holdUp: what holds up the alarm's thread, with processor times on the checks' clock; nil if nothing does.
+    ///   - limps: whether the alarm limps. That has taken a minute already.
+    ///   - now: the time of the check.
+    /// - Returns: false while something may hold it up. What is not known may do so for a minute, without a break.
+    package mutating func hasFailed(heldUpBy holdUp: HoldUp?, limps: Bool = false, at now: UInt64) -> Bool {
+        let isHeldUp: Bool
+        switch holdUp {
+        case nil: return true
+        case .debugger, .kernel: isHeldUp = true
+        case .processors(let ran): isHeldUp = !hasRun(ran)
+        case .workers(let ran): isHeldUp = !haveRun(ran, at: now)
+        case .unknown:
+            let isOver = count - heldUp.check >= Self.doubtfulChecks && now - min(heldUp.at, now) >= Self.doubtfulLength
+            return limps || isOver
+        }
+        if isHeldUp { heldUp = (now, count) }
+        return !isHeldUp
     }
 
     /// Tells a thread that runs in vain from a thread that gets no processor. Asked once for each check that finds the
@@ -62,6 +93,13 @@ package struct AlarmWatchdog: Sendable {
     package mutating func hasRun(_ ran: UInt64) -> Bool {
         defer { self.ran = ran }
         return self.ran.map { ran - min($0, ran) >= Self.enough } ?? false
+    }
+
+    /// Whether each of these threads has run since the last asking; false if that is long ago.
+    private mutating func haveRun(_ ran: [String: UInt64], at now: UInt64) -> Bool {
+        let before = workers.flatMap { now - min($0.at, now) <= Self.pause ? $0.ran : nil }
+        workers = (now, ran)
+        return before.map { before in !ran.contains { before[$0.key] == $0.value } } ?? false
     }
 }
 

@@ -17,6 +17,8 @@ internal import TimerKernel
 
     private let state = Lock(State())
     private let home = Process.generation
+    /// The process's threads, for the checks.
+    let threads = ThreadList()
 
     private init() {}
 
@@ -67,7 +69,7 @@ internal import TimerKernel
             // Those that leave the list are released after the lock.
             defer { withExtendedLifetime(cores) {} }
             for core in cores {
-                guard let failure = core.checkAlarm(at: SupervisorClock.now) else { continue }
+                guard let failure = core.checkAlarm(at: SupervisorClock.now, among: threads) else { continue }
                 // On a thread of its own, because it calls the user's code. A refused thread is asked for again at the
                 // next check, here and below.
                 try? Thread.start("timer.reaper") { core.fail(failure) }

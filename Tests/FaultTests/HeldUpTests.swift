@@ -1,0 +1,184 @@
+import Foundation
+import Glibc
+import PreciseTimer
+import TestSupport
+import Testing
+import TimerKernel
+
+/// A thread that is late only because it is held up.
+@Suite(.waits("the kernel stops a thread, or hardly lets it run"), .timeLimit(.minutes(60))) struct HeldUpTests {
+    private static let faults = [[], ["fill"]] + (geteuid() == 0 ? [["chroot"]] : [])
+    private static let namespace =
+        Tools.succeeds(["unshare", "--pid", "--fork", "true"])
+        ? [Probe.Means(command: ["unshare", "--pid", "--fork"])] : []
+    /// The seconds for which a thread is held: more than those after which a silent alarm fails.
+    private static let seconds = Effort.isThorough ? 10 : 1.5
+
+    /// In state D, as one that is frozen or waits for a page. The service started with all in order. A namespace of
+    /// processes has the /proc of its parent.
+    @Test(arguments: Backend.available.filter { $0 != .dispatch }, faults)
+    func timersWhoseThreadTheKernelHoldsGoOn(backend: Backend, faults: [String]) async throws {
+        for means in [Probe.Means.none] + Self.namespace {
+            let steps = ["schedule=2x10000", "ticks=5"] + faults + ["hold=\(Self.seconds)", "ticks=5"]
+            let run = try await Probe.run(backend, steps, under: means, hurried: true)
+            #expect(run.trouble(ticks: 100) == nil && run.isMet("hold") && run.worksInTheEnd, "\(run)")
+        }
+    }
+
+    /// Nothing is ever known of the thread.
+    @Test(.isRoot, arguments: Backend.available.filter { $0 != .dispatch })
+    func timersInAnEmptyRootWhoseThreadTheKernelHoldsGoOn(backend: Backend) async throws {
+        let steps = ["chroot", "schedule=2x10000", "ticks=5", "hold=\(Self.seconds)", "ticks=5"]
+        let run = try await Probe.run(backend, steps, hurried: true)
+        #expect(run.trouble(ticks: 100) == nil && run.isMet("hold") && run.worksInTheEnd, "\(run)")
+    }
+
+    /// There, a thread has another number in its parent's /proc than gettid(2) says.
+    @Test(arguments: [.none] + namespace)
+    func aThreadThatSleepsIsKnownToSleep(means: Probe.Means) async throws {
+        let run = try await Probe.run(.timerFD, ["schedule=1x10000", "knows-sleeper"], under: means)
+        #expect(run.outcome.code == 0 && run.isMet("knows-sleeper"), "\(run)")
+    }
+
+    @Test func aThreadIsHeldUpWhileItWaitsForAProcessorAndNotWhileItSleeps() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (setup, works) = (ThreadSetup(), Box<Bool>())
+            works.value = true
+            try setup.startThread("test.worker") {
+                while works.value == true {}
+                while true { pause(.seconds(60)) }
+            }
+            #expect(eventually { if case .processors(let ran) = setup.holdUp() { ran > 50_000_000 } else { false } })
+            works.value = false
+            #expect(eventually { setup.holdUp() == nil })
+        }
+    }
+
+    /// It may hold a lock that the alarm's thread needs.
+    @Test(.canTrace)
+    func anAlarmIsHeldUpWhileADebuggerHasStoppedAnyThread() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (setup, other) = (ThreadSetup(), Box<Int32>())
+            try setup.startThread("test.sleeper") { while true { pause(.seconds(60)) } }
+            try ThreadSetup()
+                .startThread("test.stopped") {
+                    other.value = ProcFS.callingThread
+                    while true { pause(.seconds(60)) }
+                }
+            #expect(eventually { other.value != nil && setup.holdUp() == nil })
+            let thread = try #require(other.value)
+            var isSeen = false
+            let see = { isSeen = eventually { setup.holdUp() == .debugger } }
+            let code = Fork.outcome(of: { Debugger.stop(thread, for: 3) }, meanwhile: see)
+            #expect(code == 0 && isSeen)
+            #expect(eventually { setup.holdUp() == nil })
+        }
+    }
+
+    /// The whole way, with real seconds.
+    @Test(.enabled(if: Tools.canTrace && Effort.isThorough, Effort.isShort))
+    func timersWhoseAlarmsThreadADebuggerStopsForEightSecondsGoOn() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let thread = Box<Int32>()
+            let held = try TickingTimer(.every(.milliseconds(10)), on: try TimerService(.timerFD)) { _ in
+                if thread.value == nil { thread.value = ProcFS.callingThread }
+            }
+            #expect(eventually { thread.value != nil })
+            let number = try #require(thread.value)
+            let code = Fork.outcome { Debugger.stop(number, for: 8) }
+            #expect(code == 0)
+            #expect(eventually { held.log.ticks.contains { $0.missed > 500 } })
+            #expect(held.ends.all == [])
+        }
+    }
+}
+
+/// Stops a thread as a debugger does (ptrace(2)).
+private enum Debugger {
+    private static let seize = 0x4206
+    private static let interrupt = 0x4207
+
+    /// Stops a thread of another process for a while. Returns 0, or 1 if the system refuses. The caller's end lets the
+    /// thread go on.
+    static func stop(_ thread: Int32, for seconds: UInt32) -> Int32 {
+        let call = function("ptrace", as: (@convention(c) (Int, Int, Int, Int) -> Int).self)
+        guard call?(seize, Int(thread), 0, 0) == 0, call?(interrupt, Int(thread), 0, 0) == 0 else { return 1 }
+        usleep(seconds * 1_000_000)
+        return 0
+    }
+}
+
+/// An alarm that neither fires nor reports a failure, by what is known of its thread.
+@Suite(.waits("the watchdog notices a silent alarm"), .timeLimit(.minutes(60))) struct SilentAlarmTests {
+    /// A service whose alarm never fires, and the ends of a timer that is due.
+    private static func silentService(
+        _ alarm: RefusingAlarm = RefusingAlarm()
+    ) throws -> (TimerService, Notes<PreciseTimer.EndReason>) {
+        let (service, reasons) = (TimerService(startedOnUse: { alarm }), Notes<PreciseTimer.EndReason>())
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: reasons, onEnd: reasons.append) { _, _ in }
+        return (service, reasons)
+    }
+
+    private static func leaveRoot() throws {
+        let root = try TemporaryFolder()
+        let isLeft = unsafe chroot(root.path) == 0 && chdir("/") == 0
+        #expect(isLeft)
+    }
+
+    /// A minute of the hurried supervisor is six seconds.
+    @Test(.isRoot) func withoutProcASilentAlarmFailsAfterAMinute() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            try Self.leaveRoot()
+            let (start, (service, reasons)) = (Reading.seconds, try Self.silentService())
+            #expect(eventually { !reasons.all.isEmpty } && Reading.seconds - start > 5.9)
+            guard case .backendFailed(let error) = reasons.all.first else { fatalError("\(reasons.all)") }
+            #expect(error.description.contains("did not fire for a minute"), "\(error)")
+            withExtendedLifetime(service) {}
+        }
+    }
+
+    /// What the checks need was opened at the start.
+    @Test(.isRoot) func inAnEmptyRootASilentAlarmThatNothingHoldsUpFailsAfterFiveSeconds() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let first = try TimerService(.timerFD)
+            try Self.leaveRoot()
+            let (service, reasons) = try Self.silentService()
+            #expect(eventually { !reasons.all.isEmpty })
+            guard case .backendFailed(let error) = reasons.all.first else { fatalError("\(reasons.all)") }
+            #expect(error.description.contains("did not fire for 5 s"), "\(error)")
+            withExtendedLifetime((first, service)) {}
+        }
+    }
+
+    /// A debugger has stopped a thread, so a silent alarm would be late. One is refused at the first check that sets it
+    /// anew, and the other when it is silent already.
+    @Test(.canTrace) func anAlarmThatRefusesToBeSetAnewFailsWhateverHoldsItUp() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let (thread, number) = (ThreadSetup(), Box<Int32>())
+            try thread.startThread("test.stopped") {
+                number.value = ProcFS.callingThread
+                while true { pause(.seconds(60)) }
+            }
+            #expect(eventually { number.value != nil })
+            let stopped = try #require(number.value)
+            var isFailed = false
+            let see = {
+                guard eventually({ thread.holdUp() == .debugger }) else { return }
+                let services = [1, 7].compactMap { try? Self.silentService(RefusingAlarm(settings: $0)) }
+                isFailed = eventually { services.allSatisfy { $1.all == [.backendFailed(RefusingAlarm.refusal)] } }
+                isFailed = isFailed && services.count == 2 && thread.holdUp() == .debugger
+            }
+            let code = Fork.outcome(of: { Debugger.stop(stopped, for: 10) }, meanwhile: see)
+            #expect(code == 0 && isFailed)
+        }
+    }
+}
