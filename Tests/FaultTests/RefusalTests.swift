@@ -49,6 +49,23 @@ import Testing
         #expect(run.worksInTheEnd || backend == .dispatch && call.hasPrefix("epoll_ctl"), "\(run)")
     }
 
+    /// The kernel of gVisor answers EINVAL, and a sandbox may give another answer.
+    @Test(
+        .canRefuse,
+        arguments: Backend.available.filter { $0.clocks.contains(.wall) },
+        [EINVAL, EPERM, ENOSYS]
+    )
+    func timersTickOnAKernelThatReportsNoSteps(backend: Backend, error: CInt) async throws {
+        let far = ["arm=cancel_on_set:\(error):0:1000000000", "schedule=1x3600000000"]
+        // Dispatch has timers of its own.
+        let look = backend == .dispatch ? [] : ["expire-within=60"]
+        let steps = far + look + ["cancel", "schedule=3x10000", "ticks=5", "watch"]
+        let run = try await Probe.run(backend, steps, on: .wall, under: .preload())
+        #expect(run.refusals.isEmpty && run.report?.steps.map(\.isMet) == steps.map { _ in true }, "\(run)")
+        // Each timer of the library asks once.
+        #expect((run.report?.refusedCalls ?? 0) <= 4, "\(run)")
+    }
+
     /// The threads of Dispatch begin so late that its first timer is due before it has opened a timerfd. So one firing
     /// would not show that the timerfd was refused.
     @Test(.canRefuse)
