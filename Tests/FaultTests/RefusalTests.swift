@@ -108,7 +108,7 @@ import Testing
         switch backend {
         case .timerFD, .hybrid: 1
         case .dispatch: 4
-        case .libevent: 6
+        case .libevent: 5
         case .runLoop: 8
         }
     }
@@ -182,6 +182,33 @@ struct UnprivilegedTests {
         }
     }
 
+    /// On a kernel with CONFIG_RT_GROUP_SCHED, a control group without a share has no real-time thread, whoever asks.
+    @Test(.canTrace, .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
+    func aProgramWithTheRightGetsOtherAdviceThanTheRight() async throws {
+        let steps = ["options=real-time", "refused=policy:cpu.rt_runtime_us"]
+        // The first call of the thread is for the slice.
+        let run = try await Probe.run(.timerFD, steps, under: .strace("sched_setattr:error=EPERM:when=2"))
+        #expect(run.report?.steps.map(\.isMet) == [true, true], "\(run)")
+    }
+
+    /// A program that chrt(1) has started expects real-time threads.
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
+    func theGrantSaysThatAThreadIsOrdinaryBesideARealTimeMain() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let items = { (options: Options) in
+                try TimerService(.timerFD, thread: options).grant.items.filter { $0.option == .policy }
+            }
+            #expect(try items(Options()) == [])
+            var parameters = sched_param(sched_priority: 1)
+            try #require(unsafe sched_setscheduler(getpid(), SCHED_FIFO, &parameters) == 0)
+            let notes = try items(Options(demand: .required))
+            #expect(notes.map(\.asked) == ["normal"] && notes.first?.advice?.contains("realTime") == true)
+            #expect(try items(.realTime(priority: 1)).map(\.advice) == [nil])
+            #expect(try TimerService(.dispatch).grant.items == [])
+        }
+    }
+
     /// A sandbox may forbid the calls. A kernel before Linux 6.12 takes them, without a slice. The slack of 1 ns and
     /// the shortest slice are then not obtained, which is a refusal if they were asked for.
     private static let injections = [
@@ -251,6 +278,8 @@ struct UnprivilegedTests {
             #expect(ticking.ticks(100))
             let spin = try #require(service.spin)
             #expect(spin.obstacle?.contains("only one processor") == true && spin.margin == .zero && spin.share == 0)
+            // Other threads of the process may have more.
+            #expect(spin.obstacle?.contains("the process has") == false)
             #expect(ticking.log.ticks.allSatisfy { $0.delivered >= $0.deadline })
         }
     }
