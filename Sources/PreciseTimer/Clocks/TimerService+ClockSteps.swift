@@ -90,7 +90,8 @@ extension TimerService {
     /// otherwise the clock does not stand still, and the deadlines of that time are late. A virtual machine or a
     /// container that its host pauses is not suspended in this sense: its clocks do not show it, or the wall clock is
     /// set afterwards (``clockSteps``). If the kernel does not wake the stream's thread after a suspension, as Linux
-    /// does and gVisor does not, the report comes within a minute. A service on virtual time reports the suspensions that a test injects.
+    /// does and gVisor does not, the report comes within a minute. A service on virtual time reports the suspensions
+    /// that a test injects.
     ///
     /// Threads, descriptors and errors are those of ``clockSteps``.
     public var suspensions: AsyncThrowingStream<Suspension, any Error> {
