@@ -155,6 +155,11 @@ static inline int thread_is_real_time(void) {
     return 0;
 }
 
+// Whether the main thread has a real-time policy, which the library's threads do not take over.
+static inline int main_is_real_time(void) {
+    return 0;
+}
+
 // How many times the calling thread has waited: a Mac does not tell.
 static inline long thread_sleeps(void) {
     return -1;

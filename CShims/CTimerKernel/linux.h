@@ -110,11 +110,19 @@ static inline void thread_unpin(void) {
     timer_slack_set(0);
 }
 
-// Whether the calling thread has a real-time policy: SCHED_FIFO, SCHED_RR or SCHED_DEADLINE. glibc declares the last of
-// them, and the flag in the policy's number, only for GNU sources.
-static inline int thread_is_real_time(void) {
-    int policy = sched_getscheduler(0) & ~0x40000000;  // without SCHED_RESET_ON_FORK
+// Whether a thread has a real-time policy: SCHED_FIFO, SCHED_RR or SCHED_DEADLINE. glibc declares the last of them, and
+// the flag in the policy's number, only for GNU sources.
+static inline int is_real_time(int thread) {
+    int policy = sched_getscheduler(thread) & ~0x40000000;  // without SCHED_RESET_ON_FORK
     return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6;
+}
+
+static inline int thread_is_real_time(void) {
+    return is_real_time(0);
+}
+
+static inline int main_is_real_time(void) {
+    return is_real_time(getpid());
 }
 
 // Whether the kernel was built with PREEMPT_RT (uname(2)); before Linux 5.4 its patch wrote a space. The file
@@ -139,8 +147,19 @@ __attribute__((noreturn)) static inline void thread_end(void) {
     }
 }
 
+// Where the page below is, and a fork handler that clears its number, too.
+static inline unsigned long **cleared_page(void) {
+    static unsigned long *page;
+    return &page;
+}
+
+static inline void clear_page(void) {
+    **cleared_page() = 0;
+}
+
 // A page that the kernel clears in a forked child, whatever call forked it (madvise(2), MADV_WIPEONFORK); NULL if
-// the kernel cannot do this.
+// the kernel cannot do this. A process that was restored from a checkpoint may have lost that request: then fork(3)
+// clears the number at the beginning of the page, and _Fork(3) and clone(2) do not.
 static inline void *page_cleared_by_fork(void) {
     long size = sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -148,6 +167,8 @@ static inline void *page_cleared_by_fork(void) {
         return NULL;
     }
     if (madvise(page, (size_t)size, 18 /* MADV_WIPEONFORK */) == 0) {
+        *cleared_page() = (unsigned long *)page;
+        pthread_atfork(NULL, NULL, clear_page);
         return page;
     }
     munmap(page, (size_t)size);
@@ -263,8 +284,20 @@ static inline int thread_policy_set(
     int policy, unsigned int priority, unsigned long long runtime, unsigned long long deadline,
     unsigned long long period
 ) {
-    struct thread_attributes attributes = {0, policy, 0, 0, priority, runtime, deadline, period};
+    struct thread_attributes attributes = {0, (unsigned int)policy, 0, 0, priority, runtime, deadline, period};
     return thread_attributes_set(attributes);
+}
+
+// Whether the calling thread has CAP_SYS_NICE (capget(2), which has no wrapper in glibc).
+static inline int may_set_policies(void) {
+    struct {
+        unsigned int version;
+        int thread;
+    } header = {0x20080522, 0};
+    struct {
+        unsigned int effective, permitted, inheritable;
+    } sets[2];
+    return syscall(SYS_capget, &header, sets) == 0 && (sets[0].effective >> 23 & 1);
 }
 
 // glibc declares the type of the mask only for GNU sources. The size is in bytes.
@@ -308,6 +341,13 @@ static inline int event_create_closing(void) {
     return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
+// Sets a timerfd to an absolute instant, or disarms it with 0. With C++ interoperability, Swift takes the members of
+// itimerspec for those of another module.
+static inline int timer_set(int descriptor, int flags, struct timespec instant) {
+    struct itimerspec setting = {{0, 0}, instant};
+    return timerfd_settime(descriptor, TFD_TIMER_ABSTIME | flags, &setting, NULL);
+}
+
 // Waits until one of two descriptors is readable, or until some time has passed (ppoll(2), which glibc declares only for
 // GNU sources). A negative number is no descriptor. Returns 1 for the first, 2 for the second, 3 for both, 0 for
 // neither, or -1: with EBADF if one of them is closed.
@@ -324,7 +364,9 @@ static inline int poll_either(int first, int second, struct timespec *length) {
 }
 
 static inline int epoll_watch(int epoll, int descriptor) {
-    struct epoll_event event = {.events = EPOLLIN};
+    struct epoll_event event;
+    memset(&event, 0, sizeof event);
+    event.events = EPOLLIN;
     return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 

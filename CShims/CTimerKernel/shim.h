@@ -1,6 +1,9 @@
 // The system as TimerKernel sees it: what Swift cannot call itself, and what differs from one system to the next. The
 // functions of linux.h up to its line are also in darwin.h; those below are the same everywhere. No Swift file of the
-// library imports a C library by its name.
+// library imports a C library by its name. With C++ interoperability, a whole build reads them as C++.
+#include <stdbool.h>
+#include <stdint.h>
+
 #if defined(__linux__) && !defined(PRECISE_TIMER_KQUEUE)
 #include "linux.h"
 #else
@@ -23,10 +26,13 @@ __attribute__((noinline, unused)) static unsigned long thread_identity(void) {
 // The Swift runtime's question whether the calling thread occupies an executor (Concurrency.h), which the standard
 // library asks in `Task.immediate`. Swift code cannot declare it anew: the compiler knows it with a built-in type.
 // Without flags, which 0 says, the runtime only answers, and never ends the process.
-extern __attribute__((swiftcall)) _Bool
+#ifdef __cplusplus
+extern "C"
+#endif
+__attribute__((swiftcall)) bool
 swift_task_isCurrentExecutorWithFlags(uintptr_t identity, uintptr_t implementation, uint64_t flags);
 
-static inline _Bool executor_is_current(uintptr_t identity, uintptr_t implementation) {
+static inline bool executor_is_current(uintptr_t identity, uintptr_t implementation) {
     return swift_task_isCurrentExecutorWithFlags(identity, implementation, 0);
 }
 

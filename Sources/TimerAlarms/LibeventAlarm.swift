@@ -7,7 +7,8 @@ package import TimerKernel
 /// An event base with a thread that runs it, for the timer of an ``EventBaseAlarm``.
 ///
 /// The timer is our own timerfd, because libevent does not report it if the system refuses something to its
-/// own timers.
+/// own timers. Other threads set only that, so the base needs no lock: one thread at a time uses it, the one that starts
+/// the alarm, then the loop's, and in the end the one that releases it.
 @safe package final class LibeventAlarm: TimerAlarm {
     // Constant from the initialiser to deinit, when neither the thread nor a caller holds the alarm any more.
     private nonisolated(unsafe) let base: OpaquePointer
@@ -34,18 +35,16 @@ package import TimerKernel
         unsafe self.base = base
     }
 
-    /// libevent's locks must be chosen before the first base exists.
-    private static let usesThreads = evthread_use_pthreads() == 0
-
-    /// A new base, which several threads may use, and the caller must free.
+    /// A new base without a lock, which the caller must free. libevent's locks are the host's choice: once its debug mode
+    /// has seen a base or an event, it ends a process that switches them on.
     private static func makeBase() throws(TimerError) -> OpaquePointer {
-        guard usesThreads else { throw TimerError(.unavailable, "preparing libevent for threads") }
         guard let configuration = unsafe event_config_new() else {
             throw TimerError(.systemRefused, "configuring libevent")
         }
         defer { unsafe event_config_free(configuration) }
-        // libevent ends the process unless it gets an epoll, a timer, an event descriptor and a pair of sockets.
-        try EventLoopTrial.check(spare: 6)
+        unsafe event_config_set_flag(configuration, CInt(EVENT_BASE_FLAG_NOLOCK.rawValue))
+        // libevent ends the process unless it gets an epoll, a pair of sockets or pipes and, in some versions, a timer.
+        try EventLoopTrial.check(spare: 5)
         // Only epoll offers the precise timer, and libevent would fall back to another method silently.
         for method in ["poll", "select"] { unsafe event_config_avoid_method(configuration, method) }
         guard let base = unsafe event_base_new_with_config(configuration) else {

@@ -70,10 +70,12 @@ package final class Spinner: Sendable {
     func learn(from wait: SpinPlan.Wait) { state.withLock { $0.plan.learn(from: wait) } }
 
     /// Why the calling thread must not spin; nil if it may. Most threads run where the main thread may run. If that is
-    /// the one processor that the calling thread may use, too, a spin keeps them from running.
+    /// the one processor that the calling thread may use, too, a spin keeps them from running. Other threads may have
+    /// more processors.
     private static var obstacle: String? {
         guard processors_of_main_and_this() == 1 else { return nil }
-        return "the process has only one processor, which a thread that spins would take from the other threads"
+        return "this thread and the main thread have only one processor, which a spin would take from the main thread; "
+            + "if the process may use others, give the service an affinity"
     }
 
     /// In nanoseconds.

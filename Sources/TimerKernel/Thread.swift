@@ -13,7 +13,8 @@ package enum Process {
     }
 
     /// The number, or 0 while it is unknown. It is on a page that the kernel clears in a forked child (MADV_WIPEONFORK
-    /// of madvise(2)), whatever call forked the child. Nil if the kernel cannot do this: a Mac, and Linux before 4.14.
+    /// of madvise(2)), whatever call forked the child; a handler of fork(3) does the same, in case a restore from a
+    /// checkpoint has lost the kernel's part. Nil if the kernel cannot do this: a Mac, and Linux before 4.14.
     nonisolated(unsafe) static let page: UnsafeMutablePointer<Atomic<UInt>>? = {
         let number = unsafe page_cleared_by_fork()?.bindMemory(to: Atomic<UInt>.self, capacity: 1)
         unsafe number?.initialize(to: Atomic(0))
@@ -116,6 +117,12 @@ package enum Thread {
             self.body = body
         }
     }
+}
+
+/// The thread that the process began with.
+package enum MainThread {
+    /// Whether it has a real-time policy, as in a program that chrt(1) has started.
+    package static var isRealTime: Bool { main_is_real_time() != 0 }
 }
 
 /// The identity of a thread of this process.

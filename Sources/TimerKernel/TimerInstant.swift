@@ -73,7 +73,8 @@ public enum TimerClock: String, Sendable, Hashable, Codable, CaseIterable {
     /// CLOCK_BOOTTIME, on a Mac CLOCK_MONOTONIC_RAW: never stepped; continues while the system is suspended.
     case continuous
     /// CLOCK_REALTIME: the time of day, in nanoseconds since 1970 (UTC). People and NTP step and slew it. If a step
-    /// passes a deadline, the deadline is due at once; if a step moves a deadline away, the timer waits for it.
+    /// passes a deadline, the deadline is due at once; if a step moves a deadline away, the timer waits for it. In a
+    /// sandbox whose kernel does not report steps, such as gVisor, services look at the clock once a minute instead.
     case wall
 }
 

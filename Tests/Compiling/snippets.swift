@@ -78,7 +78,7 @@ final class Server: Sendable {
 
 extension HowToBeOnTime_md {
     struct Bus {
-        func phase(at instant: TimerInstant) -> Double { 0 }
+        func nanoseconds(at instant: TimerInstant) -> Double { 0 }
     }
 
     static let bus = Bus()

@@ -121,6 +121,7 @@ enum ServiceSteps {
     static func options(_ demand: String) -> TimerService.ThreadOptions {
         var options = TimerService.ThreadOptions(demand: .required)
         if demand == "" { return options }
+        if demand == "real-time" { return .realTime(priority: 1) }
         if demand == "defaults" { return .init(timerSlack: .nanoseconds(1), slice: .microseconds(100)) }
         (options.affinity, options.timerSlack) = ([0], .microseconds(2))
         if demand == "required" { return options }

@@ -49,7 +49,7 @@ final class Probe {
         switch name {
         // Starts a service in place of the former one, which goes on.
         case "service": try startService()
-        // preferred, required, defaults or nothing: the same, with thread options. All that is asked for must be
+        // preferred, required, real-time, defaults or nothing: the same, with thread options. All that is asked for must be
         // obtained, if it is required or nothing. Defaults are asked for, with the values that nothing has.
         case "options": try startService(with: ServiceSteps.options(value))
         // OPTION:ADVICE: whether the service obtained all that it wants but that option, and says what would help;
@@ -81,6 +81,8 @@ final class Probe {
         case "orphan": return try ServiceSteps.endsTimerOfReleasedTarget(on: try runningService())
         // Watches the wall clock for a moment. Returns whether the watch ends then.
         case "watch": return try ServiceSteps.watchesWallClock()
+        // SECONDS: whether each timerfd that is set expires within that time.
+        case "expire-within": return ProcFS.timersExpire(within: Int(value) ?? 0)
         // MICROSECONDS: schedules a timer that is an hour away, and then one period away, while the service's thread
         // sleeps. Waits until it ticks or ends.
         case "earlier": return try setEarlierDeadline(.microseconds(Int(value) ?? 0))

@@ -24,6 +24,20 @@ import CLibevent
         }
     }
 
+    /// A restore from a checkpoint may lose the kernel's promise to clear a page in a child.
+    @Test func aChildIsNoticedAlthoughTheKernelClearsNoPageInIt() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let parents = try TickingTimer(on: .timerFD)
+            #expect(parents.ticks(5))
+            let pages = ProcFS.keepPagesOnFork()
+            #expect(pages > 0)
+            let code = Fork.outcome(of: { deviationInAChild(.timerFD, parents.timer) })
+            #expect(code == 0, "\(code)")
+            #expect(parents.ticks(20) && parents.losesNothing && parents.timer.state == .scheduled)
+        }
+    }
+
     /// In the child, the bag's lock may be held for ever by a thread that exists only in the parent.
     @Test(arguments: Fork.kinds)
     func theParentsBagIsEmptyInAForkedChildAndTakesNoTimer(kind: String) async {

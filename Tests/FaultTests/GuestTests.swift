@@ -4,9 +4,27 @@ import PreciseTimer
 import TestSupport
 import Testing
 
+#if Libevent
+import CLibevent
+#endif
+
 /// The library as a guest in a process: threads with unusual attributes, a descriptor table that fills up late, and
 /// a quick exit.
 @Suite(.waits("the process has limits that the kernel keeps"), .timeLimit(.minutes(60))) struct GuestTests {
+    #if Libevent
+    /// libevent ends a process in its debug mode that switches its locks on after it has seen a base.
+    @Test func aServiceStartsBesideAHostThatDebugsLibevent() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            event_enable_debug_mode()
+            let host = HostEventBase()
+            let service = try TimerService(.libevent)
+            #expect(try TickingTimer(on: service).ticks(5))
+            withExtendedLifetime(host) {}
+        }
+    }
+    #endif
+
     /// Without CAP_SYS_NICE the kernel takes no thread back from a nice value or from the idle policy.
     private static let attributes = Tools.canBeRealTime ? ["nice", "pinned", "batch", "idle"] : ["pinned", "batch"]
 

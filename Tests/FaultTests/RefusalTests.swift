@@ -49,6 +49,23 @@ import Testing
         #expect(run.worksInTheEnd || backend == .dispatch && call.hasPrefix("epoll_ctl"), "\(run)")
     }
 
+    /// The kernel of gVisor answers EINVAL, and a sandbox may give another answer.
+    @Test(
+        .canRefuse,
+        arguments: Backend.available.filter { $0.clocks.contains(.wall) },
+        [EINVAL, EPERM, ENOSYS]
+    )
+    func timersTickOnAKernelThatReportsNoSteps(backend: Backend, error: CInt) async throws {
+        let far = ["arm=cancel_on_set:\(error):0:1000000000", "schedule=1x3600000000"]
+        // Dispatch has timers of its own.
+        let look = backend == .dispatch ? [] : ["expire-within=60"]
+        let steps = far + look + ["cancel", "schedule=3x10000", "ticks=5", "watch"]
+        let run = try await Probe.run(backend, steps, on: .wall, under: .preload())
+        #expect(run.refusals.isEmpty && run.report?.steps.map(\.isMet) == steps.map { _ in true }, "\(run)")
+        // Each timer of the library asks once.
+        #expect((run.report?.refusedCalls ?? 0) <= 4, "\(run)")
+    }
+
     /// The threads of Dispatch begin so late that its first timer is due before it has opened a timerfd. So one firing
     /// would not show that the timerfd was refused.
     @Test(.canRefuse)
@@ -91,7 +108,7 @@ import Testing
         switch backend {
         case .timerFD, .hybrid: 1
         case .dispatch: 4
-        case .libevent: 6
+        case .libevent: 5
         case .runLoop: 8
         }
     }
@@ -165,6 +182,33 @@ struct UnprivilegedTests {
         }
     }
 
+    /// On a kernel with CONFIG_RT_GROUP_SCHED, a control group without a share has no real-time thread, whoever asks.
+    @Test(.canTrace, .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
+    func aProgramWithTheRightGetsOtherAdviceThanTheRight() async throws {
+        let steps = ["options=real-time", "refused=policy:cpu.rt_runtime_us"]
+        // The first call of the thread is for the slice.
+        let run = try await Probe.run(.timerFD, steps, under: .strace("sched_setattr:error=EPERM:when=2"))
+        #expect(run.report?.steps.map(\.isMet) == [true, true], "\(run)")
+    }
+
+    /// A program that chrt(1) has started expects real-time threads.
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
+    func theGrantSaysThatAThreadIsOrdinaryBesideARealTimeMain() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let items = { (options: Options) in
+                try TimerService(.timerFD, thread: options).grant.items.filter { $0.option == .policy }
+            }
+            #expect(try items(Options()) == [])
+            var parameters = sched_param(sched_priority: 1)
+            try #require(unsafe sched_setscheduler(getpid(), SCHED_FIFO, &parameters) == 0)
+            let notes = try items(Options(demand: .required))
+            #expect(notes.map(\.asked) == ["normal"] && notes.first?.advice?.contains("realTime") == true)
+            #expect(try items(.realTime(priority: 1)).map(\.advice) == [nil])
+            #expect(try TimerService(.dispatch).grant.items == [])
+        }
+    }
+
     /// A sandbox may forbid the calls. A kernel before Linux 6.12 takes them, without a slice. The slack of 1 ns and
     /// the shortest slice are then not obtained, which is a refusal if they were asked for.
     private static let injections = [
@@ -234,6 +278,8 @@ struct UnprivilegedTests {
             #expect(ticking.ticks(100))
             let spin = try #require(service.spin)
             #expect(spin.obstacle?.contains("only one processor") == true && spin.margin == .zero && spin.share == 0)
+            // Other threads of the process may have more.
+            #expect(spin.obstacle?.contains("the process has") == false)
             #expect(ticking.log.ticks.allSatisfy { $0.delivered >= $0.deadline })
         }
     }

@@ -85,8 +85,6 @@ static int fails(const char *name) {
     }
 
 REFUSE(int, timerfd_create, (int clock, int flags), (clock, flags))
-REFUSE(int, timerfd_settime, (int fd, int flags, const struct itimerspec *new, struct itimerspec *old),
-       (fd, flags, new, old))
 REFUSE(int, epoll_create1, (int flags), (flags))
 REFUSE(int, epoll_create, (int size), (size))
 REFUSE(int, epoll_ctl, (int epoll, int operation, int fd, struct epoll_event *event),
@@ -103,6 +101,18 @@ REFUSE(int, ppoll, (struct pollfd *fds, nfds_t count, const struct timespec *tim
        (fds, count, timeout, mask))
 REFUSE(int, eventfd, (unsigned int value, int flags), (value, flags))
 REFUSE(int, socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
+
+// `cancel_on_set` refuses only settings that ask for TFD_TIMER_CANCEL_ON_SET, as the kernel of gVisor does.
+int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old) {
+    static int (*real)(int, int, const struct itimerspec *, struct itimerspec *);
+    if (fails("timerfd_settime") || (flags & TFD_TIMER_CANCEL_ON_SET && fails("cancel_on_set"))) {
+        return -1;
+    }
+    if (real == NULL) {
+        real = (int (*)(int, int, const struct itimerspec *, struct itimerspec *))dlsym(RTLD_NEXT, "timerfd_settime");
+    }
+    return real(fd, flags, new, old);
+}
 
 // Only reads of eight bytes, like those of timers and events.
 ssize_t read(int fd, void *buffer, size_t size) {

@@ -275,6 +275,62 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         #expect(firings.value == 0)
     }
 
+    /// The number belongs to another file, which a call would read.
+    @Test(.needsLinux) func aNeedlessCallNeitherReadsNorFires() throws {
+        let (alarm, firings, other) = (try PollableAlarm(.suspending), Count(), Pipe())
+        alarm.start {
+            firings.add(1)
+        } onFailure: {
+            Issue.record("\($0)")
+        }
+        for deadline in [nil, alarm.now.advanced(by: .seconds(3_600))] {
+            try alarm.set(deadline)
+            alarm.process()
+        }
+        try other.fileHandleForWriting.write(contentsOf: Data(count: 8))
+        #expect(dup2(other.fileHandleForReading.fileDescriptor, alarm.descriptor) == alarm.descriptor)
+        alarm.process()
+        #expect(Poll.isReadable(alarm.descriptor, within: 0) && firings.value == 0)
+    }
+
+    /// The wake-up for a refused call comes after a setting to a later instant.
+    @Test(.needsDescriptor) func aCallAfterAWakeUpIsNotTakenForANeedlessOne() throws {
+        let (alarm, firings) = (try PollableAlarm(.suspending), Count())
+        alarm.start { [weak alarm] in
+            guard let alarm, firings.add(1) == 1 else { return }
+            alarm.process()
+            do { try alarm.set(alarm.now.advanced(by: .seconds(3_600))) } catch { Issue.record("\(error)") }
+        } onFailure: {
+            Issue.record("\($0)")
+        }
+        try alarm.set(alarm.now)
+        alarm.process()
+        #expect(Poll.isReadable(alarm.descriptor, within: 10_000))
+        alarm.process()
+        #expect(firings.value == 2 && !Poll.isReadable(alarm.descriptor, within: 0))
+        alarm.stop()
+    }
+
+    /// A step of the wall clock makes the descriptor readable, long before the deadline.
+    @Test(.needsLinux) func aCallOnTheWallClockLooksAtTheDescriptor() throws {
+        let (alarm, firings) = (try PollableAlarm(.wall), Count())
+        alarm.start {
+            firings.add(1)
+        } onFailure: {
+            Issue.record("\($0)")
+        }
+        try alarm.set(alarm.now.advanced(by: .seconds(3_600)))
+        alarm.process()
+        #expect(firings.value == 0)
+        // In place of a step: another thread's timer.
+        let past = try TimerDescriptor(.suspending)
+        try past.set(TimerInstant(nanoseconds: 1))
+        #expect(dup2(past.number, alarm.descriptor) == alarm.descriptor)
+        alarm.process()
+        #expect(firings.value == 1 && !Poll.isReadable(alarm.descriptor, within: 0))
+        _ = consume past
+    }
+
     /// The other file is not a timer: Linux answers EINVAL.
     @Test(.needsDescriptor) func aDescriptorWhoseNumberAnotherFileHasIsLostAndNotClosed() throws {
         let other = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)

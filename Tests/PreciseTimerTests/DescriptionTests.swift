@@ -98,6 +98,7 @@ import Testing
                     "fifo:80, processors 2, 3, idle latency 0 s",
                 Options(timerSlack: .microseconds(1), slice: .zero, locksMemory: true, demand: .required):
                     "normal, timer slack 1 µs, slice 0 s, locked memory, required",
+                Options(name: "two\nlines"): "normal, name two\\nlines",
                 Options(policy: .deadline(runtime: .microseconds(50), deadline: .seconds(1), period: .seconds(2))):
                     "deadline:50 µs:1 s:2 s",
                 TimerService.SpinOptions(): "at most 100 µs, 10 % of a core",

@@ -127,6 +127,24 @@ import TimerKernel
         #expect(["\(processor)", "nproc"].filter { error?.attempted.contains($0) == false } == [])
     }
 
+    /// On a backend whose threads are those of others it is refused.
+    @Test(arguments: Backend.available)
+    func aServicesThreadHasTheNameThatWasAskedFor(backend: Backend) throws {
+        // Of 15 bytes.
+        let name = "ü \(backend) 012345".prefix(14).description
+        let service = try TimerService(backend, thread: Options(name: name))
+        let item = try #require(service.grant.items.first { $0.option == .name })
+        #expect(item.asked == name && (item.refusal == nil) == (backend != .dispatch))
+        #expect(ProcFS.threads(named: name).isEmpty == (backend == .dispatch))
+        service.shutdown()
+        let required = Options(name: name, demand: .required)
+        if backend == .dispatch {
+            #expect(refusal { try TimerService(backend, thread: required) }?.code == .unavailable)
+        } else {
+            try TimerService(backend, thread: required).shutdown()
+        }
+    }
+
     @Test func aRequiredOptionThatIsObtainedIsNoError() throws {
         let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor], demand: .required))
         #expect(service.grant.refusals == [])
@@ -175,6 +193,7 @@ import TimerKernel
         Options(affinity: [-1]), Options(affinity: [1 << 20]),
         Options(timerSlack: .zero), Options(timerSlack: .seconds(-1)), Options(idleLatency: .nanoseconds(-1)),
         Options(idleLatency: .seconds(Int64.max)),
+        Options(name: ""), Options(name: "sixteen bytes in"), Options(name: "eight umläute ö"), Options(name: "a\0b"),
         Options(slice: .microseconds(99)), Options(slice: .milliseconds(101)), Options(slice: .seconds(-1)),
         Options(policy: .deadline(runtime: .seconds(2), deadline: .seconds(1), period: .seconds(1))),
         Options(policy: .deadline(runtime: .zero, deadline: .seconds(1), period: .seconds(1))),
@@ -196,15 +215,18 @@ import TimerKernel
     }
 
     @Test func aThreadOfTheHostCanAskForTheSame() async throws {
-        let options = Options(affinity: [Self.processor], timerSlack: .nanoseconds(5), idleLatency: .nanoseconds(1_999))
-        let (grants, slack) = try await onOwnThread {
+        let slack = Duration.nanoseconds(5)
+        let latency = Duration.nanoseconds(1_999)
+        let options = Options(affinity: [Self.processor], timerSlack: slack, idleLatency: latency, name: "host")
+        let (grants, obtained) = try await onOwnThread {
             let grants = try [Options(), Options(slice: .milliseconds(1)), options]
                 .map { try $0.applyToCallingThread() }
-            return (grants, ProcFS.timerSlack(of: ProcFS.callingThread))
+            return (grants, ProcFS.threads(named: "host").isEmpty ? 0 : ProcFS.timerSlack(of: ProcFS.callingThread))
         }
-        #expect(slack == 5)
+        #expect(obtained == 5)
         // No state that is slower than asked for: the latency is rounded down.
-        let asked = [[], ["slice 1000 µs"], ["timer slack 5 ns", "affinity \(Self.processor)", "idle latency 1 µs"]]
+        let last = ["name host", "timer slack 5 ns", "affinity \(Self.processor)", "idle latency 1 µs"]
+        let asked = [[], ["slice 1000 µs"], last]
         #expect(grants.map { $0.items.map { "\($0.option.rawValue) \($0.asked)" } } == asked)
         #expect(grants[2].refusals.map(\.option) == [.idleLatency])
         #expect("\(grants[2])".contains("only a service holds it"))

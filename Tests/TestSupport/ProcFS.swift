@@ -66,6 +66,35 @@ package enum ProcFS {
             }
     }
 
+    /// Whether each timerfd of the process expires within some seconds, or is not set (proc_pid_fdinfo(5)).
+    package static func timersExpire(within seconds: Int) -> Bool {
+        descriptors(on: "anon_inode:[timerfd]")
+            .allSatisfy { descriptor in
+                let value = field("it_value:", of: "/proc/self/fdinfo/\(descriptor)")?.dropFirst().split(separator: ",")
+                return value?.first.flatMap { Int($0) }.map { $0 <= seconds } ?? false
+            }
+    }
+
+    /// Takes back each request to clear pages in a forked child (`wf` in proc_pid_smaps(5)). Returns their number.
+    package static func keepPagesOnFork() -> Int {
+        var (range, count) = ("", 0)
+        // Larger than what Foundation reads of such a file.
+        let all = (try? FileHandle(forReadingAtPath: "/proc/self/smaps")?.readToEnd()) ?? Data()
+        for line in String(decoding: all, as: UTF8.self).split(separator: "\n") {
+            guard line.hasPrefix("VmFlags:") else {
+                if let word = line.split(separator: " ").first, !word.hasSuffix(":") { range = String(word) }
+                continue
+            }
+            let bounds = range.split(separator: "-").compactMap { UInt($0, radix: 16) }
+            guard line.split(separator: " ").contains("wf"), bounds.count == 2 else { continue }
+            // MADV_KEEPONFORK.
+            if unsafe madvise(UnsafeMutableRawPointer(bitPattern: bounds[0]), Int(bounds[1] - bounds[0]), 19) == 0 {
+                count += 1
+            }
+        }
+        return count
+    }
+
     /// Whether a process has no main thread any more. It is over, unless other threads go on.
     package static func mainThreadHasEnded(_ process: Int32) -> Bool {
         field("State:", of: "/proc/\(process)/status")?.hasPrefix("Z") ?? true

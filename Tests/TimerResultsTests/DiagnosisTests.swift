@@ -171,6 +171,14 @@ import TimerResults
             "real-time throttling", .usual, "limit: 30 % of the time for real-time threads of the control group",
             { ($0.host, $0.groupRealTimeShare) = (host(kernel: "6.18.44"), 30) }
         ),
+        (
+            "real-time throttling", .usual, "limit: 0.50 % of the time for real-time threads of the control group",
+            { $0.groupRealTimeShare = 0.5 }
+        ),
+        (
+            "real-time throttling", .usual, "no time at all for real-time threads of the control group",
+            { $0.groupRealTimeShare = 0 }
+        ),
         ("real-time throttling", .good, "off", { $0.groupRealTimeShare = 100 }),
         // A kernel with another name, in which the server was found.
         ("real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads", { $0.fairShare = 5 }),
@@ -289,6 +297,11 @@ import TimerResults
             }
         ),
         ("real-time priority", "Something else refuses it", priority(false, 5, right: false)),
+        (
+            "real-time priority", "Something else refuses it",
+            { ($0.allowsRealTime, $0.groupRealTimeShare) = (false, 30) }
+        ),
+        ("real-time throttling", "to root, too", { $0.groupRealTimeShare = 0 }),
         // Only a dynamic kernel has the option.
         ("preemption", "boot with preempt=full", dynamic("voluntary")),
         ("preemption", "use PREEMPT_RT, or PREEMPT_DYNAMIC.", { $0.preemption = "" }),

@@ -58,11 +58,11 @@ final class Bus: Sendable {
 
     init(from start: TimerInstant, cycle: Double) { (self.start, self.cycle) = (start, cycle) }
 
-    /// How many nanoseconds after the nearest cycle of the bus an instant lies.
-    func phase(at instant: TimerInstant) -> Double {
-        let phase = (start.duration(to: instant) / .nanoseconds(1)).remainder(dividingBy: cycle)
-        phases.withLock { $0.append(phase) }
-        return phase
+    /// The bus's own time at an instant, in nanoseconds since its first cycle. A cycle is a millisecond of it.
+    func nanoseconds(at instant: TimerInstant) -> Double {
+        let time = start.duration(to: instant) / .nanoseconds(1) / cycle * 1_000_000
+        phases.withLock { $0.append(time.remainder(dividingBy: 1_000_000)) }
+        return time
     }
 
     /// The phases that the last cycles have measured.
@@ -74,15 +74,16 @@ func follow(_ bus: Bus, on service: TimerService, step: @escaping @Sendable (Pre
     -> PreciseTimer
 {
     let drift = Mutex(0.0)
-    return try PreciseTimer.schedule(.every(.milliseconds(1)), on: service) { timer, tick in
+    let refused = { @Sendable (_: PreciseTimer, error: any Error) in _ = Issue.record(error) }
+    return try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, onError: refused) { timer, tick in
         step(tick)
-        let phase = bus.phase(at: tick.deadline)
+        let phase = bus.nanoseconds(at: tick.deadline).remainder(dividingBy: 1_000_000)
         let correction = drift.withLock { drift in
             drift -= phase / 256
             return drift - phase / 8
         }
         let period = Duration.nanoseconds(1_000_000 + Int(correction.rounded()))
-        try? timer.reschedule(.every(period), keeping: .phase)
+        try timer.reschedule(.every(period), keeping: .phase)
     }
 }
 
@@ -140,7 +141,7 @@ struct MusicAndMotionTests {
         let log = TickLog(virtual)
         let timer = try follow(bus, on: virtual.service) { log.note($0) }
         virtual.advance(by: .seconds(2))
-        virtual.jump(by: .milliseconds(20))
+        virtual.jump(by: .microseconds(20_600))
         virtual.advance(by: .seconds(1))
         #expect(bus.latest(100).allSatisfy { abs($0) <= 25 })
         #expect(log.missed.reduce(0, +) >= 18)

@@ -38,6 +38,9 @@ extension TimerService {
     /// clock is the machine's, so every real service reports the same steps, also after its shutdown. A service on
     /// virtual time reports the steps that a test injects, and its streams end with its shutdown.
     ///
+    /// In a sandbox whose kernel does not report steps, such as gVisor, the stream looks at the clock once a minute. A
+    /// step is then reported up to a minute late, and steps that cancel each other in that minute are not reported.
+    ///
     /// Each reading of this property has its own thread and descriptor, until the stream or its task ends. Steps that
     /// no task awaits yet are kept in the stream. In a forked child the parent's streams are silent.
     ///
@@ -87,7 +90,8 @@ extension TimerService {
     /// otherwise the clock does not stand still, and the deadlines of that time are late. A virtual machine or a
     /// container that its host pauses is not suspended in this sense: its clocks do not show it, or the wall clock is
     /// set afterwards (``clockSteps``). If the kernel does not wake the stream's thread after a suspension, as Linux
-    /// does, the report comes within a minute. A service on virtual time reports the suspensions that a test injects.
+    /// does and gVisor does not, the report comes within a minute. A service on virtual time reports the suspensions
+    /// that a test injects.
     ///
     /// Threads, descriptors and errors are those of ``clockSteps``.
     public var suspensions: AsyncThrowingStream<Suspension, any Error> {

@@ -18,6 +18,8 @@ extension TimerService {
             case lockedMemory = "locked memory"
             /// The idle latency of the processors.
             case idleLatency = "idle latency"
+            /// The name of the thread.
+            case name
         }
 
         /// The outcome of one option.
@@ -39,12 +41,14 @@ extension TimerService {
             public var description: String {
                 let lack = isDefault ? "the default, not obtained" : "refused"
                 let outcome = refusal.map { "\(lack): \($0)" } ?? "obtained"
-                return ["\(option.rawValue) \(asked): \(outcome)", advice].compactMap(\.self).joined(separator: ". ")
+                let facts = ["\(option.rawValue) \(asked): \(outcome)", advice].compactMap(\.self)
+                return facts.joined(separator: ". ").onOneLine
             }
         }
 
         /// One item for each option that was asked for. A service's own thread always asks for a timer slack, and
-        /// by default for a slice.
+        /// by default for a slice. If the main thread has a real-time policy, which the service's thread does not take
+        /// over, an item for the policy `normal` says so.
         public let items: [Item]
 
         /// The requested items that were refused. A timer slack or a slice that the thread requests on its own is not
@@ -57,6 +61,9 @@ extension TimerService {
         /// What helps a real-time thread on a kernel with PREEMPT_RT if it does not sleep by a time-out of its own.
         static let adviceForLoops = "\(delay) of this backend \(cause): use timerfd or hybrid, or \(remedy)"
         static let adviceForHosts = "\(delay) that a loop polls \(cause): \(remedy)"
+        private static let adviceForMain =
+            "The main thread is real-time, and this thread does not take that over: ask for a policy, as with "
+            + "ThreadOptions.realTime(priority:)."
         private static let delay = "But on this kernel (PREEMPT_RT) the timers"
         private static let cause = "expire in its threads ktimers/N, of a lower priority"
         private static let remedy = "raise the priority of those threads with chrt."
@@ -66,14 +73,16 @@ extension TimerService {
         ///   - setup: has the outcomes of those settings that were made.
         ///   - reason: why the others were not.
         ///   - policyAdvice: what is said of a policy that was obtained.
+        ///   - isOwnThread: whether the thread is the service's.
         init(
             of settings: [ThreadSetting],
             from setup: ThreadSetup,
             missingSince reason: String,
-            policyAdvice: String? = nil
+            policyAdvice: String? = nil,
+            isOwnThread: Bool = false
         ) {
             let outcomes = setup.outcomes
-            items = settings.map { setting in
+            var items = settings.map { setting in
                 guard let option = Option(rawValue: setting.name) else { preconditionFailure("no such option") }
                 let (outcome, missing) = (outcomes[setting.name], "setting \(setting.name) (\(reason))")
                 let refusal = outcome == nil ? TimerError(.unavailable, missing) : outcome?.refusal
@@ -85,6 +94,11 @@ extension TimerService {
                     advice: refusal == nil && option == .policy ? policyAdvice : outcome?.advice
                 )
             }
+            if isOwnThread, MainThread.isRealTime, !items.contains(where: { $0.option == .policy }) {
+                let advice = Self.adviceForMain
+                items.append(Item(option: .policy, asked: "normal", isDefault: true, refusal: nil, advice: advice))
+            }
+            self.items = items
         }
     }
 
@@ -97,6 +111,12 @@ extension TimerService {
         let sleepsByTimeOut = core.alarm is TimerFDAlarm
         let advice = RealTimeKernel.expiresTimersInThreads && !sleepsByTimeOut ? ThreadGrant.adviceForLoops : nil
         let reason = "it cannot be set on this backend"
-        return ThreadGrant(of: settings, from: core.setup, missingSince: reason, policyAdvice: advice)
+        return ThreadGrant(
+            of: settings,
+            from: core.setup,
+            missingSince: reason,
+            policyAdvice: advice,
+            isOwnThread: !settings.isEmpty && !(core.alarm is DispatchAlarm)
+        )
     }
 }

@@ -10,7 +10,8 @@ extension TimerService {
     public struct ThreadOptions: Equatable, Sendable, CustomStringConvertible {
         /// The scheduling policy: see sched(7).
         @nonexhaustive public enum Policy: Equatable, Sendable, CustomStringConvertible {
-            /// The policy of the main thread, or the ordinary one if that is a real-time policy.
+            /// The policy of the main thread, or the ordinary one if that is a real-time policy, as in a program that
+            /// chrt(1) has started. The grant then says so.
             case normal
             /// Runs before all ordinary threads, and until it sleeps (SCHED_FIFO). Priority 1 to 99, the highest.
             case fifo(priority: Int)
@@ -44,7 +45,8 @@ extension TimerService {
         /// The scheduling policy.
         public var policy: Policy
         /// The processors that the thread may run on, by the kernel's numbers; empty for those of the main thread.
-        /// Threads that a handler creates inherit them. Ticks for queues and actors are sent with the main thread's.
+        /// So if the main thread has pinned itself to a processor, a service without an affinity shares that one with
+        /// it. Threads that a handler creates inherit them. Ticks for queues and actors are sent with the main thread's.
         public var affinity: Set<Int>
         /// How late the kernel may end the thread's sleeps, to share wake-ups: at least 1 ns. It concerns sleeps inside
         /// handlers, and the waits of a run loop; timerfds have no slack, and neither do the sleeps of real-time
@@ -64,6 +66,10 @@ extension TimerService {
         /// runs; in whole microseconds. Nil for the system's choice. Zero costs power: processors do not rest. A forked
         /// child that goes on without exec(3) holds it, too.
         public var idleLatency: Duration?
+        /// The thread's name in `top -H`, gdb and perf, 1 to 15 bytes of UTF-8 without NUL; nil for that of the backend,
+        /// as `timer.timerfd`. Threads that a handler creates inherit it. Dispatch's threads have names of their own, so
+        /// there the grant lists it as refused.
+        public var name: String?
         /// What happens if the system refuses an option.
         public var demand: Demand
 
@@ -77,6 +83,7 @@ extension TimerService {
         ///     kernel's own.
         ///   - locksMemory: whether the process's memory is locked into RAM.
         ///   - idleLatency: the longest time to leave an idle state; nil for the system's choice.
+        ///   - name: the thread's name, of at most 15 bytes; nil for that of the backend.
         ///   - demand: what happens if the system refuses one of them.
         public init(
             policy: Policy = .normal,
@@ -85,6 +92,7 @@ extension TimerService {
             slice: Duration? = nil,
             locksMemory: Bool = false,
             idleLatency: Duration? = nil,
+            name: String? = nil,
             demand: Demand = .preferred
         ) {
             self.policy = policy
@@ -93,6 +101,7 @@ extension TimerService {
             self.slice = slice
             self.locksMemory = locksMemory
             self.idleLatency = idleLatency
+            self.name = name
             self.demand = demand
         }
 
@@ -106,14 +115,15 @@ extension TimerService {
                 "\(policy)", affinity.isEmpty ? nil : "processors \(processors)",
                 timerSlack.map { "timer slack \($0.text)" }, slice.map { "slice \($0.text)" },
                 locksMemory ? "locked memory" : nil,
-                idleLatency.map { "idle latency \($0.text)" }, demand == .required ? "required" : nil,
+                idleLatency.map { "idle latency \($0.text)" }, name.map { "name \($0)" },
+                demand == .required ? "required" : nil,
             ]
-            return options.compactMap(\.self).joined(separator: ", ")
+            return options.compactMap(\.self).joined(separator: ", ").onOneLine
         }
 
         /// Asks for these options for the calling thread and its process. For the thread that runs a loop to which a
         /// service is attached, or for any other thread of yours. Threads that it creates later do not take over a
-        /// real-time policy.
+        /// real-time policy. The main thread's name is also the name of the process in `ps` and `top`.
         ///
         /// It does not ask for ``idleLatency``, which only a running service holds, and lists it as refused.
         ///
@@ -154,6 +164,9 @@ extension TimerService.ThreadOptions {
         if let idleLatency, idleLatency < .zero || idleLatency > .seconds(2000) {
             throw TimerError(.invalidOption, "an idle latency of \(idleLatency.text) (0 s to 2000 s are possible)")
         }
+        if let name, !(1...15).contains(name.utf8.count) || name.utf8.contains(0) {
+            throw TimerError(.invalidOption, "naming a thread \"\(name)\" (1 to 15 bytes without NUL are possible)")
+        }
     }
 
     /// - Throws: the first refusal, with its advice, if the options are required.
@@ -166,6 +179,7 @@ extension TimerService.ThreadOptions {
     /// The kernel's settings, in the order in which they are made.
     func settings(hasOwnThread: Bool) -> [ThreadSetting] {
         var settings: [ThreadSetting] = []
+        if let name { settings.append(.name(name)) }
         if let slack = timerSlack ?? (hasOwnThread ? .nanoseconds(1) : nil) {
             settings.append(.timerSlack(slack.nanosecondsOrForever).asDefault(timerSlack == nil))
         }

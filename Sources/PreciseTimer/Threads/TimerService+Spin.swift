@@ -71,8 +71,8 @@ extension TimerService {
         /// One sentence, if the budget was too small for most deadlines of the last half to whole second: what the
         /// wake-ups need, and which budget pays for it. Nil if the budget is large enough.
         public let shortage: String?
-        /// Why the thread does not spin at all; nil if it may spin. If the process may use only one processor, a
-        /// thread that spins would keep the others from running.
+        /// Why the thread does not spin at all; nil if it may spin. If it and the main thread may use only one
+        /// processor, which is the same, a spin would keep the main thread from running.
         public let obstacle: String?
 
         /// What the thread does, as in `margin 60 µs, lead 2 µs, 3 % of a core, 0 cuts`.

@@ -94,7 +94,11 @@ extension ThreadSetting {
             EINVAL: "Ask for at least 1024 ns of runtime, no more than the deadline, and for a period of at least "
                 + "100 µs.",
         ]
-        var setting = policy("deadline:\(runtime):\(deadline):\(period) ns", "SCHED_DEADLINE", advice) {
+        let adviceDespiteRight =
+            "The program has CAP_SYS_NICE, but not all processors: do not ask for an affinity beside this policy, and "
+            + "start the program without taskset."
+        let asked = "deadline:\(runtime):\(deadline):\(period) ns"
+        var setting = policy(asked, "SCHED_DEADLINE", advice, adviceDespiteRight) {
             thread_policy_set(CInt(SCHED_DEADLINE), 0, runtime, deadline, period)
         }
         setting.runtime = Runtime(runtime, in: period)
@@ -108,13 +112,20 @@ extension ThreadSetting {
             EPERM: "Raise the limit of real-time priorities (ulimit -r), or give the program CAP_SYS_NICE; a container "
                 + "needs --cap-add SYS_NICE."
         ],
+        _ adviceDespiteRight: String =
+            "The program has CAP_SYS_NICE, but its control group has no time for real-time threads (a kernel with "
+            + "CONFIG_RT_GROUP_SCHED): raise cpu.rt_runtime_us of each group; or in a user namespace, raise the limit "
+            + "of real-time priorities outside of it (ulimit -r).",
         _ call: @escaping @Sendable () -> CInt
     ) -> ThreadSetting {
         ThreadSetting(
             name: "policy",
             asked: asked,
             attempt: "making a thread real-time (\(name))",
-            advice: { advice[$0] ?? "This kernel or its sandbox does not offer the policy." },
+            advice: { errno in
+                if errno == EPERM, may_set_policies() != 0 { return adviceDespiteRight }
+                return advice[errno] ?? "This kernel or its sandbox does not offer the policy."
+            },
             make: { () throws(Errno) in try ask(call) }
         )
     }
@@ -136,9 +147,12 @@ extension ThreadSetting {
             asked: "\(microseconds) µs",
             attempt: "limiting the idle latency to \(microseconds) µs",
             advice: { errno in
-                errno == ENOENT
-                    ? "This kernel or container has no /dev/cpu_dma_latency; set the idle states on the host."
-                    : "Give the program's user permission to write /dev/cpu_dma_latency, or run it as root."
+                switch errno {
+                case ENOENT: "This kernel or container has no /dev/cpu_dma_latency; set the idle states on the host."
+                // Of the file's own permissions it is EACCES.
+                case EPERM: "Let the container use the device, also as root: --device /dev/cpu_dma_latency."
+                default: "Give the program's user permission to write /dev/cpu_dma_latency, or run it as root."
+                }
             },
             make: { () throws(Errno) in try IdleLatencyFile(microseconds) },
             isOfProcess: true

@@ -1,5 +1,6 @@
 #if os(Linux) && !KQUEUE
 internal import CTimerKernel
+internal import Synchronization
 
 /// A timerfd (see timerfd_create(2)), closed when the value ends.
 ///
@@ -11,6 +12,9 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     package let number: CInt
     private let clock: TimerClock
     private let claim: DescriptorClaim
+    /// Whether the kernel has refused to report steps of the wall clock. Relaxed: a setter that does not know it asks
+    /// once more.
+    private let refusesSteps = Atomic(false)
 
     /// The clocks on which it can wait.
     package static var clocks: Set<TimerClock> { Set(TimerClock.allCases) }
@@ -42,7 +46,9 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// Two calls on one timer are ordered, with all memory that their threads use before and after: each takes the
     /// kernel's lock on it (`ctx->wqh.lock` in fs/timerfd.c). A system call in itself orders no memory on ARM.
     ///
-    /// On the wall clock, a step of the clock counts as an expiry, so that the reader looks at the clock again.
+    /// On the wall clock, a step of the clock counts as an expiry, so that the reader looks at the clock again
+    /// (TFD_TIMER_CANCEL_ON_SET). If the kernel refuses to report steps, as that of gVisor does, the timer expires after
+    /// a minute at the latest.
     ///
     /// It never repeats by itself. The kernel would set a repeating timer again inside the read(2) that returns its
     /// expiry, before the reader goes on. In a virtual machine that made each tick some 10 µs later.
@@ -51,17 +57,28 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// - Throws: `TimerError` if the kernel refuses, or the descriptor is lost.
     package borrowing func set(_ deadline: TimerInstant?) throws(TimerError) {
         if isLost { throw Errno(EBADF).error(.backendFailed, attempting: "setting a timerfd") }
-        var setting = itimerspec()
-        // A value of zero would disarm: the earliest deadline is 1 ns.
-        if let deadline { setting.it_value = timespec(nanoseconds: max(deadline.nanoseconds, 1)) }
-        let number = number
-        let flags = CInt(TFD_TIMER_ABSTIME) | (clock == .wall ? CInt(TFD_TIMER_CANCEL_ON_SET) : 0)
-        switch SystemCall.retrying({ unsafe timerfd_settime(number, flags, &setting, nil) }) {
-        // ECANCELED reports a step since the last setting. This setting holds anyway: see NOTES in
-        // timerfd_create(2).
-        case .success, .failure(Errno(ECANCELED)): return
-        case .failure(let errno): throw failure(errno, .systemRefused, attempting: "setting a timerfd")
+        if clock == .wall, !refusesSteps.load(ordering: .relaxed) {
+            switch setTime(deadline, TFD_TIMER_CANCEL_ON_SET) {
+            // ECANCELED reports a step since the last setting. This setting holds anyway: see NOTES in
+            // timerfd_create(2).
+            case .success, .failure(Errno(ECANCELED)): return
+            // Without steps it may be accepted.
+            case .failure: break
+            }
         }
+        var instant = deadline
+        if clock == .wall, let deadline { instant = min(deadline, clock.now.moved(by: 60_000_000_000)) }
+        if case .failure(let errno) = setTime(instant) {
+            throw failure(errno, .systemRefused, attempting: "setting a timerfd")
+        }
+        if clock == .wall { refusesSteps.store(true, ordering: .relaxed) }
+    }
+
+    private borrowing func setTime(_ deadline: TimerInstant?, _ flag: Int = 0) -> Result<CInt, Errno> {
+        // A value of zero would disarm: the earliest deadline is 1 ns.
+        let instant = timespec(nanoseconds: deadline.map { max($0.nanoseconds, 1) } ?? 0)
+        let number = number
+        return SystemCall.retrying { timer_set(number, CInt(flag), instant) }
     }
 
     /// Waits until the deadline has passed, even if signals interrupt it or a read finds no expiry.

@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// One thread that sleeps until somebody sets the wall clock, or the system was suspended, and tells by how much. The
 /// kernel wakes it at once for a step (TFD_TIMER_CANCEL_ON_SET in timerfd_create(2)) and after a suspension, which is
-/// the same to a timerfd: `timekeeping_resume` in kernel/time/timekeeping.c calls `timerfd_resume` in fs/timerfd.c.
+/// the same to a timerfd: `timekeeping_resume` in kernel/time/timekeeping.c calls `timerfd_resume` in fs/timerfd.c. A
+/// kernel that does not report steps leaves it with its look once a minute.
 /// Clocks that are slewed, as by adjtime(3), are not set.
 package final class WallClockWatch: Sendable {
     private let timer: TimerDescriptor

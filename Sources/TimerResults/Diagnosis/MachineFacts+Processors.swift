@@ -116,9 +116,9 @@ extension MachineFacts {
         if allowsRealTime { return (.good, isNamed ? "allowed, \(reason)" : "allowed", nil) }
         if isNamed {
             let advice =
-                groupRealTimeShare == nil
-                ? "Something else refuses it: check the container's filter of system calls."
-                : "Allow it in the control group (cpu.rt_runtime_us)."
+                groupRealTimeShare == 0
+                ? "Allow it in the control group (cpu.rt_runtime_us)."
+                : "Something else refuses it: check the container's filter of system calls."
             return (.usual, "refused, despite \(reason)", advice)
         }
         let advice =

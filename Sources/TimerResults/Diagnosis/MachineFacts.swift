@@ -157,8 +157,13 @@ extension MachineFacts {
 
     var throttlingVerdict: Verdict? {
         // This limit has not ended with Linux 6.12.
+        if groupRealTimeShare == 0 {
+            let found = "no time at all for real-time threads of the control group"
+            let advice = "The kernel refuses such threads, to root, too: raise cpu.rt_runtime_us of each group."
+            return (.usual, found, advice)
+        }
         if let groupRealTimeShare, groupRealTimeShare < 100 {
-            let share = NumberText.fixed(groupRealTimeShare, places: 0)
+            let share = NumberText.fixed(groupRealTimeShare, places: groupRealTimeShare < 1 ? 2 : 0)
             let found = "limit: \(share) % of the time for real-time threads of the control group"
             let advice = "Only spinning threads reach it: let them sleep, or raise cpu.rt_runtime_us of each group."
             return (.usual, found, advice)
