@@ -172,7 +172,8 @@ struct WithRetryTests {
         Task { [virtual, attempts] in
             let second = Duration.seconds(1)
             let call = { @Sendable in
-                try await withRetry(attempts: 5, backoff: .constant(second * 10), jitter: .none, on: service) { number in
+                try await withRetry(attempts: 5, backoff: .constant(second * 10), jitter: .none, on: service) {
+                    number in
                     attempts.add(1)
                     if cut == .earlierShutdown { service.shutdown() }
                     throw Broken(attempt: number)
