@@ -50,7 +50,7 @@ extension PeriodicService {
         }
     }
 
-    /// - Parameter changes: the number of changes of the schedule that the timer has.
+    // `changes` is the number of changes of the schedule that the timer follows.
     private func follow(
         _ ticks: TickHandover,
         of timer: PreciseTimer,
@@ -78,8 +78,8 @@ extension PeriodicService {
         if let failure { throw failure }
     }
 
-    /// Lets the present schedule begin, unless the timer follows it already. Returns the error of one that was set while
-    /// the service did not follow it, and makes no sense.
+    /// Lets the present schedule begin, unless the timer follows it already. Returns the error of one that was set
+    /// before that, and makes no sense.
     private func failureOfBeginning(_ timer: PreciseTimer, _ known: Int?) -> TimerError? {
         var known = known
         while let schedule = state.withLock({ $0.scheduleToFollow(timer, &known) }) {

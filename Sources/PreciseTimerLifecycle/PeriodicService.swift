@@ -24,8 +24,8 @@ internal import Synchronization
 /// - **A cancelled group** cancels the job's task. A `CancellationError` then is no failure, nor in a shutdown.
 /// - **A backend that fails** ends the service with its error: ``run()`` throws.
 ///
-/// It can be changed while it runs: ``reschedule(_:)``, ``pause(keeping:)``, ``resume()`` and ``fire()``, from any thread
-/// and from inside the job. Its name and its counts stay.
+/// It can be changed while it runs: ``reschedule(_:)``, ``pause(keeping:)``, ``resume()`` and ``fire()``, from any
+/// thread and from inside the job. Its name and its counts stay.
 ///
 /// The job runs in the task of ``run()``, and has the task-local values of the group's caller. A group does not bind
 /// its logger there: pass it, or call the group in `withLogger`.

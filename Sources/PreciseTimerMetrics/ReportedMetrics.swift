@@ -2,8 +2,8 @@
 internal import CoreMetrics
 internal import PreciseTimer
 
-/// A gauge that its backend has only while it has a value: an older value would look like the present one, and not every
-/// backend knows NaN. One thread at a time shows a value.
+/// A gauge that its backend has only while it has a value: an older value would look like the present one, and not
+/// every backend knows NaN. One thread at a time shows a value.
 final class PassingGauge: Sendable {
     private let make: @Sendable () -> Gauge
     /// Whether it is NaN, and stays, if it has no value.

@@ -16,9 +16,9 @@ internal import TimerKernel
 ///
 /// A process that stood still, in a debugger or with its machine, finds time-outs due although bytes have arrived that
 /// its readers have had no time to read. So a time-out that comes more than 100 ms late waits as long again, at most a
-/// second, and so do others that come due meanwhile. A refresh in this time counts. The form whose handler gets the tick
-/// does not wait: the handler decides. Two arrangements need no wait: deliver on the queue that reads, or call
-/// `process()` of a pollable service after reading.
+/// second, and once; others that come due during that wait for its end, too. A refresh in this time counts. The form
+/// whose handler gets the tick does not wait: the handler decides. Two arrangements need no wait: deliver on the queue
+/// that reads, or call `process()` of a pollable service after reading.
 ///
 /// Keep the object: when it is released, all time-outs end. A bag that holds it ends them, too; the next refresh of a
 /// key then sets a new time-out, which that bag no longer holds. All members may be used from any thread, and from
@@ -118,9 +118,9 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         self.init(options, target, deliver, plain, on: { actor }, { await handler($1, $2.key) })
     }
 
-    /// Time-outs for a target whose handler also gets the tick, which says how late the time-out is: `{ server, id, tick
-    /// in server.close(id, late: tick.lateness) }`. It is called at once after a standstill, too, and may refresh the
-    /// key instead. Otherwise like the form without the tick.
+    /// Time-outs for a target whose handler also gets the tick, which says how late the time-out is:
+    /// `{ server, id, tick in server.close(id, late: tick.lateness) }`. It is called at once after a standstill, too,
+    /// and may refresh the key instead. Otherwise like the form without the tick.
     public convenience init<Target: AnyObject & Sendable>(
         on service: TimerService = .default,
         tolerance: Duration = .zero,
