@@ -15,8 +15,10 @@ extension PeriodicService {
     ///   backend fails, or if it is running already; the error of a first run that had to succeed; the error that
     ///   `onError` throws.
     public func run() async throws {
-        guard state.withLock({ $0.beginServing() }) else { throw TimerError(.alreadyRunning, "running \(self)") }
-        defer { state.withLock { $0.isServed = false } }
+        guard let (schedule, changes) = state.withLock({ $0.beginServing() }) else {
+            throw TimerError(.alreadyRunning, "running \(self)")
+        }
+        defer { state.withLock { $0.endServing() } }
         let (ticks, logger) = (TickHandover(), givenLogger ?? .current)
         let timer = try PreciseTimer.schedule(
             schedule,
@@ -33,7 +35,7 @@ extension PeriodicService {
         )
         try await withTaskCancellationHandler {
             try await withGracefulShutdownHandler {
-                try await follow(ticks, of: timer, logger)
+                try await follow(ticks, of: timer, changes, logger)
             } onGracefulShutdown: {
                 timer.cancel()
             }
@@ -48,13 +50,20 @@ extension PeriodicService {
         }
     }
 
-    private func follow(_ ticks: TickHandover, of timer: PreciseTimer, _ logger: Logger) async throws {
+    // `changes` is the number of changes of the schedule that the timer follows.
+    private func follow(
+        _ ticks: TickHandover,
+        of timer: PreciseTimer,
+        _ changes: Int,
+        _ logger: Logger
+    ) async throws {
         var failure: (any Error)?
-        if firstRun != .scheduled {
+        if firstRun != .scheduled, !isEnding {
             let mustSucceed = firstRun == .atStartOrFail
-            if !isEnding { failure = await failureOfRun(.atStart(service.now), mustSucceed: mustSucceed, logger) }
-            if failure == nil { timer.begin(schedule) } else { timer.cancel() }
+            failure = await failureOfRun(.atStart(service.now), mustSucceed: mustSucceed, logger)
         }
+        if failure == nil { failure = failureOfBeginning(timer, firstRun == .scheduled ? changes : nil) }
+        if failure != nil { timer.cancel() }
         // To the end, even if the task is cancelled: each handler is let go.
         for await news in ticks.news {
             switch news {
@@ -67,6 +76,21 @@ extension PeriodicService {
             }
         }
         if let failure { throw failure }
+    }
+
+    /// Lets the present schedule begin, unless the timer follows it already. Returns the error of one that was set
+    /// before that, and makes no sense.
+    private func failureOfBeginning(_ timer: PreciseTimer, _ known: Int?) -> TimerError? {
+        var known = known
+        while let schedule = state.withLock({ $0.scheduleToFollow(timer, &known) }) {
+            // A resume alone would move an alignment by the length of the pause.
+            do throws(TimerError) { try timer.reschedule(schedule) } catch {
+                // The end of a timer has its own news.
+                return timer.hasEnded ? nil : error
+            }
+            timer.resume()
+        }
+        return nil
     }
 
     private var isEnding: Bool { Task.isCancelled || Task.isShuttingDownGracefully }
@@ -118,14 +142,6 @@ extension PeriodicService {
     }
 }
 
-extension PeriodicService.State {
-    /// Returns false if it is running already.
-    fileprivate mutating func beginServing() -> Bool {
-        defer { isServed = true }
-        return !isServed
-    }
-}
-
 /// How a run ended.
 private enum Outcome {
     case success
@@ -150,15 +166,6 @@ extension PeriodicService.Counts {
         case .cancelled: break
         }
         return failuresInARow
-    }
-}
-
-extension PreciseTimer {
-    /// Lets the schedule of a paused timer begin now, unless the timer has ended. A resume alone would move an
-    /// alignment by the length of the pause.
-    fileprivate func begin(_ schedule: Schedule) {
-        try? reschedule(schedule)
-        resume()
     }
 }
 

@@ -24,6 +24,9 @@ internal import Synchronization
 /// - **A cancelled group** cancels the job's task. A `CancellationError` then is no failure, nor in a shutdown.
 /// - **A backend that fails** ends the service with its error: ``run()`` throws.
 ///
+/// It can be changed while it runs: ``reschedule(_:)``, ``pause(keeping:)``, ``resume()`` and ``fire()``, from any
+/// thread and from inside the job. Its name and its counts stay.
+///
 /// The job runs in the task of ``run()``, and has the task-local values of the group's caller. A group does not bind
 /// its logger there: pass it, or call the group in `withLogger`.
 public final class PeriodicService: Service {
@@ -58,9 +61,36 @@ public final class PeriodicService: Service {
     struct State {
         var isServed = false
         var counts = Counts()
+        private(set) var schedule: PreciseTimer.Schedule
+        /// How often the schedule was set.
+        private var changes = 0
+        /// The timer, once it follows the schedule; nil if the service does not run.
+        private(set) var timer: PreciseTimer?
+
+        init(_ schedule: PreciseTimer.Schedule) { self.schedule = schedule }
+
+        mutating func set(_ schedule: PreciseTimer.Schedule) { (self.schedule, changes) = (schedule, changes + 1) }
+
+        /// Returns the schedule that a timer must follow. If it does already, as the number of changes says that the
+        /// caller knows, returns nil: from then on, orders are the timer's.
+        mutating func scheduleToFollow(_ timer: PreciseTimer, _ known: inout Int?) -> PreciseTimer.Schedule? {
+            if known == changes {
+                self.timer = timer
+                return nil
+            }
+            known = changes
+            return schedule
+        }
+
+        /// The schedule of a run that begins, with the number of changes; nil if the service is running already.
+        mutating func beginServing() -> (schedule: PreciseTimer.Schedule, changes: Int)? {
+            defer { isServed = true }
+            return isServed ? nil : (schedule, changes)
+        }
+
+        mutating func endServing() { (isServed, timer) = (false, nil) }
     }
 
-    let schedule: PreciseTimer.Schedule
     let firstRun: FirstRun
     let service: TimerService
     let tolerance: Duration
@@ -70,7 +100,7 @@ public final class PeriodicService: Service {
     let (file, line): (StaticString, UInt)
     let onError: (@Sendable (any Error) async throws -> Void)?
     let job: @Sendable (PreciseTimer.Tick) async throws -> Void
-    let state = Mutex(State())
+    let state: Synchronization.Mutex<State>
 
     /// Runs a job that receives the facts of its tick: which deadline it is for, and how many were missed before.
     ///
@@ -110,7 +140,8 @@ public final class PeriodicService: Service {
         onError: (@Sendable (any Error) async throws -> Void)? = nil,
         job: @escaping @Sendable (_ tick: PreciseTimer.Tick) async throws -> Void
     ) {
-        (self.schedule, self.firstRun, self.service) = (schedule, firstRun, service)
+        state = Mutex(State(schedule))
+        (self.firstRun, self.service) = (firstRun, service)
         (self.tolerance, self.missedTicks) = (tolerance, missedTicks)
         (self.label, self.givenLogger, self.file, self.line) = (label, logger, file, line)
         (self.onError, self.job) = (onError, job)
@@ -148,12 +179,55 @@ public final class PeriodicService: Service {
     /// What it has done so far, also while a run is going on. From any thread, in constant time. The counts of several
     /// calls of ``run()`` add up.
     public var counts: Counts { state.withLock { $0.counts } }
+
+    // MARK: Changes
+
+    /// Gives the service another schedule, which counts from now. A run that is going on finishes. If the service does
+    /// not run, or its first run at the start has not ended, the schedule begins later: with ``run()``, whose error it
+    /// is then if it makes no sense, or after that first run. A later call of ``run()`` keeps the new schedule.
+    ///
+    /// While a service runs, it takes computed deadlines, such as those of a calendar, only if it began with such. A
+    /// paused service stays paused. In the last run of a schedule, the service goes on.
+    ///
+    /// - Throws: `TimerError` if the schedule makes no sense, which leaves the service as it was, or if the service is
+    ///   ending.
+    public func reschedule(_ schedule: PreciseTimer.Schedule) throws(TimerError) {
+        let timer = state.withLock { state in
+            if state.timer == nil { state.set(schedule) }
+            return state.timer
+        }
+        guard let timer else { return }
+        try timer.reschedule(schedule)
+        state.withLock { $0.set(schedule) }
+    }
+
+    /// Lets no run begin until ``resume()``. A run that is going on finishes.
+    ///
+    /// - Parameter kept: what the pause keeps: the time to the next run or, with `.grid`, the deadlines, so that those
+    ///   that pass are late when the service is resumed.
+    /// - Returns: whether this call paused it. False if its schedule has not begun, as before ``run()`` and during the
+    ///   first run at the start, if it is paused already, and if it has ended.
+    @discardableResult public func pause(keeping kept: PreciseTimer.PauseKeeping = .remaining) -> Bool {
+        state.withLock { $0.timer }?.pause(keeping: kept) ?? false
+    }
+
+    /// Lets a paused service run again. Returns false if it is not paused.
+    @discardableResult public func resume() -> Bool { state.withLock { $0.timer }?.resume() ?? false }
+
+    /// Asks for a run now, besides the schedule, which does not move. Its tick is an extra one (`isExtra`).
+    ///
+    /// If a run is going on, this one begins after it, and several calls before it begins are one run. A paused service
+    /// runs when it is resumed. A ``reschedule(_:)`` that comes before the run withdraws it.
+    ///
+    /// - Returns: whether the run comes. False if the schedule has not begun, as before ``run()`` and during the first
+    ///   run at the start, and if the service is ending or has ended.
+    @discardableResult public func fire() -> Bool { state.withLock { $0.timer }?.fire() ?? false }
 }
 
 extension PeriodicService: CustomStringConvertible, CustomReflectable {
-    /// The job's name or place, and its schedule, as in `periodic service "refresh", every 30 s`.
+    /// The job's name or place, and its present schedule, as in `periodic service "refresh", every 30 s`.
     public var description: String {
-        "periodic service \(label.map { "\"\($0)\"" } ?? "(\(file):\(line))"), \(schedule)"
+        "periodic service \(label.map { "\"\($0)\"" } ?? "(\(file):\(line))"), \(state.withLock { $0.schedule })"
     }
 
     /// Shows the description alone.

@@ -2,6 +2,34 @@
 internal import CoreMetrics
 internal import PreciseTimer
 
+/// A gauge that its backend has only while it has a value: an older value would look like the present one, and not
+/// every backend knows NaN. One thread at a time shows a value.
+final class PassingGauge: Sendable {
+    private let make: @Sendable () -> Gauge
+    /// Whether it is NaN, and stays, if it has no value.
+    private let isLasting: Bool
+    private let gauge = Lock<Gauge?>(nil)
+
+    init(isLasting: Bool, make: @escaping @Sendable () -> Gauge) { (self.isLasting, self.make) = (isLasting, make) }
+
+    /// Sets the gauge; nil for no value. The backend is not called under the lock.
+    func show(_ value: Double?) {
+        guard let value = value ?? (isLasting ? .nan : nil) else { return remove() }
+        let gauge = gauge.withLock { $0 } ?? make()
+        self.gauge.withLock { $0 = gauge }
+        gauge.record(value)
+    }
+
+    /// Tells the backend that the gauge is not used again, unless it gets a value.
+    func remove() {
+        let removed = gauge.withLock { gauge in
+            defer { gauge = nil }
+            return gauge
+        }
+        removed?.destroy()
+    }
+}
+
 /// The metrics of one reporter, as its factory made them.
 struct MetricHandles: Sendable {
     /// What came since the last report.
@@ -14,23 +42,23 @@ struct MetricHandles: Sendable {
     private static let percentiles = [("50", 0.5), ("99", 0.99), ("100", 1)]
 
     private let ticks, missed, slowHandlers: Counter
-    private let active: Gauge
-    private let lateness: [Gauge]
-    private let handlerTime: [Gauge]
+    private let active: PassingGauge
+    private let lateness: [PassingGauge]
+    private let handlerTime: [PassingGauge]
 
-    init(name: String, dimensions: [(String, String)], factory: any MetricsFactory) {
+    init(name: String, dimensions: [(String, String)], recordsNaN: Bool, factory: any MetricsFactory) {
         let counter = { (metric: String) in
             Counter(label: "\(name).\(metric)", dimensions: dimensions, factory: factory)
         }
         (ticks, missed, slowHandlers) = (counter("ticks"), counter("missed"), counter("slow_handlers"))
-        active = Gauge(label: "\(name).active", dimensions: dimensions, factory: factory)
-        let gauges = { (metric: String) in
-            // Not `quantile`, which is the label of a summary.
-            Self.percentiles.map { percentile, _ in
-                let dimensions = dimensions + [("percentile", percentile)]
-                return Gauge(label: "\(name).\(metric)", dimensions: dimensions, factory: factory)
+        let gauge = { (metric: String, more: [(String, String)]) in
+            PassingGauge(isLasting: recordsNaN) {
+                Gauge(label: "\(name).\(metric)", dimensions: dimensions + more, factory: factory)
             }
         }
+        active = gauge("active", [])
+        // Not `quantile`, which is the label of a summary.
+        let gauges = { metric in Self.percentiles.map { percentile, _ in gauge(metric, [("percentile", percentile)]) } }
         (lateness, handlerTime) = (gauges("lateness_seconds"), gauges("handler_seconds"))
     }
 
@@ -41,23 +69,23 @@ struct MetricHandles: Sendable {
         slowHandlers.increment(by: news.slowCalls)
     }
 
-    /// Sets the gauges. A percentile of nothing is not a number.
+    /// Sets the gauges. A percentile of nothing has no value.
     func show(_ recent: PreciseTimer.Statistics?, active count: Int) {
-        active.record(count)
+        active.show(Double(count))
         for (gauges, histogram) in [(lateness, recent?.lateness), (handlerTime, recent?.handlerTime)] {
             for (gauge, (_, share)) in zip(gauges, Self.percentiles) {
-                gauge.record(histogram?.percentile(share).map { $0 / .seconds(1) } ?? .nan)
+                gauge.show(histogram?.percentile(share).map { $0 / .seconds(1) })
             }
         }
     }
 
-    /// Sets the gauges to no number.
-    func hide() { for gauge in [active] + lateness + handlerTime { gauge.record(Double.nan) } }
+    /// Leaves the gauges without values.
+    func hide() { for gauge in [active] + lateness + handlerTime { gauge.show(nil) } }
 
     /// Tells the backend that none of them is used again.
     func destroy() {
         for counter in [ticks, missed, slowHandlers] { counter.destroy() }
-        for gauge in [active] + lateness + handlerTime { gauge.destroy() }
+        for gauge in [active] + lateness + handlerTime { gauge.remove() }
     }
 }
 

@@ -26,9 +26,12 @@ public import PreciseTimer
 /// that only the later reporter has becomes a part of its `service`, as in `timerfd/clock=wall`. It is best to give all
 /// reporters the same names. Factories that are values, such as that of swift-prometheus, are one if their type is.
 ///
-/// The percentiles have the dimension `percentile`, too, with the values 50, 99 and 100. They are NaN if there was no
-/// tick since the last report, so an alert on a late tick ends by itself. A backend that knows no NaN, such as statsd,
-/// shows 0. If the reports are made on the same service, their timer counts, too.
+/// The percentiles have the dimension `percentile`, too, with the values 50, 99 and 100. If there was no tick since the
+/// last report, they have no value: their gauges are destroyed until they have one, so no old value looks like the
+/// present one, and an alert on a late tick ends by itself. A backend that ignores the destruction, such as statsd,
+/// keeps the last value; with `recordsNaN: true`, a gauge without a value is NaN instead. Not every backend knows NaN:
+/// one that writes JSON may lose all gauges of the program to it. If the reports are made on the same service, their
+/// timer counts, too.
 ///
 /// When the object is released, it counts the ticks since the last report and destroys its metrics, on the thread that
 /// released it. It turns on `service.collectsStatistics`, and leaves it on. The periodic reports are made on a Dispatch
@@ -44,6 +47,8 @@ public final class TimerMetrics: Sendable {
         var reported: (statistics: PreciseTimer.Statistics?, slowHandlers: Int)?
         /// How many reports are wanted: one that is being made, and others.
         var requests = 0
+        /// Whether the timer of the reports has ended, and the gauges still show values.
+        var isLast = false
     }
 
     /// Begins to report.
@@ -56,8 +61,9 @@ public final class TimerMetrics: Sendable {
     ///     reporter lacks is added to it.
     ///   - dimensions: dimensions of all metrics. One that is named `service` does the same as `label`.
     ///   - period: the time from one report to the next.
+    ///   - recordsNaN: whether a gauge without a value is NaN. Otherwise it is destroyed.
     ///   - factory: makes the metrics.
-    ///   - reporting: the service whose timer makes the reports. If that is shut down, all gauges become NaN.
+    ///   - reporting: the service whose timer makes the reports. If that is shut down, all gauges are without a value.
     ///   - file: the file that `TimerService.activeTimers` and the warnings of debug builds name.
     ///   - line: the line that they name.
     /// - Throws: `TimerError` if the period is not longer than zero, if a dimension is named `percentile`, `quantile`,
@@ -69,6 +75,7 @@ public final class TimerMetrics: Sendable {
         service label: String? = nil,
         dimensions: [(String, String)] = [],
         every period: Duration = .seconds(10),
+        recordsNaN: Bool = false,
         factory: any MetricsFactory = MetricsSystem.factory,
         on reporting: TimerService = .default,
         file: StaticString = #fileID,
@@ -77,7 +84,12 @@ public final class TimerMetrics: Sendable {
         let request = try LabelRequest(label, dimensions, of: service)
         self.service = service
         labels = MetricLabels(request, name: name, factory: factory)
-        handles = MetricHandles(name: name, dimensions: labels.dimensions, factory: factory)
+        handles = MetricHandles(
+            name: name,
+            dimensions: labels.dimensions,
+            recordsNaN: recordsNaN,
+            factory: factory
+        )
         try PreciseTimer.schedule(
             .every(period),
             on: reporting,
@@ -116,16 +128,24 @@ public final class TimerMetrics: Sendable {
         }
         guard isAlone else { return }
         repeat {
-            let news = news
+            let (news, isLast) = (news, takeIsLast())
             if let news { handles.count(news) }
-            handles.show(news?.recent, active: service.pendingCount)
+            if isLast { handles.hide() } else { handles.show(news?.recent, active: service.pendingCount) }
         } while hasAnotherRequest
     }
 
     /// The timer of the reports has ended, and this object has not.
     private func reportForTheLastTime() {
+        reports.withLock(inForkedChild: ()) { $0.isLast = true }
         report()
-        handles.hide()
+    }
+
+    /// Whether the report that begins leaves no value behind. A later one, which a program asks for, shows values.
+    private func takeIsLast() -> Bool {
+        reports.withLock(inForkedChild: false) { reports in
+            defer { reports.isLast = false }
+            return reports.isLast
+        }
     }
 
     /// Takes what came since the last report; nil before the first.

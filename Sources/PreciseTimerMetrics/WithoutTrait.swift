@@ -11,6 +11,7 @@ public struct TimerMetrics {
         service label: String? = nil,
         dimensions: [(String, String)] = [],
         every period: Duration = .zero,
+        recordsNaN: Bool = false,
         factory: Any? = nil,
         on reporting: TimerService = .default
     ) throws(TimerError) {}

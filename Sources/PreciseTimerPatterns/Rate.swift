@@ -13,7 +13,7 @@ extension PreciseTimer.Schedule {
     /// - Parameters:
     ///   - rate: the number of deadlines in the duration.
     ///   - duration: the time that they take.
-    ///   - count: the number of deadlines; nil for no end.
+    ///   - count: the number of ticks after which the timer ends; nil for no end.
     /// - Returns: the schedule.
     public static func rate(_ rate: Double, per duration: Duration, count: Int? = nil) -> Self {
         // What is no number, or too great, is refused when the timer is scheduled.

@@ -22,11 +22,19 @@ import Testing
     private func metrics(
         of service: TimerService? = nil,
         every period: Duration = .seconds(3_600),
+        recordsNaN: Bool = false,
         on reporting: TimerService? = nil
     ) throws -> TimerMetrics {
         let (service, reporting) = (service ?? virtual.service, reporting ?? virtual.service)
         let labels = [("service", "test")]
-        let metrics = try TimerMetrics(of: service, dimensions: labels, every: period, factory: backend, on: reporting)
+        let metrics = try TimerMetrics(
+            of: service,
+            dimensions: labels,
+            every: period,
+            recordsNaN: recordsNaN,
+            factory: backend,
+            on: reporting
+        )
         kept.value = metrics
         return metrics
     }
@@ -121,27 +129,28 @@ import Testing
         #expect(virtual.pendingCount == 1)
     }
 
-    @Test func aPercentileOfNothingIsNotANumber() throws {
+    /// How many gauges the backend has. With percentiles they are seven, and one without.
+    private var gauges: Int { backend.recorders.count }
+
+    @Test func aGaugeWithoutAValueIsNotThere() throws {
         let metrics = try metrics()
-        let names = ["50", "99", "100"]
-        func areNumbers() throws -> [Bool] { try names.map { try percentile("lateness", $0)?.isNaN == false } }
-        #expect(try areNumbers() == [false, false, false], "before the first report, too")
+        #expect(gauges == 1, "before the first report, too")
         try tickEverySecond()
         virtual.advance(by: .seconds(1))
         metrics.report()
-        #expect(try areNumbers() == [true, true, true])
+        #expect(gauges == 7)
         metrics.report()
-        #expect(try areNumbers() == [false, false, false])
+        #expect(gauges == 1)
         virtual.advance(by: .seconds(1))
         virtual.service.collectsStatistics = false
         metrics.report()
-        #expect(try areNumbers() == [false, false, false], "nothing is known")
+        #expect(gauges == 1, "nothing is known")
         #expect(try backend.expectGauge("timers.active", [("service", "test")]).lastValue == 2)
         virtual.service.collectsStatistics = true
         virtual.advance(by: .seconds(2))
         metrics.report()
-        #expect(try areNumbers() == [true, true, true])
-        #expect(try counters()[0] == 3)
+        #expect(try percentile("lateness", "100") == 0)
+        #expect(try gauges == 7 && counters()[0] == 3)
     }
 
     @Test func noGaugeKeepsItsValueIfTheReportsEnd() async throws {
@@ -152,14 +161,15 @@ import Testing
         metrics.report()
         virtual.advanceWithoutSettling(by: .seconds(1))
         reporting.service.shutdown()
-        let active = try backend.expectGauge("timers.active", [("service", "test")])
-        #expect(await soon { active.lastValue?.isNaN == true })
-        #expect(try percentile("lateness", "100")?.isNaN == true && counters() == [2, 0, 0])
+        #expect(await soon { gauges == 0 })
+        #expect(try counters() == [2, 0, 0])
+        metrics.report()
+        #expect(gauges == 1, "a report that a program asks for shows what there is")
     }
 
     @Test func aReleasedReporterLeavesNoMetrics() throws {
         try metrics()
-        #expect(backend.counters.count == 3 && backend.recorders.count == 7)
+        #expect(backend.counters.count == 3)
         try tickEverySecond()
         virtual.advance(by: .seconds(1))
         kept.value?.report()
@@ -169,7 +179,33 @@ import Testing
         kept.value = nil
         #expect(backend.counters.isEmpty && backend.recorders.isEmpty)
         #expect(ticks.totalValue == 3, "a backend that sends each value at once misses none")
-        #expect(gauges.allSatisfy { $0.lastValue?.isNaN == true }, "nor does it keep a value")
+        #expect(gauges.count == 7 && gauges.allSatisfy { $0.values.allSatisfy(\.isFinite) })
+    }
+
+    @Test func ifItIsAskedForAGaugeWithoutAValueIsNotANumber() throws {
+        let metrics = try metrics(recordsNaN: true)
+        func areNumbers() throws -> [Bool] {
+            try ["lateness", "handler"].map { try percentile($0, "99")?.isNaN == false }
+        }
+        #expect(try areNumbers() == [false, false], "before the first report, too")
+        try tickEverySecond()
+        virtual.advance(by: .seconds(1))
+        metrics.report()
+        #expect(try areNumbers() == [true, true])
+        metrics.report()
+        #expect(try areNumbers() == [false, false])
+    }
+
+    @Test func ifItIsAskedForAllGaugesAreNotANumberAtTheEnd() async throws {
+        let reporting = VirtualTime()
+        try metrics(recordsNaN: true, on: reporting.service)
+        reporting.service.shutdown()
+        let active = try backend.expectGauge("timers.active", [("service", "test")])
+        #expect(await soon { active.lastValue?.isNaN == true })
+        kept.value?.report()
+        #expect(active.lastValue == 0)
+        kept.value = nil
+        #expect(active.lastValue?.isNaN == true && gauges == 0)
     }
 
     @Test func aReporterMayBeReleasedByItsBackend() throws {
@@ -190,7 +226,7 @@ import Testing
             #expect(other != nil)
         }
         reporter.value?.report()
-        #expect(reacting.live.value == 10)
+        #expect(reacting.live.value == 4)
         reporter.value = nil
         #expect(reacting.live.value == 0)
     }

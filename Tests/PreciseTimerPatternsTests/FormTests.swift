@@ -210,15 +210,15 @@ struct FormTests {
 extension FormTests {
     /// A pattern. The throttler has the initializers of the debouncer.
     enum Pattern: CaseIterable {
-        case debouncer, leadingDebouncer, timeouts, timeoutsWithoutTarget
+        case debouncer, leadingDebouncer, timeouts, timeoutsWithoutTarget, timeoutsWithTick
 
-        var isTimeouts: Bool { self == .timeouts || self == .timeoutsWithoutTarget }
+        var isTimeouts: Bool { ![.debouncer, .leadingDebouncer].contains(self) }
 
         var forms: [Form] {
             switch self {
             case .debouncer, .timeouts: Form.allCases
             case .leadingDebouncer: [.plain, .mainActor, .actorAwaiting]
-            case .timeoutsWithoutTarget: [.plain, .mainActor, .globalActor]
+            case .timeoutsWithoutTarget, .timeoutsWithTick: [.plain, .mainActor, .globalActor]
             }
         }
     }
@@ -261,6 +261,7 @@ extension FormTests.Sample {
         case .leadingDebouncer: try debouncer(its, service, .leading, called)
         case .timeouts: timeouts(its, service, called)
         case .timeoutsWithoutTarget: timeoutsWithoutTarget(service, called)
+        case .timeoutsWithTick: timeoutsWithTick(its, service, called)
         }
     }
 
@@ -313,6 +314,18 @@ extension FormTests.Sample {
         case .mainActor: IdleTimeouts(on: service) { @MainActor _ in onMain(called) }
         case .globalActor: IdleTimeouts(on: service) { @Clerk _ in onClerk(called) }
         default: IdleTimeouts(on: service) { _ in called() }
+        }
+    }
+
+    private func timeoutsWithTick(
+        _ its: Targets,
+        _ service: TimerService,
+        _ called: @escaping Call
+    ) -> IdleTimeouts<Int> {
+        switch form {
+        case .mainActor: IdleTimeouts(on: service, target: its.thing) { @MainActor _, _, _ in onMain(called) }
+        case .globalActor: IdleTimeouts(on: service, target: its.thing) { @Clerk _, _, _ in onClerk(called) }
+        default: IdleTimeouts(on: service, target: its.thing) { _, _, _ in called() }
         }
     }
 }

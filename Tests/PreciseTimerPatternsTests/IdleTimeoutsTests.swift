@@ -205,6 +205,81 @@ struct IdleTimeoutsTests {
         box.value = nil
     }
 
+    // MARK: A process that stood still
+
+    @Test func aRefreshWhoseBytesWereThereInTimeCountsAfterAStandstill() {
+        let timeouts = timeouts()
+        for key in ["first", "second"] { timeouts.refresh(key, after: .seconds(2)) }
+        timeouts.refresh("soon", after: .milliseconds(3_500))
+        virtual.jump(by: .seconds(3))
+        #expect(timeouts.refresh("first", after: .seconds(2)) && timeouts.contains("second"))
+        virtual.advance(by: .milliseconds(500))
+        timeouts.refresh("soon", after: .seconds(2))
+        virtual.advance(by: .seconds(60))
+        #expect(expired.all == ["second at 4", "first at 5", "soon at 5"])
+        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
+    }
+
+    /// Those of the tests are two seconds long.
+    @Test(arguments: [
+        (Duration.milliseconds(2_100), Duration.zero, 2), (.milliseconds(3_100), .seconds(1), 3),
+        (.seconds(3), .zero, 4),
+        (.seconds(62), .zero, 63),
+    ])
+    func aTimeoutThatIsLateWaitsAsLongAgainAtMostASecond(stall: Duration, tolerance: Duration, second: Int) {
+        let timeouts = timeouts(tolerance: tolerance)
+        timeouts.refresh("key", after: .seconds(2))
+        virtual.jump(by: stall)
+        virtual.advance(by: .seconds(60))
+        #expect(expired.all == ["key at \(second)"])
+        withExtendedLifetime(timeouts) {}
+    }
+
+    @Test func aTimeoutWaitsOnlyOnce() {
+        let timeouts = timeouts(keys: ["key"])
+        timeouts.refresh("other", after: .seconds(10))
+        virtual.jump(by: .seconds(3))
+        virtual.jump(by: .seconds(30))
+        #expect(expired.all == ["key at 33"])
+        virtual.advance(by: .seconds(1))
+        #expect(expired.all == ["key at 33", "other at 34"])
+        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
+    }
+
+    enum End: CaseIterable { case cancel, cancelAll, release, shutdown, lastTicks }
+
+    @Test(arguments: End.allCases) func aTimeoutThatEndsWhileItWaitsDoesNotPass(_ end: End) async throws {
+        var timeouts: IdleTimeouts<String>? = timeouts(keys: ["key"])
+        virtual.jump(by: .seconds(2))
+        #expect(timeouts?.contains("key") == true)
+        switch end {
+        case .cancel: #expect(timeouts?.cancel("key") == true)
+        case .cancelAll: timeouts?.cancelAll()
+        case .release: timeouts = nil
+        case .shutdown: virtual.service.shutdown()
+        case .lastTicks:
+            async let isOver = virtual.service.shutdownAndWait(lastTick: true)
+            while virtual.pendingCount > 0 { await virtual.advance(by: .zero) }
+            _ = try await isOver
+        }
+        if end != .cancel { #expect(virtual.pendingCount == 0) }
+        await virtual.advance(by: .seconds(60))
+        #expect(expired.all == [])
+    }
+
+    @Test func aHandlerThatGetsTheTickIsCalledAtOnceAndSeesHowLateItIs() {
+        let latenesses = Notes<Duration>()
+        let timeouts = IdleTimeouts<String>(on: virtual.service, target: latenesses) {
+            [expired] latenesses, key, tick in
+            expired.append(key)
+            latenesses.append(tick.lateness)
+        }
+        timeouts.refresh("key", after: .seconds(2))
+        virtual.jump(by: .seconds(3))
+        #expect(expired.all == ["key"] && latenesses.all == [.seconds(1)])
+        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
+    }
+
     // MARK: Threads
 
     @Test(.works("threads refresh, cancel and wait")) func keysThatThreadsShareLoseNoTimer() async throws {

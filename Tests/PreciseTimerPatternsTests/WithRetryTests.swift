@@ -164,20 +164,50 @@ struct WithRetryTests {
         }
     }
 
-    @Test func aShutdownDuringAPauseIsToldAndBeginsNoAttempt() async throws {
-        let task = retrying()
-        #expect(await soon { virtual.pendingCount == 1 })
-        virtual.service.shutdown()
-        let error = await #expect(throws: TimerError.self) { try await task.value }
-        #expect(error?.code == .shutDown)
-        #expect(attempts.value == 1)
+    /// What ends a pause, or does not let it begin.
+    enum Cut: CaseIterable { case timeout, deadline, outerDeadline, caller, shutdown, earlierShutdown, failure }
+
+    /// Five attempts with pauses of ten seconds, under the deadlines that a cut needs.
+    private func retrying(_ cut: Cut, on service: TimerService) -> Task<Void, any Error> {
+        Task { [virtual, attempts] in
+            let second = Duration.seconds(1)
+            let call = { @Sendable in
+                try await withRetry(attempts: 5, backoff: .constant(second * 10), jitter: .none, on: service) {
+                    number in
+                    attempts.add(1)
+                    if cut == .earlierShutdown { service.shutdown() }
+                    throw Broken(attempt: number)
+                }
+            }
+            switch cut {
+            case .timeout: try await withTimeout(second, on: virtual.service) { try await call() }
+            case .deadline:
+                let deadline = virtual.now.advanced(by: second)
+                try await withDeadline(deadline, on: virtual.service) { try await call() }
+            case .outerDeadline:
+                try await withTimeout(second, on: virtual.service) {
+                    try await withTimeout(second * 2, on: virtual.service) { try await call() }
+                }
+            case .caller, .shutdown, .earlierShutdown, .failure: try await call()
+            }
+        }
     }
 
-    @Test func cancellingThePauseEndsItAtOnce() async throws {
-        let task = retrying()
-        #expect(await soon { virtual.pendingCount == 1 })
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
+    @Test(arguments: Cut.allCases)
+    func whateverEndsAPauseLetsTheErrorOfTheAttemptOutAndBeginsNoOther(_ cut: Cut) async throws {
+        let alarm = RefusingAlarm(settings: 10)
+        let service = cut == .failure ? try TimerService(alarm: alarm) : virtual.service
+        let task = retrying(cut, on: service)
+        let isPaused = { service.activeTimers.contains { $0.label == "a pause before a retry" } }
+        if cut != .earlierShutdown { #expect(await soon(isPaused)) }
+        switch cut {
+        case .timeout, .deadline, .outerDeadline: virtual.advanceWithoutSettling(by: .seconds(1))
+        case .caller: task.cancel()
+        case .shutdown: service.shutdown()
+        case .earlierShutdown: break
+        case .failure: alarm.fail()
+        }
+        await #expect(throws: Broken(attempt: 1)) { try await task.value }
         #expect([attempts.value, virtual.pendingCount] == [1, 0])
     }
 

@@ -14,6 +14,12 @@ internal import TimerKernel
 /// before the handler is called, even if the tick is already on its way, the time-out is postponed. A service that is
 /// shut down ends its time-outs without a call.
 ///
+/// A process that stood still, in a debugger or with its machine, finds time-outs due although bytes have arrived that
+/// its readers have had no time to read. So a time-out that comes more than 100 ms late waits as long again, at most a
+/// second, and once; others that come due during that wait for its end, too. A refresh in this time counts. The form
+/// whose handler gets the tick does not wait: the handler decides. Two arrangements need no wait: deliver on the queue
+/// that reads, or call `process()` of a pollable service after reading.
+///
 /// Keep the object: when it is released, all time-outs end. A bag that holds it ends them, too; the next refresh of a
 /// key then sets a new time-out, which that bag no longer holds. All members may be used from any thread, and from
 /// inside the handler. No lock is held while the handler runs. `==` and `hash(into:)` of the keys are called under the
@@ -23,6 +29,9 @@ internal import TimerKernel
 /// Each key has one timer on the service, and the keys share the handler. To postpone a time-out takes constant time,
 /// and makes no system call.
 public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
+    /// What a handler is called with.
+    private typealias Expiry = (key: Key, tick: PreciseTimer.Tick)
+
     /// A key with a time-out, which is the target of its timer.
     private final class Entry: Sendable, WithoutLastTick {
         let key: Key
@@ -47,12 +56,18 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         var slots: [Key: Slot] = [:]
         /// The timers whose time-out has passed, while the handler runs.
         var running: [ObjectIdentifier: PreciseTimer] = [:]
+        /// The keys that came due after a standstill, and wait.
+        var waiting: [Slot] = []
+        /// At its tick, the wait is over.
+        var wait: PreciseTimer?
         /// The number of keys at which those are removed next whose timers have ended, with their service or a bag.
         var limit = 64
     }
 
     private let state = Lock(State())
     private let options: PatternOptions
+    /// Whether time-outs wait after a standstill.
+    private let mayWait: Bool
     /// What the ticks of all timers do. Made once, because it would be an allocation for each key.
     private let ticks: PatternTicks<Entry>
 
@@ -79,7 +94,8 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let (actor, plain) = (handler.isolation, calledInPlace(handler))
-        let handler = PatternHandler(deliver: deliver, plain: plain, actor: { actor }, inTask: { await handler($1) })
+        let call = plain.map { call in { @Sendable (expiry: Expiry) in call(expiry.key) } }
+        let handler = PatternHandler(deliver: deliver, plain: call, actor: { actor }, inTask: { await handler($1.key) })
         self.init(options, handler)
     }
 
@@ -97,7 +113,32 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let actor = handler.isolation
-        self.init(options, target, deliver, calledInPlace(handler), on: { actor }, { await handler($1, $2) })
+        let plain = calledInPlace(handler)
+            .map { call in { @Sendable (target: Target, expiry: Expiry) in call(target, expiry.key) } }
+        self.init(options, target, deliver, plain, on: { actor }, { await handler($1, $2.key) })
+    }
+
+    /// Time-outs for a target whose handler also gets the tick, which says how late the time-out is:
+    /// `{ server, id, tick in server.close(id, late: tick.lateness) }`. It is called at once after a standstill, too,
+    /// and may refresh the key instead. Otherwise like the form without the tick.
+    public convenience init<Target: AnyObject & Sendable>(
+        on service: TimerService = .default,
+        tolerance: Duration = .zero,
+        deliver: PreciseTimer.Delivery = .inline,
+        label: String? = nil,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        target: Target,
+        handler: @escaping @isolated(any) @Sendable (Target, Key, PreciseTimer.Tick) -> Void
+    ) {
+        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
+        let actor = handler.isolation
+        let plain = calledInPlace(handler)
+            .map { call in { @Sendable (target: Target, expiry: Expiry) in call(target, expiry.key, expiry.tick) } }
+        let call = { @Sendable (_: isolated (any Actor)?, target: Target, expiry: Expiry) in
+            await handler(target, expiry.key, expiry.tick)
+        }
+        self.init(options, target, deliver, plain, mayWait: false, on: { actor }, call)
     }
 
     /// Time-outs for a target whose handler awaits: `{ server, id in await server.close(id) }`. It runs in a task, on
@@ -113,7 +154,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let actor = handler.isolation
-        self.init(options, target, on: { actor }, { await handler($1, $2) })
+        self.init(options, target, on: { actor }, { await handler($1, $2.key) })
     }
 
     /// Time-outs for a target, with a handler of the main actor: `{ model, id in model.close(id) }`. Otherwise like the
@@ -129,7 +170,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         handler: @escaping @MainActor @Sendable (Target, Key) -> Void
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { MainActor.shared }, { await handler($1, $2) })
+        self.init(options, target, on: { MainActor.shared }, { await handler($1, $2.key) })
     }
 
     /// Time-outs for an actor, to which the handler is isolated, and may await: `{ server, id in await server.close(id)
@@ -144,7 +185,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         handler: @escaping @Sendable (isolated Target, Key) async -> Void
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { [weak target] in target }, { await handler($1, $2) })
+        self.init(options, target, on: { [weak target] in target }, { await handler($1, $2.key) })
     }
 
     /// Time-outs for an actor, to which the handler is isolated, and awaits nothing: `{ server, id in
@@ -159,28 +200,33 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         handler: @escaping @Sendable (isolated Target, Key) -> Void
     ) {
         let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { [weak target] in target }, { await handler($1, $2) })
+        self.init(options, target, on: { [weak target] in target }, { await handler($1, $2.key) })
     }
 
     private convenience init<Target: AnyObject & Sendable>(
         _ options: PatternOptions,
         _ target: Target,
         _ deliver: PreciseTimer.Delivery = .inline,
-        _ plain: (@Sendable (Target, Key) -> Void)? = nil,
+        _ plain: (@Sendable (Target, Expiry) -> Void)? = nil,
+        mayWait: Bool = true,
         on actor: @escaping @Sendable () -> (any Actor)?,
-        _ call: @escaping @Sendable (isolated (any Actor)?, Target, Key) async -> Void
+        _ call: @escaping @Sendable (isolated (any Actor)?, Target, Expiry) async -> Void
     ) {
-        let plain = plain.map { call in { @Sendable [weak target] (key: Key) in if let target { call(target, key) } } }
-        let handler = PatternHandler<Key>(deliver: deliver, plain: plain, actor: actor) { [weak target] actor, key in
-            if let target { await call(actor, target, key) }
+        let plain = plain.map { call in
+            { @Sendable [weak target] (expiry: Expiry) in
+                if let target { call(target, expiry) }
+            }
         }
-        self.init(options, handler)
+        let handler = PatternHandler<Expiry>(deliver: deliver, plain: plain, actor: actor) { [weak target] in
+            if let target { await call($0, target, $1) }
+        }
+        self.init(options, handler, mayWait: mayWait)
     }
 
-    private init(_ options: PatternOptions, _ handler: PatternHandler<Key>) {
-        self.options = options
+    private init(_ options: PatternOptions, _ handler: PatternHandler<Expiry>, mayWait: Bool = true) {
+        (self.options, self.mayWait) = (options, mayWait)
         ticks = PatternTicks(handler) { entry, tick in
-            entry.owner?.expire(entry, tick.deadline) == true ? entry.key : nil
+            entry.owner?.expire(entry, tick) == true ? (entry.key, tick) : nil
         } done: { entry in
             entry.owner?.returned(entry)
         }
@@ -226,11 +272,12 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
 
     /// Ends all time-outs. O(n).
     public func cancelAll() {
-        let all: [Key: Slot] = state.withLock(inForkedChild: [:]) { state in
-            defer { state.slots = [:] }
-            return state.slots
+        let all = state.withLock(inForkedChild: State()) { state in
+            defer { (state.slots, state.waiting, state.wait) = ([:], [], nil) }
+            return state
         }
-        for slot in all.values { slot.timer.cancel() }
+        for slot in all.slots.values { slot.timer.cancel() }
+        all.wait?.cancel()
     }
 
     // MARK: Facts
@@ -280,20 +327,51 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Called when the tick of an entry is delivered. Removes the entry, and returns true, unless it was cancelled or
-    /// refreshed since its tick was due, or its timer has ended, with its service or a bag.
-    private func expire(_ entry: Entry, _ deadline: TimerInstant) -> Bool {
+    /// refreshed since its tick was due, it waits, or its timer has ended, with its service or a bag.
+    private func expire(_ entry: Entry, _ tick: PreciseTimer.Tick) -> Bool {
+        // An extra tick is that of the end of a wait.
+        let (waits, delay) = (mayWait && !tick.isExtra, tick.lateness - options.tolerance)
+        var beginsWait = false
         let expired: Slot? = state.withLock(inForkedChild: nil) { state in
             guard let slot = state.slots[entry.key], slot.entry === entry else { return nil }
-            entry.expiring.store(deadline.nanoseconds, ordering: .sequentiallyConsistent)
+            entry.expiring.store(tick.deadline.nanoseconds, ordering: .sequentiallyConsistent)
             if slot.timer.nextDeadline == nil, !slot.timer.hasEnded {
-                state.running[ObjectIdentifier(entry)] = slot.timer
-                return state.slots.removeValue(forKey: entry.key)
+                if !waits || state.waiting.isEmpty && delay <= .milliseconds(100) {
+                    state.running[ObjectIdentifier(entry)] = slot.timer
+                    return state.slots.removeValue(forKey: entry.key)
+                }
+                beginsWait = state.waiting.isEmpty
+                state.waiting.append(slot)
             }
             entry.expiring.store(0, ordering: .sequentiallyConsistent)
             return nil
         }
+        if beginsWait { beginWait(min(delay, .seconds(1))) }
         expired?.timer.cancel()
         return expired != nil
+    }
+
+    /// Lets the keys wait that came due after a standstill. Their timers rest: a refresh sets them as always.
+    private func beginWait(_ length: Duration) {
+        let wait = try? PreciseTimer.schedule(
+            .once(after: length),
+            on: options.service,
+            label: options.label,
+            file: options.file,
+            line: options.line,
+            target: self
+        ) { timeouts, _ in timeouts.endWait() }
+        guard let wait else { return endWait() }
+        state.withLock(inForkedChild: ()) { $0.wait = wait }
+    }
+
+    /// Lets the keys pass that were not refreshed while they waited.
+    private func endWait() {
+        let waiting: [Slot] = state.withLock(inForkedChild: []) { state in
+            defer { (state.waiting, state.wait) = ([], nil) }
+            return state.waiting
+        }
+        for slot in waiting where slot.timer.nextDeadline == nil { slot.timer.fire() }
     }
 
     /// Called when the handler of an entry has returned.
@@ -302,6 +380,9 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         withExtendedLifetime(timer) {}
     }
 }
+
+// A service that ends with last ticks lets no time-out pass.
+extension IdleTimeouts: WithoutLastTick {}
 
 extension IdleTimeouts: TimerHolder {
     /// The timers of its keys, and of handlers that are running. Those that a service or a bag has ended may be among

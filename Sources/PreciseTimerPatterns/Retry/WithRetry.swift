@@ -50,10 +50,11 @@ extension PreciseTimer {
 /// }
 /// ```
 ///
-/// The last attempt's error comes out as itself. If the task is cancelled, no attempt begins: a pause ends at once
-/// with a `CancellationError`. A `CancellationError` of the operation is never retried. The operation runs in the
-/// caller's isolation and task. The random part of the pauses is drawn from the service's generator, which a test on
-/// virtual time gives a seed.
+/// The last attempt's error comes out as itself, also if a pause after it ends early: because a deadline passes, the
+/// task is cancelled, or the service ends. Then no other attempt begins. So a `withTimeout` around the attempts throws
+/// that error instead of a ``TimeoutError``, unless its deadline cancels an attempt that is running. A
+/// `CancellationError` of the operation is never retried. The operation runs in the caller's isolation and task. The
+/// random part of the pauses is drawn from the service's generator, which a test on virtual time gives a seed.
 ///
 /// - Parameters:
 ///   - attempts: the most attempts, at least 1.
@@ -63,8 +64,8 @@ extension PreciseTimer {
 ///   - retryIf: decides whether an error is worth another attempt. Not called for the last one.
 ///   - operation: the operation, which receives the number of the attempt, from 1.
 /// - Returns: the operation's value.
-/// - Throws: the operation's error; `CancellationError`; or `TimerError` for no attempts, for a negative pause, and if
-///   the service ends during a pause.
+/// - Throws: the operation's error; `CancellationError` if the task was cancelled before the first attempt; or
+///   `TimerError` for no attempts, and for a negative pause.
 nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
     attempts: Int,
     backoff: PreciseTimer.Backoff = .exponential(from: .milliseconds(100), upTo: .seconds(10)),
@@ -122,8 +123,8 @@ nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
 ///   - service: the running backend whose clock measures the pauses.
 ///   - operation: the operation, which receives the number of the attempt, from 1.
 /// - Returns: the operation's value.
-/// - Throws: the operation's error; `CancellationError`; or `TimerError` for no attempts, for a negative pause, and if
-///   the service ends during a pause.
+/// - Throws: the operation's error; `CancellationError` if the task was cancelled before the first attempt; or
+///   `TimerError` for no attempts, and for a negative pause.
 nonisolated(nonsending) public func withRetry<Success, Failure: Error>(
     attempts: Int,
     backoff: (_ error: Failure, _ attempt: Int) -> Duration?,
@@ -166,18 +167,29 @@ private nonisolated(nonsending) func retry<Success, Failure: Error>(
     try Task.checkCancellation()
     var attempt = 1
     while true {
-        let schedule: PreciseTimer.Schedule
-        do throws(Failure) { return try await operation(attempt) } catch {
-            let isFinal = attempt >= attempts || Task.isCancelled || error is CancellationError
-            guard !isFinal, let next = pause(error, attempt) else { throw error }
-            schedule = next
-        }
-        var isOver = false
-        for try await _ in PreciseTimer.ticks(schedule, on: service, label: "a pause before a retry") { isOver = true }
-        try Task.checkCancellation()
-        if !isOver { throw TimerError(.shutDown, "pausing before a retry on a service that was shut down") }
+        let failure: Failure
+        do throws(Failure) { return try await operation(attempt) } catch { failure = error }
+        let isFinal = attempt >= attempts || Task.isCancelled || failure is CancellationError
+        guard !isFinal, let pause = pause(failure, attempt), try await isOver(pause, on: service) else { throw failure }
         attempt += 1
     }
+}
+
+/// Waits for the end of a pause. Returns false if the task is cancelled, or if the service has no end for it, because
+/// it ended, failed or refused: why the attempt failed says more than why no other one follows.
+///
+/// - Throws: `TimerError` for a negative pause.
+private nonisolated(nonsending) func isOver(
+    _ pause: PreciseTimer.Schedule,
+    on service: TimerService
+) async throws(TimerError) -> Bool {
+    var isOver = false
+    do {
+        for try await _ in PreciseTimer.ticks(pause, on: service, label: "a pause before a retry") { isOver = true }
+    } catch let error as TimerError where error.code == .invalidSchedule {
+        throw error
+    } catch {}
+    return isOver && !Task.isCancelled
 }
 
 extension Double {

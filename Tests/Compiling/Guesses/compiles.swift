@@ -62,6 +62,8 @@ import PreciseTimerPatterns
     try Debouncer(.seconds(1), edge: .both, target: meter) { meter in await meter.flush() }.store(in: bag, named: "a")
     try Debouncer(.seconds(1), deliver: .queue(.global()), target: poller) { poller in poller.step() }.store(in: bag)
     IdleTimeouts<Int>(deliver: .mainActor, target: model) { model, id in model.close(id) }.store(in: bag)
+    IdleTimeouts<Int>(target: model) { @MainActor model, id, tick in model.close(id) }.store(in: bag)
+    IdleTimeouts<Int>(target: poller) { poller, id, tick in poller.note(tick) }.store(in: bag)
     IdleTimeouts<Int> { id in print(id) }.refresh(1, after: .seconds(30))
 }
 

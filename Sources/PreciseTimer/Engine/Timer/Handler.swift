@@ -167,6 +167,14 @@ package func calledInPlace<First, Second>(
     handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable (First, Second) -> Void).self) : nil
 }
 
+/// The same for a handler of three values.
+package func calledInPlace<First, Second, Third>(
+    _ handler: @escaping @isolated(any) @Sendable (First, Second, Third) -> Void
+) -> (@Sendable (First, Second, Third) -> Void)? {
+    guard handler.isolation == nil else { return nil }
+    return unsafe unsafeBitCast(handler, to: (@Sendable (First, Second, Third) -> Void).self)
+}
+
 /// The same for a handler of two values that may throw.
 func calledInPlace<First, Second>(
     _ handler: @escaping @isolated(any) @Sendable (First, Second) throws -> Void
