@@ -18,8 +18,8 @@ extension TimerInstant {
 
 extension Date {
     /// The date of an instant of the wall clock: the first one that is not before it. Never becomes
-    /// `Date.distantFuture`. Nil for an instant of another clock: those have no date, since they count from the start of
-    /// the system.
+    /// `Date.distantFuture`. Nil for an instant of another clock: those have no date, since they count from the start
+    /// of the system.
     ///
     /// In our time it is at most 0.12 µs later, and from 2035 on 0.24 µs. A deadline at .010 s prints as `.010`, and
     /// `Date(TimerInstant(date))` is the date again: to the nanosecond, that one is not before its instant.
